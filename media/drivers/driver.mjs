@@ -21,11 +21,12 @@ const plainFetch = globalThis.fetch;
 /** What stops a program once it is known what it asks for; it is no failure. */
 class Stopped extends Error {}
 
-/** One pass of the program through a log. */
-class Session {
+/** One pass of a program through a log. */
+export class Session {
   constructor(log) {
     this.entries = log.map((entry) => ({ ...entry, used: false }));
     this.prompts = new Map();
+    this.answered = 0;
     this.answer = Promise.withResolvers();
     this.isOver = false;
   }
@@ -72,8 +73,11 @@ class Session {
 const textOf = (content) =>
   typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('\n');
 
-/** A recorded text as the message that it was: lines at its end that call one of the tools are calls. */
-function messageOf(text, tools = []) {
+/**
+ * A recorded text as the message that it was: lines at its end that call one of the tools are calls.
+ * @param number of the message in its pass: frameworks take two of one id for the same one
+ */
+function messageOf(text, tools = [], number = 0) {
   const names = tools.flatMap((tool) => tool.function?.name ?? []);
   const lines = text.split('\n');
   const calls = [];
@@ -89,15 +93,20 @@ function messageOf(text, tools = []) {
     role: 'assistant',
     content: calls.length > 0 && lines.length === 0 ? null : lines.join('\n'),
     ...(calls.length > 0 && {
-      tool_calls: calls.map((call, index) => ({ id: `call_${index}`, index, type: 'function', function: call })),
+      tool_calls: calls.map((call, index) => ({
+        id: `call_${number}_${index}`,
+        index,
+        type: 'function',
+        function: call,
+      })),
     }),
   };
 }
 
-function completionOf(text, { model = 'recorded', stream = false, tools }) {
-  const message = messageOf(text, tools);
+function completionOf(text, number, { model = 'recorded', stream = false, tools }) {
+  const message = messageOf(text, tools, number);
   const finish = message.tool_calls ? 'tool_calls' : 'stop';
-  const head = { id: 'chatcmpl-c3', created: 0, model };
+  const head = { id: `chatcmpl-c3-${number}`, created: 0, model };
   if (!stream) {
     const choices = [{ index: 0, message, finish_reason: finish, logprobs: null }];
     const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
@@ -117,21 +126,28 @@ const stopped = () => Response.json({ error: { message: 'C3 stops the program he
 globalThis.fetch = async (input, init) => {
   const session = sessions.getStore();
   const request = session === undefined ? null : new Request(input, init);
-  if (request === null || !new URL(request.url).pathname.endsWith('/chat/completions')) {
-    if (request !== null && new URL(request.url).hostname === 'c3.invalid') {
-      session.end({
-        error: `the program calls ${new URL(request.url).pathname}; a driver answers /chat/completions only`,
-      });
-      return stopped();
-    }
+  if (request === null) {
     return plainFetch(input, init);
+  }
+  const { pathname, hostname } = new URL(request.url);
+  return pathname.endsWith('/chat/completions') || hostname === 'c3.invalid'
+    ? replyFrom(session, request)
+    : plainFetch(input, init);
+};
+
+/** What a program gets for a request to a model: what the log has, or a refusal that ends the pass. */
+export async function replyFrom(session, request) {
+  const { pathname } = new URL(request.url);
+  if (!pathname.endsWith('/chat/completions')) {
+    session.end({ error: `the program calls ${pathname}; a driver answers /chat/completions only` });
+    return stopped();
   }
   const body = await request.json();
   const role = session.roleOf(request.headers, body.messages ?? []);
   try {
     const said = session.take('message', role);
     if (said !== undefined) {
-      return completionOf(said, body);
+      return completionOf(said, session.answered++, body);
     }
   } catch (error) {
     if (!(error instanceof Stopped)) {
@@ -141,7 +157,7 @@ globalThis.fetch = async (input, init) => {
   }
   session.end({ next: { kind: 'message', role, body } });
   return stopped();
-};
+}
 
 /**
  * A function of a tool that runs only where the log does not have its result.
@@ -168,11 +184,19 @@ export const wrapped =
  *   is worth where the program itself scores it
  */
 export function drive(program) {
+  passing((session, question) => sessions.run(session, () => program(question)));
+}
+
+/**
+ * Answers until its input ends.
+ * @param pass takes a program through a session's log, and gives what came out of it as `drive` does
+ */
+export function passing(pass) {
   const answerTo = async ({ id, question, log }) => {
     const session = new Session(log);
-    sessions.run(session, async () => {
+    const through = async () => {
       try {
-        const { text = '', return: score = null } = (await program(question)) ?? {};
+        const { text = '', return: score = null } = (await pass(session, question)) ?? {};
         const left = session.entries.find(({ kind, used }) => kind === 'message' && !used);
         session.end(
           left === undefined
@@ -183,7 +207,8 @@ export function drive(program) {
         // Where it is known what is next, the program was stopped and did not fail.
         session.end({ error: `the program failed: ${error instanceof Error ? error.message : String(error)}` });
       }
-    });
+    };
+    void through();
     process.stdout.write(`${JSON.stringify({ id, ...(await session.answer.promise) })}\n`);
   };
   createInterface({ input: process.stdin }).on('line', (line) => void answerTo(JSON.parse(line)));

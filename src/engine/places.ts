@@ -122,6 +122,9 @@ export function bundledProtocol(task: TaskName, roles: number): string {
   return hasTeam(task) ? join(bundledTeam(task), `protocol${file}`) : inMedia(`protocols/${task}${file}`);
 }
 
+/** The driver of programs that have none of their own. */
+export const PROGRAM_DRIVER = inMedia('drivers/program.mjs');
+
 /** The package's own description; it lies beside the sources and beside the bundles. */
 export const PACKAGE_FILE = fileURLToPath(
   new URL(FROM_SOURCE ? '../../package.json' : '../package.json', import.meta.url),

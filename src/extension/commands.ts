@@ -1,37 +1,35 @@
 /** The commands, by their ids in package.json. */
-import { commands, Uri, window, workspace, type ExtensionContext } from 'vscode';
-import { C3Error } from '../shared/errors.ts';
-import type { StoreReader } from '../store/read/reader.ts';
-import { isNode, messageOfMenu, runOf } from './commandArguments.ts';
+import { commands, Uri, window, workspace } from 'vscode';
+import { isNode, runOf } from './commandArguments.ts';
 import { askForModelFolder } from './model/chooseModel.ts';
 import type { AlternativeNode, BucketNode, MoreBucketsNode } from './sidebar/bucketsModel.ts';
-import type { BucketsTree } from './sidebar/bucketsTree.ts';
-import type { Dashboard } from './dashboard/dashboardPanel.ts';
 import { copyLink } from './sharing/deepLinks.ts';
 import { Disposables } from './common/disposables.ts';
-import type { EndpointKeys } from './engine/endpointKeys.ts';
-import type { Doctor } from './engine/doctor.ts';
 import { openGuide } from './documents/guide.ts';
-import type { Episodes } from './episodes/episodesPanel.ts';
 import { exportReport } from './sharing/exportReport.ts';
 import { importLog, type ImportedViews } from './sharing/importLog.ts';
 import { recordAgents } from './sharing/recordAgents.ts';
 import { findMessage } from './transcript/findMessage.ts';
+import {
+  compareWithMarked,
+  findLostMessage,
+  markToCompare,
+  replayAlternatives,
+  showContext,
+  verifyReplay,
+} from './messageCommands.ts';
 import { newConfiguration } from './configuration/newConfiguration.ts';
-import type { ModelFolders } from './model/modelFolders.ts';
-import type { ModelPanel } from './model/modelPanel.ts';
 import { withoutIcons, withoutLinks } from './common/plainText.ts';
 import { planRun } from './run/planRun.ts';
 import { pickResumable, pickRun } from './sidebar/pick.ts';
 import { report } from './common/report.ts';
-import type { Reports } from './common/reports.ts';
 import type { EpisodeNode, MoreNode, QueuedNode, RunNode } from './sidebar/runsModel.ts';
-import type { RunsTable } from './dashboard/runsTablePanel.ts';
-import type { RunsTree } from './sidebar/runsTree.ts';
+import type { StoreReader } from '../store/read/reader.ts';
 import type { Services } from './services.ts';
+import { openGrid, readerOf, type Views } from './views.ts';
 import { replaceAgentOf } from './run/replaceAgent.ts';
+import { protocolReader } from './transcript/message/protocolReader.ts';
 import { askForConfiguration, askForRun, BUNDLED } from './run/startRun.ts';
-import type { TaxonomyPanels } from './taxonomy/taxonomyPanels.ts';
 import { subjectOf } from './sharing/subject.ts';
 import { targetOf } from './transcript/reading/transcriptOutline.ts';
 import type { TranscriptPanels } from './transcript/transcriptPanels.ts';
@@ -49,22 +47,6 @@ const WITHOUT_STORE: ReadonlySet<string> = new Set([
   'c3.showLog',
   'c3.updateStore',
 ]);
-
-export interface Views {
-  readonly extension: ExtensionContext['extension'];
-  readonly tree: RunsTree;
-  readonly buckets: BucketsTree;
-  readonly transcripts: TranscriptPanels;
-  readonly taxonomies: TaxonomyPanels;
-  readonly dashboard: Dashboard;
-  readonly episodes: Episodes;
-  readonly runsTable: RunsTable;
-  readonly doctor: Doctor;
-  readonly model: ModelPanel;
-  readonly modelFolders: ModelFolders;
-  readonly reports: Reports;
-  readonly keys: EndpointKeys;
-}
 
 /** Registers every command; a failure ends in one line with the way to the log. */
 export function registerCommands(services: Services, views: Views): Disposables {
@@ -96,6 +78,7 @@ export function registerCommands(services: Services, views: Views): Disposables 
       views.dashboard.open(runOf(argument) ?? services.runs.current?.run ?? null);
     },
     'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
+    'c3.findLostMessage': (argument) => findLostMessage(services, views, argument),
     'c3.verifyReplay': (argument) => verifyReplay(services, views, argument),
     'c3.markToCompare': (argument) => markToCompare(services, views, argument),
     'c3.compareWithMarked': (argument) => compareWithMarked(services, views, argument),
@@ -241,7 +224,23 @@ async function resumeRun(services: Services, argument: unknown): Promise<void> {
 
 async function replaceAgent(services: Services, argument: unknown): Promise<void> {
   const reader = readerOf(services);
-  await replaceAgentOf(services, reader, runOf(argument), (title) => pickRun(reader, title));
+  await replaceAgentOf(
+    services,
+    reader,
+    runOf(argument),
+    (title) => pickRun(reader, title),
+    (run) => rolesOf(reader, run),
+  );
+}
+
+/** The roles of a run's team; one without training steps has them in its protocol alone. */
+async function rolesOf(reader: StoreReader, run: string): Promise<readonly string[]> {
+  const ledger = reader.latestLedger(run);
+  if (ledger !== null) {
+    return Object.keys(ledger.decisions);
+  }
+  const protocol = (await protocolReader())(reader, run);
+  return [...new Set(protocol?.nodes.map(({ role }) => role))];
 }
 
 /** Cancels the run that is named, or asks which where several go on or wait. */
@@ -304,14 +303,6 @@ async function openEpisodes(views: Views, argument: unknown): Promise<void> {
   }
 }
 
-/**
- * The episodes of a run; where none is named, of the one that is shown already, that is selected in the list, or the
- * newest.
- */
-function openGrid({ tree, episodes }: Views, run: string | undefined, note: string | null): void {
-  episodes.open(run ?? (episodes.isOpen ? null : (tree.selectedRun ?? null)), note);
-}
-
 function goToCostliestMessage(services: Services, views: Views): void {
   const { active } = views.transcripts;
   if (active === undefined) {
@@ -329,71 +320,4 @@ async function showBuckets(services: Services, views: Views, argument: unknown):
   }
   views.buckets.show(run);
   await commands.executeCommand('c3.buckets.focus');
-}
-
-function replayAlternatives(services: Services, views: Views, argument: unknown): void {
-  const reader = readerOf(services);
-  const message = chosenMessage(views, argument, 'press R on the message to replay');
-  if (message === undefined) {
-    return;
-  }
-  views.transcripts.open(targetOf(reader, message), message).replayMessage(message);
-}
-
-async function verifyReplay(services: Services, views: Views, argument: unknown): Promise<void> {
-  const message = chosenMessage(views, argument, 'press V on the message to verify');
-  if (message !== undefined) {
-    await services.verifier.verify(message);
-  }
-}
-
-function markToCompare(services: Services, views: Views, argument: unknown): void {
-  const message = chosenMessage(views, argument, 'press C on the message to compare');
-  if (message !== undefined) {
-    services.comparing.select(message);
-  }
-}
-
-async function compareWithMarked(services: Services, views: Views, argument: unknown): Promise<void> {
-  const { marked } = services.comparing;
-  if (marked === null) {
-    throw new C3Error(
-      'input',
-      'Nothing is selected for comparison: choose "C3: Select to compare" on another message or episode first.',
-    );
-  }
-  const message = chosenMessage(views, argument, 'press C on the message to compare');
-  if (message === undefined) {
-    return;
-  }
-  services.comparing.select(null);
-  views.transcripts.active?.showComparison(marked, message);
-  await services.comparing.openDiff(marked, message);
-}
-
-async function showContext(services: Services, views: Views, argument: unknown): Promise<void> {
-  const message = chosenMessage(views, argument, 'press T on the message');
-  if (message !== undefined) {
-    await services.comparing.openContext(message, readerOf(services).message(message).eventType);
-  }
-}
-
-/**
- * A message by its menu, by its episode, or by the transcript that has the focus; else the episodes open, and say what
- * to do in the transcript.
- */
-function chosenMessage(views: Views, argument: unknown, then: string): number | undefined {
-  const message = messageOfMenu(argument) ?? views.transcripts.active?.selection ?? undefined;
-  if (message === undefined) {
-    openGrid(views, undefined, `Choose a problem, then ${then} in its transcript.`);
-  }
-  return message;
-}
-
-function readerOf(services: Services): StoreReader {
-  const reader = services.store.reader();
-  if (reader === null) {
-    throw new C3Error('store', 'There are no runs in this workspace yet: start one with "C3: Start C3 run".');
-  }
-  return reader;
 }

@@ -71,6 +71,7 @@ export function activate(context: ExtensionContext): void {
     verifier: new Verifier(engine, store, log),
     comparing: new Comparing(store),
     thresholds: new RememberedThresholds(context.workspaceState),
+    programs: new Map<string, readonly string[]>(),
   };
   const tree = new RunsTree(store, runs, log, context.workspaceState);
   const buckets = new BucketsTree(store, context.workspaceState);

@@ -3,6 +3,7 @@ import type { Uri } from 'vscode';
 import type { Comparing } from './documents/comparing.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Log } from './common/log.ts';
+import type { RecordedPrograms } from './common/programs.ts';
 import type { ModelFolders } from './model/modelFolders.ts';
 import type { RunController } from './run/runController.ts';
 import type { StoreAccess } from './engine/storeAccess.ts';
@@ -19,4 +20,5 @@ export interface Services {
   readonly comparing: Comparing;
   readonly modelFolders: ModelFolders;
   readonly thresholds: RememberedThresholds;
+  readonly programs: RecordedPrograms;
 }

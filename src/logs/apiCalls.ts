@@ -61,29 +61,10 @@ const SAID: Readonly<Record<RecordedApi, (request: Fields, answer: Fields) => Pi
     const { instructions, input } = request;
     const given = typeof input === 'string' ? [{ role: 'user', content: input }] : listIn(request, 'input');
     const system = typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : [];
-    const said = parsedMessages(listIn(answer, 'output').flatMap(itemAsMessage));
-    return { input: parsedMessages([...system, ...given.flatMap(itemAsMessage)]), output: oneMessage(said, answer) };
+    const said = parsedMessages(listIn(answer, 'output'));
+    return { input: parsedMessages([...system, ...given]), output: oneMessage(said, answer) };
   },
 };
-
-/** An item of the form `responses` as a message; reasoning and the like is none. */
-function itemAsMessage(item: unknown): readonly Fields[] {
-  if (!isRecord(item)) {
-    return [];
-  }
-  switch (textAt(item, 'type') ?? 'message') {
-    case 'function_call': {
-      const call = { id: item['call_id'], function: { name: item['name'], arguments: item['arguments'] } };
-      return [{ role: 'assistant', content: '', tool_calls: [call] }];
-    }
-    case 'function_call_output':
-      return [{ role: 'tool', content: item['output'], tool_call_id: item['call_id'] }];
-    case 'message':
-      return [item];
-    default:
-      return [];
-  }
-}
 
 /** All that one answer says, as the one message that it is. */
 function oneMessage(said: readonly ParsedMessage[], answer: Fields): readonly ParsedMessage[] {

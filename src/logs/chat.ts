@@ -4,6 +4,7 @@
  */
 import { isRecord } from '../shared/guard.ts';
 import type { ChatMessage } from './episode.ts';
+import { messagesOf } from './messageItems.ts';
 
 /** A message with what only its own log needs of it. */
 export interface ParsedMessage extends ChatMessage {
@@ -103,13 +104,16 @@ function addPart(content: Content, part: unknown): void {
     // The AI SDK wraps results: {type: 'text' | 'json', value}.
     content.texts.push(asText(isRecord(result) && 'value' in result ? result['value'] : result));
   } else {
-    const text = textAt(inner, 'text', 'content', 'reasoning', 'thinking');
+    // Bytes of a picture or a sound are no text.
+    const text = type === 'blob' ? null : textAt(inner, 'text', 'content', 'reasoning', 'thinking');
     content.texts.push(text ?? (type === 'text' ? '' : `[${type}]`));
   }
 }
 
-/** A message in any of the forms; null for a value that is none. */
-export function parsedMessage(value: unknown): ParsedMessage | null {
+/** A message in any of the forms, the first of several that a value is; null for a value that is none. */
+export const parsedMessage = (value: unknown): ParsedMessage | null => parsedMessages([value])[0] ?? null;
+
+function oneMessage(value: unknown): ParsedMessage | null {
   if (!isRecord(value)) {
     return null;
   }
@@ -119,7 +123,8 @@ export function parsedMessage(value: unknown): ParsedMessage | null {
   const source = textAt(own, 'source');
   const role = roleOf(named, source);
   const given = valueAt(own, 'parts', 'contents', 'content', 'text');
-  const calls = valueAt(own, 'tool_calls', 'toolCalls');
+  const calls =
+    valueAt(own, 'tool_calls', 'toolCalls') ?? (isRecord(own['function_call']) ? [own['function_call']] : undefined);
   if (role === null || (given === undefined && calls === undefined)) {
     return null;
   }
@@ -157,7 +162,7 @@ const roleOf = (named: string | null, source: string | null): ChatMessage['role'
 
 /** The messages of a list; entries that are none are left out. */
 export const parsedMessages = (value: unknown): ParsedMessage[] =>
-  Array.isArray(value) ? value.flatMap((entry) => parsedMessage(entry) ?? []) : [];
+  Array.isArray(value) ? value.flatMap(messagesOf).flatMap((one) => oneMessage(one) ?? []) : [];
 
 /** What the first person asked; the system prompt where nobody did. */
 export function questionOf(messages: readonly ChatMessage[]): string {

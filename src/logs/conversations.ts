@@ -37,6 +37,8 @@ function messagesIn(value: unknown): readonly unknown[] {
   return parsedMessages(messages).length > 0 ? [...messages, ...choices] : [];
 }
 
+const isNone = (entry: unknown): boolean => parsedMessages([entry]).length === 0;
+
 /** A score as programs write it; null for what is none, or cannot be a return. */
 export function returnOf(score: unknown): number | null {
   const number = typeof score === 'boolean' ? Number(score) : score;
@@ -51,7 +53,9 @@ export function returnOf(score: unknown): number | null {
 export function conversationEpisode(value: unknown, id: string, survey: Survey): RecordedEpisode | null {
   const found = messagesIn(value);
   survey.leaveOut(BEYOND, found.length - MOST_MESSAGES);
-  const messages = withToolNames(parsedMessages(found.slice(0, MOST_MESSAGES)));
+  const entries = found.slice(0, MOST_MESSAGES);
+  const messages = withToolNames(parsedMessages(entries));
+  survey.leaveOut('entries of conversations that are no messages', entries.filter(isNone).length);
   const fields = isRecord(value) ? value : {};
   if (!messages.some(({ role }) => role === 'assistant')) {
     return null;

@@ -61,8 +61,8 @@ function callOf(run: Fields, metadata: Fields): ModelCall {
   ].find((one) => Object.keys(one).some((key) => /tokens?$/iu.test(key)));
   const count = (...keys: readonly string[]): number => tokenCount(valueAt(usage ?? {}, ...keys));
   return {
-    input: inputOf(inputs),
-    output: outputOf(outputs),
+    input: askedWith(inputs),
+    output: saidBy(outputs),
     model:
       textAt(metadata, 'ls_model_name') ?? textAt(fieldsAt(run['extra'], 'invocation_params'), 'model', 'model_name'),
     promptTokens: count('input_tokens', 'prompt_tokens', 'promptTokens'),
@@ -71,7 +71,7 @@ function callOf(run: Fields, metadata: Fields): ModelCall {
 }
 
 /** Messages, in a list for each of several questions or not; or prompts of a model that completes text. */
-function inputOf(inputs: Fields): readonly ParsedMessage[] {
+export function askedWith(inputs: Fields): readonly ParsedMessage[] {
   const given = valueAt(inputs, 'messages', 'input', 'prompts', 'prompt');
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
   const messages: readonly unknown[] = Array.isArray(list[0]) ? list[0] : list;
@@ -85,7 +85,7 @@ const pairOf = (one: unknown): unknown =>
   Array.isArray(one) && one.length === 2 ? { role: one[0] as unknown, content: one[1] as unknown } : one;
 
 /** `generations` of LangChain; `choices` of OpenAI; a message; or messages, of which the last is what it said. */
-function outputOf(outputs: Fields): readonly ParsedMessage[] {
+export function saidBy(outputs: Fields): readonly ParsedMessage[] {
   const [generations, choices, messages] = ['generations', 'choices', 'messages'].map((key) => outputs[key]);
   if (Array.isArray(generations)) {
     const first: unknown = Array.isArray(generations[0]) ? generations[0][0] : generations[0];

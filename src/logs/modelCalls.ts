@@ -4,6 +4,7 @@
  */
 import { isRecord } from '../shared/guard.ts';
 import { asText, parsedJson, parsedMessages, textAt, valueAt } from './chat.ts';
+import { askedWith, saidBy } from './langSmith.ts';
 import { listAt, type Attributes, type Span } from './spans.ts';
 import { tokenCount, type ModelCall, type Step } from './steps.ts';
 
@@ -53,7 +54,7 @@ function agentOf({ name, attributes }: Span): string | null {
 
 function modelCall(span: Span): ModelCall {
   const { attributes } = span;
-  const found = firstOf(span, [asAttributes, asOpenInference, asIndexed, asAiSdk, asEvents, asContentEvents]);
+  const found = firstOf(span, FORMS);
   return {
     input: found?.input ?? [],
     output: found?.output ?? [],
@@ -74,37 +75,85 @@ function modelCall(span: Span): ModelCall {
 }
 
 /** What the first form reads that finds something said. */
-function firstOf(span: Span, forms: readonly ((span: Span) => Said)[]): Said | null {
+function firstOf(span: Span, forms: readonly ((span: Span) => Said)[]): Pick<ModelCall, 'input' | 'output'> | null {
   for (const form of forms) {
-    const said = form(span);
-    if (said.output.length > 0) {
-      return said;
+    const { output, input } = form(span);
+    if (output.length > 0) {
+      return { output, input: input() };
     }
   }
   return null;
 }
 
-type Said = Pick<ModelCall, 'input' | 'output'>;
+type Messages = ModelCall['input'];
+
+/** What was said, and what it was said to: that is read of the form that says something. */
+interface Said {
+  readonly output: Messages;
+  readonly input: () => Messages;
+}
 
 /** `gen_ai.input.messages` and `gen_ai.output.messages`, as JSON texts or structured. */
-function asAttributes({ attributes }: Span): Said {
-  const instructions = parsedJson(attributes['gen_ai.system_instructions']);
-  const system = instructions === undefined ? [] : parsedMessages([{ role: 'system', content: instructions }]);
+function asAttributes({ attributes }: Pick<Span, 'attributes'>): Said {
   return {
-    input: [...system, ...parsedMessages(parsedJson(attributes['gen_ai.input.messages']))],
     output: parsedMessages(parsedJson(attributes['gen_ai.output.messages'])),
+    input: () => {
+      const instructions = parsedJson(attributes['gen_ai.system_instructions']);
+      const system = instructions === undefined ? [] : parsedMessages([{ role: 'system', content: instructions }]);
+      return [...system, ...parsedMessages(parsedJson(attributes['gen_ai.input.messages']))];
+    },
   };
 }
 
+/** The same attributes, of the event that the conventions name for them. */
+const asDetails = ({ events }: Span): Said =>
+  asAttributes({
+    attributes: events.find(({ name }) => name === 'gen_ai.client.inference.operation.details')?.attributes ?? {},
+  });
+
 const asOpenInference = ({ attributes }: Span): Said => ({
-  input: parsedMessages(listAt(attributes, 'llm.input_messages')),
   output: parsedMessages(listAt(attributes, 'llm.output_messages')),
+  input: () => parsedMessages(listAt(attributes, 'llm.input_messages')),
 });
+
+/** A model that completes texts: `llm.prompts.0.prompt.text`, `llm.choices.0.completion.text`. */
+const asPrompts = ({ attributes }: Span): Said => ({
+  output: textsOf(attributes, 'llm.choices', 'completion', 'assistant'),
+  input: () => textsOf(attributes, 'llm.prompts', 'prompt', 'user'),
+});
+
+const textsOf = (attributes: Attributes, list: string, key: string, role: string): Messages =>
+  parsedMessages(
+    listAt(attributes, list)
+      .slice(0, 1)
+      .map((one) => ({ role, content: isRecord(one) && isRecord(one[key]) ? one[key]['text'] : undefined })),
+  );
+
+/** What a text holds as JSON, where that is an object or a list: another value is a text that looks like one. */
+function structured(value: unknown): unknown {
+  const parsed = parsedJson(value);
+  return isRecord(parsed) || Array.isArray(parsed) ? parsed : value;
+}
+
+/** `input.value` and `output.value` of a call of a model, as text, or as what its client was given and gave. */
+function asValues({ attributes }: Span): Said {
+  if (textAt(attributes, 'openinference.span.kind') !== 'LLM') {
+    return { output: [], input: () => [] };
+  }
+  const given = structured(attributes['output.value']);
+  return {
+    output: saidBy(isRecord(given) ? given : { output: given }),
+    input: () => {
+      const asked = structured(attributes['input.value']);
+      return askedWith(isRecord(asked) ? asked : { input: asked });
+    },
+  };
+}
 
 /** OpenLLMetry: `gen_ai.prompt.0.role`, `gen_ai.completion.0.content`. */
 const asIndexed = ({ attributes }: Span): Said => ({
-  input: parsedMessages(listAt(attributes, 'gen_ai.prompt')),
   output: parsedMessages(listAt(attributes, 'gen_ai.completion').map(assistant)),
+  input: () => parsedMessages(listAt(attributes, 'gen_ai.prompt')),
 });
 
 function asAiSdk({ attributes }: Span): Said {
@@ -113,17 +162,20 @@ function asAiSdk({ attributes }: Span): Said {
   const message = { role: 'assistant', content: text ?? '', tool_calls: calls };
   const finish = textAt(attributes, 'ai.response.finishReason', 'ai.finishReason');
   return {
-    input: parsedMessages(parsedJson(attributes['ai.prompt.messages'])),
     output: text === null && !Array.isArray(calls) ? [] : parsedMessages([{ ...message, finish_reason: finish }]),
+    input: () => parsedMessages(parsedJson(attributes['ai.prompt.messages'])),
   };
 }
 
 /** Events `gen_ai.user.message`, ..., `gen_ai.choice`, one for each message. */
 function asEvents({ events }: Span): Said {
-  const said = events.flatMap(({ name, attributes }) => {
-    const kind = /^gen_ai\.(system|user|assistant|tool)\.message$/u.exec(name)?.[1];
-    return kind === undefined ? [] : [{ role: kind, ...attributes, tool_calls: parsedJson(attributes['tool_calls']) }];
-  });
+  const asked = (): unknown[] =>
+    events.flatMap(({ name, attributes }) => {
+      const kind = /^gen_ai\.(system|user|assistant|tool)\.message$/u.exec(name)?.[1];
+      return kind === undefined
+        ? []
+        : [{ role: kind, ...attributes, tool_calls: parsedJson(attributes['tool_calls']) }];
+    });
   const choices = events.flatMap(({ name, attributes }) => {
     const message = parsedJson(attributes['message']);
     return name === 'gen_ai.choice'
@@ -136,7 +188,7 @@ function asEvents({ events }: Span): Said {
         ]
       : [];
   });
-  return { input: parsedMessages(said), output: parsedMessages(choices) };
+  return { output: parsedMessages(choices), input: () => parsedMessages(asked()) };
 }
 
 /** Events `gen_ai.content.prompt` and `gen_ai.content.completion`, each with a list of messages as JSON. */
@@ -144,10 +196,23 @@ function asContentEvents({ events }: Span): Said {
   const listOf = (name: string, key: string): unknown[] =>
     events.filter((event) => event.name === name).flatMap(({ attributes }) => parsedJson(attributes[key]) ?? []);
   return {
-    input: parsedMessages(listOf('gen_ai.content.prompt', 'gen_ai.prompt')),
     output: parsedMessages(listOf('gen_ai.content.completion', 'gen_ai.completion').map(assistant)),
+    input: () => parsedMessages(listOf('gen_ai.content.prompt', 'gen_ai.prompt')),
   };
 }
+
+/** The values come last: what is in them is said with less. */
+const FORMS = [
+  asAttributes,
+  asDetails,
+  asOpenInference,
+  asPrompts,
+  asIndexed,
+  asAiSdk,
+  asEvents,
+  asContentEvents,
+  asValues,
+] as const;
 
 /** A message whose role is left out where it can only be the model's. */
 const assistant = (value: unknown): unknown =>

@@ -8,13 +8,13 @@ import { isRecord } from '../shared/guard.ts';
 import { parsedMessage, textAt } from './chat.ts';
 import { BEYOND, conversationEpisode, isConversation, MOST_MESSAGES } from './conversations.ts';
 import { ElementScanner, type LogElement } from './elements.ts';
+import type { EntryGroup, EntryIndex, EntryKind } from './entryIndex.ts';
 import type { RecordedEpisode, RecordedLog, Survey } from './episode.ts';
 import { isSample, sampleEpisode } from './inspectSample.ts';
 import { langfuseTrace, stepOfObservation } from './langfuse.ts';
 import { stepOfRun } from './langSmith.ts';
 import { stepOfSpan } from './modelCalls.ts';
-import { Placed } from './placed.ts';
-import type { LogReader } from './source.ts';
+import type { EntryPlace, LogReader } from './source.ts';
 import { spanOf } from './spans.ts';
 import type { Step } from './steps.ts';
 import { lightStep, SystemPrompts, traceEpisode, type LightStep } from './traces.ts';
@@ -22,12 +22,20 @@ import { lightStep, SystemPrompts, traceEpisode, type LightStep } from './traces
 /** An episode's entries are kept while it is read where they have no more bytes together. */
 const KEPT_BYTES = 2 ** 22;
 
-/** What an entry is. */
-type Kind = 'step' | 'message' | 'conversation' | 'sample' | 'trace';
+/** Steps of one episode that are read: what is around each is looked for among all of them. */
+const MOST_STEPS = 200_000;
+const BEYOND_STEPS = `spans beyond the first ${MOST_STEPS.toLocaleString('en')} of a trace`;
+const MOST: Readonly<Record<EntryKind, number>> = {
+  step: MOST_STEPS,
+  message: MOST_MESSAGES,
+  conversation: 1,
+  sample: 1,
+  trace: 1,
+};
 
 interface Known {
   readonly format: string;
-  readonly kind: Kind;
+  readonly kind: EntryKind;
   readonly step?: Step;
 }
 
@@ -82,6 +90,7 @@ const conversationOf = (value: unknown): string | null =>
 
 /**
  * Finds the entries of a log; each step of it is a piece of the file, so that others may work between.
+ * @param index takes in where they are; the episodes are read from it
  * @param survey hears what is left out
  * @param onBytes hears every byte once, in order
  * @returns null where it is no log of a known form
@@ -89,11 +98,11 @@ const conversationOf = (value: unknown): string | null =>
  */
 export function* readLog(
   reader: LogReader,
+  index: EntryIndex,
   survey: Survey,
   onBytes?: (bytes: Buffer) => void,
 ): Generator<undefined, RecordedLog | null> {
   const scanner = new ElementScanner(reader.source);
-  const placed = new Placed<Kind>(reader.source.name);
   const prompts = new SystemPrompts();
   const formats = new Set<string>();
   for (const elements of scanner.pieces(onBytes)) {
@@ -110,7 +119,7 @@ export function* readLog(
         continue;
       }
       formats.add(known.format);
-      placed.add(element, known.kind, groupOf(known, value, element));
+      index.add(element, known.kind, groupOf(known, value, element));
       addPrompt(prompts, known.step);
     }
     yield undefined;
@@ -120,7 +129,7 @@ export function* readLog(
   }
   return {
     format: [...formats].join(' and ') || 'OpenTelemetry spans',
-    episodes: (of) => episodesOf({ reader, placed, prompts, survey: of }),
+    episodes: (of) => episodesOf({ reader, index, prompts, survey: of }),
   };
 }
 
@@ -148,18 +157,19 @@ function groupOf({ format, kind, step }: Known, value: unknown, { item, document
 
 interface Reading {
   readonly reader: LogReader;
-  readonly placed: Placed<Kind>;
+  readonly index: EntryIndex;
   readonly prompts: SystemPrompts;
   readonly survey: Survey;
 }
 
 function* episodesOf(reading: Reading): Generator<RecordedEpisode> {
-  const { placed, survey } = reading;
+  const { index, survey } = reading;
   let number = 0;
-  for (const { kind, elements } of placed.groups()) {
+  for (const group of index.groups(MOST)) {
     number++;
-    const episode = episodeOf(kind, elements, `conversation ${String(number)}`, reading);
+    const episode = episodeOf(group, `conversation ${String(number)}`, reading);
     if (episode === null) {
+      const { kind } = group;
       const what = kind === 'step' || kind === 'trace' ? 'traces' : kind === 'sample' ? 'samples' : 'conversations';
       survey.leaveOut(`${what} in which no model says anything`);
     } else {
@@ -169,18 +179,18 @@ function* episodesOf(reading: Reading): Generator<RecordedEpisode> {
 }
 
 function episodeOf(
-  kind: Kind,
-  elements: readonly LogElement[],
+  { kind, count, places }: EntryGroup,
   id: string,
   { reader, prompts, survey }: Reading,
 ): RecordedEpisode | null {
-  const [only] = elements;
+  const [only] = places;
   if (kind === 'step') {
-    return stepsEpisode(elements, { reader, prompts, survey });
+    survey.leaveOut(BEYOND_STEPS, count - places.length);
+    return stepsEpisode(places, { reader, prompts, survey });
   }
   if (kind === 'message') {
-    survey.leaveOut(BEYOND, Math.max(0, elements.length - MOST_MESSAGES));
-    const messages = elements.slice(0, MOST_MESSAGES).map((element) => reader.value(element).value);
+    survey.leaveOut(BEYOND, count - places.length);
+    const messages = places.map((place) => reader.value(place).value);
     return conversationEpisode({ messages }, conversationOf(messages[0]) ?? id, survey);
   }
   if (only === undefined) {
@@ -200,22 +210,26 @@ function episodeOf(
 }
 
 function stepsEpisode(
-  elements: readonly LogElement[],
-  { reader, prompts, survey }: Omit<Reading, 'placed'>,
+  places: readonly EntryPlace[],
+  { reader, prompts, survey }: Omit<Reading, 'index'>,
 ): RecordedEpisode | null {
-  const read = (element: LogElement): Step => {
-    const step = knownAs(reader.value(element).value)?.step;
+  const read = (place: EntryPlace): Step => {
+    const step = knownAs(reader.value(place).value)?.step;
     if (step === undefined) {
       throw new C3Error('input', `${reader.source.name} was changed while it was read; import it again.`);
     }
     return step;
   };
-  const isKept = elements.reduce((sum, { start, end }) => sum + end - start, 0) <= KEPT_BYTES;
+  const isKept = places.reduce((sum, { start, end }) => sum + end - start, 0) <= KEPT_BYTES;
   let trace = '';
-  const steps = elements.map((element): LightStep => {
-    const step = read(element);
+  const steps = places.map((place): LightStep => {
+    const step = read(place);
     ({ trace } = step);
-    return lightStep(step, isKept ? () => step : () => read(element));
+    return lightStep(step, isKept ? always(step) : readAgain(read, place));
   });
   return traceEpisode(trace, steps, prompts, survey);
 }
+
+// Functions of one scope hold all that any of them uses: made in one, these would keep every step.
+const always = (step: Step) => (): Step => step;
+const readAgain = (read: (place: EntryPlace) => Step, place: EntryPlace) => (): Step => read(place);

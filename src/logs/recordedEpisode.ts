@@ -5,6 +5,7 @@ import { IMPORTED } from '../shared/records/logImport.ts';
 import type { EnvironmentEvent } from '../shared/records/events.ts';
 import type { Decision, Message } from '../shared/records/records.ts';
 import { MAX_YAML_CHARACTERS } from '../shared/text/yaml.ts';
+import { masked } from './secrets.ts';
 import { inferredSteps, MOST_STEPS, unseenSteps, type EpisodeEntry, type EpisodeStep } from './inferred.ts';
 
 /** What is read of a store. */
@@ -63,6 +64,33 @@ export function inferredTeam(reader: EpisodeReader, message: number, { endpoint,
     );
   }
   return file;
+}
+
+/** What a team file says of a program that is started again: its command, who answers, and how its ends are scored. */
+export interface ProgramTeam {
+  readonly command: readonly string[];
+  /** A model that is served here, by its task or folder, or a server and how that names the model. */
+  readonly answering: { readonly serve: string } | { readonly endpoint: string; readonly model: string };
+  readonly evaluator: string;
+}
+
+/**
+ * A team file for a program that goes on from another message by being started again.
+ * @throws C3Error('input') for a command with something that looks like a key, which must be in no file
+ */
+export function programTeam({ command, answering, evaluator }: ProgramTeam): string {
+  if (masked(command.join(' ')).count > 0) {
+    throw new C3Error(
+      'input',
+      'The command has something that looks like a key, which is not written to a file: let the program read it from a variable of the environment.',
+    );
+  }
+  const policy =
+    'serve' in answering ? answering : { policy: { endpoint: answering.endpoint, model_name: answering.model } };
+  return [
+    '# The program is started again for each step of a replay; what was said before is answered from the recording.',
+    stringify({ program: command, ...policy, evaluator }, { lineWidth: 0 }),
+  ].join('\n');
 }
 
 function teamText(message: number, steps: readonly EpisodeStep[], { endpoint, model }: NamedModel): string {

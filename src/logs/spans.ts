@@ -81,16 +81,18 @@ interface Branch {
  */
 export function listAt(attributes: Attributes, prefix: string): unknown[] {
   const root: Branch = { children: new Map(), value: undefined };
-  for (const [key, value] of Object.entries(attributes)) {
-    const path = key.startsWith(`${prefix}.`) ? key.slice(prefix.length + 1).split('.') : [];
-    if (path.length > 0 && path.length <= MOST_DEPTH && path.every(isKept)) {
+  const start = `${prefix}.`;
+  // Of most spans no attribute is meant: their values are not looked at.
+  for (const key of Object.keys(attributes).filter((name) => name.startsWith(start))) {
+    const path = key.slice(start.length).split('.');
+    if (path.length <= MOST_DEPTH && path.every(isKept)) {
       let branch = root;
       for (const part of path) {
         const next = branch.children.get(part) ?? { children: new Map<string, Branch>(), value: undefined };
         branch.children.set(part, next);
         branch = next;
       }
-      branch.value = value;
+      branch.value = attributes[key];
     }
   }
   const items = built(root);

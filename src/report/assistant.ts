@@ -1,5 +1,6 @@
 /** What assistants can ask for, in the editor and over the Model Context Protocol: the same words for both. */
 import { costWords, type EndpointCost } from '../shared/endpointCost.ts';
+import { oneLine } from '../shared/text/oneLine.ts';
 
 /** Each tool and what it does; package.json has the same words for the editor. */
 export const ASSISTANT_TOOLS = {
@@ -15,18 +16,55 @@ export interface ReplayAsked {
   readonly message: number;
   readonly alternatives?: number;
   readonly replays?: number;
+  /** Words to try in the place of the message, beside what is sampled. */
+  readonly text?: string;
+  /** What the tool that the message called gave instead; of recorded messages only. */
+  readonly result?: string;
+  /** The team file of a recorded message, relative to the folder; the program that it names is started. */
+  readonly team?: string;
   readonly max_evaluator_calls: number;
 }
 
-/** Evaluator calls at most: the message itself is continued as often as each alternative. */
-export const callsAtMost = ({ alternatives = 4, replays = 4 }: ReplayAsked): number => (alternatives + 1) * replays;
-
-/** What a replay costs at most, as a sentence without its end. */
-export function replayWords(asked: ReplayAsked, costs: readonly EndpointCost[]): string {
-  const { message, alternatives = 4, replays = 4 } = asked;
-  const servers = costs.map((one) => ` (${costWords(one)})`).join('');
-  return `Replaying message ${String(message)} with ${String(alternatives)} alternatives and ${String(replays)} continuations costs at most ${String(callsAtMost(asked))} evaluator calls${servers}`;
+/** As the engine takes it. */
+export interface ReplayToAsk {
+  readonly message: number;
+  readonly alternatives: number;
+  readonly replays: number;
+  readonly text: string | null;
+  readonly result: string | null;
+  readonly team?: string;
 }
+
+/** @param place from a team file, as it is named, to its absolute path */
+export function replayToAsk(asked: ReplayAsked, place: (file: string) => string): ReplayToAsk {
+  const { message, alternatives = 4, replays = 4, text = null, result = null, team } = asked;
+  return { message, alternatives, replays, text, result, ...(team !== undefined && { team: place(team) }) };
+}
+
+const given = ({ text, result }: ReplayAsked): number => Number(text !== undefined) + Number(result !== undefined);
+
+/** Evaluator calls at most: the message itself is continued as often as each alternative. */
+export const callsAtMost = (asked: ReplayAsked): number =>
+  ((asked.alternatives ?? 4) + given(asked) + 1) * (asked.replays ?? 4);
+
+/** What a replay costs at most, and which program it starts, as a sentence without its end. */
+export function replayWords(asked: ReplayAsked, costs: readonly EndpointCost[]): string {
+  const { message, alternatives = 4, replays = 4, text, result, team } = asked;
+  const parts = [
+    `${String(alternatives)} alternatives`,
+    ...(text === undefined ? [] : [`the words ${shown(text)}`]),
+    ...(result === undefined ? [] : [`the tool result ${shown(result)}`]),
+    `${String(replays)} continuations`,
+  ];
+  const servers = costs.map((one) => ` (${costWords(one)})`).join('');
+  const program = team === undefined ? '' : ` starts the program that ${shown(team)} names, and`;
+  return `Replaying message ${String(message)} with ${listed(parts)}${program} costs at most ${String(callsAtMost(asked))} evaluator calls${servers}`;
+}
+
+/** Long enough to know a text by. */
+const MOST_SHOWN = 200;
+const shown = (text: string): string => JSON.stringify(oneLine(text, MOST_SHOWN));
+const listed = (parts: readonly string[]): string => `${parts.slice(0, -1).join(', ')} and ${parts.at(-1) ?? ''}`;
 
 /** Why a replay is not made; null where it is within what is allowed. */
 export const replayRefusal = (asked: ReplayAsked, costs: readonly EndpointCost[]): string | null =>

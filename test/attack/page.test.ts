@@ -58,6 +58,7 @@ const TRANSCRIPT: Table<TranscriptToHost> = {
     `${OWN}; the team file is asked for first`,
   ],
   settle: ['the engine samples and stores replays', OWN],
+  findLost: ['the engine samples and stores replays', `${OWN}; the program or team file is asked for first`],
   verify: ['the engine re-executes replays', 'stores verdicts that follow from the replays alone'],
   cancelReplay: ["the panel's own replay ends", 'what arrived is kept'],
   exportReport: ['a file is written', ASKED],

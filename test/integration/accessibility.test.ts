@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { addRequest, addTree, instance } from '../unit/extension/storeFixture.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../src/shared/records/problems.ts';
 import { findings } from './axe.ts';
 import { addMadeRun, openMade } from './dashboardStore.ts';
 import { eventually, workbenchScenarios, type Theme, type Workbench } from './harness/workbench.ts';
-import { c3, choose, chooseOption, storeOf, TINY, transcriptOf } from './team.ts';
+import { c3, choose, chooseOption, openFromEpisodes, storeOf, TINY, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
@@ -45,6 +46,8 @@ const TREES = [
 ] as const;
 
 let question = '';
+/** Was lost, and no message of it was compared with others. */
+let lost = { question: '' };
 
 /**
  * A run of the bundled team with a replayed message and with known trees beside its own, and two of many steps for the
@@ -58,6 +61,9 @@ async function prepare(workbench: Workbench): Promise<void> {
   await cp(join(GOLDEN, 'qwen3'), join(workbench.folder, 'models', 'qwen3'), { recursive: true });
   const reader = openStoreForReading(storeOf(workbench.folder));
   const [episode] = reader.episodes({ run: String(run), phase: 'train', iteration: 1, offset: 0, limit: 1 });
+  const evaluated = { ...NO_PROBLEM_FILTER, outcome: 'lost', split: 'evaluation' } as const;
+  const ids = reader.problemIds({ run: String(run), filter: evaluated, sort: CLEAREST_FIRST, classes: {} });
+  lost = reader.problems(ids).find(({ clearest }) => clearest === null) ?? assert.fail('no lost episode');
   const plan = reader.chain(episode?.leaf ?? 0)[0]?.id ?? 0;
   reader.close();
   const writer = openMade(storeOf(workbench.folder));
@@ -157,6 +163,17 @@ scenario('the transcript: a search with hits, a filter, a comparison, and the sh
   });
 });
 
+scenario('the transcript of an episode whose messages were not compared', async (workbench) => {
+  await prepare(workbench);
+  await openFromEpisodes(workbench, lost.question, 'Tiny');
+  await audit(workbench, 'transcript-lost', async () => {
+    const panel = await transcriptOf(workbench, lost.question);
+    await panel.getByRole('button', { name: 'Find the message that lost it' }).waitFor();
+    return panel;
+  });
+  await workbench.screenshot('transcript-lost', 'dark');
+});
+
 scenario('the dashboard: one run, then two over each other with a table and the picker open', async (workbench) => {
   await prepare(workbench);
   await workbench.runCommand('C3: Open run dashboard');
@@ -195,8 +212,7 @@ async function openTaxonomy(workbench: Workbench): Promise<FrameLocator> {
   if ((await tab.count()) > 0) {
     await tab.click();
   } else {
-    await workbench.runCommand('C3: Inspect failure taxonomy');
-    await workbench.pick('Tiny');
+    await workbench.runCommandAndPick('C3: Inspect failure taxonomy', 'Tiny');
   }
   const taxonomy = await workbench.webview('Failure taxonomy');
   await taxonomy.getByRole('heading', { name: 'Cases' }).waitFor();

@@ -3,7 +3,7 @@
  * most, keys of servers, the tools of a chat, and a program that is recorded.
  */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -105,6 +105,44 @@ scenario('the tools of a chat are there, and answer', async (workbench) => {
   assert.match(text, /"title":\s*"Chat c3-test"/u);
 });
 
+scenario('the tool that replays asks first with its cost, and keeps to the limit', async (workbench) => {
+  const [asks, says] = ['replay-asked.json', 'replay-said.json'].map((name) => join(workbench.folder, name));
+  assert.ok(asks !== undefined && says !== undefined);
+  const stored = (): { readonly message: number; readonly replays: number } =>
+    reading(workbench, (store) => {
+      const [run] = store.runs(0, 1);
+      assert.ok(run !== undefined);
+      const [first] = store.episodes({ run: run.id, phase: 'evaluate', iteration: 1, offset: 0, limit: 1 });
+      return { message: first?.leaf ?? assert.fail(), replays: store.countReplays(run.id) };
+    });
+  const { message, replays } = stored();
+  const asked = { message, alternatives: 0, replays: 1, text: '#### 1', max_evaluator_calls: 2 };
+  const dialog = workbench.page.locator('.monaco-dialog-box');
+  const replay = async (
+    input: object,
+    button: string,
+  ): Promise<{ readonly text?: string; readonly error?: string }> => {
+    rmSync(says, { force: true });
+    writeFileSync(asks, JSON.stringify(input));
+    await workbench.runCommand('Test: Replay by the tool');
+    await dialog.getByText('Replay this message?').waitFor();
+    await dialog.getByText(/the words "#### 1" and 1 continuations costs at most 2 evaluator calls/u).waitFor();
+    await workbench.screenshot(`replay-tool-${button}`);
+    await workbench.confirm(button);
+    await eventually('the answer of the tool', () => Promise.resolve(existsSync(says)));
+    return JSON.parse(readFileSync(says, 'utf8')) as { text?: string; error?: string };
+  };
+
+  assert.match((await replay(asked, 'Cancel')).error ?? '', /cancel/iu);
+  assert.match((await replay({ ...asked, max_evaluator_calls: 1 }, 'Yes')).error ?? '', /more than the 1 allowed/u);
+  assert.equal(stored().replays, replays);
+  const { text, error } = await replay(asked, 'Yes');
+  assert.equal(error, undefined);
+  assert.match(text ?? '', /#### 1/u);
+  assert.equal(stored().replays, replays + 2);
+  assertQuiet(workbench);
+});
+
 scenario('the key of a server is asked for in two steps, and is hidden', async (workbench) => {
   const { page } = workbench;
   await workbench.runCommand('C3: Set endpoint key');
@@ -122,11 +160,13 @@ scenario('a program of the user is recorded, and its transcript opens', async (w
   const { page } = workbench;
   await workbench.runCommand('C3: Record agents');
   const input = page.locator('.quick-input-widget:visible');
-  await input.getByText('Record agents (1 of 3)').waitFor();
+  await input.getByText('Record agents (1 of 4)').waitFor();
   await workbench.answer('node team.mjs');
   await workbench.pick('Another server…');
   await input.getByText('The base address of the server.').waitFor();
   await workbench.answer(upstream);
+  await input.getByText('Record agents (3 of 4)').waitFor();
+  await workbench.answer('384,400');
   await workbench.pick('Mask keys');
   await workbench.notification(/1 episode from the calls of a program, with 2 messages/u).waitFor();
   const transcript = await workbench.webview('How far is the moon?');

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { replacementOf, shockWords } from '../../src/shared/records/replacement.ts';
-import { eventually, workbenchScenarios } from './harness/workbench.ts';
+import { storedConfig } from '../../src/shared/records/storedRecipe.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../src/shared/records/problems.ts';
+import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { saveAs } from './saveReport.ts';
 import { assertQuiet, c3, reading, storeOf, unfold } from './team.ts';
 
@@ -19,25 +21,37 @@ evaluation: {instances: 12, before: false}
 ppo: {learning_rate: 0.003}
 device: {threads: 1}
 `;
-const scenario = workbenchScenarios({ files: { 'chain.c3.yaml': CHAIN } });
+const VOTERS = `title: Voters
+task: {name: logic, roles: 3}
+adapter: {per: role, rank: 2}
+steps: 0
+evaluation: {instances: 2}
+device: {threads: 1}
+`;
+const scenario = workbenchScenarios({ files: { 'chain.c3.yaml': CHAIN, 'voters.c3.yaml': VOTERS } });
+
+const SMALLER = 'The smaller model of the task';
+
+/** The run that is done, other than one of before. */
+function ended(workbench: Workbench, but: readonly string[] = []): Promise<string> {
+  return eventually('the run to end', () =>
+    Promise.resolve(
+      existsSync(storeOf(workbench.folder))
+        ? reading(
+            workbench,
+            (store) => store.runs(0, 9).find(({ id, status }) => !but.includes(id) && status === 'done')?.id,
+          )
+        : undefined,
+    ),
+  );
+}
 
 scenario(
   'a run of teamtr is started, seen in every panel, and its agent is replaced from its menu',
   async (workbench) => {
     const { folder } = workbench;
-    const ended = (but?: string): Promise<string> =>
-      eventually('the run to end', () =>
-        Promise.resolve(
-          existsSync(storeOf(folder))
-            ? reading(
-                workbench,
-                (store) => store.runs(0, 5).find(({ id, status }) => id !== but && status === 'done')?.id,
-              )
-            : undefined,
-        ),
-      );
     await workbench.runCommandAndPick('C3: Start C3 run', 'chain.c3.yaml', 'Default length');
-    const earlier = await ended();
+    const earlier = await ended(workbench);
     await workbench.runCommand('C3: Open run dashboard');
     const dashboard = await workbench.webview('Run dashboard');
     for (const title of [
@@ -68,12 +82,20 @@ scenario(
     await transcript.locator('[role="treeitem"][aria-label*="second"]').first().waitFor();
     await workbench.screenshot('teamtr-transcript');
 
+    await seeEpisodes(workbench, earlier, question);
+    await seeTaxonomy(workbench, earlier);
+
     await workbench.treeItem(view, 'Chain of two').click({ button: 'right' });
     await workbench.chooseFromMenu('Replace agent');
-    for (const answer of ['second', 'The model without an adapter', 'Stage 0, then training', 'Without training']) {
+    await workbench.pick('second');
+    const offered = workbench.page.locator('.quick-input-widget:visible');
+    await offered.getByText('Another model…').waitFor();
+    // The chain task has none.
+    assert.equal(await offered.getByText(SMALLER).count(), 0);
+    for (const answer of ['The model without an adapter', 'Stage 0, then training', 'Without training']) {
       await workbench.pick(answer);
     }
-    const replaced = await ended(earlier);
+    const replaced = await ended(workbench, [earlier]);
     const replacement = reading(workbench, (store) => replacementOf(store.runConfig(replaced))) ?? assert.fail();
     assert.deepEqual([replacement.run, replacement.role, replacement.shock?.aligned?.n], [earlier, 'second', 12]);
 
@@ -108,3 +130,58 @@ scenario(
     assertQuiet(workbench);
   },
 );
+
+scenario('the smaller model of a task takes the place of a trained agent', async (workbench) => {
+  const before = existsSync(storeOf(workbench.folder))
+    ? reading(workbench, (store) => store.runs(0, 9).map(({ id }) => id))
+    : [];
+  await workbench.runCommandAndPick('C3: Start C3 run', 'voters.c3.yaml', 'Default length');
+  const voters = await ended(workbench, before);
+  await workbench.runCommandAndPick('C3: Replace agent', /Voters/u, 'voter3');
+  await workbench.page.locator('.quick-input-widget:visible').getByText(SMALLER).waitFor();
+  await workbench.screenshot('replace-by-smaller');
+  for (const answer of [SMALLER, 'Direct swap, then training', 'Without training']) {
+    await workbench.pick(answer);
+  }
+  const replaced = await ended(workbench, [...before, voters]);
+  const config = reading(workbench, (store) => storedConfig(store.runConfig(replaced)));
+  assert.deepEqual(config['policies'], { voter3: { kind: 'model', model: 'bundled-small' } });
+  assertQuiet(workbench);
+});
+
+/** The episodes of a run: all of its problems, and the one of a question with what its messages came to. */
+async function seeEpisodes(workbench: Workbench, run: string, question: string): Promise<void> {
+  await workbench.runCommand('C3: Open transcript');
+  const panel = await workbench.webview('Episodes');
+  const all = reading(
+    workbench,
+    (store) => store.problemIds({ run, filter: NO_PROBLEM_FILTER, sort: CLEAREST_FIRST, classes: {} }).length,
+  );
+  await eventually(`${String(all)} problems`, async () =>
+    new RegExp(`^${String(all)} problems?$`, 'u').test(await panel.locator('.listed').innerText()),
+  );
+  await workbench.screenshot('teamtr-episodes', 'light');
+  await panel.locator('.canvas .row', { hasText: question }).first().waitFor();
+}
+
+/** The failure classes of a run, each as often as on the command line. */
+async function seeTaxonomy(workbench: Workbench, run: string): Promise<void> {
+  const found = await c3(workbench.folder, 'taxonomy', '--run', run);
+  await workbench.runCommand('C3: Inspect failure taxonomy');
+  const panel = await workbench.webview('Failure taxonomy');
+  await panel.getByRole('heading', { name: 'Cases' }).waitFor();
+  const { classes } = found;
+  assert.ok(Array.isArray(classes));
+  const counts = classes.map((entry: { name: string; count: number }) => entry);
+  assert.ok(
+    counts.some(({ count }) => count > 0),
+    'no case of any class',
+  );
+  for (const { name, count } of counts) {
+    const row = panel
+      .locator('table.classes tbody tr')
+      .filter({ has: panel.getByRole('button', { name, exact: true }) });
+    assert.equal(await row.locator('td.count').innerText(), String(count), name);
+  }
+  await workbench.screenshot('teamtr-taxonomy', 'light');
+}

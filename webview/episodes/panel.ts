@@ -38,6 +38,8 @@ export class EpisodesPanel {
   private readonly listed = h('span', { class: 'muted listed', role: 'status' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly note = h('p', { class: 'note', role: 'status' });
+  /** How far the model judge of the run is to be believed, above the credits that it made. */
+  private readonly judge = h('p', { class: 'note judge', hidden: true });
   private readonly reason = h('p', { class: 'muted banner' });
   private readonly toolbar: Toolbar;
   private readonly grid: Grid;
@@ -182,7 +184,7 @@ export class EpisodesPanel {
         ...(['dashboard', 'taxonomy', 'runsTable'] as const).map((type) => this.way(type)),
       ),
     );
-    replace(root, head, this.note, this.banner, this.reason, this.empty, this.body, this.keys.element);
+    replace(root, head, this.note, this.judge, this.banner, this.reason, this.empty, this.body, this.keys.element);
     this.showDetails(this.detailed);
     host.listen(isEpisodesFromHost, (message) => {
       this.receive(message);
@@ -280,6 +282,8 @@ export class EpisodesPanel {
     this.about.textContent = `${run.description}, ${run.status}`;
     this.note.textContent = note ?? '';
     this.note.hidden = note === null;
+    this.judge.textContent = run.judge ?? '';
+    this.judge.hidden = run.judge === null;
     this.keep();
   }
 

@@ -6,7 +6,7 @@ import type { DetailEvents } from './message/detail.ts';
 import type { TreeEvents } from './tree/treeEvents.ts';
 
 type Post = (message: TranscriptToHost) => void;
-type AboutMessage = 'verify' | 'exportReport' | 'copyLink' | 'compare' | 'showContext' | 'locate';
+type AboutMessage = 'verify' | 'exportReport' | 'copyLink' | 'compare' | 'showContext' | 'locate' | 'findLost';
 
 /** Asks for something about a message. */
 function about(post: Post, type: AboutMessage): (message: number) => void {
@@ -42,7 +42,10 @@ export function detailPosts(
   post: Post,
   asking: Asking,
   setModel: (folder: string) => void,
-): Pick<DetailEvents, 'replay' | 'cancelReplay' | 'settle' | 'verify' | 'chooseModel' | 'tokens' | 'open'> {
+): Pick<
+  DetailEvents,
+  'replay' | 'cancelReplay' | 'settle' | 'findLost' | 'verify' | 'chooseModel' | 'tokens' | 'open'
+> {
   return {
     replay: (message, { result, ...request }) => {
       post(
@@ -57,6 +60,7 @@ export function detailPosts(
     settle: (message, replays) => {
       post({ type: 'settle', message, replays });
     },
+    findLost: about(post, 'findLost'),
     verify: about(post, 'verify'),
     chooseModel: () => {
       asking.ask('chooseModel', {}, (folder) => {

@@ -27,7 +27,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   replace: {
     usage: 'replace RUN ROLE=SOURCE [--strategy align|direct|retrain] [--override k=v ...] [--detach] [--json]',
     summary:
-      'go on with the team of a run, an agent of it replaced by base, the folder of an adapter or of a model, or RUN:STEP:ROLE; shows what the swap cost',
+      'go on with the team of a run, an agent of it replaced by base, bundled-small, the folder of an adapter or of a model, or RUN:STEP:ROLE; shows what the swap cost',
     run: replace,
   },
   status: {
@@ -97,7 +97,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: importFile,
   },
   record: {
-    usage: 'record [--upstream URL | --model DIR | --task NAME] [--mask-secrets] [--json] -- PROGRAM [ARGUMENT ...]',
+    usage:
+      'record [--upstream URL | --model DIR | --task NAME] [--answer TEXT] [--mask-secrets] [--json] -- PROGRAM [ARGUMENT ...]',
     summary:
       'run your own program and store what its agents say as it happens; its calls go on to its server (OPENAI_BASE_URL), or to a model that is served here',
     run: record,

@@ -1,10 +1,9 @@
 /** `c3 record`: what a user's own program asks of models, stored while it runs. */
 import { C3Error } from '../../shared/errors.ts';
 import { importLines, type Recorded } from '../../shared/records/logImport.ts';
-import { withLineModel } from '../lines/lineModel.ts';
+import { rightAnswer } from '../../shared/records/rightAnswer.ts';
 import { record as recordProgram, upstreamOf, type RecordSettings } from '../record/record.ts';
-import { drawToken } from '../serve/modelServer.ts';
-import { serveModel, type Served } from '../serve/serve.ts';
+import { whileServing } from '../serve/whileServing.ts';
 import { readArguments, text, type ParsedArguments } from './arguments.ts';
 import { servedFolder } from './serve.ts';
 import {
@@ -35,6 +34,7 @@ export async function record(args: readonly string[], context: CommandContext): 
     task: { type: 'string' },
     name: { type: 'string' },
     'mask-secrets': { type: 'boolean' },
+    answer: { type: 'string' },
   } as const;
   const parsed = readArguments('record', at < 0 ? args : args.slice(0, at), options, 0);
   if (program === undefined) {
@@ -44,7 +44,15 @@ export async function record(args: readonly string[], context: CommandContext): 
   const { report, ended } = await answering(parsed, context, (served) =>
     withService(storePath(parsed, context), (service): Promise<Recorded> => {
       const maskSecrets = parsed.values['mask-secrets'] === true;
-      const settings = { command: [program, ...rest], folder: context.folder, maskSecrets, quiet: json } as const;
+      const said = text(parsed, 'answer');
+      const right = said === null ? null : rightAnswer(said);
+      const settings = {
+        command: [program, ...rest],
+        folder: context.folder,
+        maskSecrets,
+        right,
+        quiet: json,
+      } as const;
       return recordProgram(service, { ...settings, ...served }, context.signal);
     }),
   );
@@ -71,27 +79,11 @@ async function answering<Result>(
     throw new C3Error('input', 'Give --upstream, or a model that is served here, not both.');
   }
   const { folder, name } = servedFolder(parsed, context);
-  const key = drawToken();
-  const stopping = new AbortController();
-  return withLineModel(
-    folder,
-    null,
-    async (model) => {
-      const listening = Promise.withResolvers<Served>();
-      const settings = { port: 0, token: key };
-      const called = text(parsed, 'name') ?? name;
-      const serving = serveModel(model, called, settings, listening.resolve, stopping.signal);
-      try {
-        const served = await Promise.race([listening.promise, serving]);
-        if (served === undefined) {
-          throw new C3Error('engine', 'The model server ended before the program began.');
-        }
-        note(`The program is answered by ${served.model}.`);
-        return await work({ upstream: served.url, served: { model: served.model, key } });
-      } finally {
-        stopping.abort();
-        await serving;
-      }
+  return whileServing(
+    { folder, name: text(parsed, 'name') ?? name },
+    ({ url, model, key }) => {
+      note(`The program is answered by ${model}.`);
+      return work({ upstream: url, served: { model, key } });
     },
     loadingPrinter(context),
   );

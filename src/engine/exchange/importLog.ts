@@ -11,6 +11,7 @@ import { IMPORTED, type LogImport } from '../../shared/records/logImport.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { ContextTexts } from './contextTexts.ts';
+import { LogIndex } from './logIndex.ts';
 import { LogRows, MOST_NAME } from './logRows.ts';
 import { openLog, type OpenLog } from './openLog.ts';
 
@@ -39,8 +40,13 @@ export function importLog(work: ImportPlace, params: ImportLogParams, given: Abo
   const imported = async (): Promise<LogImport> => {
     const open = await openLog(params.path, signal);
     try {
-      const log = await surveyLog(open, params, signal);
-      return await work.writing('import', signal, (store) => storeLog(store, log, new Date().toISOString()));
+      const index = new LogIndex(params.path);
+      try {
+        const log = await surveyLog({ ...open, index }, params, signal);
+        return await work.writing('import', signal, (store) => storeLog(store, log, new Date().toISOString()));
+      } finally {
+        index.close();
+      }
     } finally {
       open.close();
     }
@@ -52,6 +58,7 @@ export function importLog(work: ImportPlace, params: ImportLogParams, given: Abo
 export interface SurveyedLog {
   readonly path: string;
   readonly log: RecordedLog;
+  readonly index: LogIndex;
   readonly models: readonly string[];
   readonly speakers: readonly string[];
   readonly report: LogImport;
@@ -59,12 +66,13 @@ export interface SurveyedLog {
 
 /**
  * Reads a log to its end, so that nothing of it can be wrong when it is stored.
+ * @param index a new one: it is filled, and the episodes are read from it as long as it is open
  * @param path of the file that the user named
  * @param maskSecrets whether texts that look like keys are masked
  * @throws C3Error('input') for what is not JSON, or no log of a known form; CancelledError
  */
 export async function surveyLog(
-  { source, leftOut }: Pick<OpenLog, 'source' | 'leftOut'>,
+  { source, leftOut, index }: Pick<OpenLog, 'source' | 'leftOut'> & Pick<SurveyedLog, 'index'>,
   { path, maskSecrets }: { readonly path: string; readonly maskSecrets: boolean },
   signal: AbortSignal,
 ): Promise<SurveyedLog> {
@@ -75,7 +83,7 @@ export async function surveyLog(
   }
   const hash = createHash('sha256');
   const log = await inTurns(
-    readLog(reader, survey, (bytes) => hash.update(bytes)),
+    readLog(reader, index, survey, (bytes) => hash.update(bytes)),
     signal,
   );
   if (log === null) {
@@ -108,7 +116,7 @@ export async function surveyLog(
     leftOut: Object.fromEntries(survey.leftOut),
     masked: maskSecrets ? survey.masked : null,
   };
-  return { path, log, models: [...counts.models], speakers: [...survey.speakers.keys()], report };
+  return { path, log, index, models: [...counts.models], speakers: [...survey.speakers.keys()], report };
 }
 
 /**
@@ -118,7 +126,7 @@ export async function surveyLog(
  */
 export function storeLog(
   store: StoreWriter,
-  { path, log, models, speakers, report }: SurveyedLog,
+  { path, log, index, models, speakers, report }: SurveyedLog,
   now: string,
 ): LogImport {
   if (store.runs(0, store.countRuns()).some(({ id }) => id === report.run)) {
@@ -128,7 +136,7 @@ export function storeLog(
     const title = `Imported from ${basename(path)}`.slice(0, 200);
     const run = { id: report.run, source: path, folder: dirname(path), title, models, speakers };
     store.transaction(() => {
-      const rows = new LogRows(store, run, new ContextTexts());
+      const rows = new LogRows(store, run, new ContextTexts(), index.earlier);
       rows.begin(run, now);
       rows.episodes(log.episodes(new Survey()));
       rows.done(now);

@@ -4,6 +4,8 @@ import type { LogSource } from '../../logs/source.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 
 const WINDOW = 2 ** 20;
+/** What is read where an entry is far from the one before it, as those of traces that went on at the same time. */
+const NEARBY = 2 ** 15;
 const flags: Readonly<Partial<Record<string, number>>> = constants;
 
 export class LogFile implements LogSource {
@@ -41,7 +43,9 @@ export class LogFile implements LogSource {
       return bytes;
     }
     if (start < this.from || end > this.to) {
-      this.to = start + this.fill(this.window, start);
+      const follows = start >= this.from && start <= this.to + NEARBY;
+      const length = follows ? WINDOW : Math.max(NEARBY, end - start);
+      this.to = start + this.fill(this.window.subarray(0, length), start);
       this.from = start;
       if (end > this.to) {
         throw this.unreadable('it became shorter while it was read');

@@ -30,6 +30,19 @@ export interface LogRun {
   readonly models: readonly string[];
 }
 
+/** Counts the episodes of each instance. @returns how many of it came before this one */
+export type EpisodeCounter = (instance: string) => number;
+
+/** Counts a few. */
+export function countInMemory(): EpisodeCounter {
+  const counts = new Map<string, number>();
+  return (instance) => {
+    const earlier = counts.get(instance) ?? 0;
+    counts.set(instance, earlier + 1);
+    return earlier;
+  };
+}
+
 /** Writes the rows of one log; all of it in transactions of the caller. */
 export class LogRows {
   private store: StoreWriter;
@@ -40,11 +53,17 @@ export class LogRows {
   private positions: ReadonlyMap<string, number>;
   private readonly decisions = new Map<string, number>();
   private readonly tokens = { prompt: 0, reused: 0, completion: 0 };
-  private readonly siblings = new Map<string, number>();
+  private readonly counter: EpisodeCounter;
   private environment = 0;
 
-  constructor(store: StoreWriter, { id, speakers }: Pick<LogRun, 'id' | 'speakers'>, contexts: ContextTexts) {
+  constructor(
+    store: StoreWriter,
+    { id, speakers }: Pick<LogRun, 'id' | 'speakers'>,
+    contexts: ContextTexts,
+    counter: EpisodeCounter,
+  ) {
     this.store = store;
+    this.counter = counter;
     this.run = id;
     this.contexts = contexts;
     this.roles = rolesOf(speakers);
@@ -107,8 +126,7 @@ export class LogRows {
   /** An episode whose entries are written one by one. */
   episode(about: Pick<RecordedEpisode, 'id' | 'question' | 'answer'>): EpisodeRows {
     const instance = this.instance(about);
-    const sibling = this.siblings.get(instance) ?? 0;
-    this.siblings.set(instance, sibling + 1);
+    const sibling = this.counter(instance);
     return new EpisodeRows(instance, sibling, {
       decision: (...given) => this.decision(...given),
       events: (...given) => {

@@ -6,8 +6,9 @@ import type { LeftOutCounts } from '../../logs/episode.ts';
 import { isProtobuf } from '../../logs/otlpProtobuf.ts';
 import type { LogSource } from '../../logs/source.ts';
 import { checkpointsAsJson } from './checkpoints.ts';
+import { decompressed, isCompressed } from './compressedLog.ts';
 import { LogFile } from './logFile.ts';
-import { tracesAsJson } from './protobufLog.ts';
+import { framesAsJson, isFramed, tracesAsJson } from './protobufLog.ts';
 import { isZip, samplesAsJson } from './zippedLog.ts';
 
 export interface OpenLog {
@@ -18,50 +19,60 @@ export interface OpenLog {
 }
 
 const SQLITE = Buffer.from('SQLite format 3\0', 'latin1');
+/** A log may be compressed, and what it holds be kept in something again. */
+const MOST_LAYERS = 2;
+
+type Unpack = (path: string, out: string, signal: AbortSignal, head: Buffer) => Promise<LeftOutCounts>;
+
+/** What reads a file that is no JSON, by its first bytes; null for one that is. */
+function unpackerOf(head: Buffer): Unpack | null {
+  if (isCompressed(head)) {
+    return decompressed;
+  }
+  if (head.equals(SQLITE)) {
+    return checkpointsAsJson;
+  }
+  if (isZip(head)) {
+    return (path, out, signal) => samplesAsJson(path, out, signal);
+  }
+  return isFramed(head) ? framesAsJson : isProtobuf(head) ? tracesAsJson : null;
+}
+
+const headOf = (file: LogFile): Buffer => Buffer.from(file.read(0, Math.min(file.size, SQLITE.length)));
 
 /**
- * Opens a log. Databases and archives are unpacked into a temporary folder of the user alone until
- * it is closed.
+ * Opens a log. What is compressed, databases, archives and protocol buffers are unpacked into a temporary folder of the
+ * user alone until it is closed.
  * @throws C3Error('input') for what cannot be read; CancelledError
  */
 export async function openLog(path: string, signal: AbortSignal): Promise<OpenLog> {
-  const file = new LogFile(path);
-  const head = Buffer.from(file.read(0, Math.min(file.size, SQLITE.length)));
-  const unpack = head.equals(SQLITE)
-    ? checkpointsAsJson
-    : isZip(head)
-      ? samplesAsJson
-      : isProtobuf(head)
-        ? tracesAsJson
-        : null;
-  if (unpack === null) {
-    return {
-      source: file,
-      leftOut: [],
-      close: () => {
-        file.close();
-      },
-    };
-  }
-  file.close();
-  const folder = mkdtempSync(join(tmpdir(), 'c3-import-'));
-  const remove = (): void => {
-    rmSync(folder, { recursive: true, force: true });
+  let file = new LogFile(path);
+  let folder: string | null = null;
+  const leftOut: (readonly [string, number])[] = [];
+  const close = (): void => {
+    file.close();
+    if (folder !== null) {
+      rmSync(folder, { recursive: true, force: true });
+    }
   };
   try {
-    const made = join(folder, 'log.jsonl');
-    const leftOut = await unpack(path, made, signal);
-    const unpacked = new LogFile(made, path);
-    return {
-      source: unpacked,
-      leftOut,
-      close: () => {
-        unpacked.close();
-        remove();
-      },
-    };
+    let from = path;
+    for (let layer = 0; layer < MOST_LAYERS; layer++) {
+      const head = headOf(file);
+      const unpack = unpackerOf(head);
+      if (unpack === null) {
+        break;
+      }
+      folder ??= mkdtempSync(join(tmpdir(), 'c3-import-'));
+      const made = join(folder, `log${String(layer)}`);
+      leftOut.push(...(await unpack(from, made, signal, head)));
+      const unpacked = new LogFile(made, path);
+      file.close();
+      [file, from] = [unpacked, made];
+    }
+    return { source: file, leftOut, close };
   } catch (error) {
-    remove();
+    close();
     throw error;
   }
 }

@@ -1,15 +1,13 @@
 /** Inspect's `.eval` files: archives with a JSON document for each sample. */
 import { createWriteStream } from 'node:fs';
-import { Transform, type Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import * as zlib from 'node:zlib';
 import yauzl from 'yauzl';
 import { PRIVATE_FILE } from '../../files/newFile.ts';
 import type { LeftOutCounts } from '../../logs/episode.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { counted, MOST_UNPACKED, tooMuch, zstandard } from './compressedLog.ts';
 
-/** Bytes that an archive may come to; a few of it can be made to say as many as one likes. */
-const MOST_BYTES = 2 ** 33;
 const MOST_SAMPLES = 1_000_000;
 const SAMPLE = /^samples\/[^/\\]+\.json$/u;
 const ZSTANDARD = 93;
@@ -27,11 +25,13 @@ export async function samplesAsJson(
   path: string,
   out: string,
   signal: AbortSignal,
-  most = MOST_BYTES,
+  most = MOST_UNPACKED,
 ): Promise<LeftOutCounts> {
   const target = createWriteStream(out, { flags: 'wx', mode: PRIVATE_FILE });
   let archive: yauzl.ZipFile | undefined;
-  let [samples, written] = [0, 0];
+  let samples = 0;
+  const written = { bytes: 0 };
+  const refused = (): C3Error => tooMuch(`The samples of ${path} together are`, most);
   try {
     archive = await yauzl.openPromise(path, { lazyEntries: true, autoClose: false });
     for await (const entry of archive.eachEntry()) {
@@ -39,13 +39,14 @@ export async function samplesAsJson(
         continue;
       }
       samples++;
-      const counted = new Transform({
-        transform(bytes: Buffer, _, done) {
-          written += bytes.length;
-          done(written > most || samples > MOST_SAMPLES ? tooMuch(path) : null, bytes);
-        },
-      });
-      await pipeline([await contentOf(archive, entry), counted, target], { end: false, signal });
+      if (samples > MOST_SAMPLES) {
+        throw new C3Error(
+          'input',
+          `${path} has more than ${MOST_SAMPLES.toLocaleString('en')} samples; split the log.`,
+        );
+      }
+      const content = await contentOf(archive, entry);
+      await pipeline([content, counted(written, most, refused), target], { end: false, signal });
       target.write('\n');
     }
   } catch (error) {
@@ -74,21 +75,18 @@ export async function samplesAsJson(
   return [];
 }
 
-const tooMuch = (path: string): C3Error =>
-  new C3Error('input', `The samples of ${path} are more than 8 GB together; split the log.`);
-
 /** The text of an entry, however it is compressed: Inspect writes Zstandard too. */
 async function contentOf(archive: yauzl.ZipFile, entry: yauzl.Entry): Promise<Readable> {
   if (entry.compressionMethod === STORED || entry.compressionMethod === DEFLATED) {
     return archive.openReadStreamPromise(entry);
   }
-  if (entry.compressionMethod !== ZSTANDARD || typeof zlib.createZstdDecompress !== 'function') {
+  if (entry.compressionMethod !== ZSTANDARD) {
     throw new Error(
       `compression method ${String(entry.compressionMethod)} of ${entry.fileName.slice(0, 100)} is not read`,
     );
   }
   const packed = await archive.openReadStreamPromise(entry, { decodeFileData: false });
-  const unpacked = zlib.createZstdDecompress();
+  const unpacked = zstandard();
   packed.once('error', (error) => unpacked.destroy(error));
   return packed.pipe(unpacked);
 }

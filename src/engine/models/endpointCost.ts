@@ -95,7 +95,9 @@ export function replayCosts(
 ): readonly EndpointCost[] {
   const { occurrences, rounds } = team.protocol;
   const continued =
-    design === 'paired' ? 2 * alternatives : (alternatives + (text === null && result === null ? 0 : 1) + 1) * replays;
+    design === 'paired'
+      ? 2 * alternatives
+      : (alternatives + Number(text !== null) + Number(result !== null) + 1) * replays;
   const later = rounds === undefined ? occurrences.length - 1 - position : decisionsAtMost(team.protocol);
   return endpointCosts(team, bytes, later, (role) => {
     const own = occurrences[position]?.role === role ? alternatives : 0;

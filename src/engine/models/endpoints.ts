@@ -93,6 +93,8 @@ export interface OpeningEndpoints {
   readonly account: SpendingAccount;
   /** Limits in the place of the configuration's; a number that is missing stays. */
   readonly limit?: Partial<SpendingLimit>;
+  /** Keys of servers of our own, by their addresses; in the place of what the environment says. */
+  readonly keys?: ReadonlyMap<string, string>;
 }
 
 /** The servers that an engine asks: what it was given to speak with them, and what each run has spent at them. */
@@ -146,7 +148,7 @@ export class Endpoints {
         open.set(role, new EndpointPolicy({ role, client, api: 'chat', model, stream: false, probe, tokenizer }));
         continue;
       }
-      const client = this.client(settings, found?.served_as ?? null, spending);
+      const client = this.client(settings, found?.served_as ?? null, spending, opening.keys);
       const { api, model_name: model, stream } = settings;
       const probe = found ?? (await probeEndpoint(client, { role, api, model, stream }, signal));
       probes[role] = probe;
@@ -169,9 +171,14 @@ export class Endpoints {
     return spending;
   }
 
-  private client(settings: EndpointSettings, servedAs: string | null, spending: Spending): EndpointClient {
+  private client(
+    settings: EndpointSettings,
+    servedAs: string | null,
+    spending: Spending,
+    own: OpeningEndpoints['keys'],
+  ): EndpointClient {
     const known = { ...process.env, ...this.offered };
-    const keys = new Map(settings.endpoint.map((base) => [base, keyOf(base, known)]));
+    const keys = new Map(settings.endpoint.map((base) => [base, own?.get(base) ?? keyOf(base, known)]));
     return new EndpointClient({
       bases: settings.endpoint,
       api: settings.api,

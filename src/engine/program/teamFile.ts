@@ -4,22 +4,30 @@ import { z } from 'zod';
 import { readRegular } from '../../files/regularFile.ts';
 import { EVALUATOR_KINDS, type EvaluatorName } from '../../evaluate/kinds.ts';
 import { MOST_STEPS, type EpisodeStep, type TextPart } from '../../logs/inferred.ts';
-import type { EndpointSettings } from '../../shared/rolePolicies.ts';
+import { isServed, type EndpointSettings, type ServedSettings } from '../../shared/rolePolicies.ts';
 import { MAX_EVENT_TEXT } from '../../shared/records/events.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import { readDocument } from '../../team/document.ts';
+import { PROGRAM_DRIVER } from '../places.ts';
 import { rolePolicySchema } from '../../training/config/policyKeys.ts';
 
 const MOST_ARGUMENTS = 64;
 const MOST_TOKENS = 2 ** 20;
 const MOST_TEMPERATURE = 100;
 const LONGEST = 4096;
+/** Seconds for an answer: a driver is there already; a program is started for each, and waits for its turn. */
+const DRIVER_SECONDS = 60;
+const PROGRAM_SECONDS = 600;
 
 /** A driver that wants a command or a judge to score runs it itself, and ends with its return. */
 const SCORERS = EVALUATOR_KINDS.map(({ name }) => name).filter((name) => name !== 'command' && name !== 'judge');
-const endpoint = rolePolicySchema.refine((one) => one.kind === 'endpoint' && one.api === 'chat', {
-  error: 'must be an endpoint with api: chat, such as {endpoint: https://api.example.com/v1, model_name: NAME}',
-});
+const served = rolePolicySchema.refine(
+  (one) => one.kind === 'vscode' || (one.kind === 'endpoint' && one.api === 'chat'),
+  {
+    error:
+      'must be an endpoint with api: chat, such as {endpoint: https://api.example.com/v1, model_name: NAME}, or {vscode: {}}',
+  },
+);
 const part = z.union([z.string(), z.strictObject({ of: z.union([z.literal('question'), z.int().min(1)]) })]);
 const seen = z.strictObject({
   as: z.enum(['system', 'user', 'assistant', 'tool']),
@@ -33,14 +41,17 @@ const step = z.union(
   ],
   { error: 'must be {role, sees} or {event, text}' },
 );
+const command = z.array(z.string().min(1).max(LONGEST)).min(1).max(MOST_ARGUMENTS);
 const teamSchema = z.strictObject({
-  driver: z.array(z.string().min(1).max(LONGEST)).min(1).max(MOST_ARGUMENTS).optional(),
+  driver: command.optional(),
+  program: command.optional(),
   steps: z.array(step).min(1).max(MOST_STEPS).optional(),
   contexts: z.enum(['recorded', 'program']).default('recorded'),
   answer: z.string().min(1).max(LONGEST).nullable().default(null),
-  time_limit: z.number().min(1).max(3600).default(60),
-  policy: endpoint.optional(),
-  policies: z.record(z.string(), endpoint).default({}),
+  time_limit: z.number().min(1).max(3600).optional(),
+  serve: z.string().min(1).max(LONGEST).optional(),
+  policy: served.optional(),
+  policies: z.record(z.string(), served).default({}),
   evaluator: z.enum(SCORERS).default('exact'),
   temperature: z.number().gt(0).max(MOST_TEMPERATURE).nullable().default(null),
   max_new_tokens: z.int().min(1).max(MOST_TOKENS).default(1024),
@@ -49,7 +60,7 @@ const teamSchema = z.strictObject({
 export interface RecordedTeam {
   readonly path: string;
   readonly folder: string;
-  /** What is next: the driver's command, or the steps that the user confirmed. */
+  /** What is next: the command of a driver, ours for a program without one, or the steps that the user confirmed. */
   readonly next:
     | { readonly kind: 'driver'; readonly command: readonly [string, ...string[]] }
     | { readonly kind: 'steps'; readonly steps: readonly EpisodeStep[] };
@@ -59,12 +70,23 @@ export interface RecordedTeam {
   readonly answer: string | null;
   /** Milliseconds for one of its answers. */
   readonly timeLimit: number;
+  /** The bundled team, or folder, of the model that is served here for roles without a policy; null for none. */
+  readonly serve: string | null;
   /** Who answers for a role; undefined where nobody is named. */
-  readonly policyOf: (role: string) => EndpointSettings | undefined;
+  readonly policyOf: (role: string) => ServedSettings | undefined;
   readonly evaluator: EvaluatorName;
   /** Null for that of the run. */
   readonly temperature: number | null;
   readonly maxNewTokens: number;
+}
+
+/** A server that answers at an address, with the limits that hold unless given. */
+export function endpointAt(address: string, model: string): EndpointSettings {
+  const policy = rolePolicySchema.parse({ endpoint: address, model_name: model });
+  if (policy.kind !== 'endpoint') {
+    throw new Error('An address is an endpoint.');
+  }
+  return policy;
 }
 
 /** Reads a team file. @throws C3Error('input') naming file, line and key */
@@ -77,10 +99,17 @@ export async function readTeam(path: string): Promise<RecordedTeam> {
     const key = (issue?.path ?? []).filter((part) => typeof part !== 'symbol');
     throw document.error(key, `${issue?.message ?? 'is not valid'}.`);
   }
-  const { driver, steps, policy, policies, evaluator, temperature } = parsed.data;
-  if ((driver === undefined) === (steps === undefined)) {
-    throw document.error([], 'needs a driver, or steps in its place: `c3 infer MESSAGE` writes those of a recording.');
+  const { driver: own, program, steps, policy, policies, evaluator, temperature, serve } = parsed.data;
+  if ([own, program, steps].filter((one) => one !== undefined).length !== 1) {
+    throw document.error(
+      [],
+      'needs a driver, or a program or steps in its place: `c3 infer MESSAGE` writes the steps of a recording.',
+    );
   }
+  if (policy !== undefined && serve !== undefined) {
+    throw document.error(['serve'], 'names a model for all roles, as policy does; omit one of them.');
+  }
+  const driver = program === undefined ? own : [process.execPath, PROGRAM_DRIVER, ...program];
   const early = (steps ?? []).findIndex(
     (one, index) =>
       'sees' in one && one.sees.some(({ text }) => text.some((of) => typeof of !== 'string' && Number(of.of) > index)),
@@ -88,16 +117,18 @@ export async function readTeam(path: string): Promise<RecordedTeam> {
   if (early >= 0) {
     throw document.error(['steps', early], 'sees what is said in it or later; refer to earlier steps.');
   }
-  const [program = '', ...args] = driver ?? [];
-  const asEndpoint = (one: typeof policy): EndpointSettings | undefined => (one?.kind === 'endpoint' ? one : undefined);
+  const [first = '', ...args] = driver ?? [];
+  const asServed = (one: typeof policy): ServedSettings | undefined =>
+    one !== undefined && isServed(one) ? one : undefined;
   return {
     path,
     folder: dirname(path),
-    next: steps === undefined ? { kind: 'driver', command: [program, ...args] } : { kind: 'steps', steps },
+    next: steps === undefined ? { kind: 'driver', command: [first, ...args] } : { kind: 'steps', steps },
     ownContexts: parsed.data.contexts === 'program',
     answer: parsed.data.answer,
-    timeLimit: parsed.data.time_limit * 1000,
-    policyOf: (role) => asEndpoint(Object.hasOwn(policies, role) ? policies[role] : policy),
+    timeLimit: (parsed.data.time_limit ?? (program === undefined ? DRIVER_SECONDS : PROGRAM_SECONDS)) * 1000,
+    serve: serve ?? null,
+    policyOf: (role) => asServed(Object.hasOwn(policies, role) ? policies[role] : policy),
     evaluator,
     temperature,
     maxNewTokens: parsed.data.max_new_tokens,

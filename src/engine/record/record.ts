@@ -9,9 +9,12 @@ import { onAbort } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { withoutKeys } from '../../shared/endpointKeys.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
-import type { LogImport, Recorded } from '../../shared/records/logImport.ts';
+import { IMPORTED, type LogImport, type Recorded } from '../../shared/records/logImport.ts';
+import type { RightAnswer } from '../../shared/records/rightAnswer.ts';
+import { TASK_NAMES } from '../../shared/runNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { ImportPlace } from '../exchange/importLog.ts';
+import { Evaluators } from '../recipe/evaluators.ts';
 import { PassingServer, type PassingPlaces } from './passingServer.ts';
 import { Recording } from './recording.ts';
 
@@ -48,6 +51,8 @@ export interface RecordSettings {
   readonly command: readonly [string, ...string[]];
   readonly folder: string;
   readonly maskSecrets: boolean;
+  /** What is right for the question that the program asks; scores what it does not score itself. Null where unknown. */
+  readonly right: RightAnswer | null;
   /** The server that answers. */
   readonly upstream: string;
   /** Of a model that is served here: its name, and the key that the program gets. */
@@ -65,8 +70,14 @@ export interface RecordSettings {
  * @throws C3Error('input') where it cannot be started; C3Error('store')
  */
 export async function record(place: RecordPlace, settings: RecordSettings, signal: AbortSignal): Promise<Recorded> {
-  const { command, folder, maskSecrets, upstream, served, onMessage } = settings;
-  const about = { program: programName(command), folder, maskSecrets, ...(onMessage !== undefined && { onMessage }) };
+  const { command, folder, maskSecrets, right, upstream, served, onMessage } = settings;
+  const about = {
+    program: programName(command),
+    folder,
+    maskSecrets,
+    right: right === null ? null : { answer: right.answer, score: scoring(right, folder) },
+    ...(onMessage !== undefined && { onMessage }),
+  };
   const recording = new Recording(place, about);
   const spans = new Spans(recording);
   const server = new PassingServer(recording, { upstream, model: served?.model ?? null }, (body) => {
@@ -80,6 +91,25 @@ export async function record(place: RecordPlace, settings: RecordSettings, signa
     await server.close();
   }
   return { report: await spans.close(place, maskSecrets, signal), ended };
+}
+
+/** What compares a text with an answer. */
+function scoring(
+  { answer, evaluator }: RightAnswer,
+  folder: string,
+): (question: string, text: string) => Promise<number | null> {
+  const task = { name: TASK_NAMES[0], train_file: '' };
+  return async (question, text) => {
+    const evaluators = new Evaluators();
+    try {
+      return await evaluators.using({ config: { evaluator, scorer: null, task }, folder }, async (by) => {
+        const instance = { uid: IMPORTED, uidSha: '', question, answer, source: IMPORTED, level: null };
+        return (await by.evaluate(instance, text)).score;
+      });
+    } finally {
+      evaluators.close();
+    }
+  };
 }
 
 /** The program without its arguments, which may hold anything: `node team.mjs`. */

@@ -13,7 +13,7 @@ import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { ContextTexts } from '../exchange/contextTexts.ts';
 import type { ImportPlace } from '../exchange/importLog.ts';
-import { LogRows, MOST_NAME, type EpisodeRows, type LogRun } from '../exchange/logRows.ts';
+import { countInMemory, LogRows, MOST_NAME, type EpisodeRows, type LogRun } from '../exchange/logRows.ts';
 
 /** A call as it passed by. */
 export interface PassedCall {
@@ -32,13 +32,21 @@ export interface RecordingSettings {
   readonly folder: string;
   /** Whether texts that look like keys are masked in what is stored. */
   readonly maskSecrets: boolean;
+  /** What is right for the first question, and what an episode that ended with a text scores; null where unknown. */
+  readonly right: {
+    readonly answer: string;
+    readonly score: (question: string, text: string) => Promise<number | null>;
+  } | null;
   /** Hears how many messages are stored. */
   readonly onMessage?: (count: number) => void;
 }
 
 interface Episode {
   readonly rows: EpisodeRows;
+  readonly question: string;
   score: number | null;
+  /** What was said last. */
+  last: string;
 }
 
 const FORMAT = 'the calls of a program';
@@ -56,6 +64,8 @@ export class Recording {
   private readonly episodes = new Map<string, Episode>();
   private readonly counts = { messages: 0, events: 0 };
   private rows: LogRows | undefined;
+  /** The question of the first episode. */
+  private question: string | undefined;
   /** Roles that the stored run knows. */
   private admitted = 0;
   private waiting: ((store: StoreWriter) => void)[] = [];
@@ -115,6 +125,8 @@ export class Recording {
    * @throws C3Error('store') where something could not be stored; what was stored before stays
    */
   async close(): Promise<LogImport> {
+    await this.settled();
+    await this.scoreByAnswer();
     this.store((store) => {
       this.rows?.through(store);
       for (const { rows, score } of this.episodes.values()) {
@@ -138,6 +150,18 @@ export class Recording {
       leftOut: Object.fromEntries(survey.leftOut),
       masked: settings.maskSecrets ? survey.masked : null,
     };
+  }
+
+  /** Scores the episodes of the question whose answer is known, where the program did not. */
+  private async scoreByAnswer(): Promise<void> {
+    const { right } = this.settings;
+    for (const episode of right === null ? [] : this.episodes.values()) {
+      if (episode.question !== this.question) {
+        this.leaveOut('scores of episodes with another question than the first, whose answer is not known');
+      } else {
+        episode.score ??= (await right?.score(episode.question, episode.last)) ?? null;
+      }
+    }
   }
 
   private clean(text: string): string {
@@ -189,7 +213,10 @@ export class Recording {
     const results: readonly RecordedEvent[] = episode === undefined ? [] : newResults(context);
     if (episode === undefined) {
       const id = `${this.run} ${oneLine(name, MOST_NAME)}`;
-      episode = { rows: rows.episode({ id, question: questionOf(context), answer: '' }), score: null };
+      const question = questionOf(context);
+      this.question ??= question;
+      const answer = question === this.question ? (settings.right?.answer ?? '') : '';
+      episode = { rows: rows.episode({ id, question, answer }), question, score: null, last: '' };
       this.episodes.set(name, episode);
     }
     const message: RecordedMessage = {
@@ -205,6 +232,7 @@ export class Recording {
     for (const entry of [...results, message]) {
       episode.rows.add(entry);
     }
+    episode.last = said.text;
     this.counts.events += results.length;
     this.counts.messages++;
     settings.onMessage?.(this.counts.messages);
@@ -222,7 +250,7 @@ export class Recording {
     const speakers = [...survey.speakers.keys()];
     const about: LogRun = { id: run, source: program, folder, title, speakers, models: [...models] };
     if (this.rows === undefined) {
-      this.rows = new LogRows(store, about, this.contexts);
+      this.rows = new LogRows(store, about, this.contexts, countInMemory());
       this.rows.begin(about, new Date().toISOString());
     } else {
       this.rows.through(store);

@@ -30,8 +30,8 @@ export function costsOf(
   const { run, position } = decision;
   const costed = { ...team, spent: (role: string) => store.spent(run, role) };
   const bytes = bytesOf(store, decision);
-  const { alternatives, replays, text, design } = asked;
-  const others = alternatives + (text === null ? 0 : 1);
+  const { alternatives, replays, text, result = null, design } = asked;
+  const others = alternatives + (text === null ? 0 : 1) + (result === null ? 0 : 1);
   const each = isTerminal(team.protocol, position) ? 1 : replays;
   const ends = design === 'paired' ? 2 * (alternatives + 1) : (others + 1) * each;
   const judge = judgeCosts(team.scorer ?? null, costed, bytes, ends * scoredAtMost(team.protocol));

@@ -14,7 +14,7 @@ import { IMPORTED } from '../../shared/records/logImport.ts';
 import type { Decision, NumericEnvironment } from '../../shared/records/records.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
-import type { EndpointSettings } from '../../shared/rolePolicies.ts';
+import type { ServedSettings } from '../../shared/rolePolicies.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
@@ -24,10 +24,11 @@ import type { ModelPool } from '../models/models.ts';
 import { DrivenProgram, type AskingProgram } from '../program/drivenProgram.ts';
 import { DriverProcess } from '../program/driverProcess.ts';
 import { InferredProgram } from '../program/inferredProgram.ts';
-import { readTeam, type RecordedTeam } from '../program/teamFile.ts';
+import { endpointAt, readTeam, type RecordedTeam } from '../program/teamFile.ts';
 import type { Evaluators } from '../recipe/evaluators.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { paced } from '../run/time/pace.ts';
+import { modelToServe, whileServing, type ServedHere } from '../serve/whileServing.ts';
 import { costsOf } from './costsHere.ts';
 import { decidedIn, withPairs, type EngineReplay } from './settling.ts';
 
@@ -59,7 +60,6 @@ export async function forkHere(
   const { config, ...recipe } = parseRecipe(store.runConfig(run), run);
   const team = await readTeam(request.team);
   const protocol = openProtocol(protocolOf({ config, ...recipe }), turnsOf(team));
-  const policies = policiesOf(team, protocol);
   const { snapshot = null, temperature = null, model = null } = request.continuation ?? {};
   if (snapshot !== null || model !== null) {
     throw new C3Error('input', `Who answers for run ${run} is said by ${team.path}; name another model there.`);
@@ -81,39 +81,52 @@ export async function forkHere(
     control.onRemark?.(costWords(cost));
   }
   const account = models.endpoints.account(store, run);
-  const { policies: endpoints } = await models.endpoints.open(
-    { policies, known: {}, tokenizer: NO_TOKENS, account, limit },
-    control.signal,
-  );
-  const { program, close } = programOf(team);
-  const policy = policyOf(store.environment(decision.environment), policies, endpoints, program);
   const using = {
     config: { evaluator: team.evaluator, scorer: null, task: { ...config.task, train_file: team.path } },
     folder: team.folder,
   };
-  try {
-    return await evaluators.using(using, (evaluator) =>
-      replayMessage(
-        asked,
-        {
-          store,
-          protocol,
-          program,
-          render: renderPlain,
-          policy,
-          evaluator: needingAnswers(evaluator, team.answer),
-          sampling,
-          seed: config.seed,
-          returnBound: config.credit.return_clip,
-          credit: (alternatives) => comparedCredits(alternatives, 'loo'),
-          decided: decidedIn,
-        },
-        { ...control, due: paced() },
-      ),
+  return answered(team, control.signal, async (served) => {
+    const policies = policiesOf(team, protocol, served);
+    const keys = new Map(served === null ? [] : [[served.url, served.key]]);
+    const { policies: endpoints } = await models.endpoints.open(
+      { policies, known: {}, tokenizer: NO_TOKENS, account, limit, keys },
+      control.signal,
     );
-  } finally {
-    close();
-  }
+    const { program, close } = programOf(team);
+    const policy = policyOf(store.environment(decision.environment), policies, endpoints, program);
+    try {
+      return await evaluators.using(using, (evaluator) =>
+        replayMessage(
+          asked,
+          {
+            store,
+            protocol,
+            program,
+            render: renderPlain,
+            policy,
+            evaluator: needingAnswers(evaluator, team.answer),
+            sampling,
+            seed: config.seed,
+            returnBound: config.credit.return_clip,
+            credit: (alternatives) => comparedCredits(alternatives, 'loo'),
+            decided: decidedIn,
+          },
+          { ...control, due: paced() },
+        ),
+      );
+    } finally {
+      close();
+    }
+  });
+}
+
+/** Works with the model that a team file lets answer here; null where servers answer for all. */
+function answered<Result>(
+  { serve, folder }: RecordedTeam,
+  signal: AbortSignal,
+  work: (served: Pick<ServedHere, 'url' | 'model' | 'key'> | null) => Promise<Result>,
+): Promise<Result> {
+  return serve === null ? work(null) : whileServing(modelToServe(serve, folder), work, { signal });
 }
 
 /**
@@ -128,7 +141,8 @@ export function forkCosts(
 ): readonly EndpointCost[] {
   const recipe = parseRecipe(store.runConfig(decision.run), decision.run);
   const protocol = openProtocol(protocolOf(recipe), turnsOf(team));
-  const policies = policiesOf(team, protocol);
+  const here = team.serve === null ? null : { url: 'http://127.0.0.1/v1', model: team.serve };
+  const policies = policiesOf(team, protocol, here);
   const asked = withPairs(request, store.message(decision.id), true, protocol);
   const sampling = { ...runSampling(recipe.config), maxNewTokens: team.maxNewTokens };
   const position = protocol.roles.findIndex(({ name }) => name === decision.eventType);
@@ -147,14 +161,18 @@ function openProtocol({ roles, name }: Protocol, most: number): Protocol {
   return parseProtocol(text, name);
 }
 
-function policiesOf(team: RecordedTeam, { roles }: Protocol): Readonly<Record<string, EndpointSettings>> {
+function policiesOf(
+  team: RecordedTeam,
+  { roles }: Protocol,
+  served: Pick<ServedHere, 'url' | 'model'> | null,
+): Readonly<Record<string, ServedSettings>> {
   return Object.fromEntries(
     roles.map(({ name }) => {
-      const policy = team.policyOf(name);
+      const policy = team.policyOf(name) ?? (served === null ? undefined : endpointAt(served.url, served.model));
       if (policy === undefined) {
         throw new C3Error(
           'input',
-          `${team.path} names nobody who answers for the role ${name}; add it to policies, or a policy for all roles.`,
+          `${team.path} names nobody who answers for the role ${name}; add it to policies, or a policy or serve for all roles.`,
         );
       }
       return [name, policy] as const;
@@ -165,7 +183,7 @@ function policiesOf(team: RecordedTeam, { roles }: Protocol): Readonly<Record<st
 /** The servers as one team; contexts become the requests that the program asked with. */
 function policyOf(
   environment: NumericEnvironment,
-  policies: Readonly<Record<string, EndpointSettings>>,
+  policies: Readonly<Record<string, ServedSettings>>,
   endpoints: ReadonlyMap<string, EndpointPolicy>,
   program: AskingProgram,
 ): Policy {

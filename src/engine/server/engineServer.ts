@@ -63,6 +63,7 @@ import { inspectModel } from '../models/modelFacts.ts';
 import { testModel } from '../models/modelTest.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { record, upstreamOf } from '../record/record.ts';
+import { modelToServe, whileServing } from '../serve/whileServing.ts';
 import { EngineService } from '../service.ts';
 import { VERSION } from '../version.ts';
 
@@ -245,15 +246,14 @@ export class EngineServer {
     connection.onRequest(ImportLogRequest, (params, token) =>
       this.answering(() => service.importLog(params, cancelledBy(client, token))),
     );
-    connection.onRequest(RecordRequest, ({ upstream, ...params }, token) =>
+    connection.onRequest(RecordRequest, ({ upstream, serve, ...params }, token) =>
       this.answering(() => {
+        const signal = cancelledBy(client, token);
         const tell = (progress: RecordProgress): void => {
           send(client, (to) => to.sendNotification(RecordProgressNotification, progress));
         };
         const settings = {
           ...params,
-          upstream: upstreamOf(upstream),
-          served: null,
           quiet: true,
           onLine: (line: string) => {
             tell({ line });
@@ -262,7 +262,13 @@ export class EngineServer {
             tell({ messages });
           },
         };
-        return record(service, settings, cancelledBy(client, token));
+        return serve === null
+          ? record(service, { ...settings, upstream: upstreamOf(upstream), served: null }, signal)
+          : whileServing(
+              modelToServe(serve, params.folder),
+              ({ url, ...served }) => record(service, { ...settings, upstream: url, served }, signal),
+              { signal },
+            );
       }),
     );
     connection.onRequest(UpdateStoreRequest, (token) =>

@@ -1,6 +1,6 @@
 /** The editor's help for configurations: a bundle of its own, loaded when the first configuration is opened. */
 export { answerFormOf, evaluatorWithoutCode } from '../../evaluate/named.ts';
-export { inferredTeam } from '../../logs/recordedEpisode.ts';
+export { inferredTeam, programTeam, type ProgramTeam } from '../../logs/recordedEpisode.ts';
 export { countedVote } from '../../replay/countedVote.ts';
 export { parseProtocol } from '../../team/parseProtocol.ts';
 export { storedRounds, storedScoring } from '../../training/config/config.ts';

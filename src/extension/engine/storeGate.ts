@@ -100,7 +100,8 @@ export class StoreGate {
       problem: undefined,
       known: examineApart(path, extent, this.program, limit).then(({ findings: [problem = null] }) => {
         examination.problem = problem;
-        if (this.examination === examination) {
+        // What was found holds for the file that was looked at, not for one that another program made of it meanwhile.
+        if (this.examination === examination && lookAt(path)?.stamp === stamp) {
           this.remember(path);
         }
       }),

@@ -22,6 +22,7 @@ import {
   type ProblemFilter,
   type ProblemSort,
 } from '../../shared/records/problems.ts';
+import { judgeWordsIn } from '../../shared/records/judge.ts';
 import type { RunRecord } from '../../shared/records/records.ts';
 import type { ShownStatus } from '../../shared/records/runStatus.ts';
 import type { TaxonomyView } from '../../shared/records/taxonomy.ts';
@@ -44,7 +45,7 @@ export type ProblemClasses = ReadonlyMap<string, ProblemClass>;
 
 export type EpisodesReader = Pick<
   StoreReader,
-  'path' | 'run' | 'runs' | 'problemIds' | 'problems' | 'problemFacets' | 'problemOpening'
+  'path' | 'run' | 'runs' | 'runConfig' | 'problemIds' | 'problems' | 'problemFacets' | 'problemOpening'
 >;
 
 export interface EpisodesSurroundings {
@@ -218,7 +219,7 @@ export class EpisodesSession {
     this.offered = new Set(listed.map(({ id }) => id));
     this.around.post({
       type: 'opened',
-      run: this.shown(run, reader.path),
+      run: this.shown(run, { path: reader.path, runConfig: reader.runConfig(run.id) }),
       runs: listed.map(({ id, title, createdAt }) => ({
         id,
         title: `${title}, ${new Date(createdAt).toLocaleString()}`,
@@ -228,7 +229,7 @@ export class EpisodesSession {
     return true;
   }
 
-  private shown(run: RunRecord, path: string): EpisodesRun {
+  private shown(run: RunRecord, { path, runConfig }: { path: string; runConfig: string }): EpisodesRun {
     const { id, title, method, seed, steps, plannedSteps } = run;
     return {
       id,
@@ -236,6 +237,7 @@ export class EpisodesSession {
       description: `${method}, seed ${String(seed)}, ${String(steps)} of ${String(plannedSteps)} steps`,
       status: this.around.statusOf(run, path),
       plannedSteps,
+      judge: judgeWordsIn(runConfig),
     };
   }
 

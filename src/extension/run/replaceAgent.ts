@@ -2,24 +2,31 @@
 import { window, workspace, type QuickPickItem } from 'vscode';
 import type { ReplaceParams, ReplaceStrategy, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import type { RunPlan } from '../../shared/models.ts';
+import { sectionOf, storedConfig } from '../../shared/records/storedRecipe.ts';
+import { hasSmallTeam, SMALL_MODEL, TASK_NAMES } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { Services } from '../services.ts';
 import { askForLength } from './askForLength.ts';
 
 interface SourceItem extends QuickPickItem {
-  readonly from: 'base' | 'run' | 'adapter' | 'model';
+  readonly from: 'base' | 'run' | 'adapter' | 'small' | 'model';
 }
 
 interface StrategyItem extends QuickPickItem {
   readonly strategy: ReplaceStrategy;
 }
 
-const SOURCES: readonly SourceItem[] = [
+const OF_ANY_TASK: readonly SourceItem[] = [
   { from: 'run', label: 'An agent of a run', description: 'as another run, or this one, trained it' },
   { from: 'base', label: 'The model without an adapter', description: 'a fresh agent' },
   { from: 'adapter', label: 'An adapter…', description: "a folder in PEFT's layout, over the same model" },
   { from: 'model', label: 'Another model…', description: 'a model folder; it answers and does not learn' },
 ];
+const SMALLER: SourceItem = {
+  from: 'small',
+  label: 'The smaller model of the task',
+  description: `${SMALL_MODEL}; it answers and does not learn`,
+};
 
 const STAGE_0: StrategyItem = {
   strategy: 'align',
@@ -30,20 +37,29 @@ const DIRECT: StrategyItem = { strategy: 'direct', label: 'Direct swap, then tra
 const RETRAIN: StrategyItem = {
   strategy: 'retrain',
   label: 'Retraining',
-  description: 'the whole team begins with the model',
+  description: 'the whole team begins with the model, with the next seed',
 };
 /** What goes together with each source. */
 const STRATEGIES: Readonly<Record<SourceItem['from'], readonly StrategyItem[]>> = {
   run: [STAGE_0, DIRECT],
   adapter: [STAGE_0, DIRECT],
   base: [STAGE_0, DIRECT, RETRAIN],
+  small: [DIRECT, RETRAIN],
   model: [DIRECT, RETRAIN],
 };
+
+/** What can take the place of an agent of a run; a smaller model where its task comes with one. */
+function sourcesFor(runConfig: string): readonly SourceItem[] {
+  const { name } = sectionOf(storedConfig(runConfig), 'task');
+  const task = TASK_NAMES.find((known) => known === name);
+  return task !== undefined && hasSmallTeam(task) ? [...OF_ANY_TASK, SMALLER] : OF_ANY_TASK;
+}
 
 /**
  * Asks, and starts the run that the answers describe.
  * @param named the run whose agent is replaced; undefined asks for it
  * @param pickRun asks for the run that gives an agent
+ * @param rolesOf the roles of the team of a run, in order
  * @throws C3Error where an agent cannot be replaced so, in one sentence
  */
 export async function replaceAgentOf(
@@ -51,6 +67,7 @@ export async function replaceAgentOf(
   reader: StoreReader,
   named: string | undefined,
   pickRun: ReplaceQuestions['pickRun'],
+  rolesOf: (run: string) => Promise<readonly string[]>,
 ): Promise<void> {
   const client = engine.client();
   const run = named ?? (await pickRun('Replace agent'));
@@ -60,7 +77,8 @@ export async function replaceAgentOf(
   store.requireWhole();
   const params = await askForReplacement({
     run,
-    roles: Object.keys(reader.latestLedger(run)?.decisions ?? {}),
+    roles: await rolesOf(run),
+    sources: sourcesFor(reader.runConfig(run)),
     pickRun,
     folder: workspace.workspaceFolders?.[0]?.uri.fsPath ?? '',
     replacement: (wanted) => client.replacement(wanted),
@@ -75,6 +93,7 @@ interface ReplaceQuestions {
   readonly run: string;
   /** Of its team, in order. */
   readonly roles: readonly string[];
+  readonly sources: readonly SourceItem[];
   /** Asks for the run that gives an agent. */
   readonly pickRun: (title: string) => Promise<string | undefined>;
   /** What a path is relative to. */
@@ -90,6 +109,7 @@ interface ReplaceQuestions {
 async function askForReplacement({
   run,
   roles,
+  sources,
   pickRun,
   folder,
   replacement,
@@ -100,7 +120,7 @@ async function askForReplacement({
   if (role === undefined) {
     return undefined;
   }
-  const by = await window.showQuickPick(SOURCES, { title: title(2), placeHolder: `What takes the place of ${role}?` });
+  const by = await window.showQuickPick(sources, { title: title(2), placeHolder: `What takes the place of ${role}?` });
   const source = by === undefined ? undefined : await sourceOf(by.from, title(2), pickRun);
   if (by === undefined || source === undefined) {
     return undefined;
@@ -132,6 +152,8 @@ async function sourceOf(
   switch (kind) {
     case 'base':
       return 'base';
+    case 'small':
+      return SMALL_MODEL;
     case 'run':
       return pickRun(title);
     case 'adapter':

@@ -2,6 +2,7 @@
  * What an assistant in the editor can ask of the store: the tools of `c3 mcp`, for language models in VS Code. A replay
  * is confirmed by the user, who sees what it costs at most.
  */
+import { resolve } from 'node:path';
 import {
   LanguageModelTextPart,
   LanguageModelToolResult,
@@ -10,7 +11,7 @@ import {
   type Disposable,
   workspace,
 } from 'vscode';
-import { replayRefusal, replayWords, type ReplayAsked } from '../../report/assistant.ts';
+import { replayRefusal, replayToAsk, replayWords, type ReplayAsked } from '../../report/assistant.ts';
 import type * as questions from '../../report/questions.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../../shared/records/taxonomy.ts';
@@ -99,10 +100,7 @@ const answering = <Input>(answer: (input: Input) => Promise<unknown>): LanguageM
   invoke: async ({ input }) => said(await answer(input)),
 });
 
-const replayOf = ({ message, alternatives = 4, replays = 4 }: ReplayAsked) => ({
-  message,
-  alternatives,
-  replays,
-  text: null,
-  ...spendingLimit(),
-});
+const replayOf = (asked: ReplayAsked) => {
+  const folder = workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
+  return { ...replayToAsk(asked, (file) => resolve(folder, file)), ...spendingLimit() };
+};

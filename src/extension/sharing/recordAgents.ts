@@ -1,9 +1,12 @@
 /** "Record agents": a program of the user's, whose messages are stored while it runs. */
-import { ProgressLocation, window, workspace, type CancellationToken } from 'vscode';
+import { ProgressLocation, QuickPickItemKind, window, workspace, type CancellationToken } from 'vscode';
 import type { RecordParams } from '../../shared/protocols/engineProtocol.ts';
 import type { Recorded } from '../../shared/records/logImport.ts';
-import { counted, words } from '../../shared/text/words.ts';
+import { rightAnswer, type RightAnswer } from '../../shared/records/rightAnswer.ts';
+import { TEAM_TASKS } from '../../shared/runNames.ts';
+import { counted } from '../../shared/text/words.ts';
 import { withoutLinks } from '../common/plainText.ts';
+import { addressProblem, commandIn, likelyCommand } from '../common/programs.ts';
 import type { Services } from '../services.ts';
 import { askForMasking, showImported, type ImportedViews } from './importLog.ts';
 
@@ -29,6 +32,7 @@ export async function recordAgents(services: Services, views: ImportedViews): Pr
     const how = typeof ended === 'number' ? `exit code ${String(ended)}` : ended;
     void window.showWarningMessage(`The program ended with ${how}. C3: Show log has its output.`);
   }
+  services.programs.set(report.run, wanted.command);
   await showImported(services, views, report);
 }
 
@@ -54,51 +58,79 @@ async function following(
   }
 }
 
-/** The program, who answers it, and whether keys are masked; null where a dialog was left. */
+/** The program, who answers it, what is right and whether keys are masked; null where a dialog was left. */
 async function askForProgram(): Promise<RecordParams | null> {
   const folder = workspace.workspaceFolders?.[0]?.uri.fsPath;
+  if (folder === undefined) {
+    return null;
+  }
   const typed = await window.showInputBox({
-    title: `${TITLE} (1 of 3)`,
+    title: `${TITLE} (1 of 4)`,
     prompt:
       'The command that starts your program. It runs in the workspace folder, with OPENAI_BASE_URL and OTEL_EXPORTER_OTLP_ENDPOINT set to C3.',
     placeHolder: 'node team.mjs',
+    value: await likelyCommand(folder),
     ignoreFocusOut: true,
-    validateInput: (text) => (words(text).length > 0 ? null : 'A program and its arguments, such as node team.mjs.'),
+    validateInput: (text) => (commandIn(text) === null ? 'A program and its arguments, such as node team.mjs.' : null),
   });
-  const [program, ...args] = words(typed ?? '');
-  if (folder === undefined || program === undefined) {
-    return null;
-  }
-  const upstream = await askForServer();
-  if (upstream === undefined) {
-    return null;
-  }
-  const maskSecrets = await askForMasking(`${TITLE} (3 of 3)`);
-  return maskSecrets === undefined ? null : { command: [program, ...args], folder, upstream, maskSecrets };
+  const command = commandIn(typed ?? '');
+  const answering = command === null ? undefined : await askForModel();
+  const right = answering === undefined ? undefined : await askForAnswer();
+  const maskSecrets = right === undefined ? undefined : await askForMasking(`${TITLE} (4 of 4)`);
+  return command === null || answering === undefined || right === undefined || maskSecrets === undefined
+    ? null
+    : { command, folder, ...answering, right, maskSecrets };
 }
 
-/** The server to which calls go on; null for the usual one, undefined where the question was left. */
-async function askForServer(): Promise<string | null | undefined> {
+/** Who answers: a server, or a model that is served here; undefined where the question was left. */
+async function askForModel(): Promise<Pick<RecordParams, 'upstream' | 'serve'> | undefined> {
   const usual = {
     label: 'The server that it asks now',
     detail: 'The address in OPENAI_BASE_URL, or https://api.openai.com/v1. Your program gives its own key.',
+    serve: null,
   };
-  const other = { label: 'Another server…', detail: 'Any server with an OpenAI-compatible protocol.' };
-  const choice = await window.showQuickPick([usual, other], {
-    title: `${TITLE} (2 of 3)`,
-    placeHolder: 'Which server answers its calls?',
+  const other = { label: 'Another server…', detail: 'Any server with an OpenAI-compatible protocol.', serve: null };
+  const separator = (label: string) => ({ label, kind: QuickPickItemKind.Separator, serve: null });
+  const servers = [separator('A server'), usual, other];
+  const bundled = [
+    separator('Served here, without a key'),
+    ...TEAM_TASKS.map((task) => ({
+      label: `The bundled team for ${task}`,
+      detail: task === TEAM_TASKS[0] ? 'A small model that comes with C3 and answers on this machine.' : '',
+      serve: task,
+    })),
+  ];
+  // Who has neither an address nor a key has no server yet.
+  const hasServer = ['OPENAI_BASE_URL', 'OPENAI_API_KEY'].some((name) => (process.env[name] ?? '') !== '');
+  const choice = await window.showQuickPick(hasServer ? [...servers, ...bundled] : [...bundled, ...servers], {
+    title: `${TITLE} (2 of 4)`,
+    placeHolder: 'Who answers its calls?',
     ignoreFocusOut: true,
   });
-  return choice === other
-    ? window.showInputBox({
-        title: `${TITLE} (2 of 3)`,
-        prompt: 'The base address of the server.',
-        placeHolder: 'http://127.0.0.1:8000/v1',
-        ignoreFocusOut: true,
-        validateInput: (text) =>
-          URL.canParse(text) && /^https?:\/\//iu.test(text) ? null : 'An address begins with https:// or http://.',
-      })
-    : choice === usual
-      ? null
-      : undefined;
+  if (choice === undefined) {
+    return undefined;
+  }
+  if (choice !== other) {
+    return { upstream: null, serve: choice.serve };
+  }
+  const upstream = await window.showInputBox({
+    title: `${TITLE} (2 of 4)`,
+    prompt: 'The base address of the server.',
+    placeHolder: 'http://127.0.0.1:8000/v1',
+    ignoreFocusOut: true,
+    validateInput: addressProblem,
+  });
+  return upstream === undefined ? undefined : { upstream, serve: null };
+}
+
+/** What is right; null where that is not said, undefined where the question was left. */
+async function askForAnswer(): Promise<RightAnswer | null | undefined> {
+  const typed = await window.showInputBox({
+    title: `${TITLE} (3 of 4)`,
+    prompt:
+      'What is right? A number must be what the last message states, another text must be in it. Leave it empty where that is not known, or your program sends a score of its own.',
+    placeHolder: 'The right answer (optional)',
+    ignoreFocusOut: true,
+  });
+  return typed === undefined ? undefined : typed.trim() === '' ? null : rightAnswer(typed);
 }

@@ -19,6 +19,7 @@ import {
   type BucketFilter,
   type BucketOrder,
 } from '../../shared/records/rankings.ts';
+import { judgeWordsIn } from '../../shared/records/judge.ts';
 import type { BucketOrigin } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import {
@@ -158,6 +159,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
         this.updateContext(
           run !== undefined && (children.length > 0 || (reader?.countBuckets({ run: run.id }) ?? 0) > 0),
           run?.title,
+          reader === null || run === undefined ? null : judgeWordsIn(reader.runConfig(run.id)),
         );
       }
       return [...children];
@@ -167,7 +169,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
       }
       // The view "Runs" says what is wrong with the store.
       if (node === undefined) {
-        this.updateContext(false, undefined);
+        this.updateContext(false, undefined, null);
       }
       return [];
     }
@@ -202,10 +204,12 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     return reader.runs(0, 1)[0];
   }
 
-  private updateContext(hasBuckets: boolean, title: string | undefined): void {
+  private updateContext(hasBuckets: boolean, title: string | undefined, judge: string | null): void {
     void commands.executeCommand('setContext', 'c3.noBuckets', !hasBuckets);
     const filter = hasBuckets ? bucketFilterWords(this.filter) : '';
     void commands.executeCommand('setContext', 'c3.bucketsFiltered', filter !== '');
+    // Above the credits that its scores made.
+    this.view.message = (hasBuckets ? judge : null) ?? '';
     // What is filtered for comes first: a narrow side bar cuts the end off.
     this.view.description =
       title === undefined

@@ -9,6 +9,26 @@ export interface LowestCredit {
   readonly words: string;
 }
 
+/** The lowest-credit message that a panel went to last. */
+export class Costliest {
+  /** It, and the message of whose episode it was: while it is selected, that episode is meant. */
+  private last: { readonly message: number; readonly of: number | null } | null = null;
+
+  /** As `costliestMessage`. @param selected null where none is */
+  find(
+    reader: Parameters<typeof costliestMessage>[0],
+    target: TranscriptTarget,
+    selected: number | null,
+  ): LowestCredit | string {
+    const of = this.last?.message === selected ? this.last.of : selected;
+    const found = costliestMessage(reader, target, of);
+    if (typeof found !== 'string') {
+      this.last = { message: found.message, of };
+    }
+    return found;
+  }
+}
+
 /**
  * The lowest-credit message of the episodes that go through a message, or of the whole transcript; where none is
  * decided, the clearest candidate.

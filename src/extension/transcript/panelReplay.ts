@@ -9,12 +9,15 @@ import type { Disposable } from '../common/disposables.ts';
 import { asksServers } from '../engine/asksServers.ts';
 import { spendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
-import { confirmCosts } from './replayCost.ts';
+import { confirmCosts, costsOfAll } from './replayCost.ts';
 import { RecordedTeam } from './recordedTeam.ts';
 import { confirmReplayModel } from './replayModel.ts';
 
+/** What shows how far several replays are. */
+type Around = (work: (begins: (number: number, message: number) => void) => Promise<boolean>) => PromiseLike<boolean>;
+
 export class PanelReplay implements Disposable {
-  private readonly services: Pick<Services, 'engine' | 'log' | 'store' | 'modelFolders'>;
+  private readonly services: Pick<Services, 'engine' | 'log' | 'store' | 'modelFolders' | 'programs'>;
   private readonly changed: (state: ReplayState) => void;
   private readonly watching: Disposable;
   private readonly team: RecordedTeam;
@@ -23,12 +26,12 @@ export class PanelReplay implements Disposable {
 
   /** @param changed hears how far it is */
   constructor(
-    services: Pick<Services, 'engine' | 'log' | 'store' | 'modelFolders'>,
+    services: Pick<Services, 'engine' | 'log' | 'store' | 'modelFolders' | 'programs'>,
     changed: (state: ReplayState) => void,
   ) {
     this.services = services;
     this.changed = changed;
-    this.team = new RecordedTeam(services.store);
+    this.team = new RecordedTeam(services);
     this.watching = services.engine.onReplayProgress(({ message, bucket, done, total }) => {
       if (this.current?.status === 'running' && message === this.current.message) {
         this.set({ ...this.current, bucket, done, total });
@@ -61,75 +64,96 @@ export class PanelReplay implements Disposable {
   async begin(params: ReplayParams): Promise<void> {
     const recorded = await this.team.of(params.message);
     if (recorded !== null) {
-      this.start({ ...params, ...recorded });
+      await this.start([{ ...params, ...recorded }]);
     }
   }
 
   /**
-   * Starts a replay, unless one is in progress; of a run that servers answer for, once its cost was agreed to.
+   * Works through replays one after another, unless one is in progress; of a run that servers answer for, once their
+   * cost was agreed to.
+   * @returns whether all were done
    * @throws where there is no engine to ask
    */
-  private start(params: ReplayParams): void {
-    if (this.current?.status === 'running') {
-      return;
+  private async start(
+    all: readonly ReplayParams[],
+    around: Around = (work) => work(() => undefined),
+  ): Promise<boolean> {
+    const [first] = all;
+    if (first === undefined || this.current?.status === 'running') {
+      return first === undefined;
     }
     const client = this.services.engine.client();
-    const wanted = { ...params, ...spendingLimit() };
+    const wanted = all.map((params) => ({ ...params, ...spendingLimit() }));
     const reader = this.services.store.reader();
     const asks =
-      params.team !== undefined ||
-      (reader !== null && asksServers(reader.runConfig(reader.message(params.message).run)));
-    if (!asks) {
-      this.replay(client, wanted);
-      return;
+      first.team !== undefined || (reader !== null && asksServers(reader.runConfig(reader.message(first.message).run)));
+    try {
+      if (asks && !(await confirmCosts(await costsOfAll(wanted, (params) => client.replayCosts(params))))) {
+        return false;
+      }
+    } catch (error) {
+      this.services.log.error(messageOf(error));
+      this.set({ ...begun(first), status: 'failed', error: messageOf(error) });
+      return false;
     }
-    client
-      .replayCosts(wanted)
-      .then(confirmCosts)
-      .then(
-        (agreed) => {
-          if (agreed && this.current?.status !== 'running') {
-            this.replay(client, wanted);
-          }
-        },
-        (error: unknown) => {
-          this.services.log.error(messageOf(error));
-          this.set({ ...begun(params), status: 'failed', error: messageOf(error) });
-        },
-      );
+    return await around(async (begins) => {
+      for (const [index, params] of wanted.entries()) {
+        begins(index + 1, params.message);
+        if (this.isRunning || !(await this.replay(client, params))) {
+          return false;
+        }
+      }
+      return true;
+    });
   }
 
-  private replay(client: ReturnType<Services['engine']['client']>, params: ReplayParams): void {
+  /** Asked again after each pause: another replay may have begun meanwhile. */
+  private get isRunning(): boolean {
+    return this.current?.status === 'running';
+  }
+
+  /** @returns whether it was done, and not cancelled */
+  private async replay(client: ReturnType<Services['engine']['client']>, params: ReplayParams): Promise<boolean> {
     const cancellation = new CancellationTokenSource();
     this.cancellation = cancellation;
     this.set(begun(params));
-    client.replay(params, cancellation.token).then(
+    try {
+      const bucket = await client.replay(params, cancellation.token);
       // Cancelled while the proof was made, it answers with all that was replayed.
-      (bucket) => {
-        this.end(cancellation.token.isCancellationRequested ? 'cancelled' : 'done', bucket, null);
-      },
-      (error: unknown) => {
-        if (error instanceof CancelledError) {
-          this.end('cancelled', null, null);
-        } else {
-          this.services.log.error(messageOf(error));
-          this.end('failed', null, messageOf(error));
-        }
-      },
-    );
+      const isCancelled = cancellation.token.isCancellationRequested;
+      this.end(isCancelled ? 'cancelled' : 'done', bucket, null);
+      return !isCancelled;
+    } catch (error) {
+      if (error instanceof CancelledError) {
+        this.end('cancelled', null, null);
+      } else {
+        this.services.log.error(messageOf(error));
+        this.end('failed', null, messageOf(error));
+      }
+      return false;
+    }
   }
 
   /** Replays a message in pairs until its credit is decided, with at most so many replays. */
   settle(message: number, replays: number): Promise<void> {
-    return this.begin({
-      message,
-      alternatives: 0,
-      replays: 1,
-      text: null,
-      independent: false,
-      continuation: AS_RECORDED,
-      settle: { replays },
-    });
+    return this.begin(settling(message, replays));
+  }
+
+  /**
+   * Settles the credit of several messages of one run, each with at most so many replays.
+   * @param around shows how far it is: it is given the work, which says each message before its replays
+   * @returns false where one was cancelled, left or failed
+   */
+  async settleEach(messages: readonly number[], replays: number, around: Around): Promise<boolean> {
+    const [first] = messages;
+    const recorded = first === undefined ? {} : await this.team.of(first);
+    return (
+      recorded !== null &&
+      this.start(
+        messages.map((message) => ({ ...settling(message, replays), ...recorded })),
+        around,
+      )
+    );
   }
 
   /** Continues a recorded message with another result of the tool that it called. */
@@ -164,6 +188,16 @@ export class PanelReplay implements Disposable {
     this.changed(state);
   }
 }
+
+const settling = (message: number, replays: number): ReplayParams => ({
+  message,
+  alternatives: 0,
+  replays: 1,
+  text: null,
+  independent: false,
+  continuation: AS_RECORDED,
+  settle: { replays },
+});
 
 /** The state of a replay that nothing has been heard of. */
 function begun({ message, settle }: ReplayParams): ReplayState {

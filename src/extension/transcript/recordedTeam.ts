@@ -1,58 +1,138 @@
 /** The team file of a run that was recorded elsewhere: who answers, and which program goes on. */
-import { window, workspace, type Uri } from 'vscode';
+import { join } from 'node:path';
+import { Uri, window, workspace } from 'vscode';
+import { readSmall, writeNew } from '../../files/newFile.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { IMPORTED } from '../../shared/records/logImport.ts';
-import { loadService } from '../configuration/load.ts';
+import { evaluatorOfAnswer } from '../../shared/records/rightAnswer.ts';
+import { TEAM_TASKS } from '../../shared/runNames.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import { loadService, type Service } from '../configuration/load.ts';
+import { addressProblem, commandIn, likelyCommand, typedCommand } from '../common/programs.ts';
 import type { Services } from '../services.ts';
 
-export class RecordedTeam {
-  private readonly store: Services['store'];
-  /** Asked for once. */
-  private chosen: Uri | undefined;
+type Answering = Parameters<Service['programTeam']>[0]['answering'];
 
-  constructor(store: Services['store']) {
-    this.store = store;
+/** Team files of one folder that are not written over. */
+const MOST_FILES = 100;
+const TITLE = 'Start program again';
+
+export class RecordedTeam {
+  private readonly services: Pick<Services, 'store' | 'programs'>;
+  /** By run; asked for once. */
+  private readonly chosen = new Map<string, Uri>();
+
+  constructor(services: Pick<Services, 'store' | 'programs'>) {
+    this.services = services;
   }
 
   /** What a replay of a message needs beside its settings; null where the user left the question. */
   async of(message: number): Promise<{ readonly team?: string } | null> {
-    const reader = this.store.reader();
-    if (reader?.run(reader.message(message).run).method !== IMPORTED) {
+    const reader = this.services.store.reader();
+    const run = reader?.message(message).run;
+    if (reader === null || run === undefined || reader.run(run).method !== IMPORTED) {
       return {};
     }
-    this.chosen ??= await chooseTeam(async () =>
-      (await loadService()).inferredTeam(reader, message, { endpoint: null, model: null }),
+    const file = this.chosen.get(run) ?? (await this.choose(reader, run, message));
+    if (file === undefined) {
+      return null;
+    }
+    this.chosen.set(run, file);
+    return { team: file.fsPath };
+  }
+
+  /** Naming a file or a command here starts the program that it names. */
+  private async choose(reader: StoreReader, run: string, message: number): Promise<Uri | undefined> {
+    const [again, choose, write] = ['Start Program Again…', 'Choose Team File…', 'Infer From Log'];
+    const said = await window.showInformationMessage(
+      'This message was recorded elsewhere: what comes after another message is known to its program alone.',
+      {
+        modal: true,
+        detail:
+          'The program can be started again for each step of a replay, with what was said before in the place of its model; its tools run again each time. A team file may name a driver instead, or the order inferred from the log, which you read, complete, save and choose here. The guide has more (Your own agents).',
+      },
+      again,
+      choose,
+      write,
     );
-    return this.chosen === undefined ? null : { team: this.chosen.fsPath };
+    switch (said) {
+      case again:
+        return this.startAgain(reader, run, message);
+      case choose:
+        return (
+          await window.showOpenDialog({
+            title: 'Team file of the recorded agents',
+            openLabel: 'Replay',
+            filters: { 'Team files': ['yaml', 'yml', 'json'] },
+          })
+        )?.[0];
+      case write: {
+        const content = (await loadService()).inferredTeam(reader, message, { endpoint: null, model: null });
+        await window.showTextDocument(await workspace.openTextDocument({ language: 'yaml', content }));
+        return undefined;
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  /** Writes a team file for the program that was recorded. */
+  private async startAgain(reader: StoreReader, run: string, message: number): Promise<Uri | undefined> {
+    const folder = workspace.workspaceFolders?.[0]?.uri.fsPath;
+    if (folder === undefined) {
+      return undefined;
+    }
+    const recorded = this.services.programs.get(run);
+    const typed = await window.showInputBox({
+      title: TITLE,
+      prompt: 'The command that was recorded. It is started in the workspace folder for each step of a replay.',
+      value: recorded === undefined ? await likelyCommand(folder) : typedCommand(recorded),
+      ignoreFocusOut: true,
+      validateInput: (text) => (commandIn(text) === null ? 'A program and its arguments.' : null),
+    });
+    const command = commandIn(typed ?? '');
+    const answering = command === null ? undefined : await whoAnswers(reader, run);
+    if (command === null || answering === undefined) {
+      return undefined;
+    }
+    const { answer } = reader.instance(reader.decision(message).instance);
+    const { programTeam } = await loadService();
+    return newTeamFile(folder, programTeam({ command, answering, evaluator: evaluatorOfAnswer(answer) }));
   }
 }
 
-/**
- * Naming a file here starts the program that it names.
- * @param infer writes a team file from the log; it is opened for the user to read, complete and save
- */
-async function chooseTeam(infer: () => Promise<string>): Promise<Uri | undefined> {
-  const [choose, write] = ['Choose Team File…', 'Infer From Log'];
-  const said = await window.showInformationMessage(
-    'This message was recorded elsewhere: a team file says who answers, and what comes after another message.',
-    {
-      modal: true,
-      detail:
-        'It names the servers that answer and the driver of your program, which is started. Without a driver, the order and what each agent saw can be inferred from the log: read the file, complete it, save it, and choose it here. The guide has more (Your own agents).',
-    },
-    choose,
-    write,
-  );
-  if (said === write) {
-    await window.showTextDocument(await workspace.openTextDocument({ language: 'yaml', content: await infer() }));
+/** A bundled team that answered is served again; for any other model the user names the server. */
+async function whoAnswers(reader: StoreReader, run: string): Promise<Answering | undefined> {
+  const model = reader.snapshots(IMPORTED).find((snapshot) => snapshot.run === run)?.base ?? '';
+  const task = TEAM_TASKS.find((one) => model === `c3-${one}`);
+  if (task !== undefined) {
+    return { serve: task };
   }
-  if (said !== choose) {
-    return undefined;
+  const endpoint = await window.showInputBox({
+    title: TITLE,
+    prompt: `The base address of the server that answers as ${model}. Its key is set with C3: Set endpoint key.`,
+    value: process.env['OPENAI_BASE_URL'] ?? 'https://api.openai.com/v1',
+    ignoreFocusOut: true,
+    validateInput: addressProblem,
+  });
+  return endpoint === undefined ? undefined : { endpoint, model };
+}
+
+/** A file with this content: one that is there, or a new one; nothing is written over, or through a link. */
+function newTeamFile(folder: string, content: string): Uri {
+  for (let number = 1; number <= MOST_FILES; number++) {
+    const path = join(folder, number === 1 ? 'team.yaml' : `team-${String(number)}.yaml`);
+    try {
+      writeNew(path, content);
+      return Uri.file(path);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
+        throw error;
+      }
+    }
+    if (readSmall(path, Buffer.byteLength(content)) === content) {
+      return Uri.file(path);
+    }
   }
-  const [file] =
-    (await window.showOpenDialog({
-      title: 'Team file of the recorded agents',
-      openLabel: 'Replay',
-      filters: { 'Team files': ['yaml', 'yml', 'json'] },
-    })) ?? [];
-  return file;
+  throw new C3Error('input', `${folder} has ${String(MOST_FILES)} team files; remove those that are no longer used.`);
 }

@@ -1,10 +1,26 @@
-/** What a replay may cost at servers: said and agreed to before it begins. */
+/** What replays may cost at servers: said and agreed to before they begin. */
 import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import { confirmed } from '../webview/confirm.ts';
 
-/** Asks whether a replay may cost so much; not where all of it stays on this machine and has no price. */
+/** Asks whether replays may cost so much; not where all of it stays on this machine and has no price. */
 export async function confirmCosts(costs: readonly EndpointCost[]): Promise<boolean> {
   return costs.some(({ local, money }) => !local || money > 0)
-    ? confirmed('Replay this message with the help of servers?', 'Replay', costs.map(costWords).join('\n'))
+    ? confirmed('Replay with the help of servers?', 'Replay', costs.map(costWords).join('\n'))
     : true;
+}
+
+/** What several replays may cost together, by role. @param costsOf those of one */
+export async function costsOfAll<Params>(
+  all: readonly Params[],
+  costsOf: (params: Params) => Promise<readonly EndpointCost[]>,
+): Promise<readonly EndpointCost[]> {
+  const costs = (await Promise.all(all.map(costsOf))).flat();
+  return [...Map.groupBy(costs, ({ role }) => role).values()].map((own) =>
+    own.reduce((sum, one) => ({
+      ...one,
+      requests: sum.requests + one.requests,
+      tokens: sum.tokens + one.tokens,
+      money: sum.money + one.money,
+    })),
+  );
 }

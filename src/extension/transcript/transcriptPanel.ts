@@ -1,7 +1,7 @@
 /** One transcript panel: answers what its page asks from the store, and takes replays to the engine. */
 import { commands, window, type WebviewPanel } from 'vscode';
 import { AS_RECORDED } from '../../shared/records/continuation.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { messageOf } from '../../shared/errors.ts';
 import { protocolReader, type ProtocolReader } from './message/protocolReader.ts';
 import {
   TRANSCRIPT_PANEL,
@@ -15,7 +15,8 @@ import {
 import { replyTo } from '../../shared/protocols/requests.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { classMembers } from './reading/classMembers.ts';
-import { costliestMessage } from './costliest.ts';
+import { Costliest } from './costliest.ts';
+import { findLost } from './findLost.ts';
 import { Disposables } from '../common/disposables.ts';
 import { headerOf, rolesOf } from './message/messageDetail.ts';
 import { panelAnswers } from './panelAnswers.ts';
@@ -26,6 +27,7 @@ import type { Services } from '../services.ts';
 import { replayDefaults } from '../common/settings.ts';
 import { targetOf } from './reading/transcriptOutline.ts';
 import { isOpen } from './reading/transcriptFilter.ts';
+import { transcriptStore } from './reading/transcriptStore.ts';
 import { WebviewDoor } from '../webview/webviewDoor.ts';
 
 /** Milliseconds that the status bar says which message was gone to. */
@@ -49,13 +51,13 @@ export class TranscriptPanel {
   private readonly replay: PanelReplay;
   private readonly comparison: PanelComparison;
   private readonly answers: ReturnType<typeof panelAnswers>;
-  /** The lowest-credit message, and the one of whose episode it was: while it is selected, that episode is meant. */
-  private costliest: { readonly message: number; readonly of: number | null } | null = null;
+  private readonly costliest = new Costliest();
+  private readonly reader = (): StoreReader => transcriptStore(this.services);
 
   constructor(panel: WebviewPanel, services: Services, target: TranscriptTarget, selected: number | null) {
     this.panel = panel;
     this.services = services;
-    this.shown = new PanelReading(() => this.reader(), target);
+    this.shown = new PanelReading(this.reader, target);
     this.selected = selected;
     this.door = new WebviewDoor(panel, TRANSCRIPT_PANEL, services, (message) => {
       this.guarded(() => {
@@ -76,7 +78,7 @@ export class TranscriptPanel {
     );
     this.answers = panelAnswers({
       shown: this.shown,
-      reader: () => this.reader(),
+      reader: this.reader,
       protocols: () => this.protocols,
       modelFolders: services.modelFolders,
     });
@@ -131,16 +133,13 @@ export class TranscriptPanel {
    */
   goToCostliestMessage({ orSay = true }: { readonly orSay?: boolean } = {}): void {
     this.guarded(() => {
-      const of =
-        this.costliest !== null && this.costliest.message === this.selected ? this.costliest.of : this.selected;
-      const found = costliestMessage(this.reader(), this.shown.target, of);
+      const found = this.costliest.find(this.reader(), this.shown.target, this.selected);
       if (typeof found === 'string') {
         if (orSay) {
           void window.showInformationMessage(found);
         }
         return;
       }
-      this.costliest = { message: found.message, of };
       this.show(this.shown.target, found.message);
       if (orSay) {
         window.setStatusBarMessage(found.words, SHORTLY);
@@ -153,6 +152,13 @@ export class TranscriptPanel {
     const { alternatives, replays } = replayDefaults();
     const sampled = { text: null, independent: false, continuation: AS_RECORDED };
     this.later(this.replay.begin({ message, alternatives, replays, ...sampled }));
+  }
+
+  /** Settles the credit of every message of an episode, and goes to the lowest. */
+  findLost(message: number): Promise<void> {
+    return findLost(this.replay, this.reader, message, (found) => {
+      this.show(targetOf(this.reader(), found), found);
+    });
   }
 
   private receive(message: TranscriptToHost): void {
@@ -192,6 +198,9 @@ export class TranscriptPanel {
         break;
       case 'settle':
         this.later(this.replay.settle(message.message, message.replays));
+        break;
+      case 'findLost':
+        this.later(this.findLost(message.message));
         break;
       case 'verify':
         void this.services.verifier.verify(message.message);
@@ -375,17 +384,6 @@ export class TranscriptPanel {
     if (this.door.open && this.shown.catchUp()) {
       this.door.postNewest({ type: 'changed' });
     }
-  }
-
-  private reader(): StoreReader {
-    const reader = this.services.store.reader();
-    if (reader === null) {
-      throw new C3Error(
-        'store',
-        'The store of this transcript no longer exists: open a transcript from the Runs view.',
-      );
-    }
-    return reader;
   }
 
   /** A failure is shown in the panel itself. */

@@ -8,6 +8,7 @@ import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../mod
 import type { EndpointCost, SpendingChoice } from '../endpointCost.ts';
 import type { BucketView } from '../records/records.ts';
 import type { VerificationReport } from '../records/verification.ts';
+import type { RightAnswer } from '../records/rightAnswer.ts';
 import type { ReplayResult, Settle } from '../records/settle.ts';
 import type { LogImport, Recorded } from '../records/logImport.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../records/taxonomy.ts';
@@ -53,7 +54,10 @@ export interface ReplaceParams {
   /** The run whose team it is. */
   readonly run: string;
   readonly role: string;
-  /** What takes the place: `base`, the folder of an adapter or of a model, or RUN, RUN:STEP or RUN:STEP:ROLE. */
+  /**
+   * What takes the place: `base`, `bundled-small`, the folder of an adapter or of a model, or RUN, RUN:STEP or
+   * RUN:STEP:ROLE.
+   */
   readonly source: string;
   readonly strategy: ReplaceStrategy;
   /** `key.path=value`, changes of the run that begins so. */
@@ -202,8 +206,12 @@ export interface RecordParams {
   readonly folder: string;
   /** The server that answers its calls; null for the one that the environment names, or the usual one. */
   readonly upstream: string | null;
+  /** The bundled team, or the folder, of a model that is served here and answers; null where a server does. */
+  readonly serve: string | null;
   /** Whether texts that look like keys are masked before anything is stored. */
   readonly maskSecrets: boolean;
+  /** What is right for the question that the program asks; null where that is unknown or the program scores itself. */
+  readonly right: RightAnswer | null;
 }
 
 /** Messages that are stored by now, or a line that the program printed. */

@@ -92,6 +92,8 @@ export interface EpisodesRun {
   readonly description: string;
   readonly status: ShownStatus;
   readonly plannedSteps: number;
+  /** What is said of the model judge that scored the run, beside its credits; null where none did. */
+  readonly judge: string | null;
 }
 
 export type EpisodesFromHost =

@@ -370,6 +370,8 @@ export const isTranscriptToHost = anyOf(
   object({ type: literal('cancelReplay') }),
   // Replay a message until its credit is decided, with at most so many replays.
   object({ type: literal('settle'), message: integer(), replays: integer(SETTLE_LIMITS.least, SETTLE_LIMITS.most) }),
+  // Settle the credit of every message of the episode that a message is of, and select the lowest.
+  object({ type: literal('findLost'), message: integer() }),
   // Where a row is, to bring it into sight.
   object({ type: literal('locateRow'), revision: integer(), index: integer() }),
   // Select the lowest-credit message, or the clearest candidate.

@@ -122,6 +122,16 @@ export function connect(path: string, mode: 'read' | 'write'): Connection {
 /** Opens a connection that reads a file by one of SQLite's addresses. @param path in errors */
 export const connectAt = (path: string, address: string): Connection => open(path, address, 'read');
 
+/**
+ * Opens a database for this connection alone, in a file without a name in the temporary folder: it needs little memory
+ * and is gone once it is closed. Nothing in it can be rolled back.
+ */
+export function connectTemporary(): Connection {
+  const db = open('(temporary)', '', 'write');
+  db.pragma('journal_mode = OFF');
+  return db;
+}
+
 function open(path: string, address: string, mode: 'read' | 'write'): Connection {
   const Sqlite = loadSqlite();
   const options = { readonly: mode === 'read', fileMustExist: mode === 'read', timeout: BUSY_MILLISECONDS };

@@ -7,6 +7,9 @@ import type { Instance, NumericEnvironment } from '../../shared/records/records.
 import { testsText } from '../tables/instanceTests.ts';
 import type { Session } from '../files/sqlite.ts';
 
+/** Of each kind; an import may have any number of instances. */
+const MOST_REMEMBERED = 1024;
+
 export interface KeyWriter {
   /** @throws C3Error('store') when the instance was not inserted */
   readonly instanceId: (uidSha: string) => number;
@@ -84,6 +87,9 @@ function remembered(known: Map<string, number>, name: string, find: () => number
   const id = known.get(name) ?? find();
   if (id === undefined) {
     throw new C3Error('store', missing);
+  }
+  if (known.size >= MOST_REMEMBERED) {
+    known.clear();
   }
   known.set(name, id);
   return id;

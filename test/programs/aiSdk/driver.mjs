@@ -1,10 +1,7 @@
-/** Lets C3 continue the team: `driver.mjs ANSWER`, which scores the number behind the hashes. */
+/** Lets C3 continue the team: `driver.mjs ANSWER [TEAM]`, which scores the number behind the hashes. */
 import { drive } from '../../../media/drivers/driver.mjs';
+import { outcomeOf, questionIn } from '../teams.mjs';
 import { solve } from './team.mjs';
 
-const [answer] = process.argv.slice(2);
-drive(async (question) => {
-  // What was recorded is how the first model was asked.
-  const text = await solve(question.replace(/^Problem:\n/u, ''));
-  return { text, return: text.endsWith(`#### ${answer}`) ? 1 : 0 };
-});
+const [answer, team] = process.argv.slice(2);
+drive(async (recorded) => outcomeOf(await solve(questionIn(recorded), team), answer));

@@ -1,6 +1,6 @@
 /**
- * Runs the team once: `main.mjs SPANS QUESTION`. OpenTelemetry's exporter sends its spans to where the environment
- * says, and to a collector that keeps them in a file.
+ * Runs the team once: `main.mjs SPANS QUESTION [TEAM]`. OpenTelemetry's exporter sends its spans to where the
+ * environment says, and to a collector that keeps them in a file.
  */
 import { OpenTelemetry } from '@ai-sdk/otel';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -11,7 +11,7 @@ import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { solve } from './team.mjs';
 
-const [file, question] = process.argv.slice(2);
+const [file, question, team] = process.argv.slice(2);
 const collector = createServer(async (request, response) => {
   appendFileSync(file, `${(await request.toArray()).join('')}\n`);
   response.end('{}');
@@ -25,7 +25,7 @@ const provider = new NodeTracerProvider({ spanProcessors });
 provider.register();
 registerTelemetry(new OpenTelemetry());
 await provider.getTracer('team').startActiveSpan('team', async (span) => {
-  await solve(question);
+  await solve(question, team);
   span.end();
 });
 await provider.shutdown();

@@ -1,8 +1,9 @@
-/** A team of the AI SDK that asks as the bundled team of arithmetic is asked: a planner, then an actor. */
+/** A team of the AI SDK that asks as a bundled team is asked: one after the other. */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText } from 'ai';
+import { asked, teamNamed } from '../teams.mjs';
 
-const asking = (role, maxOutputTokens) => async (system, prompt) => {
+async function ask({ role, system, model, maxTokens }, prompt) {
   const provider = createOpenAICompatible({
     name: 'c3',
     baseURL: process.env.OPENAI_BASE_URL,
@@ -10,22 +11,23 @@ const asking = (role, maxOutputTokens) => async (system, prompt) => {
     headers: { 'x-c3-role': role },
   });
   const { text } = await generateText({
-    model: provider('c3-arithmetic'),
+    model: provider(model),
     system,
     prompt,
-    maxOutputTokens,
+    maxOutputTokens: maxTokens,
     temperature: 1,
     seed: 7,
     maxRetries: 0,
     telemetry: { functionId: role },
   });
   return text;
-};
-const plan = asking('planner', 16);
-const act = asking('actor', 48);
+}
 
-/** @returns what the actor says */
-export async function solve(question) {
-  const planned = await plan('Plan.', `Problem:\n${question}`);
-  return act('Solve.', `Problem:\n${question}${planned === '' ? '' : `\n\nContext:\n${planned}`}`);
+/** @returns what each role says, in order */
+export async function solve(question, name = 'arithmetic') {
+  const said = [];
+  for (const role of teamNamed(name)) {
+    said.push(await ask(role, asked(question, said)));
+  }
+  return said;
 }

@@ -1,9 +1,10 @@
-/** Lets C3 continue the team: `driver.mjs ANSWER`, which scores the number behind the hashes. */
+/** Lets C3 continue the team: `driver.mjs ANSWER [TEAM]`, which scores the number behind the hashes. */
 import { driveAgents, recordedTools } from '../../../media/drivers/openaiAgents.mjs';
+import { outcomeOf, questionIn } from '../teams.mjs';
 import { teamOf, tools } from './team.mjs';
 
-const [answer] = process.argv.slice(2);
+const [answer, team] = process.argv.slice(2);
 driveAgents({
-  run: (question) => teamOf(recordedTools(tools))(question.replace(/^Problem:\n/u, '')),
-  outcome: (text) => ({ text, return: text.endsWith(`#### ${answer}`) ? 1 : 0 }),
+  run: (recorded) => teamOf(recordedTools(tools), team)(questionIn(recorded)),
+  outcome: (said) => outcomeOf(said, answer),
 });

@@ -74,6 +74,47 @@ describe('a log', () => {
     assert.deepEqual([flat.format, said(flat)], ['observations of Langfuse', WEATHER]);
   });
 
+  it('of AutoGen is read with calls and results of its tools; pieces of a stream are left out', () => {
+    const log = wholeLog(fixture('autogen.json'));
+    assert.deepEqual(said(log), [
+      'planner > I look it up.',
+      'planner > lookup {"city":"Paris"}\nsky {"city":"Rome"}',
+      '[lookup] 18 degrees in Paris',
+      '[sky] clear',
+      'planner > Plan: say 18 degrees.',
+      'writer > It is 18 degrees in Paris.',
+    ]);
+    assert.equal(log.episodes[0]?.question, QUESTION);
+    assert.deepEqual([...log.leftOut], [['entries of conversations that are no messages', 1]]);
+  });
+
+  it('of items of the responses API, or of functions as before tools, is read with their calls and results', () => {
+    const items = [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: QUESTION }] },
+      { type: 'reasoning', id: 'rs_1', summary: [] },
+      { type: 'function_call', call_id: 'c1', name: 'lookup', arguments: '{"city":"Paris"}', status: 'completed' },
+      { type: 'function_call_output', call_id: 'c1', output: '18 degrees in Paris' },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'It is 18 degrees.' }] },
+    ];
+    const functions = [
+      { role: 'user', content: QUESTION },
+      { role: 'assistant', content: null, function_call: { name: 'lookup', arguments: '{"city":"Paris"}' } },
+      { role: 'function', name: 'lookup', content: '18 degrees in Paris' },
+      { role: 'assistant', content: 'It is 18 degrees.' },
+    ];
+    const expected = [
+      'assistant > lookup {"city":"Paris"}',
+      '[lookup] 18 degrees in Paris',
+      'assistant > It is 18 degrees.',
+    ];
+    for (const messages of [items, functions]) {
+      assert.deepEqual(said(wholeLog(JSON.stringify({ messages }))), expected);
+      assert.deepEqual(said(wholeLog(JSON.stringify(messages))), expected);
+    }
+    const { leftOut } = wholeLog(JSON.stringify({ messages: items }));
+    assert.deepEqual([...leftOut], [['entries of conversations that are no messages', 1]]);
+  });
+
   it('of messages in lines of their own is read by what they say of their conversation', () => {
     const log = wholeLog(fixture('messages.jsonl'));
     assert.deepEqual(said(log), WEATHER);

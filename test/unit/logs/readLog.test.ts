@@ -249,6 +249,52 @@ describe('spans of OpenTelemetry', () => {
     assert.deepEqual([said(openLlmetry), contexts(openLlmetry)], [[['assistant > Hi']], [[['user: Hello']]]]);
   });
 
+  it('are read where OpenInference gives values alone, prompts, or the conventions of today an event', () => {
+    const spanOf = (attributes: Readonly<Record<string, Value>>, events: SpanSettings['events'] = []): WholeLog =>
+      logOf(otlp({ id: 'llm', start: 1, attributes, events }));
+    const llm = { 'openinference.span.kind': 'LLM' };
+    const values = spanOf({ ...llm, 'input.value': 'Who?', 'output.value': 'Ada' });
+    const prompts = spanOf({ ...llm, 'llm.prompts.0.prompt.text': 'Who?', 'llm.choices.0.completion.text': 'Ada' });
+    const asJson = spanOf({
+      ...llm,
+      'input.mime_type': 'application/json',
+      'input.value': JSON.stringify({ messages: [{ role: 'user', content: 'Who?' }] }),
+      'output.value': JSON.stringify({ choices: [{ message: { role: 'assistant', content: 'Ada' } }] }),
+    });
+    const text = (role: string, content: string): string =>
+      JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
+    const details = {
+      name: 'gen_ai.client.inference.operation.details',
+      attributes: { 'gen_ai.input.messages': text('user', 'Who?'), 'gen_ai.output.messages': text('assistant', 'Ada') },
+    };
+    const event = spanOf({ 'gen_ai.operation.name': 'chat' }, [details]);
+    for (const [name, log] of Object.entries({ values, prompts, asJson, event })) {
+      assert.deepEqual([said(log), contexts(log)], [[['assistant > Ada']], [[['user: Who?']]]], name);
+    }
+    assert.deepEqual(said(spanOf({ ...llm, 'input.value': '7 * 6', 'output.value': '42' })), [['assistant > 42']]);
+  });
+
+  it('name pictures and sounds, and leave their bytes out', () => {
+    const parts = [
+      { type: 'blob', mime_type: 'image/png', modality: 'image', content: 'iVBORw0KGgo=' },
+      { type: 'text', content: 'What is it?' },
+    ];
+    const log = logOf(
+      otlp({
+        id: 'llm',
+        start: 1,
+        attributes: {
+          'gen_ai.operation.name': 'chat',
+          'gen_ai.input.messages': JSON.stringify([{ role: 'user', parts }]),
+          'gen_ai.output.messages': JSON.stringify([
+            { role: 'assistant', parts: [{ type: 'text', content: 'A cat' }] },
+          ]),
+        },
+      }),
+    );
+    assert.deepEqual(contexts(log), [[['user: [blob]\nWhat is it?']]]);
+  });
+
   it('say what is missing, and survive what is no trace at all', () => {
     const bare = logOf(otlp({ id: '1', start: 1, attributes: { 'gen_ai.operation.name': 'chat' } }));
     assert.deepEqual([...bare.leftOut.values()], [1, 1]);

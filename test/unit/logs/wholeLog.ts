@@ -1,5 +1,6 @@
 /** A log with all of its episodes at once, as tests look at them. */
 import assert from 'node:assert/strict';
+import { LogIndex } from '../../../src/engine/exchange/logIndex.ts';
 import {
   Survey,
   type RecordedEpisode,
@@ -24,7 +25,7 @@ export function sourceOf(text: string | Buffer, name = 'log.json', piece = Numbe
 
 /** The log of a text; null where it is none. */
 export function read(text: string | Buffer, name?: string, survey = new Survey()): RecordedLog | null {
-  const work = readLog(new LogReader(sourceOf(text, name), false), survey);
+  const work = readLog(new LogReader(sourceOf(text, name), false), new LogIndex('log.json'), survey);
   for (;;) {
     const { done, value } = work.next();
     if (done === true) {

@@ -65,25 +65,67 @@ it('every page of the guide is in its contents, in the README and in the command
 });
 
 const measure = z.object({ mean: z.number(), standardDeviation: z.number() });
+const bounded = z.object({ value: z.number(), low: z.number().nullable(), high: z.number().nullable() });
 const resultsSchema = z.object({
+  runs: z.array(z.object({ task: z.string(), budget: z.string(), method: z.string(), run: z.string() })),
   table: z.object({
-    rows: z.array(z.object({ task: z.string(), method: z.string(), measures: z.object({ greedy: measure }) })),
+    rows: z.array(
+      z.object({
+        task: z.string(),
+        budget: z.string(),
+        method: z.string(),
+        seeds: z.array(z.number()),
+        measures: z.object({ pass1: measure, greedy: measure }),
+      }),
+    ),
+    comparisons: z.array(
+      z.object({
+        task: z.string(),
+        budget: z.string(),
+        first: z.string(),
+        second: z.string(),
+        measure: z.string(),
+        difference: bounded,
+      }),
+    ),
   }),
 });
+const BUDGETS = { calls: 'calls', tokens: 'tokens', seconds: 'time' };
 
 it('the accuracies in the README and the guide are those of the stored results', async () => {
-  const { table } = resultsSchema.parse(JSON.parse(await read('test/results/paper-table.json')));
-  const greedy = (task: string, method: string): string => {
-    const row = table.rows.find((one) => one.task === task && one.method === method);
-    assert.ok(row !== undefined, `${task} ${method}`);
-    const { mean, standardDeviation } = row.measures.greedy;
-    return `${(100 * mean).toFixed(1)} ± ${(100 * standardDeviation).toFixed(1)}`;
-  };
+  const { table, runs } = resultsSchema.parse(JSON.parse(await read('test/results/paper-table.json')));
   const [readme, measured] = await Promise.all([read('README.md'), read(`${GUIDE}/measured.md`)]);
+  const words = ({ mean, standardDeviation }: z.infer<typeof measure>): string =>
+    `${(100 * mean).toFixed(1)} ± ${(100 * standardDeviation).toFixed(1)}`;
+  const runsOf = (task: string, budget: string, method: string): string[] =>
+    runs.filter((one) => one.task === task && one.budget === budget && one.method === method).map(({ run }) => run);
   for (const [method, label] of Object.entries(METHODS)) {
-    const [arithmetic, python] = [greedy('arithmetic', method), greedy('python', method)];
-    assert.ok(readme.includes(`| ${label} | ${arithmetic} | ${python} |`), label);
-    assert.ok(measured.includes(`| ${label} | ${arithmetic} |`), label);
-    assert.ok(measured.includes(`| ${label} | ${python} |`), label);
+    const cells = ['arithmetic', 'python'].flatMap((task) => {
+      const atCalls = new Set(runsOf(task, 'calls', method));
+      return Object.entries(BUDGETS).map(([budget, name]) => {
+        const row = table.rows.find((one) => one.task === task && one.budget === budget && one.method === method);
+        const same = budget !== 'calls' && runsOf(task, budget, method).every((run) => atCalls.has(run));
+        if (row !== undefined && !same) {
+          const [pass1, greedy] = [words(row.measures.pass1), words(row.measures.greedy)];
+          const line = `| ${[task, name, label, row.seeds.length, pass1, greedy].join(' | ')} |`;
+          assert.ok(measured.includes(line), line);
+        }
+        const measuredCell = same ? 'same' : row === undefined ? 'not measured' : words(row.measures.pass1);
+        return budget !== 'calls' && atCalls.size === 0 ? '' : measuredCell;
+      });
+    });
+    const line = `| ${[label, ...cells].join(' | ')} |`.replaceAll('|  |', '| |').replaceAll('|  |', '| |');
+    assert.ok(readme.includes(line), line);
+  }
+  const differences = table.comparisons.filter(
+    (one) => one.first === 'magrpo' && one.second === 'c3' && one.measure === 'pass1',
+  );
+  assert.equal(differences.length, 6);
+  for (const { difference } of differences) {
+    const points = (value: number): string => (100 * value).toFixed(1);
+    const { value, low, high } = difference;
+    const bounds = [low, high].map((bound) => points(bound ?? Number.NaN)).join(', ');
+    const text = `${value < 0 ? '' : '+'}${points(value)} [${bounds}]`;
+    assert.ok(readme.includes(`| ${text}, `) && measured.includes(`| ${text} |`), text);
   }
 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { z } from 'zod';
-import { ASSISTANT_TOOLS, replayRefusal, replayWords } from '../../../src/report/assistant.ts';
+import { ASSISTANT_TOOLS, replayRefusal, replayToAsk, replayWords } from '../../../src/report/assistant.ts';
 
 it('a replay within what is allowed is not refused, and one beyond it says what it would cost', () => {
   // Four alternatives and the message itself, each continued four times.
@@ -11,6 +11,17 @@ it('a replay within what is allowed is not refused, and one beyond it says what 
   assert.equal(
     replayRefusal({ message: 7, max_evaluator_calls: 19 }, []),
     'Replaying message 7 with 4 alternatives and 4 continuations costs at most 20 evaluator calls, more than the 19 allowed; nothing was replayed: ask for fewer.',
+  );
+  // A custom message and another result are continued as often as what is sampled, and named with the program.
+  const own = { message: 7, alternatives: 0, replays: 3, text: 'Say 3.', result: '4\n5', team: 'team.yaml' };
+  assert.equal(
+    replayRefusal({ ...own, max_evaluator_calls: 8 }, []),
+    'Replaying message 7 with 0 alternatives, the words "Say 3.", the tool result "4⏎5" and 3 continuations starts the program that "team.yaml" names, and costs at most 9 evaluator calls, more than the 8 allowed; nothing was replayed: ask for fewer.',
+  );
+  assert.equal(replayRefusal({ ...own, max_evaluator_calls: 9 }, []), null);
+  assert.deepEqual(
+    replayToAsk({ ...own, max_evaluator_calls: 9 }, (file) => `/folder/${file}`),
+    { ...{ message: 7, alternatives: 0, replays: 3, text: 'Say 3.', result: '4\n5' }, team: '/folder/team.yaml' },
   );
   const cost = {
     role: 'actor',

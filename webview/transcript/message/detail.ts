@@ -36,6 +36,7 @@ export interface DetailEvents {
   cancelReplay(): void;
   /** Replay a message until its credit is decided, with at most so many replays. */
   settle(message: number, replays: number): void;
+  findLost(message: number): void;
   /** Execute the message's replays again and compare. */
   verify(message: number): void;
   /** Ask for the folder of another model. */
@@ -91,6 +92,9 @@ export class DetailPane {
       },
       settle: (message, replays) => {
         events.settle(message, replays);
+      },
+      findLost: (message) => {
+        events.findLost(message);
       },
       cancelReplay: () => {
         events.cancelReplay();

@@ -9,6 +9,7 @@ import { creditCell, verdictWords } from '../../common/creditBar.ts';
 import { h, replace } from '../../common/dom.ts';
 import { oneLine, returnText, signed } from '../../common/format.ts';
 import { copyAsWritten, shownText } from '../../common/shownText.ts';
+import { button, type Button } from '../../common/toolkit.ts';
 import { difference } from './difference.ts';
 import { SettleControl } from '../replay/settle.ts';
 
@@ -16,6 +17,8 @@ export interface WhyEvents {
   /** Show a message in the tree. */
   open(message: number): void;
   settle(message: number, replays: number): void;
+  /** Compare every message of the episode with others. */
+  findLost(message: number): void;
   cancelReplay(): void;
   /** It was opened, or folded to one line. */
   toggled(): void;
@@ -27,6 +30,7 @@ export class WhyView {
   private readonly line = h('summary', {});
   private readonly body = h('div', { class: 'why-body' });
   private settle: SettleControl | null = null;
+  private find: Button | null = null;
   private why: WhyLost | null = null;
   private possible = false;
   private drawn = '';
@@ -57,6 +61,9 @@ export class WhyView {
 
   /** How far a replay is that settles the message's credit. */
   replay(state: ReplayState | null): void {
+    if (this.find !== null) {
+      this.find.disabled = state?.status === 'running';
+    }
     const decisive = this.why?.decisive ?? null;
     if (decisive !== null) {
       this.settle?.show(decisive.credit, state, state?.message === decisive.message);
@@ -78,8 +85,9 @@ export class WhyView {
         h(
           'p',
           {},
-          'No message of this episode has been compared with others yet. Replay one (R) to see what it was worth.',
+          'No message of this episode has been compared with others yet. Replay one (R) to see what it was worth, or all of them.',
         ),
+        this.possible ? h('p', {}, this.findButton(why.leaf)) : null,
       );
       return;
     }
@@ -113,6 +121,14 @@ export class WhyView {
         this.settle.element,
       ),
     );
+  }
+
+  private findButton(leaf: number): Button {
+    const find = button('Find the message that lost it', () => {
+      this.events.findLost(leaf);
+    });
+    this.find = find;
+    return find;
   }
 
   private side(name: string, { message, role, turn, credit, return: value }: WhyMessage): HTMLElement {

@@ -35,7 +35,8 @@ export function whyLost(reader: Reader, id: number): WhyLost | null {
   return { leaf, return: value, decided, decisive, best: best === null ? null : ofAlternative(best, message) };
 }
 
-function episodeThrough(reader: Reader, id: number): readonly Message[] {
+/** The messages of the episode that goes through a message; of several, the one that returned least. */
+export function episodeThrough(reader: Pick<Reader, 'chain' | 'children'>, id: number): readonly Message[] {
   const messages = [...reader.chain(id)];
   for (let last = messages.at(-1); last !== undefined && messages.length < MOST_MESSAGES;) {
     const { phase, iteration } = last;

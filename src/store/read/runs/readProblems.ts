@@ -263,11 +263,27 @@ export function searchWords(search: string): readonly SearchWord[] {
   );
 }
 
+/** A question on one line, as it is pasted into a search field. */
+const ON_ONE_LINE = "trim(replace(replace(question, char(13), ''), char(10), ' '))";
+
 /**
- * Every word must be found: one with a field there, others in the question, the metadata or, all together, in one
- * message.
+ * A whole question finds itself alone: its words are in others too, single letters within any word. Else every word
+ * must be found: one with a field there, others in the question, the metadata or, all together, in one message.
  */
 function searchConditions(search: string, values: Record<string, string>): readonly string[] {
+  const conditions = wordConditions(search, values);
+  if (conditions.length === 0) {
+    return conditions;
+  }
+  values['whole'] = search.trim();
+  const asked = `EXISTS (
+    SELECT 1 FROM problem AS asked JOIN instance ON instance.id = asked.instance
+    WHERE asked.run = @run AND ${ON_ONE_LINE} = @whole
+  )`;
+  return [`CASE WHEN ${asked} THEN ${ON_ONE_LINE} = @whole ELSE ${conditions.join(' AND ')} END`];
+}
+
+function wordConditions(search: string, values: Record<string, string>): readonly string[] {
   const words = searchWords(search);
   const like = (word: string, index: number): string => {
     values[`word${String(index)}`] = `%${word.replaceAll(/[\\%_]/gu, '\\$&')}%`;

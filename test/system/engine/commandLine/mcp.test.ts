@@ -1,6 +1,6 @@
 /** `c3 mcp` with the official client, on a store with a real run. */
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -90,6 +90,18 @@ describe('c3 mcp', () => {
       .parse(JSON.parse(result));
     assert.ok(cost.evaluatorCalls >= 1 && cost.evaluatorCalls <= cost.atMost, result);
     assert.ok(replays() > before);
+
+    // A custom message alone, with no sampled alternatives.
+    const words = { message: first.message, alternatives: 0, replays: 2, text: '#### 1', max_evaluator_calls: 4 };
+    const [isWrong, tried] = await call(client, 'replay_message', words);
+    assert.equal(isWrong, false, tried);
+    assert.match(asked.at(-1) ?? '', /with 0 alternatives, the words "#### 1" and 2 continuations costs at most 4/u);
+    const texts = withStore(workspace, (store) =>
+      store.bucketsFor(first.message).map(({ alternatives }) => alternatives.map(({ text }) => text)),
+    );
+    assert.ok(texts.some((one) => one.length === 2 && one[1] === '#### 1'));
+    const [isRefused, why] = await call(client, 'replay_message', { ...words, result: '7', max_evaluator_calls: 9 });
+    assert.deepEqual([isRefused, why.includes('Results of tools are edited in runs that were recorded')], [true, true]);
   });
 
   it('replays nothing that nobody agreed to, and refuses what is not there in one sentence', async (t) => {
@@ -105,6 +117,12 @@ describe('c3 mcp', () => {
     assert.match(
       (await call(mute, 'replay_message', args)).join(),
       /^true,.*20 evaluator calls; nothing was replayed/u,
+    );
+    // A program is started where the user can be asked, and nowhere else.
+    writeFileSync(join(workspace, 'team.yaml'), JSON.stringify({ driver: ['node', 'driver.mjs'] }));
+    assert.match(
+      (await call(mute, 'replay_message', { ...args, team: 'team.yaml', confirm: true })).join(),
+      /^true,.*starts the program that "team\.yaml" names, .*; nothing was replayed: this client cannot ask/u,
     );
     assert.equal(replays(), before);
     assert.match((await call(mute, 'finding', { message: 999_999 })).join(), /^true,/u);

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import type { LogImport } from '../../../../src/shared/records/logImport.ts';
@@ -32,6 +33,33 @@ const refusal = async (folder: string, file: string): Promise<string> =>
     () => '',
     (error: unknown) => String((error as { stderr?: unknown }).stderr),
   );
+
+/** The same trace as OpenTelemetry's own serializers write it. */
+function exported(): { readonly protobuf: Buffer; readonly json: Buffer } {
+  const exporter = new InMemorySpanExporter();
+  const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
+  const said = (role: string, content: string): string =>
+    JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
+  const attributes = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.agent.name': 'planner',
+    'gen_ai.input.messages': said('user', '?'),
+    'gen_ai.output.messages': said('assistant', 'Yes.'),
+  };
+  provider.getTracer('team').startSpan('chat', { attributes }).end();
+  const spans = exporter.getFinishedSpans();
+  return {
+    protobuf: Buffer.from(ProtobufTraceSerializer.serializeRequest(spans) ?? []),
+    json: Buffer.from(JsonTraceSerializer.serializeRequest(spans) ?? []),
+  };
+}
+
+/** As the file exporter of the Collector writes a message: behind its length, highest byte first. */
+function framed(message: Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(message.length);
+  return Buffer.concat([length, message]);
+}
 
 describe('c3 import', () => {
   it('reads an archive of Inspect and a database of LangGraph, once each, and leaves nothing beside them', async (t) => {
@@ -70,26 +98,28 @@ describe('c3 import', () => {
     assert.deepEqual(readFileSync(database), readFileSync(join(LOGS, 'langGraph.sqlite')));
   });
 
-  it('reads traces as protocol buffers, as the exporter of OpenTelemetry writes them', async (t) => {
-    const exporter = new InMemorySpanExporter();
-    const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
-    const said = (role: string, content: string): string =>
-      JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
-    const attributes = {
-      'gen_ai.operation.name': 'chat',
-      'gen_ai.agent.name': 'planner',
-      'gen_ai.input.messages': said('user', '?'),
-      'gen_ai.output.messages': said('assistant', 'Yes.'),
-    };
-    provider.getTracer('team').startSpan('chat', { attributes }).end();
+  it('reads traces as protocol buffers, compressed logs, and all that the file exporter of the Collector writes', async (t) => {
     const folder = folderOf(t);
-    const file = join(folder, 'traces.bin');
-    writeFileSync(file, ProtobufTraceSerializer.serializeRequest(exporter.getFinishedSpans()) ?? '');
-    const { format, episodes, speakers } = await imported(folder, file);
-    assert.deepEqual(
-      [format, episodes, speakers],
-      ['OpenTelemetry spans', 1, [{ name: 'planner', by: 'name', messages: 1 }]],
-    );
+    const { protobuf, json } = exported();
+    for (const [name, bytes] of [
+      ['traces.bin', protobuf],
+      ['traces.jsonl.gz', gzipSync(json)],
+      ['traces.jsonl.zst', zstdCompressSync(json)],
+      ['traces.bin.gz', gzipSync(protobuf)],
+      ['framed.bin', framed(protobuf)],
+      ['framed.bin.zst', zstdCompressSync(framed(protobuf))],
+      ['framed.zstd.bin', framed(zstdCompressSync(protobuf))],
+      ['framed.zstd.json', framed(zstdCompressSync(json))],
+    ] as const) {
+      const file = join(folder, name);
+      writeFileSync(file, bytes);
+      const { format, episodes, speakers } = await imported(folder, file);
+      assert.deepEqual(
+        [format, episodes, speakers],
+        ['OpenTelemetry spans', 1, [{ name: 'planner', by: 'name', messages: 1 }]],
+        name,
+      );
+    }
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.startsWith('c3-import-')),
       [],
@@ -103,6 +133,12 @@ describe('c3 import', () => {
     const text = database.toString('latin1');
     for (const [name, bytes, words] of [
       ['cut.eval', archive.subarray(0, 1000), /as an Inspect log/u],
+      ['cut.gz', gzipSync(text).subarray(0, -100), /Cannot decompress .*cut\.gz/u],
+      [
+        'cut.bin',
+        framed(Buffer.from('{"resourceSpans":[]}')).subarray(0, -1),
+        /Byte 0 of .*cut\.bin begins no message/u,
+      ],
       [
         'other.eval',
         Buffer.from(archive.toString('latin1').replaceAll('samples/', 'simples/'), 'latin1'),

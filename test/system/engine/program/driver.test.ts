@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { DrivenProgram } from '../../../../src/engine/program/drivenProgram.ts';
 import { DriverProcess } from '../../../../src/engine/program/driverProcess.ts';
+import { PROGRAM_DRIVER } from '../../../../src/engine/places.ts';
 import { readTeam } from '../../../../src/engine/program/teamFile.ts';
 import type { ProgramStep } from '../../../../src/replay/program.ts';
 import { NEVER } from '../../../../src/shared/cancellation.ts';
@@ -63,9 +64,9 @@ describe('the driver that comes with the product', () => {
         {
           role: 'assistant',
           content: null,
-          tool_calls: [{ id: 'call_0', index: 0, type: 'function', function: { name: 'sum', arguments: '[12,7]' } }],
+          tool_calls: [{ id: 'call_0_0', index: 0, type: 'function', function: { name: 'sum', arguments: '[12,7]' } }],
         },
-        { role: 'tool', tool_call_id: 'call_0', content: '19 (run 1)' },
+        { role: 'tool', tool_call_id: 'call_0_0', content: '19 (run 1)' },
       ],
       tools: [{ type: 'function', function: { name: 'sum', parameters: {} } }],
     });
@@ -96,6 +97,59 @@ describe('the driver that comes with the product', () => {
     });
     await assert.rejects(program.next(INSTANCE, [said('planner', 'sum no JSON')], NEVER), {
       message: /the program failed: .*JSON/u,
+    });
+  });
+});
+
+describe('a program that is started again for each step', () => {
+  const ASKING = `
+    const say = async (role, content) => {
+      const body = JSON.stringify({ messages: [{ role: 'user', content }] });
+      const answer = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', { method: 'POST', headers: { 'x-c3-role': role }, body });
+      if (!answer.ok) throw new Error('refused');
+      const { id, choices } = await answer.json();
+      return [id, choices[0].message.content];
+    };
+    const [first, plan] = await say('planner', '12+7?');
+    const [second, text] = await say('writer', 'Write: ' + plan);
+    if (first === second) throw new Error('two messages of one id');
+    if (text === 'fail') { console.error('out of luck'); process.exit(4); }
+    if (text === 'scored') await fetch(process.env.C3_RECORD_SCORE, { method: 'POST', body: '{"return": 0.5}' });
+    console.log('what it prints goes nowhere');`;
+  const programOf = (t: TestContext): DrivenProgram =>
+    new DrivenProgram(driverOf(t, [PROGRAM_DRIVER, process.execPath, '--input-type=module', '-e', ASKING]));
+
+  it('says what the program asks next, and ends with what was said last or its own score', async (t) => {
+    const program = programOf(t);
+    const next = (...log: readonly LogEvent[]): Promise<ProgramStep> => program.next(INSTANCE, log, NEVER);
+    const [plan, other] = [said('planner', '19'), said('planner', '20')];
+    // All at once: each is answered by its own log.
+    assert.deepEqual(
+      await Promise.all([
+        next(),
+        next(plan),
+        next(other),
+        next(plan, said('writer', 'It is 19.')),
+        next(plan, said('writer', 'scored')),
+      ]),
+      [
+        { kind: 'message', role: 'planner', context: '### user\n12+7?' },
+        { kind: 'message', role: 'writer', context: '### user\nWrite: 19' },
+        { kind: 'message', role: 'writer', context: '### user\nWrite: 20' },
+        { kind: 'end', text: 'It is 19.', reward: null },
+        { kind: 'end', text: 'scored', reward: 0.5 },
+      ],
+    );
+  });
+
+  it('blocks with a sentence where it fails, or goes another way than was recorded', async (t) => {
+    const program = programOf(t);
+    const next = (...log: readonly LogEvent[]): Promise<ProgramStep> => program.next(INSTANCE, log, NEVER);
+    await assert.rejects(next(said('planner', '19'), said('writer', 'fail')), {
+      message: /the program failed: it ended with 4, and said: out of luck\.$/u,
+    });
+    await assert.rejects(next(said('judge', 'No.')), {
+      message: /the program asks planner, where the log has a message of judge\.$/u,
     });
   });
 });
@@ -166,8 +220,30 @@ describe('a team file', () => {
       t,
       'driver: [node, d.mjs]\npolicy: {endpoint: "http://a/v1", model_name: m}\npolicies: {judge: {endpoint: "http://b/v1", model_name: n}}\n',
     );
-    assert.deepEqual([policyOf('judge')?.model_name, policyOf('planner')?.model_name], ['n', 'm']);
+    const named = ['judge', 'planner'].map((role) => policyOf(role));
+    assert.deepEqual(
+      named.map((one) => (one?.kind === 'endpoint' ? one.model_name : null)),
+      ['n', 'm'],
+    );
+    const chat = await team(t, 'driver: [node]\npolicy: {vscode: {family: f}}\n');
+    assert.equal(chat.policyOf('planner')?.kind, 'vscode');
     assert.deepEqual([next, timeLimit], [{ kind: 'driver', command: ['node', 'd.mjs'] }, 60_000]);
+  });
+
+  it('names a program that is started again, and a model that is served here', async (t) => {
+    const { policyOf, next, timeLimit, serve } = await team(
+      t,
+      'program: [node, team.mjs]\nserve: arithmetic\npolicies: {judge: {endpoint: "http://b/v1", model_name: n}}\n',
+    );
+    assert.deepEqual(next, { kind: 'driver', command: [process.execPath, PROGRAM_DRIVER, 'node', 'team.mjs'] });
+    const judge = policyOf('judge');
+    assert.deepEqual([serve, timeLimit], ['arithmetic', 600_000]);
+    assert.ok(judge?.kind === 'endpoint' && judge.model_name === 'n');
+    assert.equal(policyOf('planner'), undefined);
+    await assert.rejects(team(t, 'program: [node]\ndriver: [node]\n'), { message: /needs a driver, or a program/u });
+    await assert.rejects(team(t, 'program: [a]\nserve: b\npolicy: {endpoint: "http://a/v1", model_name: m}\n'), {
+      message: /team\.yaml, line 2: serve: names a model for all roles, as policy does/u,
+    });
   });
 
   it('that is wrong is refused with its line and key', async (t) => {

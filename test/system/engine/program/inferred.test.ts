@@ -4,6 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { mcpServer } from '../../../../src/engine/mcp/server.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
 import type { ReplayResult } from '../../../../src/shared/records/settle.ts';
@@ -173,5 +177,43 @@ describe('a recorded episode without a driver', () => {
       message: /line \d+: steps\[2\].*refer to earlier steps/u,
     });
     assert.deepEqual(asked, []);
+  });
+});
+
+describe('an assistant', () => {
+  it('has another result of a tool tried where the user agrees, with the team file named', async (t) => {
+    const { service, team } = await imported(t);
+    const agreed: string[] = [];
+    const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      agreed.push(params.message);
+      return { action: 'accept', content: {} };
+    });
+    const [here, there] = InMemoryTransport.createLinkedPair();
+    await mcpServer(service).connect(there);
+    await client.connect(here);
+    t.after(() => client.close());
+    const asked = { message: 1, alternatives: 0, replays: 2, result: '20', max_evaluator_calls: 4 };
+    const path = team(1);
+    const refused = await client.callTool({
+      name: 'replay_message',
+      arguments: { ...asked, alternatives: 1, team: path },
+    });
+    assert.match(JSON.stringify(refused), /at most 6 evaluator calls.*more than the 4 allowed/u);
+    assert.deepEqual(agreed, []);
+    const answer = await client.callTool({ name: 'replay_message', arguments: { ...asked, team: path } });
+    assert.notEqual(answer['isError'], true, JSON.stringify(answer));
+    assert.match(
+      agreed.join(),
+      /the tool result "20" and 2 continuations starts the program that .* names, and costs at most 4/u,
+    );
+    const [bucket] = service.reading((store) => store.bucketsFor(1));
+    assert.deepEqual(
+      bucket?.alternatives.map(({ returns }) => returns),
+      [
+        [1, 1],
+        [0, 0],
+      ],
+    );
   });
 });

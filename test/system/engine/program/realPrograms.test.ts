@@ -1,27 +1,17 @@
 /** Programs with the real libraries: recorded, imported from their own files, forked through drivers, and credited. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { z } from 'zod';
 import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
 import { protocolOfRun, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
-import { keyVariable } from '../../../../src/shared/endpointKeys.ts';
-import { record } from '../../../../src/engine/record/record.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
 import type { BucketView } from '../../../../src/shared/records/records.ts';
-import { finished, startC3 } from '../../../unit/engine/workspace.ts';
+import { PROGRAMS, REAL_PROGRAMS, recordProgram } from '../../../support/realPrograms.ts';
+import { serveTeam, type Served } from '../../../support/served.ts';
 
-const PROGRAMS = join(import.meta.dirname, '../../../programs');
-/** With the file that it writes of its own, where it writes one. */
-const REAL = [
-  { name: 'LangGraph', folder: 'langGraph', own: 'checkpoints.sqlite', tools: [] },
-  { name: 'the AI SDK', folder: 'aiSdk', own: 'spans.jsonl', tools: [] },
-  { name: 'the OpenAI Agents SDK', folder: 'openaiAgents', own: null, tools: ['note'] },
-] as const;
 /** Of the bundled task, in its own words: the team solves some and not others. */
 const QUESTION =
   'Tim starts with 19 toys. Tim gives 7 toys to Ned. Then Tim finds 5 toys. How many toys does Tim have now?';
@@ -29,30 +19,18 @@ const ANSWER = '17';
 const CONTROL = { signal: new AbortController().signal, onProgress: () => undefined };
 
 let folder = '';
-let url = '';
-let key = '';
-let server: ReturnType<typeof startC3>;
+let served: Served;
 
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'c3-langgraph-'));
-  server = startC3(folder, ['serve', '--json']);
-  const ended = finished(server).then(({ stderr }): never => {
-    throw new Error(stderr);
-  });
-  ended.catch(() => undefined);
-  const [line] = (await Promise.race([once(server.stdout, 'data'), ended])) as [Buffer];
-  const said = z.looseObject({ url: z.string(), token: z.string() }).parse(JSON.parse(line.toString()));
-  [url, key] = [said.url, said.token];
-  process.env[keyVariable(url) ?? ''] = key;
+  folder = mkdtempSync(join(tmpdir(), 'c3-programs-'));
+  served = await serveTeam(folder, 'arithmetic');
 });
 after(async () => {
-  const end = finished(server);
-  server.kill('SIGINT');
-  await end;
+  await served.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-const policy = (): object => ({ endpoint: url, model_name: 'c3-arithmetic' });
+const policy = (): object => ({ endpoint: served.url, model_name: 'c3-arithmetic' });
 const creditOf = ({ alternatives }: BucketView, text: string): { value: number; low: number; high: number } => {
   const found = alternatives.find((one) => one.text === text)?.bucketCredit;
   assert.ok(found !== undefined && found !== null && found.low !== null && found.high !== null);
@@ -95,23 +73,17 @@ const equal = (bucket: BucketView, native: BucketView, plan: string): void => {
   assert.ok(ours.value >= theirs.low && ours.value <= theirs.high, JSON.stringify({ ours, theirs }));
 };
 
-for (const { name, folder: place, own, tools } of REAL) {
+for (const { name, place, own, tools } of REAL_PROGRAMS) {
   it(`a team of ${name} is recorded, forked and credited as the same team is as a protocol`, async (t) => {
     const program = join(PROGRAMS, place);
     const file = join(folder, own ?? 'none');
     const service = new EngineService(join(folder, `${place}.sqlite`));
     t.after(() => service.close());
-    const { report: recorded, ended } = await record(
+    const { report: recorded, ended } = await recordProgram(
       service,
-      {
-        command: [process.execPath, join(program, 'main.mjs'), file, QUESTION],
-        folder,
-        maskSecrets: false,
-        upstream: url,
-        served: { model: 'c3-arithmetic', key },
-        quiet: true,
-      },
-      CONTROL.signal,
+      place,
+      { file, question: QUESTION },
+      { folder, served, model: 'c3-arithmetic' },
     );
     assert.equal(ended, 0);
     assert.deepEqual(recorded.speakers, [
@@ -148,7 +120,9 @@ for (const { name, folder: place, own, tools } of REAL) {
     }
     if (tools.length === 0) {
       // The same without the program, by what its log shows of it.
-      const steps = service.reading((store) => inferredTeam(store, 1, { endpoint: url, model: 'c3-arithmetic' }));
+      const steps = service.reading((store) =>
+        inferredTeam(store, 1, { endpoint: served.url, model: 'c3-arithmetic' }),
+      );
       const right = `evaluator: pattern\nanswer: '#### ${ANSWER}$'\nmax_new_tokens: 48`;
       writeFileSync(
         team,

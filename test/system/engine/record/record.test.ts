@@ -65,7 +65,7 @@ async function recorded(
     rmSync(folder, { recursive: true, force: true });
   });
   const command = [process.execPath, '--input-type=module', '-e', PRELUDE + program] as const;
-  const given = { command, folder, maskSecrets: false, upstream, served: null, quiet: true, ...settings };
+  const given = { command, folder, maskSecrets: false, right: null, upstream, served: null, quiet: true, ...settings };
   return { ...(await record(service, given, new AbortController().signal)), service, folder };
 }
 
@@ -146,6 +146,30 @@ describe('a recorded program', () => {
     assert.equal(first?.path, '/v1/chat/completions');
     assert.equal(first.headers.authorization, `Bearer ${KEY}`);
     assert.equal(first.headers['x-c3-role'], undefined);
+  });
+
+  it('scores episodes of the first question by what is right, where the program does not', async (t) => {
+    const upstream = await upstreamOf(t, (body) => ({
+      pieces: [whole(JSON.stringify(body).includes('12+7') ? 'So: #### 19' : 'So: #### 3')],
+    }));
+    const { report, service } = await recorded(
+      t,
+      `
+      const ask = (episode, content) => post('/chat/completions', { model: 'm', messages: [user(content)] }, { 'x-c3-episode': episode });
+      await (await ask('right', '12+7?')).text();
+      await (await ask('other', '1+1?')).text();
+      await (await ask('own', '12+7?')).text();
+      await fetch(process.env.C3_RECORD_SCORE, { method: 'POST', body: JSON.stringify({ return: 0.25, episode: 'own' }) });
+      `,
+      upstream.url,
+      { right: { answer: '19', evaluator: 'auto' } },
+    );
+    assert.equal(report.scored, 2);
+    assert.deepEqual(report.leftOut, {
+      'scores of episodes with another question than the first, whose answer is not known': 1,
+    });
+    const returns = service.reading((store) => [1, 2, 3].map((id) => store.message(id).return));
+    assert.deepEqual(returns, [1, null, 0.25]);
   });
 
   it('gets a stream piece by piece, and another path as it is', async (t) => {
@@ -258,6 +282,7 @@ describe('a recorded program', () => {
       command,
       folder,
       maskSecrets: false,
+      right: null,
       upstream: 'http://127.0.0.1:9/v1',
       served: null,
       quiet: true,

@@ -68,7 +68,14 @@ it('is shown while it runs, ends with a cancel and stays stored; its key and our
     }
   });
   const upstream = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/v1`;
-  const asked = { command: [process.execPath, 'team.mjs'], folder, upstream, maskSecrets: false } as const;
+  const asked = {
+    command: [process.execPath, 'team.mjs'],
+    folder,
+    upstream,
+    serve: null,
+    maskSecrets: false,
+    right: null,
+  } as const;
   const { report, ended } = await engine.connection.sendRequest(RecordRequest, { ...asked }, source.token);
   assert.deepEqual([ended, report.episodes, report.messages], ['SIGTERM', 1, 1]);
   assert.deepEqual(heard.map((one) => JSON.stringify(one)).sort(), [

@@ -1,6 +1,7 @@
 /** A role that a chat model of VS Code answers, by way of windows that come and go, and a real engine. */
 import assert from 'node:assert/strict';
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import { EngineClient } from '../../../../src/client/engineClient.ts';
@@ -98,4 +99,41 @@ it('a window that closes while it answers is no score: another one goes on', asy
     store.episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 100 }).map((one) => one.return),
   );
   assert.ok(returns.length > 0 && returns.every((value) => value !== null));
+});
+
+it('answers for recorded agents by a team file; the command line has none', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-recorded-'));
+  t.after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const messages = [
+    { role: 'user', content: 'What are 1 and 3?' },
+    { role: 'assistant', name: 'planner', content: 'Add them.' },
+    { role: 'assistant', name: 'writer', content: 'They are #### 5' },
+  ];
+  writeFileSync(join(folder, 'log.jsonl'), JSON.stringify({ messages }));
+  assert.equal((await c3(folder, ['import', 'log.jsonl'])).code, 0);
+  const message = 1;
+  const asked = { as: 'user', text: [{ of: 'question' }] };
+  const steps = [
+    { role: 'planner', sees: [asked] },
+    { role: 'writer', sees: [asked, { as: 'assistant', name: 'planner', text: [{ of: 1 }] }] },
+  ];
+  const team = join(folder, 'team.yaml');
+  const policy = { vscode: { vendor: 'maker' }, retries: 0 };
+  writeFileSync(team, JSON.stringify({ steps, contexts: 'program', evaluator: 'pattern', answer: '#### 4$', policy }));
+  const sentence = /A chat model of VS Code answers for the role planner, and the command line has none;/;
+  assert.match(errorOf(await c3(folder, ['replay', String(message), '--team', 'team.yaml'])), sentence);
+
+  const engine = await startEngine(t, folder);
+  await openWindow(t, engine, saying);
+  const request = { message, alternatives: 1, replays: 1, text: null, team };
+  const { alternatives } = await engine.connection.sendRequest(ReplayRequest, request);
+  assert.deepEqual(
+    alternatives.map(({ text, returns }) => [text.replace(/^\d+/u, 'n'), returns]),
+    [
+      ['Add them.', [1]],
+      ['n #### 4', [1]],
+    ],
+  );
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { isBucketFile } from '../../../../src/engine/exchange/exchangeImport.ts';
+import { LogIndex } from '../../../../src/engine/exchange/logIndex.ts';
 import { storeLog, surveyLog } from '../../../../src/engine/exchange/importLog.ts';
 import { sourceOf } from '../../logs/wholeLog.ts';
 import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
@@ -24,8 +25,13 @@ function storeOf(t: TestContext): StoreWriter {
 }
 async function importText(store: StoreWriter, text: string | Buffer, maskSecrets = false): Promise<LogImport> {
   const path = '/logs/mine.json';
-  const open = { source: sourceOf(text, path), leftOut: [] };
-  return storeLog(store, await surveyLog(open, { path, maskSecrets }, new AbortController().signal), NOW);
+  const index = new LogIndex(path);
+  try {
+    const open = { source: sourceOf(text, path), leftOut: [], index };
+    return storeLog(store, await surveyLog(open, { path, maskSecrets }, new AbortController().signal), NOW);
+  } finally {
+    index.close();
+  }
 }
 
 const conversation = (...messages: readonly unknown[]): string => JSON.stringify({ messages });

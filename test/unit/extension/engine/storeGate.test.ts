@@ -55,11 +55,27 @@ test('pages that keep a reader busy are found before a store is opened, in a tru
 
 test('a store that was found whole is known to the next window, until another program changes it', async (t) => {
   const { path, memory } = closedStore(t);
-  assert.equal(gateOf(memory).check(path, true)?.problem, undefined, 'not known before it was looked at');
-  assert.equal(await problemOf(gateOf(memory), path), null);
+  const first = gateOf(memory).check(path, true);
+  assert.equal(first?.problem, undefined, 'not known before it was looked at');
+  // Whoever looks has the file open, and an open store does not change to pages of another kind.
+  await first?.known;
+  assert.equal(first?.problem, null);
   assert.equal(gateOf(memory, NO_EXAMINER).check(path, true)?.problem, null, 'known at once');
   assert.equal(gateOf(memory, NO_EXAMINER).check(path, false)?.problem, undefined, 'trust was asked for then');
   makeEndless(path);
+  assert.match((await problemOf(gateOf(memory), path)) ?? '', /SQLite finds damage/);
+});
+
+test('what was found of a store that another program changes meanwhile is not kept for the next window', async (t) => {
+  const { path, memory } = closedStore(t);
+  const hasty = `${path}.examiner.js`;
+  writeFileSync(hasty, "process.send({ findings: [], extent: '', refusal: null, counts: null });");
+  const gate = gateOf(memory, hasty);
+  const looked = gate.check(path, true);
+  makeEndless(path);
+  await looked?.known;
+  assert.equal(looked?.problem, null, 'the file that was there');
+  assert.equal(memory.size, 0);
   assert.match((await problemOf(gateOf(memory), path)) ?? '', /SQLite finds damage/);
 });
 

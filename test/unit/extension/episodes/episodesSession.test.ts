@@ -15,6 +15,7 @@ import {
   type EpisodesToHost,
   type ShownProblem,
 } from '../../../../src/shared/protocols/episodesProtocol.ts';
+import { judgeWords, type JudgeAgreement } from '../../../../src/shared/records/judge.ts';
 import { isAnswer } from '../../../../src/shared/protocols/requests.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/shared/records/problems.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
@@ -104,6 +105,30 @@ test('without a run the page says so, and shows the newest as soon as there is o
   session.storeChanged();
   assert.equal(last(posted, 'opened').run.id, RUN);
   assert.equal(last(posted, 'layout').layout.rows, 1);
+});
+
+test('the run of a model judge says how far that is to be believed, and another run nothing', async (t) => {
+  const { session, writer, posted } = desk(t);
+  addRun(writer);
+  await session.receive(ready);
+  assert.equal(last(posted, 'opened').run.judge, null);
+  const same = { value: 0.8, low: 0.5, high: 0.9 };
+  const judge: JudgeAgreement = {
+    ...{ labels: 10, unread: 1 },
+    self: { n: 9, same, distance: 0.1 },
+    user: { n: 10, same, distance: 0.2 },
+  };
+  const row = {
+    id: 'scored-by-model',
+    method: 'c3',
+    seed: 7,
+    title: 'Scored by a model',
+    plannedSteps: 3,
+    createdAt: '2026-01-03T00:00:00Z',
+  };
+  writer.insertRun({ ...row, config: JSON.stringify({ judge }) });
+  session.show('scored-by-model', null);
+  assert.equal(last(posted, 'opened').run.judge, judgeWords(judge));
 });
 
 test('rows of an older order are not given, and a growing run keeps the places of what is looked at', async (t) => {

@@ -13,7 +13,7 @@ import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../s
 
 // What these modules take from the editor when they are loaded.
 const EDITOR =
-  'export const Uri = { joinPath: (base, ...parts) => ({ toString: () => [base, ...parts].join("/") }) }; export const ViewColumn = {}; export const commands = {}; export const env = {}; export const window = {}; export class CancellationTokenSource {} export class EventEmitter {} export class Position {} export class Range {} export class TabInputWebview {} export const workspace = { getConfiguration: () => ({ get: (_, value) => value }) };';
+  'export const Uri = { joinPath: (base, ...parts) => ({ toString: () => [base, ...parts].join("/") }) }; export const ViewColumn = {}; export const commands = {}; export const env = {}; export const window = {}; export class CancellationTokenSource {} export class EventEmitter {} export class Position {} export const ProgressLocation = {}; export class Range {} export class TabInputWebview {} export const workspace = { getConfiguration: () => ({ get: (_, value) => value }) };';
 registerHooks({
   resolve: (specifier, context, next) =>
     specifier === 'vscode'

@@ -218,6 +218,16 @@ test('a search finds words of questions, of messages and of metadata, and signs 
   assert.deepEqual(uids(writer, { search: 'axb' }), []);
   assert.deepEqual(uids(writer, { search: `it's` }), ['q30']);
   assert.deepEqual(uids(writer, { search: `'; DROP TABLE problem; --` }), []);
+  // All words of the first question are in the second one as well; a field of one line has no line breaks.
+  for (const [id, question] of [
+    [31, 'From B to H\nwithout G'],
+    [32, 'Begin from H to G, without the other'],
+  ] as const) {
+    addTree(writer, { iteration: 3, instance: { ...instance(id), question }, returns: [[1]] });
+  }
+  assert.deepEqual(uids(writer, { search: ' From B to H without G ' }), ['q31']);
+  assert.deepEqual(uids(writer, { search: 'From B to H' }), ['q31', 'q32']);
+  assert.deepEqual(uids(writer, { search: '"from b to h"' }), ['q31']);
   assert.deepEqual(searchWords('uid:"a b" http://x "two words" level:'), [
     { field: 'uid', word: 'a b' },
     { field: null, word: 'http://x' },

@@ -1,0 +1,49 @@
+/** What commands show things in. */
+import type { ExtensionContext } from 'vscode';
+import { C3Error } from '../shared/errors.ts';
+import type { StoreReader } from '../store/read/reader.ts';
+import type { BucketsTree } from './sidebar/bucketsTree.ts';
+import type { Dashboard } from './dashboard/dashboardPanel.ts';
+import type { EndpointKeys } from './engine/endpointKeys.ts';
+import type { Doctor } from './engine/doctor.ts';
+import type { Episodes } from './episodes/episodesPanel.ts';
+import type { ModelFolders } from './model/modelFolders.ts';
+import type { ModelPanel } from './model/modelPanel.ts';
+import type { Reports } from './common/reports.ts';
+import type { RunsTable } from './dashboard/runsTablePanel.ts';
+import type { RunsTree } from './sidebar/runsTree.ts';
+import type { TaxonomyPanels } from './taxonomy/taxonomyPanels.ts';
+import type { Services } from './services.ts';
+import type { TranscriptPanels } from './transcript/transcriptPanels.ts';
+
+export interface Views {
+  readonly extension: ExtensionContext['extension'];
+  readonly tree: RunsTree;
+  readonly buckets: BucketsTree;
+  readonly transcripts: TranscriptPanels;
+  readonly taxonomies: TaxonomyPanels;
+  readonly dashboard: Dashboard;
+  readonly episodes: Episodes;
+  readonly runsTable: RunsTable;
+  readonly doctor: Doctor;
+  readonly model: ModelPanel;
+  readonly modelFolders: ModelFolders;
+  readonly reports: Reports;
+  readonly keys: EndpointKeys;
+}
+
+/**
+ * The episodes of a run; where none is named, of the one that is shown already, that is selected in the list, or the
+ * newest.
+ */
+export function openGrid({ tree, episodes }: Views, run: string | undefined, note: string | null): void {
+  episodes.open(run ?? (episodes.isOpen ? null : (tree.selectedRun ?? null)), note);
+}
+
+export function readerOf(services: Services): StoreReader {
+  const reader = services.store.reader();
+  if (reader === null) {
+    throw new C3Error('store', 'There are no runs in this workspace yet: start one with "C3: Start C3 run".');
+  }
+  return reader;
+}
