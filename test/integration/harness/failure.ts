@@ -15,6 +15,7 @@ const PLACES = {
   dialog: '.monaco-dialog-box',
   'status bar': '.statusbar-item:visible',
   tree: '.sidebar .monaco-list-row',
+  'line above a file': '.codelens-decoration',
 } as const;
 
 /**
