@@ -67,10 +67,10 @@ async function editorText(workbench: Workbench): Promise<string> {
 
 /** @param prepare what has to be done anew after the theme or the width has changed */
 async function pictures(workbench: Workbench, name: string, prepare?: () => Promise<void>): Promise<void> {
-  for (const width of WIDTHS) {
-    await workbench.page.setViewportSize({ width, height: 900 });
-    for (const theme of ['light', 'highContrast', 'dark'] as const) {
-      await workbench.setTheme(theme);
+  for (const theme of ['light', 'highContrast', 'dark'] as const) {
+    await workbench.setTheme(theme);
+    for (const width of WIDTHS) {
+      await workbench.page.setViewportSize({ width, height: 900 });
       await prepare?.();
       await workbench.screenshot(`${name}-${String(width)}-${theme}`);
     }

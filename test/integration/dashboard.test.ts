@@ -150,10 +150,10 @@ scenario(
       dashboard,
       /^As it is, sft, seed 4, 50\.0 % \[44\.0, 56\.0\], n = 200, 0 tokens, on the Pareto front$/u,
     );
-    for (const width of [1280, 800]) {
-      await workbench.page.setViewportSize({ width, height: 900 });
-      for (const theme of ['light', 'highContrast', 'dark'] as const) {
-        await workbench.setTheme(theme);
+    for (const theme of ['light', 'highContrast', 'dark'] as const) {
+      await workbench.setTheme(theme);
+      for (const width of [1280, 800]) {
+        await workbench.page.setViewportSize({ width, height: 900 });
         await legend.scrollIntoViewIfNeeded();
         await workbench.screenshot(`dashboard-compare-${String(width)}-${theme}`);
       }

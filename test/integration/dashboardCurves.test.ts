@@ -233,13 +233,13 @@ scenario(
       .waitFor();
     await figure(dashboard, 'Training credit of reasoner').getByText('What each step learned from').waitFor();
     assert.equal(await figure(dashboard, 'KL to the starting policy').getByText('stays linear').count(), 0);
-    for (const [width, height] of [
-      [1280, 800],
-      [1920, 1080],
-    ] as const) {
-      await workbench.page.setViewportSize({ width, height });
-      for (const theme of ['light', 'dark'] as const) {
-        await workbench.setTheme(theme);
+    for (const theme of ['light', 'dark'] as const) {
+      await workbench.setTheme(theme);
+      for (const [width, height] of [
+        [1280, 800],
+        [1920, 1080],
+      ] as const) {
+        await workbench.page.setViewportSize({ width, height });
         await figure(dashboard, 'Mean return').scrollIntoViewIfNeeded();
         await workbench.screenshot(`dashboard-log-${String(width)}-${theme}`);
       }
@@ -297,15 +297,15 @@ scenario('comparing six runs fits a window of 1280 pixels', async (workbench) =>
     'six runs',
     async () => (await dashboard.getByRole('list', { name: 'Runs in the charts' }).getByRole('listitem').count()) === 6,
   );
-  for (const [width, height] of [
-    [1280, 800],
-    [1920, 1080],
-    [900, 800],
-  ] as const) {
-    await workbench.page.setViewportSize({ width, height });
-    await assertFits(dashboard, `at ${String(width)}`);
-    for (const theme of width === 900 ? (['dark'] as const) : (['light', 'dark'] as const)) {
-      await workbench.setTheme(theme);
+  for (const theme of ['light', 'dark'] as const) {
+    await workbench.setTheme(theme);
+    for (const [width, height] of [
+      [1280, 800],
+      [1920, 1080],
+      [900, 800],
+    ] as const) {
+      await workbench.page.setViewportSize({ width, height });
+      await assertFits(dashboard, `at ${String(width)}`);
       await workbench.screenshot(`dashboard-compare-six-${String(width)}-${theme}`);
     }
   }

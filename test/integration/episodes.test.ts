@@ -131,13 +131,14 @@ scenario('a click on a run opens its episodes and keeps its steps open in the li
     (await row(panel, 1).locator('.cell-outcome').getAttribute('aria-label')) ?? '',
     /^Step 1: 0\.50 \(4\)\nStep 2: 0\.25 \(4\)\nStep 3: 0\.50 \(4\)$/u,
   );
-  for (const [width, height] of [
-    [1280, 800],
-    [1920, 1080],
-  ] as const) {
-    await workbench.page.setViewportSize({ width, height });
-    for (const theme of ['light', 'dark'] as const) {
-      await workbench.screenshot(`episodes-${String(width)}`, theme);
+  for (const theme of ['light', 'dark'] as const) {
+    await workbench.setTheme(theme);
+    for (const [width, height] of [
+      [1280, 800],
+      [1920, 1080],
+    ] as const) {
+      await workbench.page.setViewportSize({ width, height });
+      await workbench.screenshot(`episodes-${String(width)}-${theme}`);
     }
   }
   await workbench.page.setViewportSize({ width: 1400, height: 900 });
@@ -506,13 +507,14 @@ scenario(
     await panel.getByRole('checkbox', { name: 'Compare A low rate' }).check();
     await panel.getByRole('checkbox', { name: /^Compare A high rate/u }).press(' ');
     await panel.getByText('2 selected', { exact: true }).waitFor();
-    for (const [width, height] of [
-      [1280, 800],
-      [1920, 1080],
-    ] as const) {
-      await workbench.page.setViewportSize({ width, height });
-      for (const theme of ['light', 'dark'] as const) {
-        await workbench.screenshot(`runs-table-${String(width)}`, theme);
+    for (const theme of ['light', 'dark'] as const) {
+      await workbench.setTheme(theme);
+      for (const [width, height] of [
+        [1280, 800],
+        [1920, 1080],
+      ] as const) {
+        await workbench.page.setViewportSize({ width, height });
+        await workbench.screenshot(`runs-table-${String(width)}-${theme}`);
       }
     }
     await workbench.page.setViewportSize({ width: 1400, height: 900 });
