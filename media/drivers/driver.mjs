@@ -28,7 +28,32 @@ export class Session {
     this.prompts = new Map();
     this.answered = 0;
     this.answer = Promise.withResolvers();
-    this.isOver = false;
+    /** What the pass ended with. */
+    this.outcome = null;
+  }
+
+  get isOver() {
+    return this.outcome !== null;
+  }
+
+  /** Whether a log goes on from this one with the message that was asked for last. */
+  leadsTo({ entries }) {
+    const { length } = this.entries;
+    const next = entries.slice(length).find(({ kind }) => kind === 'message');
+    return (
+      next !== undefined &&
+      next.role === this.outcome?.next?.role &&
+      this.entries.every((entry, index) => sameEntry(entry, entries[index]))
+    );
+  }
+
+  /** Begins where a pass ended whose log leads to this one. */
+  goOn({ entries, prompts, answered }) {
+    this.prompts = prompts;
+    this.answered = answered;
+    for (const [index, { used }] of entries.entries()) {
+      this.entries[index].used = used;
+    }
   }
 
   /** What the log has of a role or a tool that was not used yet; undefined where that is beyond the log. */
@@ -65,10 +90,12 @@ export class Session {
   }
 
   end(answer) {
-    this.isOver = true;
+    this.outcome ??= answer;
     this.answer.resolve(answer);
   }
 }
+
+const sameEntry = (one, other) => ['kind', 'role', 'source', 'text'].every((key) => one[key] === other[key]);
 
 const textOf = (content) =>
   typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('\n');
@@ -131,18 +158,25 @@ globalThis.fetch = async (input, init) => {
   }
   const { pathname, hostname } = new URL(request.url);
   return pathname.endsWith('/chat/completions') || hostname === 'c3.invalid'
-    ? replyFrom(session, request)
+    ? ((await replyFrom(session, request)) ?? stopped())
     : plainFetch(input, init);
 };
 
-/** What a program gets for a request to a model: what the log has, or a refusal that ends the pass. */
+/**
+ * What a program gets for a request to a model: what the log has, or a refusal.
+ * @returns null where the log ends before: what is asked is next then, and the pass has ended with it
+ */
 export async function replyFrom(session, request) {
   const { pathname } = new URL(request.url);
   if (!pathname.endsWith('/chat/completions')) {
     session.end({ error: `the program calls ${pathname}; a driver answers /chat/completions only` });
     return stopped();
   }
-  const body = await request.json();
+  const body = await request.json().catch(() => null);
+  if (body === null || typeof body !== 'object') {
+    session.end({ error: 'the program asks with something that is no JSON' });
+    return stopped();
+  }
   const role = session.roleOf(request.headers, body.messages ?? []);
   try {
     const said = session.take('message', role);
@@ -156,7 +190,7 @@ export async function replyFrom(session, request) {
     return stopped();
   }
   session.end({ next: { kind: 'message', role, body } });
-  return stopped();
+  return null;
 }
 
 /**

@@ -1,43 +1,43 @@
 /**
  * Continues any program that `c3 record` can run, with no line of code for it: `program.mjs COMMAND...`, or `program`
- * in a team file. The command is started for each step of each continuation, gets what was said so far for its calls, and
- * is ended at the first call that was not made yet.
+ * in a team file. The command is started, gets what was said so far for its calls, and is held at the first call that
+ * was not made yet. A log that has it lets the program go on; another one starts the command again.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { text as textIn } from 'node:stream/consumers';
 import { passing, replyFrom } from './driver.mjs';
 
 const [program, ...args] = process.argv.slice(2);
 /** Characters of what a program says of its errors. */
 const MOST_ERRORS = 1000;
-/** Programs at once, and those that wait for their turn. */
+/** Programs that are held at once: they get a sixteenth of the memory, and each takes about 128 MiB. */
+let mostHeld = Math.floor(totalmem() / 16 / 2 ** 27);
+/** Milliseconds that a program is held; clients of models wait longer for an answer. */
+const LONGEST_HELD = 60_000;
+/** Programs that run at once, and sessions that wait for their turn. */
 let free = Math.max(1, availableParallelism());
 const waiting = [];
-/** Passes of programs that run now, by the first part of the address that each was given. */
-const passes = new Map();
+/** Starts of the program that have not ended, by the first part of the address that each was given. */
+const runs = new Map();
 
 const server = createServer(async (request, response) => {
   const [, name, door = '', ...rest] = (request.url ?? '').split('/');
-  const pass = passes.get(name);
+  const run = runs.get(name);
   const body = await textIn(request);
-  if (pass === undefined || request.headers.origin !== undefined) {
+  if (run === undefined || request.headers.origin !== undefined) {
     response.writeHead(404).end();
   } else if (door === 'score') {
-    pass.score = scoreIn(body);
-    response.writeHead(pass.score === null ? 400 : 200, { 'content-type': 'application/json' }).end('{}');
+    run.score = scoreIn(body);
+    response.writeHead(run.score === null ? 400 : 200, { 'content-type': 'application/json' }).end('{}');
   } else if (door !== 'v1') {
     // Spans are taken, and say nothing that a continuation needs.
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   } else {
     const address = `http://c3.invalid/${rest.join('/')}`;
-    const reply = await replyFrom(
-      pass.session,
-      new Request(address, { method: 'POST', headers: request.headers, body }),
-    );
-    response.writeHead(reply.status, Object.fromEntries(reply.headers)).end(await reply.text());
+    await run.take({ request: new Request(address, { method: 'POST', headers: request.headers, body }), response });
   }
 });
 server.listen(0, '127.0.0.1');
@@ -53,28 +53,84 @@ function scoreIn(body) {
   }
 }
 
-/** Waits until another program may be started. */
-const turn = () => (free-- > 0 ? undefined : new Promise((resolve) => waiting.push(resolve)));
-const giveTurn = () => {
-  free++;
-  waiting.shift()?.();
-};
+/** One start of the program, which goes through the log of one session and then of others that go on from it. */
+class Run {
+  constructor(question) {
+    // Nobody else on this machine can guess it.
+    const name = randomUUID();
+    this.question = question;
+    this.session = null;
+    this.score = null;
+    /** The call that it is held at. */
+    this.call = null;
+    const base = `http://127.0.0.1:${server.address().port}/${name}`;
+    this.child = spawn(program, args, {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: {
+        ...process.env,
+        OPENAI_BASE_URL: `${base}/v1`,
+        OPENAI_API_BASE: `${base}/v1`,
+        OTEL_EXPORTER_OTLP_ENDPOINT: `${base}/otlp`,
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${base}/otlp/v1/traces`,
+        C3_RECORD_SCORE: `${base}/score`,
+      },
+    });
+    runs.set(name, this);
+    this.ended = endOf(this.child).finally(() => runs.delete(name));
+    // A session that waits for it hears of it; one that is stopped while it is held fails nobody.
+    this.ended.catch(() => undefined);
+  }
 
-/** Runs the program to its end, or to the first call that the log does not have. */
-async function run(pass, name) {
-  const base = `http://127.0.0.1:${server.address().port}/${name}`;
-  const child = spawn(program, args, {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: {
-      ...process.env,
-      OPENAI_BASE_URL: `${base}/v1`,
-      OPENAI_API_BASE: `${base}/v1`,
-      OTEL_EXPORTER_OTLP_ENDPOINT: `${base}/otlp`,
-      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${base}/otlp/v1/traces`,
-      C3_RECORD_SCORE: `${base}/score`,
-    },
-  });
-  void pass.session.answer.promise.then(() => child.kill());
+  /** Goes through a session's log, to the end of the program or to a call that the log does not have. */
+  async through(session) {
+    const { session: earlier, call } = this;
+    [this.session, this.call] = [session, null];
+    if (call !== null) {
+      clearTimeout(call.timer);
+      session.goOn(earlier);
+      void this.take(call);
+    }
+    const { next } = (await Promise.race([this.ended, session.answer.promise])) ?? {};
+    if (session.isOver && next === undefined) {
+      this.stop();
+    }
+  }
+
+  /** Answers a request of the program to a model, or holds the program at it. */
+  async take(call) {
+    const reply = await replyFrom(this.session, call.request.clone());
+    if (reply === null) {
+      this.hold(call);
+      return;
+    }
+    call.response.writeHead(reply.status, Object.fromEntries(reply.headers)).end(await reply.text());
+    if (reply.status !== 200) {
+      // It may have asked two at once: what was refused one call does not go on from the other.
+      this.stop();
+    }
+  }
+
+  hold(call) {
+    const held = [...runs.values()].filter((run) => run.call !== null).length;
+    if (held >= mostHeld) {
+      this.stop();
+      return;
+    }
+    this.call = call;
+    call.timer = setTimeout(() => this.stop(), LONGEST_HELD);
+    // A client that no longer waits asks again, or gives up.
+    call.response.once('close', () => this.call === call && this.stop());
+  }
+
+  stop() {
+    clearTimeout(this.call?.timer);
+    this.call = null;
+    this.child.kill();
+  }
+}
+
+/** @throws Error where the program cannot be started or fails, with what it said */
+async function endOf(child) {
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (piece) => {
     errors = (errors + piece).slice(-MOST_ERRORS);
@@ -88,19 +144,38 @@ async function run(pass, name) {
   }
 }
 
-passing(async (session) => {
+/** The run that is held furthest on the way to a session's log. */
+const heldFor = (session, question) =>
+  [...runs.values()]
+    .filter((run) => run.call !== null && run.question === question && run.session.leadsTo(session))
+    .sort((a, b) => b.session.entries.length - a.session.entries.length)[0];
+
+/** Waits until another program may run. */
+const turn = () => (free-- > 0 ? undefined : new Promise((resolve) => waiting.push(resolve)));
+const giveTurn = () => {
+  free++;
+  waiting.shift()?.();
+};
+
+// Nobody asks anymore.
+process.stdin.once('end', () => {
+  mostHeld = 0;
+  for (const run of runs.values()) {
+    if (run.call !== null) {
+      run.stop();
+    }
+  }
+});
+
+passing(async (session, question) => {
   await turn();
-  // Nobody else on this machine can guess it.
-  const name = randomUUID();
-  const pass = { session, score: null };
-  passes.set(name, pass);
   try {
-    await run(pass, name);
+    const run = heldFor(session, question) ?? new Run(question);
+    await run.through(session);
     // What came out of a program that does not say is what was said last.
     const last = session.entries.findLast(({ kind }) => kind === 'message');
-    return { text: last?.text ?? '', return: pass.score };
+    return { text: last?.text ?? '', return: run.score };
   } finally {
-    passes.delete(name);
     giveTurn();
   }
 });

@@ -88,7 +88,7 @@ export function programTeam({ command, answering, evaluator }: ProgramTeam): str
   const policy =
     'serve' in answering ? answering : { policy: { endpoint: answering.endpoint, model_name: answering.model } };
   return [
-    '# The program is started again for each step of a replay; what was said before is answered from the recording.',
+    '# The program is started again for each replay; what was said before is answered from the recording.',
     stringify({ program: command, ...policy, evaluator }, { lineWidth: 0 }),
   ].join('\n');
 }

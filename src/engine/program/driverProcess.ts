@@ -10,6 +10,8 @@ import { oneLine } from '../../shared/text/oneLine.ts';
 /** Characters of one answer, and of what the driver says of its errors. */
 const MOST_ANSWER = 16 * 2 ** 20;
 const MOST_ERRORS = 2000;
+/** Milliseconds that a driver has to end programs of its own, once nothing more is asked. */
+const TIME_TO_END = 2000;
 
 interface Waiting {
   readonly answer: PromiseWithResolvers<Readonly<Record<string, unknown>>>;
@@ -85,9 +87,12 @@ export class DriverProcess {
     }
   }
 
-  /** Ends the driver. */
+  /** Ends the driver, which may end what it started. */
   close(): void {
-    this.fail('it was ended');
+    this.refuse('it was ended');
+    this.child.stdin.end();
+    // The process waits for a child that lives, and for nothing where it has ended.
+    setTimeout(() => this.child.kill('SIGKILL'), TIME_TO_END).unref();
   }
 
   private hear(text: string): void {
@@ -128,11 +133,14 @@ export class DriverProcess {
   }
 
   private fail(why: string): void {
-    if (this.failure === null) {
-      const said = oneLine(this.errors.trim(), MOST_ERRORS);
-      this.failure = this.error(said === '' ? why : `${why}; it said: ${said}`);
-      this.child.kill('SIGKILL');
-    }
+    this.refuse(why);
+    this.child.kill('SIGKILL');
+  }
+
+  /** Nothing is asked anymore, and what was is not answered. The first reason stays. */
+  private refuse(why: string): void {
+    const said = oneLine(this.errors.trim(), MOST_ERRORS);
+    this.failure ??= this.error(said === '' ? why : `${why}; it said: ${said}`);
     for (const { answer } of this.waiting.values()) {
       answer.reject(this.failure);
     }

@@ -49,7 +49,7 @@ export class RecordedTeam {
       {
         modal: true,
         detail:
-          'The program can be started again for each step of a replay, with what was said before in the place of its model; its tools run again each time. A team file may name a driver instead, or the order inferred from the log, which you read, complete, save and choose here. The guide has more (Your own agents).',
+          'The program can be started again for each replay, with what was said before in the place of its model; its tools run again each time. A team file may name a driver instead, or the order inferred from the log, which you read, complete, save and choose here. The guide has more (Your own agents).',
       },
       again,
       choose,
@@ -85,7 +85,7 @@ export class RecordedTeam {
     const recorded = this.services.programs.get(run);
     const typed = await window.showInputBox({
       title: TITLE,
-      prompt: 'The command that was recorded. It is started in the workspace folder for each step of a replay.',
+      prompt: 'The command that was recorded. It is started in the workspace folder for each replay.',
       value: recorded === undefined ? await likelyCommand(folder) : typedCommand(recorded),
       ignoreFocusOut: true,
       validateInput: (text) => (commandIn(text) === null ? 'A program and its arguments.' : null),

@@ -1,9 +1,10 @@
 /** Drivers as the engine meets them: processes of the user's, good and bad ones. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { DrivenProgram } from '../../../../src/engine/program/drivenProgram.ts';
 import { DriverProcess } from '../../../../src/engine/program/driverProcess.ts';
 import { PROGRAM_DRIVER } from '../../../../src/engine/places.ts';
@@ -22,6 +23,19 @@ function driverOf(t: TestContext, args: readonly string[], timeLimit = 20_000): 
     driver.close();
   });
   return driver;
+}
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+async function until(holds: () => boolean): Promise<void> {
+  for (let tries = 0; !holds(); tries++) {
+    assert.ok(tries < 200, 'it does not come to that');
+    await setTimeout(50);
+  }
 }
 const said = (role: string, text: string): LogEvent => ({ kind: 'decision', position: 0, role, text });
 const given = (source: string, text: string): LogEvent => ({
@@ -101,8 +115,9 @@ describe('the driver that comes with the product', () => {
   });
 });
 
-describe('a program that is started again for each step', () => {
+describe('a program that has no driver', () => {
   const ASKING = `
+    if (process.env.STARTS) (await import('node:fs')).appendFileSync(process.env.STARTS, process.pid + '\\n');
     const say = async (role, content) => {
       const body = JSON.stringify({ messages: [{ role: 'user', content }] });
       const answer = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', { method: 'POST', headers: { 'x-c3-role': role }, body });
@@ -140,6 +155,83 @@ describe('a program that is started again for each step', () => {
         { kind: 'end', text: 'scored', reward: 0.5 },
       ],
     );
+  });
+
+  /** The program, with where each of its starts writes the number of its process. */
+  function counted(t: TestContext): { readonly driver: DriverProcess; readonly started: () => number[] } {
+    const folder = mkdtempSync(join(tmpdir(), 'c3-starts-'));
+    process.env['STARTS'] = join(folder, 'starts');
+    t.after(() => {
+      delete process.env['STARTS'];
+      rmSync(folder, { recursive: true, force: true });
+    });
+    return {
+      driver: driverOf(t, [PROGRAM_DRIVER, process.execPath, '--input-type=module', '-e', ASKING]),
+      started: () => readFileSync(join(folder, 'starts'), 'utf8').trim().split('\n').map(Number),
+    };
+  }
+  const stepsOf =
+    (driver: DriverProcess) =>
+    async (...log: readonly LogEvent[]): Promise<string> => {
+      const step = await new DrivenProgram(driver).next(INSTANCE, log, NEVER);
+      return step.kind === 'message' ? step.context : step.kind === 'end' ? step.text : step.kind;
+    };
+  const TEXT = said('writer', 'It is 19.');
+
+  it('is held at a call until it is known what was said there, and started again for something else', async (t) => {
+    const { driver, started } = counted(t);
+    const next = stepsOf(driver);
+    const [plan, other] = [said('planner', '19'), said('planner', '20')];
+    // One start for a whole episode.
+    assert.deepEqual(
+      [await next(), await next(plan), await next(plan, TEXT)],
+      ['### user\n12+7?', '### user\nWrite: 19', 'It is 19.'],
+    );
+    assert.equal(started().length, 1);
+    // What is said in another place than the one where it is held starts it again, and leaves it held for the others.
+    assert.deepEqual([await next(plan), await next(other)], ['### user\nWrite: 19', '### user\nWrite: 20']);
+    assert.equal(started().length, 3);
+    await Promise.all([next(other, TEXT), next(plan, TEXT), next(plan, TEXT)]);
+    assert.equal(started().length, 4);
+    // One that is held does not outlive the driver.
+    await next(plan);
+    const held = started().at(-1) ?? 0;
+    assert.ok(isAlive(held));
+    driver.close();
+    await until(() => !isAlive(held));
+  });
+
+  it('is ended where the memory has no room for another one that is held, and started again', async (t) => {
+    const { driver, started } = counted(t);
+    const next = stepsOf(driver);
+    const most = Math.floor(totalmem() / 16 / 2 ** 27);
+    const plans = Array.from({ length: most + 3 }, (_, index) => said('planner', String(index)));
+    const asked = await Promise.all(plans.map((plan) => next(plan)));
+    assert.deepEqual(
+      asked,
+      plans.map((_, index) => `### user\nWrite: ${String(index)}`),
+    );
+    await until(() => started().filter(isAlive).length === most);
+    const ends = await Promise.all(plans.map((plan) => next(plan, TEXT)));
+    assert.deepEqual(new Set(ends), new Set(['It is 19.']));
+    assert.equal(started().length, plans.length + 3);
+  });
+
+  it('that asks two models at once is not held at one of them', async (t) => {
+    const BOTH = ASKING.replace(
+      "await say('planner', '12+7?')",
+      "(await Promise.all([say('planner', '12+7?'), say('critic', '12+7?')]))[0]",
+    );
+    const program = new DrivenProgram(
+      driverOf(t, [PROGRAM_DRIVER, process.execPath, '--input-type=module', '-e', BOTH]),
+    );
+    const next = async (...log: readonly LogEvent[]): Promise<string> => {
+      const step = await program.next(INSTANCE, log, NEVER);
+      return step.kind === 'message' ? step.role : step.kind;
+    };
+    const [plan, critique] = [said('planner', '19'), said('critic', 'No.')];
+    assert.deepEqual([await next(plan), await next(plan, critique)], ['critic', 'writer']);
+    assert.equal(await next(plan, critique, said('writer', 'It is 19.')), 'end');
   });
 
   it('blocks with a sentence where it fails, or goes another way than was recorded', async (t) => {
