@@ -30,7 +30,10 @@ const scenario = workbenchScenarios({
   },
 });
 
-const WIDTHS = [1280, 800];
+const SIZES = [
+  [1280, 900],
+  [800, 900],
+] as const;
 
 function lens(workbench: Workbench, title: string | RegExp): Locator {
   return workbench.page.locator('.codelens-decoration a').filter({ hasText: title }).first();
@@ -67,14 +70,7 @@ async function editorText(workbench: Workbench): Promise<string> {
 
 /** @param prepare what has to be done anew after the theme or the width has changed */
 async function pictures(workbench: Workbench, name: string, prepare?: () => Promise<void>): Promise<void> {
-  for (const theme of ['light', 'highContrast', 'dark'] as const) {
-    await workbench.setTheme(theme);
-    for (const width of WIDTHS) {
-      await workbench.page.setViewportSize({ width, height: 900 });
-      await prepare?.();
-      await workbench.screenshot(`${name}-${String(width)}-${theme}`);
-    }
-  }
+  await workbench.pictures(name, ['light', 'highContrast', 'dark'], SIZES, prepare);
   await workbench.page.setViewportSize({ width: 1400, height: 900 });
 }
 
@@ -374,12 +370,7 @@ scenario('each of the five steps of the walkthrough has an action that does it',
   await lens(workbench, 'Start this run').waitFor();
   await workbench.runCommandAndPick('Welcome: Open Walkthrough...', 'Which message decided the outcome?');
   await eventually('five steps', async () => (await page.locator('.getting-started-step').count()) === 5);
-  for (const width of WIDTHS) {
-    await page.setViewportSize({ width, height: 900 });
-    for (const theme of ['light', 'highContrast', 'dark'] as const) {
-      await workbench.screenshot(`walkthrough-${String(width)}`, theme);
-    }
-  }
+  await workbench.pictures('walkthrough', ['light', 'highContrast', 'dark'], SIZES);
   await page.setViewportSize({ width: 1400, height: 900 });
 });
 

@@ -150,14 +150,13 @@ scenario(
       dashboard,
       /^As it is, sft, seed 4, 50\.0 % \[44\.0, 56\.0\], n = 200, 0 tokens, on the Pareto front$/u,
     );
-    for (const theme of ['light', 'highContrast', 'dark'] as const) {
-      await workbench.setTheme(theme);
-      for (const width of [1280, 800]) {
-        await workbench.page.setViewportSize({ width, height: 900 });
-        await legend.scrollIntoViewIfNeeded();
-        await workbench.screenshot(`dashboard-compare-${String(width)}-${theme}`);
-      }
-    }
+    const sizes = [
+      [1280, 900],
+      [800, 900],
+    ] as const;
+    await workbench.pictures('dashboard-compare', ['light', 'highContrast', 'dark'], sizes, () =>
+      legend.scrollIntoViewIfNeeded(),
+    );
     await workbench.page.setViewportSize({ width: 1280, height: 900 });
     const scrolled = (shown: FrameLocator): Promise<number> =>
       shown.locator('html').evaluate((page) => Math.round(page.scrollTop));

@@ -9,7 +9,7 @@ import type { FrameLocator, Locator } from 'playwright-core';
 import type { EvaluationPoint } from '../../src/shared/records/evaluations.ts';
 import { findings } from './axe.ts';
 import { addMadeRun, openMade } from './dashboardStore.ts';
-import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { eventually, SCREENS, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, c3, chooseOption, reading, reloadWindow, storeOf, TINY } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
@@ -233,17 +233,9 @@ scenario(
       .waitFor();
     await figure(dashboard, 'Training credit of reasoner').getByText('What each step learned from').waitFor();
     assert.equal(await figure(dashboard, 'KL to the starting policy').getByText('stays linear').count(), 0);
-    for (const theme of ['light', 'dark'] as const) {
-      await workbench.setTheme(theme);
-      for (const [width, height] of [
-        [1280, 800],
-        [1920, 1080],
-      ] as const) {
-        await workbench.page.setViewportSize({ width, height });
-        await figure(dashboard, 'Mean return').scrollIntoViewIfNeeded();
-        await workbench.screenshot(`dashboard-log-${String(width)}-${theme}`);
-      }
-    }
+    await workbench.pictures('dashboard-log', ['light', 'dark'], SCREENS, () =>
+      figure(dashboard, 'Mean return').scrollIntoViewIfNeeded(),
+    );
     await assertFits(dashboard, 'at 1920');
     assert.deepEqual(await findings(dashboard), []);
     await workbench.page.setViewportSize({ width: 1280, height: 800 });
@@ -297,18 +289,9 @@ scenario('comparing six runs fits a window of 1280 pixels', async (workbench) =>
     'six runs',
     async () => (await dashboard.getByRole('list', { name: 'Runs in the charts' }).getByRole('listitem').count()) === 6,
   );
-  for (const theme of ['light', 'dark'] as const) {
-    await workbench.setTheme(theme);
-    for (const [width, height] of [
-      [1280, 800],
-      [1920, 1080],
-      [900, 800],
-    ] as const) {
-      await workbench.page.setViewportSize({ width, height });
-      await assertFits(dashboard, `at ${String(width)}`);
-      await workbench.screenshot(`dashboard-compare-six-${String(width)}-${theme}`);
-    }
-  }
+  await workbench.pictures('dashboard-compare-six', ['light', 'dark'], [...SCREENS, [900, 800]], (width) =>
+    assertFits(dashboard, `at ${String(width)}`),
+  );
   // At 200 % zoom the head goes with the page: it would leave the charts a third of the height.
   await workbench.page.setViewportSize({ width: 640, height: 400 });
   const table = dashboard.getByRole('table').last();

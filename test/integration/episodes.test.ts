@@ -11,7 +11,7 @@ import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { findings } from './axe.ts';
-import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { eventually, SCREENS, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, c3, frameOf, hasFocus, reloadWindow, storeOf, TINY } from './team.ts';
 
 const HOSTILE =
@@ -131,16 +131,7 @@ scenario('a click on a run opens its episodes and keeps its steps open in the li
     (await row(panel, 1).locator('.cell-outcome').getAttribute('aria-label')) ?? '',
     /^Step 1: 0\.50 \(4\)\nStep 2: 0\.25 \(4\)\nStep 3: 0\.50 \(4\)$/u,
   );
-  for (const theme of ['light', 'dark'] as const) {
-    await workbench.setTheme(theme);
-    for (const [width, height] of [
-      [1280, 800],
-      [1920, 1080],
-    ] as const) {
-      await workbench.page.setViewportSize({ width, height });
-      await workbench.screenshot(`episodes-${String(width)}-${theme}`);
-    }
-  }
+  await workbench.pictures('episodes', ['light', 'dark'], SCREENS);
   await workbench.page.setViewportSize({ width: 1400, height: 900 });
 });
 
@@ -507,16 +498,7 @@ scenario(
     await panel.getByRole('checkbox', { name: 'Compare A low rate' }).check();
     await panel.getByRole('checkbox', { name: /^Compare A high rate/u }).press(' ');
     await panel.getByText('2 selected', { exact: true }).waitFor();
-    for (const theme of ['light', 'dark'] as const) {
-      await workbench.setTheme(theme);
-      for (const [width, height] of [
-        [1280, 800],
-        [1920, 1080],
-      ] as const) {
-        await workbench.page.setViewportSize({ width, height });
-        await workbench.screenshot(`runs-table-${String(width)}-${theme}`);
-      }
-    }
+    await workbench.pictures('runs-table', ['light', 'dark'], SCREENS);
     await workbench.page.setViewportSize({ width: 1400, height: 900 });
     assert.deepEqual(
       (await findings(panel)).filter(({ impact }) => ['serious', 'critical'].includes(impact)),

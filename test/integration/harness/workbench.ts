@@ -107,6 +107,12 @@ export function workbenchScenarios(
   };
 }
 
+/** Sizes of a window on a small screen and on a usual one. */
+export const SCREENS = [
+  [1280, 800],
+  [1920, 1080],
+] as const;
+
 export class Workbench {
   /** The window, for what the helpers below do not cover. */
   readonly page: Page;
@@ -477,6 +483,27 @@ export class Workbench {
     const path = join(ARTIFACTS, 'screenshots', `${name}${theme === undefined ? '' : `-${theme}`}.png`);
     await this.page.screenshot({ path, animations: 'disabled' });
     return path;
+  }
+
+  /**
+   * Saves pictures of the window in themes and sizes, as NAME-WIDTH-THEME.png; it stays in the last of both.
+   * @param prepare what comes before each picture
+   */
+  async pictures(
+    name: string,
+    themes: readonly Theme[],
+    sizes: readonly (readonly [width: number, height: number])[],
+    prepare: (width: number) => Promise<void> = () => Promise.resolve(),
+  ): Promise<void> {
+    // A theme takes seconds, a size none.
+    for (const theme of themes) {
+      await this.setTheme(theme);
+      for (const [width, height] of sizes) {
+        await this.page.setViewportSize({ width, height });
+        await prepare(width);
+        await this.screenshot(`${name}-${String(width)}-${theme}`);
+      }
+    }
   }
 
   /** Leaves the picture, the consoles and the server's logs in test/artifacts/<file>/<name>. */
