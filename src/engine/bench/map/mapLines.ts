@@ -49,6 +49,10 @@ export class MapLines {
     return new MapLines(path, new Map(known));
   }
 
+  has(overrides: readonly string[]): boolean {
+    return this.known.has(JSON.stringify(overrides));
+  }
+
   /** What these overrides came to: what is known, or what `measure` finds now. */
   async of<Result>(
     overrides: readonly string[],

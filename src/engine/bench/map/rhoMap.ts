@@ -84,9 +84,12 @@ class RhoMap {
     const { rows, seeds } = this.scale;
     await this.continueEarlier();
     const rates = new Map<string, number>();
-    // Seed by seed: what there is after a stop compares all places of a row.
-    for (const row of rows) {
-      for (const place of row) {
+    const ready = new Set<MapPlace>();
+    // Seed by seed: what there is after a stop compares all places of a row. All that is known is shown first.
+    const parts = rows.flatMap((row) => seeds.map((seed) => ({ row, seed, known: this.knows(row, seed) })));
+    for (const { row, seed } of parts.toSorted((a, b) => Number(b.known) - Number(a.known))) {
+      for (const place of row.filter((one) => !ready.has(one))) {
+        ready.add(place);
         this.pilots.push(await this.pilot(place));
         this.variances.push(...(await this.variance(place)));
         for (const method of MAP_METHODS) {
@@ -94,17 +97,23 @@ class RhoMap {
           rates.set(name, rates.get(name) ?? (await this.bestRate(place.level, method)));
         }
       }
-      for (const seed of seeds) {
-        for (const place of row) {
-          for (const method of MAP_METHODS) {
-            this.runs.push(await this.run(place, method, seed, rates.get(rateName(place, method)) ?? 0));
-          }
+      for (const place of row) {
+        for (const method of MAP_METHODS) {
+          this.runs.push(await this.run(place, method, seed, rates.get(rateName(place, method)) ?? 0));
         }
-        await this.write();
       }
+      await this.write();
     }
     return { suite: 'rho-map', figures: this.figures(), hardware: hardwareName('CPU provider') };
   }
+
+  /** Whether all runs of a row with this seed were made; their rates were chosen then. */
+  private readonly knows = (row: readonly MapPlace[], seed: number): boolean =>
+    row.every((place) =>
+      MAP_METHODS.every((method) =>
+        this.scale.rates.some((rate) => this.lines.has(this.runNamed(place, method, seed, rate))),
+      ),
+    );
 
   private keysOf({ level, roles, learns }: MapPlace): Keys {
     const levels = Array.from({ length: level }, (_, index) => (index + 1 === level ? 1 : 0));

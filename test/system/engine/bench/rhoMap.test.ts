@@ -101,6 +101,18 @@ test('the map continues after its last whole line, at one budget for both method
   writeFileSync(file, text('map.json').replace(`"hardware":"${here}"`, `"hardware":"Another, 2 cores; ${here}"`));
   await make(Infinity);
   assert.equal(hardware(), `${here}; Another, 2 cores`);
+  // Where it has a gap, what comes behind is shown before the gap is filled.
+  const rest = lines().filter((line) => !(line.includes('"task.levels=[0,0,0,1]"') && line.includes('"seed=1"')));
+  assert.equal(rest.length, all.trim().split('\n').length - 2);
+  writeFileSync(path, rest.map((line) => `${line}\n`).join(''));
+  rmSync(file);
+  notes = 0;
+  await assert.rejects(make(4), CancelledError);
+  const { runs } = JSON.parse(text('map.json')) as typeof map;
+  assert.deepEqual(
+    runs.map(({ level, seed }) => `${String(level)} ${String(seed)}`),
+    ['4 0', '4 0', '1 0', '1 0', '1 1', '1 1'],
+  );
   // One of other settings is not continued.
   rmSync(path);
   writeFileSync(file, readFileSync(file, 'utf8').replace('"steps":"1"', '"steps":"2"'));
