@@ -15,7 +15,7 @@ const MOST_ARGUMENTS = 64;
 const MOST_TOKENS = 2 ** 20;
 const MOST_TEMPERATURE = 100;
 const LONGEST = 4096;
-/** Seconds for an answer: a driver is there already; a program is started for each, and waits for its turn. */
+/** Seconds for an answer: a driver is there already; a program is started first, and waits for its turn. */
 const DRIVER_SECONDS = 60;
 const PROGRAM_SECONDS = 600;
 

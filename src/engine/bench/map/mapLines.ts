@@ -49,6 +49,7 @@ export class MapLines {
     return new MapLines(path, new Map(known));
   }
 
+  /** Whether it is known what these overrides came to. */
   has(overrides: readonly string[]): boolean {
     return this.known.has(JSON.stringify(overrides));
   }

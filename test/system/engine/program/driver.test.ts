@@ -234,6 +234,14 @@ describe('a program that has no driver', () => {
     assert.equal(await next(plan, critique, said('writer', 'It is 19.')), 'end');
   });
 
+  it('blocks with a sentence where it asks with no JSON', async (t) => {
+    const garbled = ASKING.replace('const body = JSON.stringify(', 'const body = String(');
+    const driver = driverOf(t, [PROGRAM_DRIVER, process.execPath, '--input-type=module', '-e', garbled]);
+    await assert.rejects(new DrivenProgram(driver).next(INSTANCE, [], NEVER), {
+      message: /the program asks with something that is no JSON\.$/u,
+    });
+  });
+
   it('blocks with a sentence where it fails, or goes another way than was recorded', async (t) => {
     const program = programOf(t);
     const next = (...log: readonly LogEvent[]): Promise<ProgramStep> => program.next(INSTANCE, log, NEVER);
