@@ -1,208 +1,356 @@
 /**
- * The tests: node test/run.ts [unit|system|integration|attack|full] [ROOM|FILE ...]
+ * The tests: node test/run.ts [unit|system|integration|long|attack|full] [ROOM|FILE ...] [--changed [COMMIT]]
  *
- * Behind a suite, rooms (`credit`, `runtime/graph`) or files choose what of it is run. Without an argument: types,
- * lint, unit tests, system tests, then the tests in a real VS Code. dist/ must have been built. The last line is the
- * total of all, "N passed, N failed", and the exit code follows it; before it are the files that took longest. Of what
- * takes long (kills, rounds, attacks) a sample is tried; `full` tries all of it in every suite, `attack` all attacks,
- * and counts by area what was tried and held.
+ * Without an argument: types, lint, layout, unit tests, system tests and the tests in a real VS Code. `long` is what
+ * takes long (all kills, all attacks, whole runs), `full` is everything. Behind a suite, rooms (`credit`,
+ * `runtime/graph`) or files choose what of it is run. `--changed` runs what a change against a commit (HEAD where none
+ * is named) can reach, the nearest first, and stops at the first file that fails. dist/ must have been built. The last
+ * line is the total, "N passed, N failed", and the exit code follows it.
  */
+import { randomInt } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
-import { run as runTests } from 'node:test';
-import { spec } from 'node:test/reporters';
-import { pipeline } from 'node:stream/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
-import { installExtension } from './integration/harness/server.ts';
+import { LENT_PAIR, startPair, type PooledPair } from './integration/harness/pool.ts';
+import { INSTALLED, installExtension } from './integration/harness/server.ts';
+import { changedFiles, reachedBy } from './runner/changed.ts';
+import { chosenFiles, SUITES, type Suite } from './runner/chosen.ts';
+import { runTasks, type Task } from './runner/schedule.ts';
+import { runTestFile } from './runner/testFile.ts';
 import { cacheFolder } from './support/cache.ts';
-import { chosenFiles, SUITES, type Suite } from './support/chosen.ts';
 import { run } from './support/command.ts';
 import { BUILT } from './support/programs.ts';
 import { installSwiftShader } from './support/swiftShader.ts';
 import { chromium, codeServer } from './support/tools.ts';
 
-interface Totals {
-  readonly passed: number;
-  readonly failed: number;
-}
-
-const TITLES: Readonly<Record<Suite, string>> = {
-  unit: 'Unit tests',
-  system: 'System tests',
-  integration: 'Tests in a real VS Code',
-  attack: 'Attacks',
-};
-
 const ROOT = join(import.meta.dirname, '..');
-/** One file; well above what any takes on two slow cores. */
-const FILE_TIMEOUT = 900_000;
-/** Editors at a time: one waits for much of its time, and each has folders, ports and processes of its own. */
-const EDITORS = Math.min(2, availableParallelism());
+const CORES = availableParallelism();
+const FAST: readonly Suite[] = ['unit', 'system', 'integration'];
+/** A scenario waits for much of its time, so that a core carries more than one. */
+const LOAD = { unit: 1, system: 1, long: 1, attack: 1, integration: 0.7 } as const;
+/** Pairs of a code-server and a browser. */
+const WINDOWS = CORES;
+/** Processor seconds that a file of the fast suites may take, and each suite: what is above fails with its name. */
+const FILE_BUDGET = 15;
+const SUITE_BUDGET: Readonly<Partial<Record<string, number>>> = { unit: 240, system: 330, integration: 560 };
 /** Files whose times are shown at the end. */
-const SLOWEST = 10;
-/** In the place of a suite: all suites, and all that they try a sample of. */
-const EVERYTHING = 'full';
+const SLOWEST = 12;
 
-const [typed, ...names] = process.argv.slice(2);
-const only = SUITES.find((suite) => suite === typed);
-if (typed !== undefined && only === undefined && typed !== EVERYTHING) {
-  console.error(
-    `There is no suite "${typed}": choose one of ${SUITES.join(', ')} or ${EVERYTHING}, or leave it out for a sample of everything.`,
-  );
-  process.exit(2);
+/** Programs over the whole tree, or over what changed, each counted as one test. */
+const CHECKS = [
+  { name: 'types', script: ['typescript', 'bin', 'tsc'], args: ['-p', '.'], files: undefined },
+  { name: 'lint', script: ['eslint', 'bin', 'eslint.js'], args: [], files: /\.(?:ts|mjs)$/u },
+  { name: 'layout', script: ['prettier', 'bin', 'prettier.cjs'], args: ['--check', '--ignore-unknown'], files: /./u },
+] as const;
+
+interface Count {
+  passed: number;
+  failed: number;
+  /** Sums over files that ran beside each other. */
+  seconds: number;
+  processorSeconds: number;
 }
+
+const { suites, names, base, whole } = readArguments(process.argv.slice(2));
 process.chdir(ROOT);
-if (typed === EVERYTHING || only === 'attack') {
-  process.env['C3_TESTS'] = 'full';
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => process.exit(130));
 }
 // Each test file and each command that it starts is a process: none compiles again what another one has compiled.
 process.env['NODE_COMPILE_CACHE'] ??= join(cacheFolder(), 'compiled');
-if (only !== 'unit') {
+if (!(suites.length === 1 && suites[0] === 'unit')) {
   // Unit tests alone need nothing that was built.
   process.env[BUILT] ??= join(ROOT, 'dist');
 }
-const asked = only === undefined ? [] : filesAsked(only);
 
-/** What the harness of the attacks leaves for one file. */
-const attackTotals = z.array(z.object({ area: z.string(), tried: z.number(), held: z.number() }));
-
-const results: Totals[] = [];
-/** How long each test file took, in seconds. */
-const durations = new Map<string, number>();
+const scratch = await mkdtemp(join(tmpdir(), 'c3-tests-'));
 const started = performance.now();
-/** Takes twice as long as the other checks and uses one core: the unit tests start while it runs. */
-let lint: Promise<Totals> | undefined;
-if (only === undefined) {
-  lint = check('Lint', ['eslint', 'bin', 'eslint.js'], ['.']);
-  results.push(await check('Types', ['typescript', 'bin', 'tsc'], ['-p', '.']));
-  results.push(await check('Layout', ['prettier', 'bin', 'prettier.cjs'], ['--check', '.']));
+const counts = new Map<string, Count>();
+const files: { readonly file: string; readonly suite: string; readonly processorSeconds: number }[] = [];
+const failures: string[] = [];
+const pairs: PooledPair[] = [];
+const free: PooledPair[] = [];
+
+try {
+  const changed = base === undefined ? undefined : await changedFiles(ROOT, base);
+  await install();
+  const tasks = [...(whole ? checks(changed) : []), ...testFiles(changed)];
+  const left = await runTasks(
+    tasks,
+    { load: CORES + 0.4, windows: WINDOWS },
+    () => changed !== undefined && failures.length > 0,
+  );
+  checkBudgets(changed === undefined && names.length === 0);
+  if (suites.includes('attack')) {
+    await showAttacks();
+  }
+  show(left);
+} finally {
+  await Promise.all(pairs.map((pair) => pair.stop()));
+  await rm(scratch, { recursive: true, force: true });
 }
-for (const suite of ['unit', 'system'] as const) {
-  if (only === undefined || only === suite) {
-    // Once, before test files that need it run beside each other; one that does not find it says so itself.
-    if (process.platform === 'linux') {
-      await installSwiftShader().catch(() => undefined);
+const failed = [...counts.values()].reduce((sum, count) => sum + count.failed, 0);
+const passed = [...counts.values()].reduce((sum, count) => sum + count.passed, 0);
+console.log(`\n${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
+
+interface Arguments {
+  readonly suites: readonly Suite[];
+  /** Rooms and files of the one suite that was named. */
+  readonly names: readonly string[];
+  /** The commit that a change is taken against; undefined where everything is run. */
+  readonly base: string | undefined;
+  /** All fast suites, with the checks of the tree. */
+  readonly whole: boolean;
+}
+
+/** Ends the process where an argument is nothing. */
+function readArguments(typed: readonly string[]): Arguments {
+  const at = typed.indexOf('--changed');
+  const base = at === -1 ? undefined : (typed[at + 1] ?? 'HEAD');
+  const [name, ...rest] = at === -1 ? typed : typed.slice(0, at);
+  if (name === undefined || name === 'full') {
+    return { suites: name === undefined ? FAST : [...FAST, 'long'], names: [], base, whole: true };
+  }
+  const suite = SUITES.find((one) => one === name);
+  if (suite === undefined) {
+    console.error(`There is no suite "${name}": choose one of ${SUITES.join(', ')} or full, or leave it out.`);
+    process.exit(2);
+  }
+  return { suites: [suite], names: rest, base, whole: false };
+}
+
+/** The checks of the tree, or of the files that changed. */
+function checks(changed: readonly string[] | undefined): Task[] {
+  return CHECKS.flatMap(({ name, script, args, files: of }) => {
+    const chosen = changed?.filter((file) => of?.test(file) === true && statSync(file, { throwIfNoEntry: false }));
+    if (of !== undefined && chosen?.length === 0) {
+      return [];
     }
-    results.push(await runSuite(suite, availableParallelism()));
-  }
-  if (lint !== undefined) {
-    results.push(await lint);
-    lint = undefined;
-  }
-}
-if (only === undefined || only === 'integration') {
-  results.push(await runIntegration());
-}
-if (only === 'attack') {
-  results.push(await runAttacks());
+    const over = of === undefined ? [] : (chosen ?? ['.']);
+    const check = async (): Promise<void> => {
+      const begun = performance.now();
+      const done = (failure: string | undefined): void => {
+        const seconds = (performance.now() - begun) / 1000;
+        count('checks', { passed: failure === undefined ? 1 : 0, failed: failure === undefined ? 0 : 1, seconds });
+        report(name, failure === undefined, `${seconds.toFixed(1)} s`, failure ?? '');
+      };
+      try {
+        const program = join(ROOT, 'node_modules', ...script);
+        await run(process.execPath, [program, ...args, ...over], { cwd: ROOT, all: true });
+        done(undefined);
+      } catch (error) {
+        done(error instanceof Error ? error.message : String(error));
+      }
+    };
+    return [{ load: 1, needsWindow: false, run: check }];
+  });
 }
 
-const total = results.reduce(
-  (sum, { passed, failed }) => ({ passed: sum.passed + passed, failed: sum.failed + failed }),
-  { passed: 0, failed: 0 },
-);
-showTimes();
-console.log(`\n${String(total.passed)} passed, ${String(total.failed)} failed`);
-process.exit(total.failed === 0 ? 0 : 1);
+/** The test files, in an order in which none waits for another: windows first, then what is large. */
+function testFiles(changed: readonly string[] | undefined): Task[] {
+  const chosen = suites.flatMap((suite) => filesOf(suite).map((file) => ({ suite, file })));
+  if (changed !== undefined) {
+    const reached = reachedBy(
+      ROOT,
+      changed,
+      chosen.map(({ file }) => file),
+    );
+    console.log(`${changed.length} files changed; ${reached.length} of ${chosen.length} test files can be reached.`);
+    return reached.flatMap((file) => chosen.filter((one) => one.file === file).map(task));
+  }
+  const windows = shuffled(chosen.filter(({ file }) => opensWindows(file)));
+  const others = chosen.filter(({ file }) => !opensWindows(file));
+  // One that takes long shall not be the last to begin.
+  others.sort((a, b) => statSync(b.file).size - statSync(a.file).size || a.file.localeCompare(b.file));
+  return [...windows, ...others].map(task);
+}
 
-/** The files that were chosen by name; all of the suite where none was. Ends the process for a name that is nothing. */
-function filesAsked(suite: Suite): readonly string[] {
+function opensWindows(file: string): boolean {
+  return /(?:^|\/)integration\//u.test(file);
+}
+
+/** The files of a suite that were asked for. Ends the process for a name that is nothing. */
+function filesOf(suite: Suite): string[] {
   try {
-    return chosenFiles(suite, names, ROOT);
+    return chosenFiles(suite, names, ROOT).map((file) => file.replaceAll('\\', '/'));
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exit(2);
   }
 }
 
-/** Where the time went: what to look at first when the tests take too long. */
-function showTimes(): void {
-  console.log(`\n== Time: ${((performance.now() - started) / 60_000).toFixed(1)} minutes; the files that took longest`);
-  const slowest = [...durations].sort(([, a], [, b]) => b - a).slice(0, SLOWEST);
-  for (const [file, seconds] of slowest) {
-    console.log(`${seconds.toFixed(1).padStart(8)} s  ${file}`);
+/** Another order at each run, so that no file comes to depend on one before it; C3_TEST_ORDER repeats one. */
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  if (items.length < 2) {
+    return [...items];
   }
+  const given = process.env['C3_TEST_ORDER'];
+  const order = given === undefined || given === '' ? randomInt(2 ** 31) : Number(given);
+  console.log(`Windows are opened in order ${order}; C3_TEST_ORDER=${order} repeats it.`);
+  // A linear congruential generator: the order is all that depends on it.
+  let state = order;
+  const key = items.map(() => (state = (state * 1_103_515_245 + 12_345) % 2 ** 31));
+  return items
+    .map((item, index) => ({ item, at: key[index] ?? 0 }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
 }
 
-/** A program over the whole tree, counted as one test; what it printed is shown once it has ended. */
-async function check(title: string, script: readonly string[], args: readonly string[]): Promise<Totals> {
-  const begun = performance.now();
-  const end = (output: string): void => {
-    console.log(`\n== ${title}, ${((performance.now() - begun) / 1000).toFixed(0)} s\n${output}`.trimEnd());
+function task({ suite, file }: { readonly suite: Suite; readonly file: string }): Task {
+  const needsWindow = opensWindows(file);
+  return {
+    load: needsWindow ? LOAD.integration : LOAD[suite],
+    needsWindow,
+    run: needsWindow ? () => inWindows(suite, file) : () => runFile(suite, file, {}),
   };
+}
+
+async function runFile(suite: Suite, file: string, env: NodeJS.ProcessEnv, windows?: () => number): Promise<void> {
+  const before = windows?.() ?? 0;
+  const result = await runTestFile(file, { C3_ATTACK_TOTALS: scratch, ...env });
+  const processorSeconds = result.processorSeconds + Math.max(0, (windows?.() ?? 0) - before);
+  count(suite, { ...result, processorSeconds });
+  files.push({ file, suite, processorSeconds });
+  report(
+    file,
+    result.failed === 0,
+    `${result.passed} passed, ${result.seconds.toFixed(1)} s, ${processorSeconds.toFixed(1)} s of processor time`,
+    result.failed === 0 ? '' : result.output,
+  );
+}
+
+/** Runs a file of the VS Code suite with a pair that lives longer than it. */
+async function inWindows(suite: Suite, file: string): Promise<void> {
+  let pair: PooledPair;
   try {
-    end(await run(process.execPath, [join(ROOT, 'node_modules', ...script), ...args], { cwd: ROOT, all: true }));
-    return { passed: 1, failed: 0 };
+    pair = await takePair();
   } catch (error) {
-    end(error instanceof Error ? error.message : String(error));
-    return { passed: 0, failed: 1 };
+    count(suite, { failed: 1 });
+    report(file, false, 'no window', error instanceof Error ? error.message : String(error));
+    return;
   }
+  await runFile(suite, file, { [LENT_PAIR]: pair.address }, pair.processorSeconds);
+  free.push(pair);
 }
 
-/** All test files of one suite, each in a process of its own, reported as `node --test` reports them. */
-async function runSuite(suite: Suite, concurrency: number): Promise<Totals> {
-  console.log(`\n== ${TITLES[suite]}`);
-  const files = asked.length > 0 ? [...asked] : chosenFiles(suite, [], ROOT);
-  // The largest first: one that takes long shall not be the last to begin.
-  files.sort((a, b) => statSync(b).size - statSync(a).size || a.localeCompare(b));
-  if (files.length === 0) {
-    console.error(`No test file was found below test/${suite}.`);
-    return { passed: 0, failed: 1 };
+/**
+ * Installs what the suites need, once and before test files need it beside each other. Where that is not to be had, a
+ * file that needs it fails with the reason.
+ */
+async function install(): Promise<void> {
+  const begun = performance.now();
+  if (suites.some((suite) => suite === 'system' || suite === 'long') && process.platform === 'linux') {
+    await installSwiftShader().catch(() => undefined);
   }
-  let totals: Totals = { passed: 0, failed: 1 };
-  const stream = runTests({ files, concurrency, timeout: FILE_TIMEOUT });
-  stream.on('test:summary', ({ file, counts, duration_ms: milliseconds }) => {
-    if (file !== undefined) {
-      durations.set(relative(ROOT, file), milliseconds / 1000);
-    } else {
-      totals = { passed: counts.passed, failed: counts.tests - counts.passed };
+  if (suites.some((suite) => suite === 'integration' || suite === 'long')) {
+    await rm(join(ROOT, 'test', 'artifacts'), { recursive: true, force: true });
+    try {
+      await chromium();
+      await codeServer();
+      const extensions = join(scratch, 'extensions');
+      await installExtension(extensions);
+      process.env[INSTALLED] = extensions;
+    } catch (error) {
+      console.error(error instanceof Error ? error.message : error);
     }
-  });
-  await pipeline(stream, new spec(), process.stdout, { end: false });
-  return totals;
+  }
+  console.log(`What the tests need was there after ${((performance.now() - begun) / 1000).toFixed(0)} s.`);
 }
 
-/** All attacks at their full size, then what each area tried and held, and the sum. */
-async function runAttacks(): Promise<Totals> {
-  const folder = await mkdtemp(join(tmpdir(), 'c3-attack-'));
-  process.env['C3_ATTACK_TOTALS'] = folder;
-  try {
-    const totals = await runSuite('attack', availableParallelism());
-    const areas = new Map([['All', { tried: 0, held: 0 }]]);
-    for (const file of await readdir(folder)) {
-      for (const { area, tried, held } of attackTotals.parse(JSON.parse(await readFile(join(folder, file), 'utf8')))) {
-        for (const name of [area, 'All']) {
-          const sum = areas.get(name) ?? { tried: 0, held: 0 };
-          areas.set(name, { tried: sum.tried + tried, held: sum.held + held });
-        }
+/** A pair that no file has, and that works. */
+async function takePair(): Promise<PooledPair> {
+  const pair = free.pop();
+  if (pair !== undefined && (await pair.works())) {
+    return pair;
+  }
+  await pair?.stop();
+  const made = await startPair();
+  pairs.push(made);
+  return made;
+}
+
+function count(suite: string, part: Partial<Count>): void {
+  const { passed = 0, failed = 0, seconds = 0, processorSeconds = 0 } = part;
+  const sum = counts.get(suite) ?? { passed: 0, failed: 0, seconds: 0, processorSeconds: 0 };
+  counts.set(suite, {
+    passed: sum.passed + passed,
+    failed: sum.failed + failed,
+    seconds: sum.seconds + seconds,
+    processorSeconds: sum.processorSeconds + processorSeconds,
+  });
+}
+
+function report(name: string, good: boolean, figures: string, output: string): void {
+  console.log(`${good ? '✔' : '✖'} ${name}: ${figures}${output === '' ? '' : `\n${output.trimEnd()}`}`);
+  if (!good) {
+    failures.push(name);
+  }
+}
+
+/** A fast suite stays fast: what takes more than its share fails with its name. */
+function checkBudgets(ofSuites: boolean): void {
+  if (process.platform !== 'linux') {
+    return;
+  }
+  for (const { file, suite, processorSeconds } of files) {
+    if (suite !== 'long' && suite !== 'attack' && processorSeconds > FILE_BUDGET) {
+      count(suite, { failed: 1 });
+      report(
+        file,
+        false,
+        `${processorSeconds.toFixed(1)} s of processor time, and a file may take ${FILE_BUDGET} s`,
+        '',
+      );
+    }
+  }
+  for (const [suite, { processorSeconds }] of ofSuites ? counts : []) {
+    const most = SUITE_BUDGET[suite];
+    if (most !== undefined && processorSeconds > most) {
+      count(suite, { failed: 1 });
+      report(suite, false, `${processorSeconds.toFixed(0)} s of processor time, and the suite may take ${most} s`, '');
+    }
+  }
+}
+
+/** What each area of attacks tried and held, and the sum. */
+async function showAttacks(): Promise<void> {
+  const attackTotals = z.array(z.object({ area: z.string(), tried: z.number(), held: z.number() }));
+  const areas = new Map([['All', { tried: 0, held: 0 }]]);
+  for (const file of (await readdir(scratch)).filter((name) => name.endsWith('.json'))) {
+    for (const { area, tried, held } of attackTotals.parse(JSON.parse(await readFile(join(scratch, file), 'utf8')))) {
+      for (const name of [area, 'All']) {
+        const sum = areas.get(name) ?? { tried: 0, held: 0 };
+        areas.set(name, { tried: sum.tried + tried, held: sum.held + held });
       }
     }
-    console.log('\n== Attacks by area, and all of them');
-    for (const [area, { tried, held }] of [...areas].reverse()) {
-      console.log(`${area}: tried ${tried}, held ${held}`);
-    }
-    return totals;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  }
+  console.log('\nAttacks by area, and all of them');
+  for (const [area, { tried, held }] of [...areas].reverse()) {
+    console.log(`${area}: tried ${tried}, held ${held}`);
   }
 }
 
-/** What the tests in a real VS Code need is installed first; where that fails, the suite fails with its reason. */
-async function runIntegration(): Promise<Totals> {
-  await rm(join(ROOT, 'test', 'artifacts'), { recursive: true, force: true });
-  const extensions = await mkdtemp(join(tmpdir(), 'c3-extensions-'));
-  try {
-    await chromium();
-    await codeServer();
-    await installExtension(extensions);
-    process.env['C3_TEST_EXTENSIONS'] = extensions;
-    return await runSuite('integration', EDITORS);
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    return { passed: 0, failed: 1 };
-  } finally {
-    await rm(extensions, { recursive: true, force: true });
+/** Where the time went, what failed, and what was not run. */
+function show(left: number): void {
+  console.log('\nFiles that took the most processor time');
+  for (const { file, processorSeconds } of files
+    .toSorted((a, b) => b.processorSeconds - a.processorSeconds)
+    .slice(0, SLOWEST)) {
+    console.log(`${processorSeconds.toFixed(1).padStart(8)} s  ${file}`);
+  }
+  console.log(`\n${'suite'.padEnd(14)}passed  failed  seconds of files  of processor`);
+  for (const [suite, { passed: good, failed: bad, seconds, processorSeconds }] of counts) {
+    const figures = [String(good).padStart(6), String(bad).padStart(8), seconds.toFixed(0).padStart(18)];
+    console.log(`${suite.padEnd(14)}${figures.join('')}${processorSeconds.toFixed(0).padStart(14)}`);
+  }
+  console.log(`${((performance.now() - started) / 60_000).toFixed(1)} minutes in all`);
+  if (failures.length > 0) {
+    console.log(`\nFailed:\n${failures.map((name) => `  ${name}`).join('\n')}`);
+  }
+  if (left > 0) {
+    console.log(`\n${left} files that the change can reach were not run: the first failure comes first.`);
   }
 }

@@ -379,7 +379,7 @@ test(
   { timeout: 900_000 },
   async () => {
     const workbench = await Workbench.open({
-      askForTrust: true,
+      server: { askForTrust: true },
       files: { 'broken.c3.yaml': BROKEN, 'elsewhere.c3.yaml': 'model: models/away\n' },
     });
     try {

@@ -22,6 +22,8 @@ const CLI = join(import.meta.dirname, '..', '..', 'dist', 'cli.js');
 const TIMES = scaled(5, 2);
 
 const scenario = workbenchScenarios({
+  // Its processes are looked for by the folder of its server.
+  server: {},
   files: {
     'outlives.c3.yaml': CONFIG,
     // To be cancelled: however busy the machine is, it has not ended before.
@@ -53,7 +55,7 @@ const steps = (workbench: Workbench): number => reading(workbench, (store) => st
 
 /** The extension hosts of a server's windows: its own Node processes that are no engine. */
 function extensionHosts(workbench: Workbench): number[] {
-  const home = join(workbench.folder, '..');
+  const { home } = workbench.server;
   return readdirSync('/proc')
     .filter((name) => /^\d+$/u.test(name))
     .flatMap((name) => {

@@ -329,7 +329,7 @@ scenario(
 );
 
 test('a folder that is not trusted is asked for no model', { timeout: 900_000 }, async () => {
-  const workbench = await Workbench.open({ askForTrust: true });
+  const workbench = await Workbench.open({ server: { askForTrust: true } });
   try {
     await workbench.statusBarItem('Restricted Mode').waitFor();
     const view = await workbench.openView('C3');

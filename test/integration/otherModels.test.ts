@@ -52,8 +52,11 @@ after(() => {
 
 const scenario = workbenchScenarios({
   files: { 'nobody.c3.yaml': CHAT('nobody'), 'chat.c3.yaml': CHAT('c3-test'), 'team.mjs': PROGRAM },
-  settings: { 'c3.replay.alternatives': 2, 'c3.replay.replays': 1, 'chat.disableAIFeatures': false },
-  beside: [join(import.meta.dirname, '..', 'fixtures', 'chatModel')],
+  settings: { 'c3.replay.alternatives': 2, 'c3.replay.replays': 1 },
+  server: {
+    settings: { 'chat.disableAIFeatures': false },
+    beside: [join(import.meta.dirname, '..', 'fixtures', 'chatModel')],
+  },
 });
 
 scenario('a chat model of VS Code answers for a role, and a replay says what it costs first', async (workbench) => {

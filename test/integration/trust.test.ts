@@ -11,7 +11,7 @@ test(
   'an untrusted folder shows its runs, and says why nothing can be run or replayed',
   { timeout: 900_000 },
   async () => {
-    const workbench = await Workbench.open({ askForTrust: true });
+    const workbench = await Workbench.open({ server: { askForTrust: true } });
     try {
       const writer = openStoreForWriting(storeOf(workbench.folder));
       addRun(writer);
@@ -50,7 +50,7 @@ for (const { folder, askForTrust, words } of [
     `${folder} with a store made to keep its reader busy says so, and the editor stays awake`,
     { timeout: 900_000 },
     async () => {
-      const workbench = await Workbench.open({ askForTrust });
+      const workbench = await Workbench.open({ server: { askForTrust } });
       try {
         const writer = openStoreForWriting(storeOf(workbench.folder));
         addRun(writer);

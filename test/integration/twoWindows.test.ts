@@ -7,6 +7,7 @@ import { scaled } from '../support/scale.ts';
 const ROUNDS = scaled(25, 8);
 
 const scenario = workbenchScenarios({
+  server: {},
   files: { 'tiny.c3.yaml': TINY },
   settings: { 'c3.replay.alternatives': 1, 'c3.replay.replays': 1 },
 });

@@ -1,9 +1,10 @@
 /**
- * A real VS Code for tests: code-server on a free port with the packaged extension installed, in folders of its own.
+ * A real VS Code for tests: code-server on a free port with the packaged extension installed. It serves windows on any
+ * number of folders; its settings, logs and engines lie in a folder of its own.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { appendFileSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -13,7 +14,7 @@ import { packageExtension } from '../../support/package.ts';
 import { codeServer } from '../../support/tools.ts';
 
 /** Set by the test run: a folder in which the extension is installed already. */
-const INSTALLED = 'C3_TEST_EXTENSIONS';
+export const INSTALLED = 'C3_TEST_EXTENSIONS';
 
 /** User settings that keep the workbench quiet and its pictures still. */
 const QUIET_SETTINGS = {
@@ -45,10 +46,9 @@ const BUILT_IN = [
 const SETTINGS = join('data', 'User', 'settings.json');
 const START_TIMEOUT = 180_000;
 const STOP_TIMEOUT = 5_000;
+const KEPT_CHARACTERS = 10_000;
 
 export interface ServerOptions {
-  /** Files of the workspace folder: relative path to content. */
-  readonly files?: Readonly<Record<string, string>>;
   /** User settings on top of the quiet ones. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Leave workspace trust on, so that the trust dialog shows and an untrusted folder is restricted. */
@@ -62,60 +62,22 @@ export interface ServerOptions {
 export class EditorServer {
   /** Address without a trailing slash. */
   readonly url: string;
-  /** The temporary folder opened as workspace. */
-  readonly folder: string;
-  private readonly home: string;
-  private readonly process: ChildProcess;
-  private readonly output: string[];
+  /** Where its settings, logs and engines lie. */
+  readonly home: string;
 
-  private constructor(url: string, home: string, child: ChildProcess, output: string[]) {
+  constructor(url: string, home: string) {
     this.url = url;
     this.home = home;
-    this.folder = join(home, 'workspace');
-    this.process = child;
-    this.output = output;
   }
 
-  /** Starts a server and waits until it listens. */
-  static async start(options: ServerOptions = {}): Promise<EditorServer> {
-    const [script, extensions] = [await codeServer(), await installedExtension()];
-    const home = await mkdtemp(join(tmpdir(), 'c3-editor-'));
-    await writeFiles(join(home, 'workspace'), options.files ?? {});
-    await writeFiles(home, { 'config.yaml': '', [SETTINGS]: settingsText(options.settings ?? {}) });
-    await mkdir(runtimeOf(home), { mode: 0o700 });
-    const args = [
-      ...serverArguments(home, extensions),
-      ...['--builtin-extensions-dir', await linkBuiltIn(script, join(home, 'built-in'), options.beside ?? [])],
-      // Compression saves nothing between processes of one machine.
-      ...['--vscode-option', 'disable-websocket-compression'],
-      ...['--bind-addr', '127.0.0.1:0', '--auth', 'none', '--reconnection-grace-time', '10', join(home, 'workspace')],
-      ...(options.askForTrust === true ? [] : ['--disable-workspace-trust']),
-    ];
-    const child = spawn(process.execPath, [script, ...args], {
-      // A process group of its own, so that stopping it takes along the extension host and the engine.
-      detached: true,
-      env: { ...serverEnvironment(home), ...options.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    remember(child, runtimeOf(home));
-    const output: string[] = [];
-    try {
-      return new EditorServer(await listening(child, output), home, child, output);
-    } catch (error) {
-      killGroup(child);
-      await rm(home, { recursive: true, force: true });
-      throw error;
-    }
-  }
-
-  /** Everything that the server has printed. */
-  log(): string {
-    return this.output.join('');
-  }
-
-  /** The folder of the server's own log files (extension host, windows). */
+  /** The folder of the server's own log files (extension hosts, windows). */
   get logFolder(): string {
     return join(this.home, 'data', 'logs');
+  }
+
+  /** What the server has printed. */
+  get outputFile(): string {
+    return join(this.home, 'server.log');
   }
 
   /** Where the engines of this server's windows are found; they outlive windows, and end with the server. */
@@ -123,14 +85,67 @@ export class EditorServer {
     return runtimeOf(this.home);
   }
 
-  /** Writes the user settings: the quiet ones with these on top. The file appears at once and whole. */
-  async writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void> {
+  /** Sets the user settings to the quiet ones: what a window before changed there is gone. */
+  async resetSettings(): Promise<void> {
     const path = join(this.home, SETTINGS);
-    await writeFile(`${path}.new`, settingsText(settings));
+    await writeFile(`${path}.new`, settingsText({}));
     await rename(`${path}.new`, path);
   }
+}
 
-  /** Ends the server with everything that it started, and removes its folders. */
+/** A server that this process has started, and ends. */
+export class OwnServer extends EditorServer {
+  private readonly process: ChildProcess;
+
+  /** The process group of the server and of what it starts. */
+  get group(): number {
+    return this.process.pid ?? 0;
+  }
+
+  private constructor(url: string, home: string, child: ChildProcess) {
+    super(url, home);
+    this.process = child;
+  }
+
+  /** Starts a server and waits until it listens. */
+  static async start(options: ServerOptions = {}): Promise<OwnServer> {
+    const [script, extensions] = [await codeServer(), await installedExtension()];
+    const home = await mkdtemp(join(tmpdir(), 'c3-editor-'));
+    await writeFiles(home, { 'config.yaml': '', [SETTINGS]: settingsText(options.settings ?? {}) });
+    await mkdir(runtimeOf(home), { mode: 0o700 });
+    const args = [
+      ...serverArguments(home, extensions),
+      ...['--builtin-extensions-dir', await linkBuiltIn(script, join(home, 'built-in'), options.beside ?? [])],
+      // Compression saves nothing between processes of one machine.
+      ...['--vscode-option', 'disable-websocket-compression'],
+      ...['--bind-addr', '127.0.0.1:0', '--auth', 'none', '--reconnection-grace-time', '10'],
+      ...(options.askForTrust === true ? [] : ['--disable-workspace-trust']),
+    ];
+    const child = spawn(process.execPath, [script, ...args], {
+      // A process group of its own, so that stopping it takes along the extension hosts and the engines.
+      detached: true,
+      env: { ...serverEnvironment(home), ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    remember(child, runtimeOf(home));
+    try {
+      return new OwnServer(await listening(child, join(home, 'server.log')), home, child);
+    } catch (error) {
+      killGroup(child);
+      await rm(home, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** Whether it still serves. */
+  async answers(): Promise<boolean> {
+    return fetch(`${this.url}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  }
+
+  /** Ends the server with everything that it started, and removes its folder. */
   async stop(): Promise<void> {
     const child = this.process;
     if (child.exitCode === null && child.signalCode === null) {
@@ -225,7 +240,8 @@ function settingsText(settings: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ ...QUIET_SETTINGS, ...settings }, null, 2);
 }
 
-async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+/** Writes files below a folder: relative path to content. */
+export async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
@@ -233,23 +249,24 @@ async function writeFiles(folder: string, files: Readonly<Record<string, string>
   }
 }
 
-/** Waits for the line in which the server names its address. */
-function listening(child: ChildProcess, output: string[]): Promise<string> {
+/** Waits for the line in which the server names its address; all that it prints goes to a file. */
+function listening(child: ChildProcess, outputFile: string): Promise<string> {
   return new Promise((resolve, reject) => {
+    let output = '';
     const fail = (reason: string): void => {
-      reject(new Error(`code-server ${reason}.\n${output.join('')}`));
+      reject(new Error(`code-server ${reason}.\n${output}`));
     };
     const late = setTimeout(() => {
       fail('did not start in time');
     }, START_TIMEOUT);
     const read = (chunk: Buffer): void => {
-      output.push(chunk.toString('utf8'));
-      const address = /HTTP server listening on (http:\/\/[\d.]+:\d+)/.exec(output.join(''))?.[1];
-      if (address === undefined) {
-        return;
+      appendFileSync(outputFile, chunk);
+      output = (output + chunk.toString('utf8')).slice(-KEPT_CHARACTERS);
+      const address = /HTTP server listening on (http:\/\/[\d.]+:\d+)/.exec(output)?.[1];
+      if (address !== undefined) {
+        clearTimeout(late);
+        resolve(address);
       }
-      clearTimeout(late);
-      resolve(address);
     };
     child.stdout?.on('data', read);
     child.stderr?.on('data', read);

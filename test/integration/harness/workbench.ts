@@ -21,33 +21,34 @@
  */
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { chromium as playwright } from 'playwright-core';
-import type { Browser, FrameLocator, Locator, Page } from 'playwright-core';
-import { chromium } from '../../support/tools.ts';
+import type { BrowserContext, FrameLocator, Locator, Page } from 'playwright-core';
 import { eventually } from './eventually.ts';
 import { saveFailure } from './failure.ts';
-import { EditorServer } from './server.ts';
-import type { ServerOptions } from './server.ts';
+import { makeFolder, removeFolder, takePair, type Pair } from './pool.ts';
+import { writeFiles, type EditorServer, type ServerOptions } from './server.ts';
 
 export { eventually } from './eventually.ts';
-export type WorkbenchOptions = ServerOptions;
+
+export interface WorkbenchOptions {
+  /** Files of the workspace folder: relative path to content. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Settings of the workspace folder. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** For a server of the file's own: what the ones that files share cannot have, or {} to end or restart it. */
+  readonly server?: ServerOptions;
+}
 
 /** The identifier under which the extension is installed: publisher.name of package.json. */
 export const EXTENSION_ID = 'c3-replay.c3-replay';
 
 /**
- * Theme identifier and label, the class that it puts on the workbench, and the class that it puts on every webview's
+ * The label of a theme, the class that it puts on the workbench, and the class that it puts on every webview's
  * body.
  */
 const THEMES = {
-  dark: { name: 'Default Dark Modern', label: 'Dark Modern', workbench: 'vs-dark', webview: 'vscode-dark' },
-  light: { name: 'Default Light Modern', label: 'Light Modern', workbench: 'vs', webview: 'vscode-light' },
-  highContrast: {
-    name: 'Default High Contrast',
-    label: 'Dark High Contrast',
-    workbench: 'hc-black',
-    webview: 'vscode-high-contrast',
-  },
+  dark: { label: 'Dark Modern', workbench: 'vs-dark', webview: 'vscode-dark' },
+  light: { label: 'Light Modern', workbench: 'vs', webview: 'vscode-light' },
+  highContrast: { label: 'Dark High Contrast', workbench: 'hc-black', webview: 'vscode-high-contrast' },
 } as const;
 
 export type Theme = keyof typeof THEMES;
@@ -65,19 +66,6 @@ const LOCATOR_TIMEOUT = 120_000;
 const LIST_TIMEOUT = 15_000;
 const WORKBENCH_TIMEOUT = 240_000;
 const SCENARIO_TIMEOUT = 900_000;
-/** Chromium reads the last list only: this is Playwright's own, and the pages of the address bar. */
-const DISABLED_FEATURES = [
-  ...['AimEnabled', 'AvoidCorsURLLoaderRestartOnRedirect', 'AvoidUnnecessaryBeforeUnloadCheckSync'],
-  ...['DestroyProfileOnBrowserClose', 'HttpsFirstBalancedModeAutoEnable', 'HttpsUpgrades', 'LensOverlay'],
-  ...['MediaRouter', 'NetworkTimeServiceQuerying', 'OptimizationHints', 'PaintHolding', 'PreconnectToSearch'],
-  ...['ThirdPartyStoragePartitioning', 'WebUIOmniboxAimPopup', 'WebUIOmniboxPopup'],
-];
-const CHROMIUM_FLAGS = [
-  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-  ...['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'],
-  `--disable-features=${DISABLED_FEATURES.join(',')}`,
-];
-
 /**
  * One window for all scenarios of a test file, opened before the first and closed after the last.
  * @returns what declares a scenario: a name and a body that gets the window
@@ -97,8 +85,10 @@ export function workbenchScenarios(
       if (workbench === undefined) {
         throw new Error('The window did not open.');
       }
+      await workbench.context.tracing.startChunk({ title: name });
       try {
         await body(workbench);
+        await workbench.context.tracing.stopChunk();
       } catch (error) {
         await workbench.saveFailure(name);
         throw error;
@@ -116,16 +106,19 @@ export const SCREENS = [
 export class Workbench {
   /** The window, for what the helpers below do not cover. */
   readonly page: Page;
-  readonly server: EditorServer;
+  /** The temporary folder opened as workspace. */
+  readonly folder: string;
   /** What the window and its webviews printed on their consoles, one "type: text (address)" each. */
   readonly console: string[] = [];
-  private readonly browser: Browser;
+  /** When it was opened, in milliseconds since 1970: logs before it are of other windows. */
+  readonly opened = Date.now();
+  private readonly pair: Pair;
   private settings: Readonly<Record<string, unknown>>;
 
-  private constructor(page: Page, server: EditorServer, browser: Browser, settings: Readonly<Record<string, unknown>>) {
+  private constructor(pair: Pair, page: Page, folder: string, settings: Readonly<Record<string, unknown>>) {
+    this.pair = pair;
     this.page = page;
-    this.server = server;
-    this.browser = browser;
+    this.folder = folder;
     this.settings = settings;
     page.setDefaultTimeout(LOCATOR_TIMEOUT);
     page.on('console', (message) =>
@@ -134,43 +127,51 @@ export class Workbench {
     page.on('pageerror', (error) => this.console.push(`uncaught: ${error.stack ?? error.message}`));
   }
 
-  /** A server of its own with one window on a fresh workspace folder; to be closed. */
+  /** A window on a fresh folder, with browser storage of its own; to be closed. */
   static async open(options: WorkbenchOptions = {}): Promise<Workbench> {
-    const server = await EditorServer.start(options);
-    let browser: Browser | undefined;
+    const settings = options.settings ?? {};
+    const folder = await makeFolder(options.files ?? {}, settings);
+    const pair = await takePair(options.server);
     try {
-      browser = await playwright.launch({ executablePath: await chromium(), args: CHROMIUM_FLAGS });
-      const workbench = new Workbench(await browser.newPage(PAGE), server, browser, options.settings ?? {});
+      const context = await pair.browser.newContext(PAGE);
+      // Actions, consoles and requests alone: copies of the page would take longer than the scenarios.
+      await context.tracing.start({ screenshots: false, snapshots: false });
+      const workbench = new Workbench(pair, await context.newPage(), folder, settings);
       await workbench.load();
       return workbench;
     } catch (error) {
-      await browser?.close();
-      await server.stop();
+      await pair.release();
+      await removeFolder(folder);
       throw error;
     }
   }
 
   /** Another window on the same server and folder, with browser storage of its own; it ends with the first. */
   async openSecondWindow(): Promise<Workbench> {
-    const workbench = new Workbench(await this.browser.newPage(PAGE), this.server, this.browser, this.settings);
+    const page = await this.pair.browser.newPage(PAGE);
+    const workbench = new Workbench(this.pair, page, this.folder, this.settings);
     await workbench.load();
     return workbench;
   }
 
   /** A page of the same browser with nothing of the editor in it. */
   async otherPage(): Promise<Page> {
-    return this.browser.newPage(PAGE);
+    return this.pair.browser.newPage(PAGE);
   }
 
-  /** Ends the browser, and the server with everything that it started. */
+  /** Closes the windows, ends what they started, and removes the folder. */
   async close(): Promise<void> {
-    await this.browser.close();
-    await this.server.stop();
+    await this.pair.release();
+    await removeFolder(this.folder);
   }
 
-  /** The temporary folder opened as workspace. */
-  get folder(): string {
-    return this.server.folder;
+  get server(): EditorServer {
+    return this.pair.server;
+  }
+
+  /** The browser storage of the window. */
+  get context(): BrowserContext {
+    return this.page.context();
   }
 
   /** Loads the window anew, as the browser's reload does. */
@@ -442,17 +443,17 @@ export class Workbench {
     return this.page.locator('.part.statusbar .statusbar-item').filter({ hasText: text }).first();
   }
 
-  /** Changes user settings, on top of the ones given so far, and loads the window anew with them. */
+  /** Changes settings of the folder, on top of the ones given so far, and loads the window anew with them. */
   async changeSettings(changes: Readonly<Record<string, unknown>>): Promise<void> {
     this.settings = { ...this.settings, ...changes };
-    await this.server.writeSettings(this.settings);
+    await writeFiles(this.folder, { [join('.vscode', 'settings.json')]: JSON.stringify(this.settings, null, 2) });
     // The browser edition misses some changes of the file, but reads it whenever it loads.
     await this.reload();
   }
 
   /** Changes the colour theme as a user does, and waits until the window and its visible webviews have it. */
   async setTheme(theme: Theme): Promise<void> {
-    const { name, label, workbench, webview } = THEMES[theme];
+    const { label, workbench, webview } = THEMES[theme];
     // A panel that takes the focus back late closes the list of themes.
     await eventually(
       `the theme "${label}"`,
@@ -465,7 +466,6 @@ export class Workbench {
       },
       2 * LOCATOR_TIMEOUT,
     );
-    this.settings = { ...this.settings, 'workbench.colorTheme': name };
     for (const frame of await this.webviews()) {
       await frame.contentFrame().locator('iframe#active-frame').contentFrame().locator(`body.${webview}`).waitFor();
     }
@@ -506,9 +506,9 @@ export class Workbench {
     }
   }
 
-  /** Leaves the picture, the consoles and the server's logs in test/artifacts/<file>/<name>. */
+  /** Leaves picture, trace, consoles and logs in test/artifacts/<file>/<name>, and prints what helps most. */
   async saveFailure(name: string): Promise<void> {
-    await saveFailure(name, this.page, this.server, this.console);
+    await saveFailure(name, this);
   }
 }
 

@@ -3,33 +3,22 @@
  * runs in a circle.
  */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { test } from 'node:test';
-import ts from 'typescript';
 import rooms from '../../../rooms.json' with { type: 'json' };
+import { readImportGraph, type ImportGraph } from '../../runner/importGraph.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 /** A row of FOLDER/* is that of every folder in FOLDER without a row of its own. */
 const ROWS = new Map<string, readonly string[]>(Object.entries(rooms));
-const FILES = globSync(['src/**/*.ts', 'webview/**/*.ts'], { cwd: ROOT })
-  .map((file) => file.replaceAll('\\', '/'))
-  .sort();
+/** What each file imports of the others, types included. */
+const IMPORTS = readImportGraph(ROOT, ['src/**/*.ts', 'webview/**/*.ts']);
+const FILES = [...IMPORTS.keys()];
 const FOLDERS = [...new Set(FILES.map((file) => posix.dirname(file)))].sort();
 
-type Graph = ReadonlyMap<string, ReadonlySet<string>>;
-
-/** What each file imports of the others, types included. */
-const IMPORTS: Graph = new Map(
-  FILES.map((file) => {
-    const { importedFiles } = ts.preProcessFile(readFileSync(join(ROOT, file), 'utf8'));
-    const own = importedFiles.filter(({ fileName }) => fileName.startsWith('.'));
-    return [file, new Set(own.map(({ fileName }) => posix.join(posix.dirname(file), fileName)))];
-  }),
-);
-
 /** One circle of a graph, as its nodes in order; empty where there is none. */
-function circleIn(graph: Graph): string[] {
+function circleIn(graph: ImportGraph): string[] {
   const done = new Set<string>();
   const path: string[] = [];
   const visit = (node: string): string[] => {

@@ -3,15 +3,16 @@ import { globSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { nearestName } from '../../src/shared/errors.ts';
 
-export const SUITES = ['unit', 'system', 'integration', 'attack'] as const;
+export const SUITES = ['unit', 'system', 'integration', 'long', 'attack'] as const;
 export type Suite = (typeof SUITES)[number];
 
-/** Killed runs need no editor, and a sample of the attacks is part of every test: both belong to the system tests. */
+/** Killed runs and a sample of the attacks need no editor: both belong to the system tests. */
 const FILES: Readonly<Record<Suite, readonly string[]>> = {
   unit: ['test/unit/**/*.test.ts'],
   system: ['test/system/**/*.test.ts', 'test/crash/*.test.ts', 'test/attack/*.test.ts'],
   integration: ['test/integration/**/*.test.ts'],
-  attack: ['test/attack/*.test.ts'],
+  long: ['test/long/**/*.test.ts'],
+  attack: ['test/long/attack/*.test.ts'],
 };
 
 /**

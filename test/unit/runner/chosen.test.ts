@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { chosenFiles } from '../../support/chosen.ts';
+import { chosenFiles } from '../../runner/chosen.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const chosen = (...names: string[]): string[] =>
@@ -29,14 +29,14 @@ test('a name that has tests of the other kind only says how to run them', () => 
 });
 
 test('files and rooms go together, each file once', () => {
-  const own = 'test/unit/support/chosen.test.ts';
+  const own = 'test/unit/runner/chosen.test.ts';
   assert.deepEqual(chosen(own), [own]);
-  assert.deepEqual(chosen(own, 'support'), [own]);
+  assert.deepEqual(chosen(own, 'runner').toSorted(), chosen('runner').toSorted());
 });
 
 test('without a name it is the whole suite', () => {
   const all = chosen();
-  assert.ok(all.includes('test/unit/support/chosen.test.ts'));
+  assert.ok(all.includes('test/unit/runner/chosen.test.ts'));
   assert.ok(all.every((file) => file.startsWith('test/unit/')));
   const system = chosenFiles('system', [], ROOT).map((file) => file.replaceAll('\\', '/'));
   for (const folder of ['system', 'crash', 'attack']) {
