@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { readArguments, text, whole } from '../../src/engine/commandLine/arguments.ts';
 import { COMMANDS } from '../../src/engine/commandLine/commands.ts';
 import { C3Error } from '../../src/shared/errors.ts';
-import { c3, makeWorkspace } from '../unit/engine/workspace.ts';
+import { c3Apart, makeWorkspace } from '../unit/engine/workspace.ts';
 import { scaled } from '../support/scale.ts';
 import { seed, tally } from './harness.ts';
 
@@ -129,7 +129,7 @@ describe('hostile arguments', () => {
     for (const [index, command] of commands.entries()) {
       const args = wrong[(index + seed()) % wrong.length] ?? [];
       await commandLine.attempt(`${command.slice(0, 20)} ${JSON.stringify(args).slice(0, 60)}`, async () => {
-        const { code, stdout, stderr } = await c3(folder, [command, ...args]);
+        const { code, stdout, stderr } = await c3Apart(folder, [command, ...args]);
         if (code !== 2 || stdout !== '' || !/^c3: [^\n]{1,2100}\n$/u.test(stderr)) {
           throw new Error(`${String(code)}: ${stdout.slice(0, 100)}${stderr.slice(0, 300)}`);
         }

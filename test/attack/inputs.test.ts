@@ -23,7 +23,7 @@ import { float32Of, int32Of } from '../../src/store/tokens.ts';
 import type { StoreWriter } from '../../src/store/types.ts';
 import { loadInstances } from '../../src/tasks/files/load.ts';
 import { csvOf } from '../../webview/dashboard/chart/dataTable.ts';
-import { c3, makeWorkspace, parseLine } from '../unit/engine/workspace.ts';
+import { c3Apart, makeWorkspace, parseLine } from '../unit/engine/workspace.ts';
 import { scaled } from '../support/scale.ts';
 import { seed, tally } from './harness.ts';
 
@@ -36,7 +36,7 @@ before(async () => {
   run = String(
     parseLine(
       (
-        await c3(folder, [
+        await c3Apart(folder, [
           'run',
           'tiny.c3.yaml',
           '--override',
@@ -180,7 +180,7 @@ describe(
       ];
       for (const command of commands.slice(0, scaled(99, 3))) {
         await inputs.attempt(command.join(' '), async () => {
-          const { code, stderr } = await c3(folder, command, { shell: 'ulimit -t 20' });
+          const { code, stderr } = await c3Apart(folder, command, { shell: 'ulimit -t 20' });
           assert.ok(code === 2 && /c3: .*it is not a regular file.*\.\n$/u.test(stderr), `${String(code)}: ${stderr}`);
         });
       }
@@ -199,7 +199,7 @@ describe('a full disk', { skip: process.platform === 'win32' ? 'ulimit is of Uni
         const inside = readdirSync(folder).length;
         // The process may write 33 KB into a file, as much as the store's index of its log needs: what a full disk
         // looks like to it.
-        const { code, stderr } = await c3(folder, command, { shell: 'ulimit -f 33' });
+        const { code, stderr } = await c3Apart(folder, command, { shell: 'ulimit -f 33' });
         assert.ok(
           code === 1 && /full\.\w+ cannot be written completely: .*the incomplete file was removed/u.test(stderr),
           `${String(code)}: ${stderr}`,

@@ -6,8 +6,8 @@ interface Guard {
   readonly sql: string;
 }
 
-/** Runs SQL on a store while nothing guards its rows. @returns the rows that the last statement changed */
-export function tamper(db: Connection, sql: string): number {
+/** Works on a store while nothing guards its rows. */
+export function unguarded<Result>(db: Connection, work: () => Result): Result {
   const guards = db
     .prepare<[], Guard>(
       "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND (name LIKE '%\\_no\\_update' ESCAPE '\\' OR name LIKE '%\\_no\\_delete' ESCAPE '\\')",
@@ -16,9 +16,14 @@ export function tamper(db: Connection, sql: string): number {
   for (const { name } of guards) {
     db.exec(`DROP TRIGGER ${name}`);
   }
-  const { changes } = db.prepare(sql).run();
+  const result = work();
   for (const guard of guards) {
     db.exec(guard.sql);
   }
-  return changes;
+  return result;
+}
+
+/** Runs SQL on a store while nothing guards its rows. @returns the rows that the last statement changed */
+export function tamper(db: Connection, sql: string): number {
+  return unguarded(db, () => db.prepare(sql).run().changes);
 }

@@ -3,13 +3,14 @@ import { stringify } from 'yaml';
 import { C3Error } from '../../shared/errors.ts';
 import { readConfiguration } from '../recipe/recipe.ts';
 import { readArguments } from './arguments.ts';
-import { JSON_FLAG, print, type CommandContext } from './support.ts';
+import { JSON_FLAG, type CommandContext } from './support.ts';
 
 /**
  * Prints the configuration that `c3 run FILE` would run, every key written out, what differs in remarks before it.
  * @throws C3Error('input') as `c3 run` would, and for a file that is none of the scripts
  */
 export async function convert(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const options = { ...JSON_FLAG, override: { type: 'string', multiple: true } } as const;
   const parsed = readArguments('convert', args, options, 1);
   const [file] = parsed.positionals;

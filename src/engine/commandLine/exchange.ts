@@ -8,11 +8,12 @@ import { LogFile } from '../exchange/logFile.ts';
 import { importLines } from '../../shared/records/logImport.ts';
 import { WEIGHT_FORMATS } from '../exchange/exportWeights.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
-import { JSON_FLAG, print, STORE, storePath, withService, type CommandContext } from './support.ts';
+import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
 
 const EXPORT_FORMATS = ['buckets', ...WEIGHT_FORMATS] as const;
 
 export async function exportRun(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const parsed = readArguments(
     'export',
     args,
@@ -39,7 +40,7 @@ export async function exportRun(args: readonly string[], context: CommandContext
   }
   const step = text(parsed, 'step') === null ? null : whole(parsed, 'step', 0, 0);
   const [path, json] = [resolve(context.folder, out), parsed.values['json'] === true];
-  await withService(storePath(parsed, context), async (service) => {
+  await withService(parsed, context, async (service) => {
     if (format !== 'buckets') {
       const folders = await service.exportWeights(run, step, format, path, context.signal);
       print(json ? JSON.stringify({ folders }) : folders.join('\n'));
@@ -59,6 +60,7 @@ export async function exportRun(args: readonly string[], context: CommandContext
 }
 
 export async function importFile(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const flags = { ...STORE, ...JSON_FLAG, 'mask-secrets': { type: 'boolean' } } as const;
   const parsed = readArguments('import', args, flags, 1);
   const file = parsed.positionals[0];
@@ -69,7 +71,7 @@ export async function importFile(args: readonly string[], context: CommandContex
   const isBuckets = beginsAsBuckets(path);
   const now = new Date().toISOString();
   const json = parsed.values['json'] === true;
-  await withService(storePath(parsed, context), async (service) => {
+  await withService(parsed, context, async (service) => {
     if (isBuckets) {
       const report = await service.writing('import', context.signal, (store) => importBuckets(store, path, now));
       print(json ? JSON.stringify(report) : bucketWords(report));

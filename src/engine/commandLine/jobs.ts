@@ -18,7 +18,7 @@ import { ENGINE_ENTRY } from '../places.ts';
 import { QueueFile, unstarted } from '../server/queueFile.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { VERSION } from '../version.ts';
-import { JSON_FLAG, note, print, STORE, storePath, type CommandContext } from './support.ts';
+import { JSON_FLAG, STORE, storePath, type CommandContext } from './support.ts';
 
 const LONGEST_TITLE = 60;
 const PAGE = 200;
@@ -84,7 +84,7 @@ export async function detach(
   context: CommandContext,
 ): Promise<void> {
   const store = storePath(parsed, context);
-  const { folder } = context;
+  const { folder, print } = context;
   const file = config === null ? null : resolve(folder, config);
   // What cannot be run is refused before an engine is started for it.
   if (resumed === null && again === null) {
@@ -120,6 +120,7 @@ function storeOption(parsed: ParsedArguments): string {
 }
 
 export async function status(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const parsed = readArguments('status', args, { ...STORE, ...JSON_FLAG }, 0);
   const found = await statusOf(storePath(parsed, context));
   print(parsed.values['json'] === true ? JSON.stringify(found) : statusWords(found, storeOption(parsed)));
@@ -208,6 +209,7 @@ function jobLine({ id, state, run, title, waitingFor, progress, outcome }: RunJo
 }
 
 export async function cancel(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print, note } = context;
   const parsed = readArguments('cancel', args, { ...STORE, ...JSON_FLAG }, 1);
   const [name] = parsed.positionals;
   if (name === undefined) {

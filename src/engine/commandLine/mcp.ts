@@ -1,22 +1,29 @@
 /** `c3 mcp`: a store for assistants, over standard input and output. */
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { onAbort } from '../../shared/cancellation.ts';
 import { mcpServer } from '../mcp/server.ts';
 import { readArguments } from './arguments.ts';
-import { STORE, storePath, withService, type CommandContext } from './support.ts';
+import { STORE, withService, type CommandContext } from './support.ts';
 
 /** Serves until its client leaves. */
 export async function mcp(args: readonly string[], context: CommandContext): Promise<void> {
   const parsed = readArguments('mcp', args, STORE, 0);
-  await withService(storePath(parsed, context), async (service) => {
+  const { stdin, stdout } = context.streams;
+  await withService(parsed, context, async (service) => {
     const server = mcpServer(service);
     const ended = Promise.withResolvers<undefined>();
     const end = (): void => {
       ended.resolve(undefined);
     };
-    process.stdin.once('end', end);
-    context.signal.addEventListener('abort', end, { once: true });
-    await server.connect(new StdioServerTransport());
-    await ended.promise;
+    stdin.once('end', end);
+    const release = onAbort(context.signal, end);
+    try {
+      await server.connect(new StdioServerTransport(stdin, stdout));
+      await ended.promise;
+    } finally {
+      stdin.off('end', end);
+      release();
+    }
     await server.close();
   });
 }

@@ -18,9 +18,10 @@ import { graderNamed, gradeLines, mathLines } from '../lines/gradeLines.ts';
 import { backendNamed, passRuleNamed, pythonLines, withPythonGrader } from '../lines/gradePython.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { parseThresholds, taxonomyWords } from '../taxonomy/taxonomyReport.ts';
-import { JSON_FLAG, note, print, STORE, storePath, withService, type CommandContext } from './support.ts';
+import { JSON_FLAG, STORE, storePath, withService, type CommandContext } from './support.ts';
 
 export async function taxonomy(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const parsed = readArguments(
     'taxonomy',
     args,
@@ -29,7 +30,7 @@ export async function taxonomy(args: readonly string[], context: CommandContext)
   );
   const given = parsed.values['thresholds'];
   const thresholds = parseThresholds(Array.isArray(given) ? given.map(String) : []);
-  await withService(storePath(parsed, context), async (service) => {
+  await withService(parsed, context, async (service) => {
     const id = text(parsed, 'run');
     if (id === null) {
       throw new C3Error('input', 'c3 taxonomy needs --run RUN.');
@@ -46,6 +47,7 @@ export async function taxonomy(args: readonly string[], context: CommandContext)
 }
 
 export async function label(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const parsed = readArguments(
     'label',
     args,
@@ -57,7 +59,7 @@ export async function label(args: readonly string[], context: CommandContext): P
   if (!/^\d{1,15}$/u.test(bucket) || takeBack === (name.trim() !== '')) {
     throw new C3Error('input', 'c3 label needs a bucket by its number, and a label or --take-back.');
   }
-  await withService(storePath(parsed, context), async (service) => {
+  await withService(parsed, context, async (service) => {
     const stored = await service.label(
       { bucket: Number(bucket), name: name.trim(), note: text(parsed, 'note') ?? '' },
       context.signal,
@@ -70,14 +72,16 @@ export async function label(args: readonly string[], context: CommandContext): P
   });
 }
 
-export async function credit(args: readonly string[]): Promise<void> {
+export async function credit(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print, streams } = context;
   const parsed = readArguments('credit', args, { estimator: { type: 'string' } }, 0);
-  for await (const line of creditLines(process.stdin, estimatorNamed(text(parsed, 'estimator')))) {
+  for await (const line of creditLines(streams.stdin, estimatorNamed(text(parsed, 'estimator')))) {
     print(line);
   }
 }
 
 export async function diagnoseRun(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const sampling = {
     sample: { type: 'boolean' },
     contexts: { type: 'string' },
@@ -121,10 +125,11 @@ export async function diagnoseRun(args: readonly string[], context: CommandConte
   if (!isEmptied && parsed.values['sample'] !== true && needless !== undefined) {
     throw new C3Error('input', `--${needless} configures sampling; add --sample.`);
   }
-  await withService(storePath(parsed, context), async (service) => {
+  await withService(parsed, context, async (service) => {
+    const { stderr } = context.streams;
     const onContext = (done: number, total: number): void => {
-      if (process.stderr.isTTY) {
-        process.stderr.write(`\rSampling contexts: ${String(done)} of ${String(total)}`);
+      if (stderr.isTTY === true) {
+        stderr.write(`\rSampling contexts: ${String(done)} of ${String(total)}`);
       }
     };
     if (isEmptied) {
@@ -163,7 +168,8 @@ export async function diagnoseRun(args: readonly string[], context: CommandConte
   });
 }
 
-export async function grade(args: readonly string[]): Promise<void> {
+export async function grade(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const parsed = readArguments(
     'grade',
     args,
@@ -176,7 +182,7 @@ export async function grade(args: readonly string[]): Promise<void> {
       passRuleNamed(text(parsed, 'grader')),
       backendNamed(text(parsed, 'backend')),
       async (grader) => {
-        for await (const line of gradeLines(process.stdin, pythonLines(grader))) {
+        for await (const line of gradeLines(context.streams.stdin, pythonLines(grader))) {
           print(line);
         }
       },
@@ -186,12 +192,13 @@ export async function grade(args: readonly string[]): Promise<void> {
   if (kind !== 'math' || text(parsed, 'backend') !== null) {
     throw new C3Error('input', 'c3 grade needs --kind math or --kind python; --backend is for python only.');
   }
-  for await (const line of gradeLines(process.stdin, mathLines(graderNamed(text(parsed, 'grader'))))) {
+  for await (const line of gradeLines(context.streams.stdin, mathLines(graderNamed(text(parsed, 'grader'))))) {
     print(line);
   }
 }
 
 export async function doctor(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const parsed = readArguments(
     'doctor',
     args,
@@ -200,12 +207,12 @@ export async function doctor(args: readonly string[], context: CommandContext): 
   );
   const copy = text(parsed, 'copy');
   if (copy !== null) {
-    copyWhole(storePath(parsed, context), resolve(context.folder, copy), parsed.values['json'] === true);
+    copyWhole(storePath(parsed, context), resolve(context.folder, copy), parsed.values['json'] === true, print);
     return;
   }
   const report = await examine(storePath(parsed, context), parsed.values['all'] === true);
   if (report.store.findings.length > 0) {
-    process.exitCode = 1;
+    context.fails();
   }
   if (parsed.values['json'] === true) {
     print(JSON.stringify(report));
@@ -229,7 +236,7 @@ export async function doctor(args: readonly string[], context: CommandContext): 
 }
 
 /** Copies what is whole of a store, and says what was left. */
-function copyWhole(from: string, to: string, json: boolean): void {
+function copyWhole(from: string, to: string, json: boolean, print: CommandContext['print']): void {
   const tables = salvageStore(from, to, HEADLINE_RULE);
   if (json) {
     print(JSON.stringify({ store: from, copy: to, tables }));
@@ -265,6 +272,7 @@ function deviceRequest(parsed: ParsedArguments): DeviceRequest | null {
 }
 
 export async function bench(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print, note } = context;
   const parsed = readArguments(
     'bench',
     args,

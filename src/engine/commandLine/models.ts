@@ -14,16 +14,7 @@ import { factsTable, planTable, rhoTable, stepLine } from './planWords.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { PILOT_DEFAULTS, type PilotSettings } from '../run/pilot.ts';
 import { scoreLines } from '../lines/scoreLines.ts';
-import {
-  JSON_FLAG,
-  loadingPrinter,
-  note,
-  print,
-  STORE,
-  storePath,
-  withService,
-  type CommandContext,
-} from './support.ts';
+import { JSON_FLAG, loadingPrinter, STORE, withService, type CommandContext } from './support.ts';
 
 const MODEL = { model: { type: 'string' }, adapter: { type: 'string' } } as const;
 const asJson = ({ values }: ParsedArguments): boolean => values['json'] === true;
@@ -33,6 +24,7 @@ const asJson = ({ values }: ParsedArguments): boolean => values['json'] === true
  * @throws C3Error('model') where the folder cannot be used, or failed its self-test; CancelledError
  */
 export async function modelCommand(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const parsed = readArguments('model', args, { ...JSON_FLAG, test: { type: 'boolean' } }, 1);
   const given = parsed.positionals[0];
   if (given === undefined) {
@@ -75,6 +67,7 @@ export async function modelCommand(args: readonly string[], context: CommandCont
  * @throws C3Error as `c3 run` would, for a configuration that cannot be used
  */
 export async function planCommand(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print, note } = context;
   const parsed = readArguments(
     'plan',
     args,
@@ -99,7 +92,7 @@ export async function planCommand(args: readonly string[], context: CommandConte
   for (const line of recipe.notes ?? []) {
     note(line);
   }
-  await withService(storePath(parsed, context), async (service) => {
+  await withService(parsed, context, async (service) => {
     const plan = await service.plan(recipe, context.signal);
     const rho = pilot === null ? null : await service.pilot(recipe, pilot, context.signal);
     if (asJson(parsed)) {
@@ -127,6 +120,7 @@ function pilotSettings(parsed: ParsedArguments): PilotSettings | null {
 }
 
 export async function generate(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const options = {
     ...MODEL,
     greedy: { type: 'boolean' },
@@ -145,7 +139,7 @@ export async function generate(args: readonly string[], context: CommandContext)
     modelFolder('generate', parsed, context),
     adapterFolder(parsed, context),
     async (model) => {
-      for await (const line of generateLines(process.stdin, model, settings, context.signal)) {
+      for await (const line of generateLines(context.streams.stdin, model, settings, context.signal)) {
         print(line);
       }
     },
@@ -154,12 +148,13 @@ export async function generate(args: readonly string[], context: CommandContext)
 }
 
 export async function score(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const parsed = readArguments('score', args, MODEL, 0);
   await withLineModel(
     modelFolder('score', parsed, context),
     adapterFolder(parsed, context),
     async (model) => {
-      for await (const line of scoreLines(process.stdin, model, context.signal)) {
+      for await (const line of scoreLines(context.streams.stdin, model, context.signal)) {
         print(line);
       }
     },

@@ -6,16 +6,7 @@ import { record as recordProgram, upstreamOf, type RecordSettings } from '../rec
 import { whileServing } from '../serve/whileServing.ts';
 import { readArguments, text, type ParsedArguments } from './arguments.ts';
 import { servedFolder } from './serve.ts';
-import {
-  JSON_FLAG,
-  loadingPrinter,
-  note,
-  print,
-  STORE,
-  storePath,
-  withService,
-  type CommandContext,
-} from './support.ts';
+import { JSON_FLAG, loadingPrinter, STORE, withService, type CommandContext } from './support.ts';
 
 type Answering = Pick<RecordSettings, 'upstream' | 'served'>;
 
@@ -24,6 +15,7 @@ type Answering = Pick<RecordSettings, 'upstream' | 'served'>;
  * @throws C3Error('input') for arguments that are wrong; C3Error('engine') where the program failed, once all is stored
  */
 export async function record(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print, streams } = context;
   const at = args.indexOf('--');
   const [program, ...rest] = at < 0 ? [] : args.slice(at + 1);
   const options = {
@@ -42,7 +34,7 @@ export async function record(args: readonly string[], context: CommandContext): 
   }
   const json = parsed.values['json'] === true;
   const { report, ended } = await answering(parsed, context, (served) =>
-    withService(storePath(parsed, context), (service): Promise<Recorded> => {
+    withService(parsed, context, (service): Promise<Recorded> => {
       const maskSecrets = parsed.values['mask-secrets'] === true;
       const said = text(parsed, 'answer');
       const right = said === null ? null : rightAnswer(said);
@@ -52,6 +44,8 @@ export async function record(args: readonly string[], context: CommandContext): 
         maskSecrets,
         right,
         quiet: json,
+        env: streams.env,
+        ...(!streams.areInherited && { streams }),
       } as const;
       return recordProgram(service, { ...settings, ...served }, context.signal);
     }),
@@ -71,9 +65,10 @@ async function answering<Result>(
   context: CommandContext,
   work: (answering: Answering) => Promise<Result>,
 ): Promise<Result> {
+  const { note } = context;
   const named = text(parsed, 'upstream');
   if (text(parsed, 'model') === null && text(parsed, 'task') === null) {
-    return work({ upstream: upstreamOf(named), served: null });
+    return work({ upstream: upstreamOf(named, context.streams.env), served: null });
   }
   if (named !== null) {
     throw new C3Error('input', 'Give --upstream, or a model that is served here, not both.');

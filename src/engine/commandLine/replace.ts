@@ -6,7 +6,7 @@ import { readRecipe } from '../recipe/recipe.ts';
 import { readArguments, text } from './arguments.ts';
 import { detach } from './jobs.ts';
 import { resumable } from './runs.ts';
-import { JSON_FLAG, note, print, STORE, storePath, withService, type CommandContext } from './support.ts';
+import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
 import { summaryWords } from './words.ts';
 
 /**
@@ -14,6 +14,7 @@ import { summaryWords } from './words.ts';
  * @throws C3Error; CancelledError, after which the run can be resumed
  */
 export async function replace(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print, note } = context;
   const options = {
     ...STORE,
     ...JSON_FLAG,
@@ -48,7 +49,7 @@ export async function replace(args: readonly string[], context: CommandContext):
     overrides: Array.isArray(overrides) ? overrides.map(String) : [],
     folder,
   };
-  await withService(storePath(parsed, context), async (service) => {
+  await withService(parsed, context, async (service) => {
     await service.updated(context.signal);
     const started = service.replacement(params);
     const recipe = await readRecipe(null, started.overrides, started.folder ?? folder);
@@ -62,7 +63,9 @@ export async function replace(args: readonly string[], context: CommandContext):
       });
       return;
     }
-    const summary = await resumable((onProgress) => service.run(recipe, { signal: context.signal, onProgress }, note));
+    const summary = await resumable(context, (onProgress) =>
+      service.run(recipe, { signal: context.signal, onProgress }, note),
+    );
     const replacement = service.reading((store) => replacementOf(store.runConfig(summary.run)));
     if (parsed.values['json'] === true) {
       print(JSON.stringify({ ...summary, replacement }));

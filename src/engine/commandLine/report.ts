@@ -4,9 +4,10 @@ import { writeOut } from '../../files/outFile.ts';
 import { findingReport, reportJson, reportPage, runReport } from '../../report/report.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { readArguments, text, whole } from './arguments.ts';
-import { JSON_FLAG, print, STORE, storePath, withService, type CommandContext } from './support.ts';
+import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
 
 export async function report(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const parsed = readArguments(
     'report',
     args,
@@ -28,7 +29,7 @@ export async function report(args: readonly string[], context: CommandContext): 
       'c3 report needs --out with a file that does not exist yet (.html, or .json for data), or --json.',
     );
   }
-  await withService(storePath(parsed, context), (service) => {
+  await withService(parsed, context, (service) => {
     const found = service.reading((store) =>
       message === null ? runReport(store, run ?? '') : findingReport(store, message),
     );

@@ -18,19 +18,10 @@ import { defaultReplays, settledWords } from '../replay/settling.ts';
 import { storedVote, votedEpisode } from '../replay/storedVote.ts';
 import { bucketWords, estimateLines, findingWords, summaryWords } from './words.ts';
 import { detach } from './jobs.ts';
-import {
-  JSON_FLAG,
-  LARGE_MODEL,
-  note,
-  print,
-  progressPrinter,
-  STORE,
-  storePath,
-  withService,
-  type CommandContext,
-} from './support.ts';
+import { JSON_FLAG, LARGE_MODEL, progressPrinter, STORE, withService, type CommandContext } from './support.ts';
 
 export async function run(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print, note } = context;
   const options = {
     ...STORE,
     ...JSON_FLAG,
@@ -77,11 +68,11 @@ export async function run(args: readonly string[], context: CommandContext): Pro
           context.folder,
         )
       : null;
-  await withService(storePath(parsed, context), async (service) => {
+  await withService(parsed, context, async (service) => {
     if (resumed !== null) {
       await service.updated(context.signal);
     }
-    const summary = await resumable((onProgress) => {
+    const summary = await resumable(context, (onProgress) => {
       const control = { signal: context.signal, onProgress };
       return recipe === null ? service.resume(resumed ?? '', control, note) : service.run(recipe, control, note);
     });
@@ -111,9 +102,11 @@ export async function run(args: readonly string[], context: CommandContext): Pro
  * Runs with progress on standard error; of a run that began and does not come to its end, it says how to go on with it.
  */
 export async function resumable(
+  context: CommandContext,
   work: (onProgress: (progress: RunProgress) => void) => Promise<RunSummary>,
 ): Promise<RunSummary> {
-  const show = progressPrinter();
+  const { note } = context;
+  const show = progressPrinter(context);
   let run: string | undefined;
   try {
     return await work((progress) => {
@@ -159,6 +152,7 @@ function lastBuckets(store: StoreReader, run: string, iteration: number): Bucket
 }
 
 export async function replay(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print, note } = context;
   const options = {
     ...STORE,
     ...JSON_FLAG,
@@ -191,15 +185,15 @@ export async function replay(args: readonly string[], context: CommandContext): 
     spending: spendingOf(parsed),
     ...(team !== null && { team: resolve(context.folder, team) }),
   };
-  await withService(storePath(parsed, context), async (service) => {
+  const { stderr } = context.streams;
+  await withService(parsed, context, async (service) => {
     await service.updated(context.signal);
     const most =
       settling === null ? 0 : (settling.most ?? service.reading((store) => defaultReplays(store.message(message))));
     const request = settling === null ? asked : { ...asked, settle: { replays: most } };
     const bucket = await service.replay(request, {
       signal: context.signal,
-      onProgress: (_, done, total) =>
-        process.stderr.isTTY && process.stderr.write(`\r${String(done)} of ${String(total)}`),
+      onProgress: (_, done, total) => stderr.isTTY === true && stderr.write(`\r${String(done)} of ${String(total)}`),
       onRemark: note,
     });
     const verified = await service.proveBucket(bucket.id, context.signal);
@@ -332,6 +326,7 @@ function replayDocument(message: number, bucket: BucketView): object {
 }
 
 export async function verify(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print, note } = context;
   const parsed = readArguments(
     'verify',
     args,
@@ -342,7 +337,7 @@ export async function verify(args: readonly string[], context: CommandContext): 
   if (message !== null && (text(parsed, 'run') ?? text(parsed, 'sample')) !== null) {
     throw new C3Error('input', 'c3 verify takes either a message or --run and --sample; give one of the two.');
   }
-  await withService(storePath(parsed, context), async (service) => {
+  await withService(parsed, context, async (service) => {
     const { signal } = context;
     await service.updated(signal);
     const id = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
@@ -362,7 +357,7 @@ export async function verify(args: readonly string[], context: CommandContext): 
       print(reportWords(message === null ? id : `message ${String(message)}`, report));
     }
     if (report.different > 0) {
-      process.exitCode = 1;
+      context.fails();
     }
   });
 }

@@ -7,7 +7,7 @@ import { bundledTeam } from '../places.ts';
 import { drawToken } from '../serve/modelServer.ts';
 import { serveModel } from '../serve/serve.ts';
 import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
-import { JSON_FLAG, loadingPrinter, note, print, type CommandContext } from './support.ts';
+import { JSON_FLAG, loadingPrinter, type CommandContext } from './support.ts';
 
 /** Where a token of the user's own is looked for: every user of a machine can read the arguments of a program. */
 const TOKEN_VARIABLE = 'C3_SERVE_TOKEN';
@@ -19,6 +19,7 @@ const MOST_PORT = 65_535;
  * @throws C3Error('input') for arguments that are wrong; C3Error('model') where the model cannot be loaded
  */
 export async function serve(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print, note } = context;
   const options = {
     ...JSON_FLAG,
     model: { type: 'string' },
@@ -34,7 +35,7 @@ export async function serve(args: readonly string[], context: CommandContext): P
   if (port > MOST_PORT) {
     throw new C3Error('input', `--port needs a number of at most ${String(MOST_PORT)}, or 0 for one that is free.`);
   }
-  const own = process.env[TOKEN_VARIABLE];
+  const own = context.streams.env[TOKEN_VARIABLE];
   if (own !== undefined && !TOKEN.test(own)) {
     throw new C3Error('input', `${TOKEN_VARIABLE} needs 16 to 512 letters, digits or any of -._~+/=.`);
   }

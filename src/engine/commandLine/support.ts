@@ -1,5 +1,6 @@
 /** What the commands share: options, output, the engine that they work with. */
 import { resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { text, type ParsedArguments } from './arguments.ts';
@@ -9,10 +10,36 @@ import { EngineService } from '../service.ts';
 import { remainingWords } from '../../shared/text/times.ts';
 import { loadingWords } from '../models/loadingWords.ts';
 
-export interface CommandContext {
+/** Where a command writes. */
+export type Output = Writable & { readonly isTTY?: boolean };
+
+/** What a command has of the process that it works in. */
+export interface Streams {
+  readonly stdin: Readable;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** Whether the streams are those of the process, so that a program that a command starts has them as they are. */
+  readonly areInherited: boolean;
   /** The current folder. */
   readonly folder: string;
+  readonly env: Readonly<NodeJS.ProcessEnv>;
+  /** Aborts where the command is to stop: its reader has left, or Ctrl+C was typed. */
   readonly signal: AbortSignal;
+}
+
+export interface CommandContext {
+  /** The command's name, as it was typed. */
+  readonly name: string;
+  readonly streams: Streams;
+  /** The folder that paths are relative to. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  /** Writes a line of the result. @throws CancelledError where its reader has left */
+  readonly print: (line: string) => void;
+  /** Writes a line for whoever watches. */
+  readonly note: (line: string) => void;
+  /** Says that the work was done and has shown that something is wrong: the exit code is 1. */
+  readonly fails: () => void;
 }
 
 export interface Command {
@@ -29,35 +56,46 @@ export interface Command {
 export const STORE = { store: { type: 'string' } } as const;
 export const JSON_FLAG = { json: { type: 'boolean' } } as const;
 
+/** What a command works with. @param fails hears that its exit code is 1 */
+export function contextOf(name: string, streams: Streams, fails: () => void): CommandContext {
+  const { stdout, stderr, folder, signal } = streams;
+  return {
+    name,
+    streams,
+    folder,
+    signal,
+    print: (line) => {
+      // Nobody reads any more, so what comes after this line needs no work.
+      if (stdout.errored !== null) {
+        throw new CancelledError();
+      }
+      stdout.write(`${line}\n`);
+    },
+    note: (line) => {
+      stderr.write(`${line}\n`);
+    },
+    fails,
+  };
+}
+
 /** The database that --store names, or the usual one. */
 export const storePath = (parsed: ParsedArguments, { folder }: CommandContext): string =>
   resolve(folder, text(parsed, 'store') ?? DEFAULT_STORE);
-/** A line of the result. @throws CancelledError where its reader has left */
-export const print = (line: string): void => {
-  // Nobody reads any more, so what comes after this line needs no work.
-  if (process.stdout.errored !== null) {
-    throw new CancelledError();
-  }
-  process.stdout.write(`${line}\n`);
-};
-/** A line for whoever watches. */
-export const note = (line: string): void => {
-  process.stderr.write(`${line}\n`);
-};
 
-/** Says for whom a command waits, and how to leave. */
-function noteWaiting(words: string | null): void {
-  if (words !== null) {
-    note(`${words}; Ctrl+C stops waiting.`);
-  }
-}
-
-/** Opens a service for one piece of work and closes it whatever happens. */
+/** Opens a service of the store that --store names for one piece of work and closes it whatever happens. */
 export async function withService<Result>(
-  path: string,
+  parsed: ParsedArguments,
+  context: CommandContext,
   work: (service: EngineService) => Promise<Result>,
 ): Promise<Result> {
-  const service = new EngineService(path, { command: `c3 ${process.argv[2] ?? ''}`.trim(), onWaiting: noteWaiting });
+  const { name, note } = context;
+  // Says for whom a command waits, and how to leave.
+  const onWaiting = (words: string | null): void => {
+    if (words !== null) {
+      note(`${words}; Ctrl+C stops waiting.`);
+    }
+  };
+  const service = new EngineService(storePath(parsed, context), { command: `c3 ${name}`, onWaiting });
   try {
     return await work(service);
   } finally {
@@ -69,28 +107,30 @@ export async function withService<Result>(
 export const LARGE_MODEL = 100e6;
 
 /** Shows how far a large model is loaded. */
-export function loadingPrinter({ signal }: CommandContext): LoadControl {
-  const show = progressPrinter();
+export function loadingPrinter(context: CommandContext): LoadControl {
+  const show = progressPrinter(context);
   const onProgress = (done: number, total: number): void => {
     if (total >= LARGE_MODEL) {
       show({ stage: 'load', done, total, message: loadingWords(done, total) });
     }
   };
-  return { onProgress, signal };
+  return { onProgress, signal: context.signal };
 }
 
 /** Progress on standard error: one line that is rewritten on a terminal, a line per tenth elsewhere. */
-export function progressPrinter(): (
+export function progressPrinter({
+  streams: { stderr },
+  note,
+}: CommandContext): (
   progress: Pick<RunProgress, 'stage' | 'done' | 'total' | 'message'> & { readonly remainingSeconds?: number | null },
 ) => void {
-  const terminal = process.stderr.isTTY;
   let lastTenth = '';
   return ({ stage, done, total, message, remainingSeconds = null }) => {
     const remaining = remainingWords(remainingSeconds);
     // A remark is a sentence, and what remains of the run follows it.
     const line = remaining === '' ? message : `${message.replace(/\.$/u, '')}, ${remaining}`;
-    if (terminal) {
-      process.stderr.write(`\r\u001b[2K${line}${stage !== 'train' && done === total ? '\n' : ''}`);
+    if (stderr.isTTY === true) {
+      stderr.write(`\r\u001b[2K${line}${stage !== 'train' && done === total ? '\n' : ''}`);
       return;
     }
     const tenth = `${message.split(':')[0] ?? ''}:${String(Math.floor((10 * done) / Math.max(1, total)))}`;

@@ -1,10 +1,10 @@
 /** `c3 record`: a user's own program, whose calls of models pass through here and are stored while it runs. */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { onAbort } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { withoutKeys } from '../../shared/endpointKeys.ts';
@@ -33,8 +33,8 @@ const PATIENCE = 5000;
  * @param named null for the one that the environment names, or the usual one
  * @throws C3Error('input') for what is no address
  */
-export function upstreamOf(named: string | null): string {
-  const upstream = named ?? process.env['OPENAI_BASE_URL'] ?? USUAL_UPSTREAM;
+export function upstreamOf(named: string | null, env: Readonly<NodeJS.ProcessEnv> = process.env): string {
+  const upstream = named ?? env['OPENAI_BASE_URL'] ?? USUAL_UPSTREAM;
   if (!/^https?:$/u.test(URL.parse(upstream)?.protocol ?? '')) {
     throw new C3Error('input', `The server's address must be such as ${USUAL_UPSTREAM}; give another one.`);
   }
@@ -44,6 +44,13 @@ export function upstreamOf(named: string | null): string {
 /** What a recording needs of the engine. */
 export interface RecordPlace extends Pick<ImportPlace, 'writing'> {
   readonly importLog: (params: ImportLogParams, signal: AbortSignal) => Promise<LogImport>;
+}
+
+/** What a program reads and writes that has not the streams of this process. */
+export interface ProgramStreams {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
 }
 
 export interface RecordSettings {
@@ -59,6 +66,10 @@ export interface RecordSettings {
   readonly served: { readonly model: string; readonly key: string } | null;
   /** Whether the program's output goes to the standard error, because the standard output has one document only. */
   readonly quiet: boolean;
+  /** What the program's environment is made of; this process's own where it is left out. */
+  readonly env?: Readonly<NodeJS.ProcessEnv>;
+  /** The program's streams; those of this process where they are left out. */
+  readonly streams?: ProgramStreams;
   /** Hears the program's output, line by line, in the place of our own; such a program gets no input. */
   readonly onLine?: (line: string) => void;
   /** Hears how many messages are stored. */
@@ -119,16 +130,16 @@ function programName([program, ...args]: readonly [string, ...string[]]): string
 }
 
 async function run(
-  { command: [program, ...args], folder, served, quiet, onLine }: RecordSettings,
+  { command: [program, ...args], folder, served, quiet, env = process.env, streams, onLine }: RecordSettings,
   { api, traces, score }: PassingPlaces,
   signal: AbortSignal,
 ): Promise<Recorded['ended']> {
   const ended = Promise.withResolvers<Recorded['ended']>();
   const child = spawn(program, args, {
     cwd: folder,
-    stdio: onLine === undefined ? ['inherit', quiet ? 2 : 'inherit', 'inherit'] : 'pipe',
+    stdio: onLine === undefined && streams === undefined ? ['inherit', quiet ? 2 : 'inherit', 'inherit'] : 'pipe',
     env: {
-      ...withoutKeys(process.env),
+      ...withoutKeys(env),
       OPENAI_BASE_URL: api,
       OPENAI_API_BASE: api,
       ...(served !== null && { OPENAI_API_KEY: served.key }),
@@ -143,9 +154,11 @@ async function run(
     const advice = 'give a program and its arguments after --';
     ended.reject(new C3Error('input', `${program} cannot be started (${error.message}); ${advice}.`, { cause: error }));
   });
-  child.once('exit', (code, name) => {
+  // What it wrote last goes on before its end is said.
+  child.once(streams === undefined ? 'exit' : 'close', (code: number | null, name: NodeJS.Signals | null) => {
     ended.resolve(code ?? name ?? 'an unknown signal');
   });
+  const disconnect = streams === undefined ? () => undefined : connect(child, streams, quiet);
   if (onLine !== undefined) {
     child.stdin?.end();
     for (const stream of [child.stdout, child.stderr]) {
@@ -160,9 +173,26 @@ async function run(
   try {
     return await ended.promise;
   } finally {
+    disconnect();
     release();
     clearTimeout(patience);
   }
+}
+
+/** Gives a program its streams. @returns what takes them away again */
+function connect(child: ChildProcess, { stdin, stdout, stderr }: ProgramStreams, quiet: boolean): () => void {
+  const input = child.stdin;
+  child.stdout?.pipe(quiet ? stderr : stdout, { end: false });
+  child.stderr?.pipe(stderr, { end: false });
+  if (input === null) {
+    return () => undefined;
+  }
+  // A program need not read what it is given.
+  input.on('error', () => undefined);
+  stdin.pipe(input);
+  return () => {
+    stdin.unpipe(input);
+  };
 }
 
 /** Gives the lines of a program's output on, as many and as long as somebody reads. */

@@ -1,10 +1,10 @@
-/** A folder with a tiny team, its configuration and data, and the command line run in it as a process of its own. */
+/** A folder with a tiny team, its configuration and data, and the command line in it, in this process or its own. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { openStoreForReading, type StoreReader } from '../../../src/store/read/reader.ts';
 import { programOf } from '../../support/programs.ts';
@@ -54,15 +54,67 @@ export interface Finished {
 
 export interface CommandOptions {
   readonly stdin?: string;
+}
+
+export interface HereOptions extends CommandOptions {
+  /** Aborts as Ctrl+C does. */
+  readonly signal?: AbortSignal;
+  /** Hears what the command writes for whoever watches. */
+  readonly onNote?: (text: string) => void;
+}
+
+export interface ApartOptions extends CommandOptions {
   /** A line of shell before the command, in the same process group. */
   readonly shell?: string;
 }
 
-/** Starts `c3` in a folder. */
+/** Keeps what is written. */
+class Written extends Writable {
+  text = '';
+  private readonly onText: (text: string) => void;
+
+  constructor(onText: (text: string) => void = () => undefined) {
+    super({ decodeStrings: false });
+    this.onText = onText;
+  }
+
+  override _write(chunk: string | Buffer, _: string, done: () => void): void {
+    const text = String(chunk);
+    this.text += text;
+    this.onText(text);
+    done();
+  }
+}
+
+/**
+ * Runs `c3` to its end in this process: what it says and its exit code, as a process of its own would. What is of the
+ * process (its start, signals, a reader that leaves) shows with c3Apart only.
+ */
+export async function c3(
+  folder: string,
+  args: readonly string[],
+  { stdin = '', signal = new AbortController().signal, onNote }: HereOptions = {},
+): Promise<Finished> {
+  // All of the engine: tests that need a folder alone do not load it.
+  const { main } = await import('../../../src/engine/commandLine/main.ts');
+  const [stdout, stderr] = [new Written(), new Written(onNote)];
+  const code = await main(args, {
+    stdin: Readable.from([Buffer.from(stdin)]),
+    stdout,
+    stderr,
+    areInherited: false,
+    folder,
+    env: process.env,
+    signal,
+  });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+/** Starts `c3` in a folder, as a process of its own. */
 export function startC3(
   folder: string,
   args: readonly string[],
-  { shell }: CommandOptions = {},
+  { shell }: ApartOptions = {},
 ): ChildProcessByStdio<Writable, Readable, Readable> {
   const command = [process.execPath, CLI, ...args];
   const [program = '', ...rest] =
@@ -70,8 +122,8 @@ export function startC3(
   return spawn(program, rest, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
-/** Runs `c3` to its end. */
-export async function c3(folder: string, args: readonly string[], options: CommandOptions = {}): Promise<Finished> {
+/** Runs `c3` to its end, as a process of its own. */
+export async function c3Apart(folder: string, args: readonly string[], options: ApartOptions = {}): Promise<Finished> {
   const child = startC3(folder, args, options);
   child.stdin.end(options.stdin ?? '');
   return finished(child);

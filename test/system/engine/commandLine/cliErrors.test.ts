@@ -15,6 +15,7 @@ import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import { jsonl, makeTeam, sums } from '../../../unit/training/tinyTeam.ts';
 import {
   c3,
+  c3Apart,
   CONFIG,
   contentsOf,
   copyOf,
@@ -413,7 +414,7 @@ describe('stores', () => {
     store.updateRunStatus('old', 'done', '2026-01-01T00:00:01.000Z', null);
     store.close();
     writeFileSync(join(folder, 'many.c3.yaml'), CONFIG.replace('steps: 2', 'steps: 50'));
-    const { code, stdout, stderr } = await c3(
+    const { code, stdout, stderr } = await c3Apart(
       folder,
       ['run', 'many.c3.yaml', '--store', path],
       shell === null ? {} : { shell },

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { c3, parseLine } from '../../../unit/engine/workspace.ts';
+import { c3, c3Apart, parseLine } from '../../../unit/engine/workspace.ts';
 
 let folder = '';
 before(() => {
@@ -117,7 +117,7 @@ describe('c3 grade --kind python', () => {
     } else {
       assert.match(stderr, /The backend python3 refuses to work here: .+\. --backend bundled/);
     }
-    const none = await c3(folder, ['grade', '--kind', 'python', '--backend', 'python3'], {
+    const none = await c3Apart(folder, ['grade', '--kind', 'python', '--backend', 'python3'], {
       stdin: input,
       shell: `export C3_PYTHON='${join(folder, 'nowhere')}'`,
     });

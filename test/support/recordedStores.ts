@@ -1,0 +1,316 @@
+/**
+ * Small teams that are trained once, for all tests that read them: the first test that asks makes the recording in the
+ * cache, and every one gets a copy of its own. What made a recording is its key: the built programs or their source,
+ * its configuration, the weights that it reads, and the machine, on whose kind of processor weights depend.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as later } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { acquireLock, StoreHeldError, type StoreLock } from '../../src/store/files/lock.ts';
+import { sealPathOf, takeSeal } from '../../src/store/files/seal.ts';
+import { connectAt, loadSqlite, type Connection } from '../../src/store/files/sqlite.ts';
+import { cacheFolder, installOnce } from './cache.ts';
+import { BUILT, programOf } from './programs.ts';
+import { RECORDINGS, type Recorder, type Recording, type RecordingName } from './recordings.ts';
+import { unguarded } from './tamper.ts';
+
+export interface Recorded {
+  readonly folder: string;
+  /** The path of the store. */
+  readonly store: string;
+  /** All runs, in their order. */
+  readonly runs: readonly string[];
+  /** The first of them, which most recordings have alone. */
+  readonly run: string;
+}
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const PREFIX = 'recorded-';
+/** Below the folder of a recording: what is copied, and what is known of it. */
+const FILES = 'files';
+const FACTS = 'facts.json';
+const STORE = join('.c3', 'c3.sqlite');
+/** Recordings of other programs or configurations that stay, and for how long one that was used stays in any case. */
+const KEPT = 3;
+const KEPT_MILLISECONDS = 3_600_000;
+/** For the recording of another process; several times what the longest one takes. */
+const PATIENCE_MILLISECONDS = 300_000;
+const POLL_MILLISECONDS = 50;
+
+const facts = z.object({ folder: z.string(), runs: z.array(z.string()) });
+
+/**
+ * Puts a copy of a named recording into a folder, which may have other files but no store.
+ * @throws Error where the recording cannot be made
+ */
+export function copyRecorded(name: RecordingName, folder: string): Promise<Recorded> {
+  return copyRecording(name, RECORDINGS[name], folder);
+}
+
+/** A copy of a named recording in a folder of its own, which goes with the test. */
+export async function recordedFor(t: Pick<TestContext, 'after'>, name: RecordingName): Promise<Recorded> {
+  const folder = await mkdtemp(join(tmpdir(), 'c3-recorded-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return copyRecorded(name, folder);
+}
+
+/** Puts a copy of a recording into a folder. @param name of its folder in the cache */
+export async function copyRecording(name: string, recording: Recording, folder: string): Promise<Recorded> {
+  const store = join(folder, STORE);
+  if (existsSync(store)) {
+    throw new Error(`${folder} has a store already.`);
+  }
+  const recorded = await madeOnce(name, recording);
+  const { folder: from, runs } = facts.parse(JSON.parse(await readFile(join(recorded, FACTS), 'utf8')));
+  const [run] = runs;
+  if (run === undefined) {
+    throw new Error(`The recording ${name} has no run.`);
+  }
+  await mkdir(dirname(store), { recursive: true, mode: 0o700 });
+  const original = join(recorded, FILES, STORE);
+  await cp(join(recorded, FILES), folder, { recursive: true, filter: (source) => !source.startsWith(original) });
+  await moveStore(original, { from, to: realpathSync(folder) }, store);
+  return { folder, store, runs, run };
+}
+
+/**
+ * Copies a store that names its old folder, in its recipes and of its weights, for a new one. It appears at once and
+ * sealed: an editor may be looking at the folder.
+ */
+async function moveStore(original: string, places: Places, store: string): Promise<void> {
+  const stage = await mkdtemp(join(tmpdir(), 'c3-staged-'));
+  const staged = join(stage, 'c3.sqlite');
+  try {
+    await copyFile(original, staged);
+    await copyFile(sealPathOf(original), sealPathOf(staged));
+    const seal = takeSeal(staged);
+    const db = new (loadSqlite())(staged);
+    try {
+      unguarded(db, () => {
+        renamePlaces(db, places);
+      });
+    } finally {
+      db.close();
+    }
+    seal.seal();
+    await copyFile(sealPathOf(staged), sealPathOf(store));
+    await copyFile(staged, `${store}.part`);
+    await rename(`${store}.part`, store);
+  } finally {
+    await rm(stage, { recursive: true, force: true });
+  }
+}
+
+interface Places {
+  readonly from: string;
+  readonly to: string;
+}
+
+function renamePlaces(db: Connection, { from, to }: Places): void {
+  for (const { table, column } of columnsNaming(db, from)) {
+    db.prepare(
+      `UPDATE "${table}" SET "${column}" = replace("${column}", $from, $to) WHERE instr("${column}", $from) > 0`,
+    ).run({ from, to });
+  }
+}
+
+interface Column {
+  readonly table: string;
+  readonly column: string;
+}
+
+/** The columns that hold a text somewhere. */
+function columnsNaming(db: Connection, text: string): Column[] {
+  return db
+    .prepare<[], Column>(
+      `SELECT t.name AS "table", c.name AS "column" FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+       WHERE t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL%' AND t.name NOT LIKE 'sqlite%'`,
+    )
+    .all()
+    .filter(
+      ({ table, column }) =>
+        db.prepare(`SELECT 1 FROM "${table}" WHERE instr("${column}", ?) > 0 LIMIT 1`).get(text) !== undefined,
+    );
+}
+
+/** The recordings that this process asked for. */
+const asked = new Map<string, Promise<string>>();
+
+/** The folder of a complete recording; made on first use, by one process of those that ask. */
+async function madeOnce(name: string, recording: Recording): Promise<string> {
+  const key = keyOf(recording);
+  const folder = `${PREFIX}${name}-${key}`;
+  const found = asked.get(folder) ?? makeOnce(name, folder, recording);
+  asked.set(folder, found);
+  try {
+    return await found;
+  } catch (error) {
+    asked.delete(folder);
+    throw error;
+  }
+}
+
+async function makeOnce(name: string, folder: string, recording: Recording): Promise<string> {
+  const cache = cacheFolder();
+  await mkdir(cache, { recursive: true });
+  const made = join(cache, folder);
+  if (existsSync(made)) {
+    // It gets its name when it is complete.
+    await use(made);
+    return made;
+  }
+  const lock = await lockOf(made);
+  try {
+    const path = await installOnce(folder, (unfinished) => record(recording, unfinished));
+    await use(path);
+    await removeOld(name, folder);
+    return path;
+  } finally {
+    lock.release();
+  }
+}
+
+/** Notes that a recording is in use. */
+async function use(path: string): Promise<void> {
+  const now = new Date();
+  await utimes(path, now, now);
+}
+
+/** Waits for the process that makes the recording. One that was killed is not waited for. */
+async function lockOf(made: string): Promise<StoreLock> {
+  const until = Date.now() + PATIENCE_MILLISECONDS;
+  for (;;) {
+    try {
+      return acquireLock(made, { kind: 'command', what: 'recordings of tests' });
+    } catch (error) {
+      if (!(error instanceof StoreHeldError) || Date.now() > until) {
+        throw error;
+      }
+      await later(POLL_MILLISECONDS);
+    }
+  }
+}
+
+/** Makes a recording in an empty folder. */
+async function record({ files, prepare, commands, further }: Recording, unfinished: string): Promise<void> {
+  const folder = join(realpathSync(unfinished), FILES);
+  await mkdir(folder);
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  await prepare?.(folder);
+  const c3: Recorder['c3'] = async (...args) => {
+    const { stdout } = await promisify(execFile)(process.execPath, [programOf('cli'), ...args, '--json'], {
+      cwd: folder,
+      maxBuffer: 1 << 26,
+    });
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(stdout));
+  };
+  for (const command of commands) {
+    await c3(...command);
+  }
+  await further?.({ folder, c3 });
+  await writeFile(join(unfinished, FACTS), JSON.stringify({ folder, runs: await runsOf(folder) }));
+}
+
+/** The runs of a recording. @throws Error for one that a copy would not be equal to */
+async function runsOf(folder: string): Promise<string[]> {
+  const store = join(folder, STORE);
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (path.startsWith(`${store}-`)) {
+      throw new Error(`${path} is open still.`);
+    }
+    if (entry.isFile() && path !== store && (await readFile(path)).includes(folder)) {
+      throw new Error(`${path} names its folder, and a copy would name it too.`);
+    }
+  }
+  // Nothing writes it any more: the files that a reader needs beside one that is written are not made.
+  const db = connectAt(store, `${pathToFileURL(store).href}?immutable=1`);
+  try {
+    for (const { table, column } of columnsNaming(db, folder)) {
+      const kinds = db.prepare<[], { kind: string }>(`SELECT DISTINCT typeof("${column}") AS kind FROM "${table}"`);
+      if (kinds.all().some(({ kind }) => kind === 'blob')) {
+        throw new Error(`${table}.${column} names its folder in bytes, and a copy would name it too.`);
+      }
+    }
+    return db
+      .prepare<[], { id: string }>('SELECT id FROM run ORDER BY rowid')
+      .all()
+      .map(({ id }) => id);
+  } finally {
+    db.close();
+  }
+}
+
+/** Removes what was recorded with other programs and was not used lately; another checkout may use the newest. */
+async function removeOld(name: string, current: string): Promise<void> {
+  const cache = cacheFolder();
+  const others = await Promise.all(
+    (await readdir(cache))
+      .filter((entry) => entry !== current && new RegExp(`^${PREFIX}${name}-[0-9a-f]+$`, 'u').test(entry))
+      .map(async (entry) => ({ entry, used: (await stat(join(cache, entry))).mtimeMs })),
+  );
+  const old = others.toSorted((a, b) => b.used - a.used).slice(KEPT - 1);
+  for (const { entry } of old.filter(({ used }) => used < Date.now() - KEPT_MILLISECONDS)) {
+    await rm(join(cache, entry), { recursive: true, force: true });
+  }
+}
+
+/** What a recording depends on. */
+function keyOf({ files, reads, prepare, commands, further }: Recording): string {
+  const hash = createHash('sha256').update(machineAndPrograms());
+  const parts = [
+    ...[Object.entries(files), commands, prepare?.toString(), further?.toString()],
+    reads.flatMap(filesBelow).map((path) => [path, hashOf([join(ROOT, path)])]),
+  ];
+  return hash.update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+}
+
+let known: string | undefined;
+
+/** What all recordings depend on; it does not change while a process runs. */
+function machineAndPrograms(): string {
+  known ??= JSON.stringify([
+    ...[process.version, process.platform, process.arch],
+    ...[cpus()[0]?.model, availableParallelism()],
+    hashOf([join(ROOT, 'package-lock.json'), ...programs()]),
+  ]);
+  return known;
+}
+
+/** What runs where a recording is made: the bundles of the engine, or else all of the source. */
+function programs(): string[] {
+  const built = process.env[BUILT];
+  const found =
+    built === undefined || built === ''
+      ? globSync(join(ROOT, 'src', '**', '*.ts'))
+      : ['*.js', 'sandbox/*.mjs', 'text/*.mjs'].flatMap((pattern) => globSync(join(built, pattern)));
+  return found.toSorted();
+}
+
+function filesBelow(path: string): string[] {
+  return statSync(join(ROOT, path)).isFile()
+    ? [path]
+    : readdirSync(join(ROOT, path), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
+        .toSorted();
+}
+
+function hashOf(paths: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const path of paths) {
+    hash.update(readFileSync(path));
+  }
+  return hash.digest('hex');
+}

@@ -1,0 +1,90 @@
+/**
+ * The small teams that tests read, as they are recorded: the files of a folder, and the commands of `c3` that make its
+ * store. `recordedStores.ts` makes each once and copies it.
+ */
+import { readFileSync } from 'node:fs';
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What fills the folder of a recording. */
+export interface Recorder {
+  readonly folder: string;
+  /**
+   * Runs `c3` in the folder to its end.
+   * @returns the JSON document that it printed
+   * @throws Error with what it printed where it failed
+   */
+  readonly c3: (...args: readonly string[]) => Promise<Readonly<Record<string, unknown>>>;
+}
+
+export interface Recording {
+  /** Texts by their paths in the folder, written first. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Files and folders of the repository that it reads: when one changes, it is made again. */
+  readonly reads: readonly string[];
+  /** Fills the folder further. */
+  readonly prepare?: (folder: string) => Promise<void>;
+  /** Commands of `c3`, one after another. */
+  readonly commands: readonly (readonly string[])[];
+  /** Commands that depend on what those before stored. */
+  readonly further?: (recorder: Recorder) => Promise<void>;
+}
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const TINY_FILE = 'tiny.c3.yaml';
+
+/** The usual run of the tests in a real VS Code: the bundled team, for a few seconds. */
+export const TINY = `title: Tiny
+steps: 2
+instances_per_step: 2
+fanout: [2, 2]
+evaluator_budget: 4
+evaluation: { instances: 8 }
+`;
+
+const example = (file: string): string => readFileSync(join(ROOT, 'media', 'examples', file), 'utf8');
+const overrides = (...keys: readonly string[]): string[] => keys.flatMap((key) => ['--override', key]);
+
+/** One run of the bundled team for arithmetic, from `tiny.c3.yaml`. */
+const arithmetic = (config: string, files: Readonly<Record<string, string>> = {}): Recording => ({
+  files: { ...files, [TINY_FILE]: config },
+  reads: ['media/team'],
+  commands: [['run', TINY_FILE]],
+});
+
+/** A short run of one of the examples. */
+const exampleRun = (name: string, team: string): Recording => ({
+  files: Object.fromEntries([`${name}.c3.yaml`, `${name}.json`].map((file) => [file, example(file)])),
+  reads: [`media/${team}`],
+  commands: [['run', `${name}.c3.yaml`, ...overrides('steps=1', 'evaluation.instances=2')]],
+});
+
+/** A run of the workspace of the engine's tests: a pair of roles whose model has a few kilobytes. */
+const pair = (...keys: readonly string[]): Recording => ({
+  files: {},
+  reads: ['test/unit/training/tinyTeam.ts', 'test/unit/engine/workspace.ts'],
+  prepare: async (folder) => {
+    const { makeWorkspace } = await import('../unit/engine/workspace.ts');
+    const workspace = await makeWorkspace();
+    await cp(workspace, folder, { recursive: true });
+    await rm(workspace, { recursive: true });
+  },
+  commands: [['run', TINY_FILE, ...overrides(...keys)]],
+});
+
+export const RECORDINGS = {
+  arithmetic: arithmetic(TINY),
+  /** Each context has credits of its own. */
+  arithmeticApart: arithmetic(`${TINY}credit: { merge_contexts: false }\n`),
+  /** The same, with the same random numbers for all alternatives. */
+  arithmeticPaired: arithmetic(`${TINY}credit: { common_random_numbers: true, merge_contexts: false }\n`),
+  /** Up to three rounds, with an event after each. */
+  feedback: arithmetic(`${TINY.replace('evaluator_budget: 4', 'evaluator_budget: 12')}protocol: feedback.json\n`, {
+    'feedback.json': example('feedback.json'),
+  }),
+  calculator: exampleRun('calculator', 'team'),
+  voters: exampleRun('voters', 'team'),
+  pair: pair(),
+} as const satisfies Readonly<Record<string, Recording>>;
+
+export type RecordingName = keyof typeof RECORDINGS;
