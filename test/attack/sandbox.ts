@@ -11,7 +11,6 @@ import { SandboxProcess } from '../../src/evaluate/python/sandbox/sandboxProcess
 import type { PythonTests } from '../../src/evaluate/python/rules.ts';
 import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { BACKENDS, grader, tests } from '../unit/evaluate/python/support.ts';
-import { scaled } from '../support/scale.ts';
 import { seed, tally } from './harness.ts';
 import { EVERY_LOOK, leaving, looking, someLooks } from './leaks.ts';
 
@@ -124,41 +123,6 @@ const WHENS: readonly ((deed: string) => string)[] = [
     `class D:\n    def __del__(self):\n        ${deed.replaceAll('\n', '\n        ')}\ndef f(x):\n    d = D()\n    return 1`,
 ];
 
-for (const backend of BACKENDS) {
-  describe(`a wrong candidate (${backend})`, () => {
-    const count = tally(`masked by choice, ${backend}`);
-    const one = grader({ backend, limits: { seconds: 0.5, memory: 128 } });
-    const scoresZero = async (code: string, given: PythonTests): Promise<void> => {
-      const verdict = await one.grade(code, given);
-      if (verdict.score === 0) {
-        count.held();
-      } else {
-        count.broken(`${verdict.rule}, ${verdict.masked ?? verdict.detail}\n${code}\n${JSON.stringify(given)}`);
-      }
-    };
-
-    it('scores 0 whatever answers it forges', async () => {
-      try {
-        const stream = new HashedStream(`answers ${String(seed())}`);
-        const asked = Array.from(
-          { length: scaled(400, 16) },
-          (_, index) => [answerOf(stream), USES[index % USES.length] ?? tests({})] as const,
-        );
-        await Promise.all(asked.map(([code, given]) => scoresZero(code, given)));
-        const deeds = DEEDS.flatMap((deed) => WHENS.map((when) => when(deed)));
-        const skipped = scaled(1, 12);
-        await Promise.all(
-          deeds
-            .filter((_, index) => (index + seed()) % skipped === 0)
-            .map((code, index) => scoresZero(code, USES[index % USES.length] ?? tests({}))),
-        );
-      } finally {
-        one.close();
-      }
-    });
-  });
-}
-
 /** Sandboxes for one backend: fresh ones, and the one that is used again and again. */
 class Rooms {
   private readonly backend: PythonBackend;
@@ -209,42 +173,94 @@ class Rooms {
   }
 }
 
-for (const backend of BACKENDS) {
-  describe(`what a program sees (${backend})`, () => {
-    it('is the same alone, after any other, and in every process', async () => {
-      const count = tally(`traces between candidates, ${backend}`);
-      const rooms = new Rooms(backend);
-      const alone = new Map<string, string>();
-      try {
-        const stream = new HashedStream(`pairs ${backend} ${String(seed())}`);
-        const drawn = Array.from({ length: scaled(20, 1) }, () => someLooks(stream));
-        const looks = [...EVERY_LOOK.slice(0, scaled(EVERY_LOOK.length, 1)), ...drawn];
-        let used = await rooms.fresh();
-        for (let pair = 0; pair < scaled(500, 12); pair++) {
-          const second = looking(looks[pair % looks.length] ?? []);
-          if (!alone.has(second)) {
-            const one = await rooms.fresh();
-            alone.set(second, await rooms.says(one, second));
-            one.kill();
-          }
-          const first = leaving(stream);
-          await rooms.says(used, first);
-          if (!(await used.reset())) {
-            used = await rooms.fresh();
-          }
-          const seen = await rooms.says(used, second);
-          if (!(await used.reset())) {
-            used = await rooms.fresh();
-          }
-          if (seen === alone.get(second)) {
-            count.held();
-          } else {
-            count.broken(`\n${first}\n${second}\nalone ${alone.get(second) ?? ''}\nafter ${seen}`);
-          }
+/** How much is tried. */
+export interface SandboxSizes {
+  /** Forged answers. */
+  readonly answers: number;
+  /** One of so many deeds is tried. */
+  readonly deedsApart: number;
+  /** Drawn lists of what a program looks at. */
+  readonly drawnLooks: number;
+  /** Of all that a program can look at. */
+  readonly looks: number;
+  /** Pairs of programs, one after the other. */
+  readonly pairs: number;
+}
+
+/** Attacks by a program in a sandbox, as many as the sizes say. */
+export function sandboxAttacks(sizes: SandboxSizes): void {
+  for (const backend of BACKENDS) {
+    describe(`a wrong candidate (${backend})`, () => {
+      const count = tally(`masked by choice, ${backend}`);
+      const one = grader({ backend, limits: { seconds: 0.5, memory: 128 } });
+      const scoresZero = async (code: string, given: PythonTests): Promise<void> => {
+        const verdict = await one.grade(code, given);
+        if (verdict.score === 0) {
+          count.held();
+        } else {
+          count.broken(`${verdict.rule}, ${verdict.masked ?? verdict.detail}\n${code}\n${JSON.stringify(given)}`);
         }
-      } finally {
-        rooms.close();
-      }
+      };
+
+      it('scores 0 whatever answers it forges', async () => {
+        try {
+          const stream = new HashedStream(`answers ${String(seed())}`);
+          const asked = Array.from(
+            { length: sizes.answers },
+            (_, index) => [answerOf(stream), USES[index % USES.length] ?? tests({})] as const,
+          );
+          await Promise.all(asked.map(([code, given]) => scoresZero(code, given)));
+          const deeds = DEEDS.flatMap((deed) => WHENS.map((when) => when(deed)));
+          const skipped = sizes.deedsApart;
+          await Promise.all(
+            deeds
+              .filter((_, index) => (index + seed()) % skipped === 0)
+              .map((code, index) => scoresZero(code, USES[index % USES.length] ?? tests({}))),
+          );
+        } finally {
+          one.close();
+        }
+      });
     });
-  });
+  }
+
+  for (const backend of BACKENDS) {
+    describe(`what a program sees (${backend})`, () => {
+      it('is the same alone, after any other, and in every process', async () => {
+        const count = tally(`traces between candidates, ${backend}`);
+        const rooms = new Rooms(backend);
+        const alone = new Map<string, string>();
+        try {
+          const stream = new HashedStream(`pairs ${backend} ${String(seed())}`);
+          const drawn = Array.from({ length: sizes.drawnLooks }, () => someLooks(stream));
+          const looks = [...EVERY_LOOK.slice(0, sizes.looks), ...drawn];
+          let used = await rooms.fresh();
+          for (let pair = 0; pair < sizes.pairs; pair++) {
+            const second = looking(looks[pair % looks.length] ?? []);
+            if (!alone.has(second)) {
+              const one = await rooms.fresh();
+              alone.set(second, await rooms.says(one, second));
+              one.kill();
+            }
+            const first = leaving(stream);
+            await rooms.says(used, first);
+            if (!(await used.reset())) {
+              used = await rooms.fresh();
+            }
+            const seen = await rooms.says(used, second);
+            if (!(await used.reset())) {
+              used = await rooms.fresh();
+            }
+            if (seen === alone.get(second)) {
+              count.held();
+            } else {
+              count.broken(`\n${first}\n${second}\nalone ${alone.get(second) ?? ''}\nafter ${seen}`);
+            }
+          }
+        } finally {
+          rooms.close();
+        }
+      });
+    });
+  }
 }

@@ -13,7 +13,6 @@ import { HEADLINE_RULE } from '../../src/engine/recipe/headlines.ts';
 import { parseRecipe, protocolOf } from '../../src/engine/recipe/recipe.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';
-import { scaled } from '../support/scale.ts';
 import { growth, MOST_GROWTH, seed, tally } from './harness.ts';
 
 const bundles = tally('bundles');
@@ -177,104 +176,119 @@ function opened(t: TestContext): { readonly folder: string; readonly store: Stor
   return { folder, store };
 }
 
-describe('a hostile bucket', () => {
-  it('is read, or refused in one sentence', () => {
-    fc.assert(
-      fc.property(lines, (line) => {
+/** How much is tried. */
+export interface BundleSizes {
+  /** Lines that are read. */
+  readonly lines: number;
+  /** Files that are imported and exported again. */
+  readonly imports: number;
+  /** Characters of the shortest line whose time is taken. */
+  readonly length: number;
+  /** Texts of JSON with its numbers. */
+  readonly texts: number;
+}
+
+/** Attacks with bucket files, as many as the sizes say. */
+export function bundleAttacks(sizes: BundleSizes): void {
+  describe('a hostile bucket', () => {
+    it('is read, or refused in one sentence', () => {
+      fc.assert(
+        fc.property(lines, (line) => {
+          try {
+            readBucketLine(line, 'f:1');
+          } catch (error) {
+            if (!isSentence(error)) {
+              bundles.broken(`${line.slice(0, 2_000)} gives ${String(error)}`);
+            }
+          }
+          bundles.held();
+        }),
+        { seed: seed(), numRuns: sizes.lines },
+      );
+    });
+
+    it('is imported whole or not at all, and what was imported is exported again as it was', async (t) => {
+      const { folder, store } = opened(t);
+      let number = 0;
+      const property = fc.asyncProperty(lines, async (line) => {
+        const path = join(folder, `in-${String(number++)}.jsonl`);
+        writeFileSync(path, `${line}\n`);
+        const before = store.runs(0, 10_000).length;
         try {
-          readBucketLine(line, 'f:1');
+          const { run } = await importBuckets(store, path, NOW);
+          const out = `${path}.out`;
+          exportBuckets(store, run, protocolOf(parseRecipe(store.runConfig(run), run)), out);
+          if (readFileSync(out, 'utf8') === '') {
+            bundles.broken(`${line.slice(0, 2_000)} is lost on its way`);
+          }
+          rmSync(out);
         } catch (error) {
           if (!isSentence(error)) {
             bundles.broken(`${line.slice(0, 2_000)} gives ${String(error)}`);
           }
+          if (store.runs(0, 10_000).length !== before) {
+            bundles.broken(`${line.slice(0, 2_000)} was refused and left a run`);
+          }
         }
+        rmSync(path);
         bundles.held();
-      }),
-      { seed: seed(), numRuns: scaled(20_000, 1_000) },
-    );
-  });
-
-  it('is imported whole or not at all, and what was imported is exported again as it was', async (t) => {
-    const { folder, store } = opened(t);
-    let number = 0;
-    const property = fc.asyncProperty(lines, async (line) => {
-      const path = join(folder, `in-${String(number++)}.jsonl`);
-      writeFileSync(path, `${line}\n`);
-      const before = store.runs(0, 10_000).length;
-      try {
-        const { run } = await importBuckets(store, path, NOW);
-        const out = `${path}.out`;
-        exportBuckets(store, run, protocolOf(parseRecipe(store.runConfig(run), run)), out);
-        if (readFileSync(out, 'utf8') === '') {
-          bundles.broken(`${line.slice(0, 2_000)} is lost on its way`);
-        }
-        rmSync(out);
-      } catch (error) {
-        if (!isSentence(error)) {
-          bundles.broken(`${line.slice(0, 2_000)} gives ${String(error)}`);
-        }
-        if (store.runs(0, 10_000).length !== before) {
-          bundles.broken(`${line.slice(0, 2_000)} was refused and left a run`);
-        }
-      }
-      rmSync(path);
-      bundles.held();
-    });
-    await fc.assert(property, { seed: seed(), numRuns: scaled(2_000, 120) });
-    assert.equal(existsSync(join(folder, 'in-0.jsonl')), false);
-  });
-
-  it('takes time that grows with its length alone', () => {
-    const shapes: Readonly<Record<string, (length: number) => string>> = {
-      'one text': (length) =>
-        JSON.stringify({ ...bucket({}), question_id: 'x'.repeat(length) }).replaceAll('{"text":"0.0"}', '0'),
-      'escaped quotes': (length) => `{"a":"${'\\"'.repeat(length / 2)}"}`,
-      'an open text': (length) => `{"a":"${'x'.repeat(length)}`,
-      keys: (length) => `{${Array.from({ length: length / 10 }, (_, index) => `"k${String(index)}":1`).join(',')}}`,
-      'open brackets': (length) => '['.repeat(length),
-      blanks: (length) => ' '.repeat(length),
-      numbers: (length) => `[${'1,'.repeat(length / 2)}1]`,
-      'one number': (length) => '9'.repeat(length),
-      candidates: (length) =>
-        canonicalJson(
-          jsonOf({
-            ...bucket({}),
-            candidates: Array.from({ length: Math.min(4_000, length / 60) }, (_, j) => ({
-              j,
-              action_text: 'x',
-              returns: [new JsonNumber('1.0')],
-              next_actions: [],
-            })),
-          }),
-        ),
-    };
-    for (const [what, make] of Object.entries(shapes)) {
-      const ratio = growth(scaled(100_000, 20_000), (length) => {
-        try {
-          readBucketLine(make(length), 'f:1');
-        } catch (error) {
-          assert.ok(isSentence(error), String(error));
-        }
       });
-      if (ratio > MOST_GROWTH) {
-        bundles.broken(`${what}: ten times the line takes ${ratio.toFixed(0)} times as long`);
-      }
-      bundles.held();
-    }
-  });
-});
+      await fc.assert(property, { seed: seed(), numRuns: sizes.imports });
+      assert.equal(existsSync(join(folder, 'in-0.jsonl')), false);
+    });
 
-describe('JSON with its numbers', () => {
-  it('is written as it was read, whatever it holds', () => {
-    fc.assert(
-      fc.property(fc.json({ stringUnit: 'binary' }), (text) => {
-        const once = canonicalJson(parseJson(text));
-        if (canonicalJson(parseJson(once)) !== once) {
-          bundles.broken(text);
+    it('takes time that grows with its length alone', () => {
+      const shapes: Readonly<Record<string, (length: number) => string>> = {
+        'one text': (length) =>
+          JSON.stringify({ ...bucket({}), question_id: 'x'.repeat(length) }).replaceAll('{"text":"0.0"}', '0'),
+        'escaped quotes': (length) => `{"a":"${'\\"'.repeat(length / 2)}"}`,
+        'an open text': (length) => `{"a":"${'x'.repeat(length)}`,
+        keys: (length) => `{${Array.from({ length: length / 10 }, (_, index) => `"k${String(index)}":1`).join(',')}}`,
+        'open brackets': (length) => '['.repeat(length),
+        blanks: (length) => ' '.repeat(length),
+        numbers: (length) => `[${'1,'.repeat(length / 2)}1]`,
+        'one number': (length) => '9'.repeat(length),
+        candidates: (length) =>
+          canonicalJson(
+            jsonOf({
+              ...bucket({}),
+              candidates: Array.from({ length: Math.min(4_000, length / 60) }, (_, j) => ({
+                j,
+                action_text: 'x',
+                returns: [new JsonNumber('1.0')],
+                next_actions: [],
+              })),
+            }),
+          ),
+      };
+      for (const [what, make] of Object.entries(shapes)) {
+        const ratio = growth(sizes.length, (length) => {
+          try {
+            readBucketLine(make(length), 'f:1');
+          } catch (error) {
+            assert.ok(isSentence(error), String(error));
+          }
+        });
+        if (ratio > MOST_GROWTH) {
+          bundles.broken(`${what}: ten times the line takes ${ratio.toFixed(0)} times as long`);
         }
         bundles.held();
-      }),
-      { seed: seed(), numRuns: scaled(10_000, 500) },
-    );
+      }
+    });
   });
-});
+
+  describe('JSON with its numbers', () => {
+    it('is written as it was read, whatever it holds', () => {
+      fc.assert(
+        fc.property(fc.json({ stringUnit: 'binary' }), (text) => {
+          const once = canonicalJson(parseJson(text));
+          if (canonicalJson(parseJson(once)) !== once) {
+            bundles.broken(text);
+          }
+          bundles.held();
+        }),
+        { seed: seed(), numRuns: sizes.texts },
+      );
+    });
+  });
+}

@@ -10,7 +10,6 @@ import { checkConfig } from '../../src/training/config/checkConfig.ts';
 import { readConfig } from '../../src/training/config/readConfig.ts';
 import { MAX_YAML_CHARACTERS } from '../../src/shared/text/yaml.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
-import { scaled } from '../support/scale.ts';
 import { growth, MOST_GROWTH, seed, tally } from './harness.ts';
 
 const configurations = tally('configuration');
@@ -155,95 +154,106 @@ const HEAVY: Readonly<Record<string, (length: number) => string>> = {
   quotes: (length) => '"'.repeat(length),
 };
 
-const HEAVIEST = Object.entries(HEAVY).slice(0, scaled(99, 2));
+/** How much is tried. */
+export interface ConfigurationSizes {
+  /** Texts of each kind. */
+  readonly texts: number;
+  /** Kinds of text that cost the parser more than others. */
+  readonly heavy: number;
+  /** Characters of the shortest text whose time is taken. */
+  readonly length: number;
+}
 
-describe('a hostile configuration', () => {
-  it('is read, or refused in one sentence', () => {
-    fc.assert(
-      fc.property(texts, (text) => read(text)),
-      { seed: seed(), numRuns: scaled(20_000, 1_000) },
-    );
-  });
+/** Attacks with configurations, as many as the sizes say. */
+export function configurationAttacks(sizes: ConfigurationSizes): void {
+  describe('a hostile configuration', () => {
+    it('is read, or refused in one sentence', () => {
+      fc.assert(
+        fc.property(texts, (text) => read(text)),
+        { seed: seed(), numRuns: sizes.texts },
+      );
+    });
 
-  it('is checked in the editor without an error, with places inside the text', () => {
-    const property = fc.property(texts, (text) => {
-      for (const { start, end, message } of checkConfig(text)) {
-        if (!(start >= 0 && start <= end && end <= text.length) || message.includes('\n')) {
-          configurations.broken(`${JSON.stringify(text)}: ${start} to ${end}: ${message}`);
+    it('is checked in the editor without an error, with places inside the text', () => {
+      const property = fc.property(texts, (text) => {
+        for (const { start, end, message } of checkConfig(text)) {
+          if (!(start >= 0 && start <= end && end <= text.length) || message.includes('\n')) {
+            configurations.broken(`${JSON.stringify(text)}: ${start} to ${end}: ${message}`);
+          }
+        }
+        configurations.held();
+      });
+      fc.assert(property, { seed: seed(), numRuns: sizes.texts });
+    });
+
+    it('cannot reach an object of the program through an override', () => {
+      const keys = fc
+        .array(fc.constantFrom(...PARTS.map((part) => part.trim()), 'x'), { minLength: 1, maxLength: 5 })
+        .map((path) => path.join('.'));
+      const overrides = fc.array(
+        fc.tuple(keys, fc.constantFrom(...PARTS)).map(([key, value]) => `${key}=${value}`),
+        { minLength: 1, maxLength: 4 },
+      );
+      fc.assert(
+        fc.property(overrides, (given) => read('', given)),
+        { seed: seed(), numRuns: sizes.texts },
+      );
+      assert.equal(Object.keys(Object.prototype).length, 0);
+      assert.equal(({} as { steps?: unknown }).steps, undefined);
+    });
+
+    it('takes time that grows with its length alone, as configuration, in the editor and as protocol', () => {
+      for (const [name, make] of Object.entries(HEAVY).slice(0, sizes.heavy)) {
+        const readers: readonly ((text: string) => unknown)[] = [
+          (text) => read(text),
+          checkConfig,
+          (text) => assert.throws(() => parseProtocol(text, 'attack'), isSentence),
+        ];
+        for (const reader of readers) {
+          const ratio = growth(sizes.length, (length) => reader(make(length)));
+          if (ratio > MOST_GROWTH) {
+            configurations.broken(`${name}: ten times the text takes ${ratio.toFixed(0)} times as long`);
+          }
+          configurations.held();
         }
       }
-      configurations.held();
     });
-    fc.assert(property, { seed: seed(), numRuns: scaled(20_000, 1_000) });
-  });
 
-  it('cannot reach an object of the program through an override', () => {
-    const keys = fc
-      .array(fc.constantFrom(...PARTS.map((part) => part.trim()), 'x'), { minLength: 1, maxLength: 5 })
-      .map((path) => path.join('.'));
-    const overrides = fc.array(
-      fc.tuple(keys, fc.constantFrom(...PARTS)).map(([key, value]) => `${key}=${value}`),
-      { minLength: 1, maxLength: 4 },
-    );
-    fc.assert(
-      fc.property(overrides, (given) => read('', given)),
-      { seed: seed(), numRuns: scaled(20_000, 1_000) },
-    );
-    assert.equal(Object.keys(Object.prototype).length, 0);
-    assert.equal(({} as { steps?: unknown }).steps, undefined);
-  });
-
-  it('takes time that grows with its length alone, as configuration, in the editor and as protocol', () => {
-    for (const [name, make] of HEAVIEST) {
-      const readers: readonly ((text: string) => unknown)[] = [
-        (text) => read(text),
-        checkConfig,
-        (text) => assert.throws(() => parseProtocol(text, 'attack'), isSentence),
-      ];
-      for (const reader of readers) {
-        const ratio = growth(scaled(15_000, 6_000), (length) => reader(make(length)));
-        if (ratio > MOST_GROWTH) {
-          configurations.broken(`${name}: ten times the text takes ${ratio.toFixed(0)} times as long`);
+    it('of 256 KB is read or refused in seconds', () => {
+      for (const [name, make] of Object.entries(HEAVY).slice(0, sizes.heavy)) {
+        const before = process.cpuUsage();
+        read(make(MAX_YAML_CHARACTERS).slice(0, MAX_YAML_CHARACTERS));
+        const seconds = process.cpuUsage(before).user / 1e6;
+        if (seconds > 8) {
+          configurations.broken(`${name}: 256 KB took ${seconds.toFixed(1)} s`);
         }
         configurations.held();
       }
-    }
-  });
+      read('x'.repeat(MAX_YAML_CHARACTERS + 1));
+    });
 
-  it('of 256 KB is read or refused in seconds', () => {
-    for (const [name, make] of HEAVIEST) {
-      const before = process.cpuUsage();
-      read(make(MAX_YAML_CHARACTERS).slice(0, MAX_YAML_CHARACTERS));
-      const seconds = process.cpuUsage(before).user / 1e6;
-      if (seconds > 8) {
-        configurations.broken(`${name}: 256 KB took ${seconds.toFixed(1)} s`);
+    it('cannot freeze a reader with keys that are keys, however deep', () => {
+      for (const depth of [2, 16, 30, 60, 64, 65, 200, 1_000, 5_000]) {
+        for (const text of [
+          `${'? '.repeat(depth)}a`,
+          `${'{? '.repeat(depth)}a${'}'.repeat(depth)}`,
+          `${'? - '.repeat(depth)}a`,
+          `${'['.repeat(depth)}${']'.repeat(depth)}`,
+          `a: ${'{a: '.repeat(depth)}${'}'.repeat(depth)}`,
+        ]) {
+          read(text);
+          checkConfig(text);
+        }
       }
+    });
+
+    it('cannot multiply itself by aliases', () => {
+      const bomb = `a: &l0 [x, x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 12 }, (_, level) => `b${level}: &l${level + 1} [${`*l${level}, `.repeat(10)}]\n`).join('')}`;
+      read(bomb);
+      read(`fanout: ${'&a '.repeat(1)}[*a]`);
+      read('task: &t {name: python, levels: *t}');
+      checkConfig(bomb);
       configurations.held();
-    }
-    read('x'.repeat(MAX_YAML_CHARACTERS + 1));
+    });
   });
-
-  it('cannot freeze a reader with keys that are keys, however deep', () => {
-    for (const depth of [2, 16, 30, 60, 64, 65, 200, 1_000, 5_000]) {
-      for (const text of [
-        `${'? '.repeat(depth)}a`,
-        `${'{? '.repeat(depth)}a${'}'.repeat(depth)}`,
-        `${'? - '.repeat(depth)}a`,
-        `${'['.repeat(depth)}${']'.repeat(depth)}`,
-        `a: ${'{a: '.repeat(depth)}${'}'.repeat(depth)}`,
-      ]) {
-        read(text);
-        checkConfig(text);
-      }
-    }
-  });
-
-  it('cannot multiply itself by aliases', () => {
-    const bomb = `a: &l0 [x, x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 12 }, (_, level) => `b${level}: &l${level + 1} [${`*l${level}, `.repeat(10)}]\n`).join('')}`;
-    read(bomb);
-    read(`fanout: ${'&a '.repeat(1)}[*a]`);
-    read('task: &t {name: python, levels: *t}');
-    checkConfig(bomb);
-    configurations.held();
-  });
-});
+}

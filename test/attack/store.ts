@@ -27,7 +27,6 @@ import {
   RUN,
   temporaryFolder,
 } from '../unit/store/helpers.ts';
-import { scaled } from '../support/scale.ts';
 import { tally } from './harness.ts';
 
 const schemas = tally('hostile schemas');
@@ -153,82 +152,93 @@ function copied(t: TestContext, from: string): string {
   return path;
 }
 
-describe('a store whose schema is not ours', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'c3-hostile-'));
-  const healthy = join(folder, 'c3.sqlite');
-  before(() => {
-    chainStore(healthy, 4);
-  });
-  after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+/** How much is tried. */
+export interface StoreSizes {
+  /** Of what is planted. */
+  readonly planted: number;
+  /** Of what is planted in each older version. */
+  readonly plantedInOlder: number;
+}
 
-  it('is known by the hash of its version, and a healthy one of any version is brought up to date', async (t) => {
-    for (const [index, hash] of SCHEMA_HASHES.entries()) {
-      const path = join(temporaryFolder(t), 'c3.sqlite');
-      storeOfVersion(path, index + 1);
-      await schemas.attempt(`version ${String(index + 1)}`, () => {
-        const db = new (loadSqlite())(path);
-        assert.equal(schemaHash(db), hash);
-        db.close();
-        openStoreForWriting(path).close();
-        openStoreForReading(path).close();
-      });
-    }
-    assert.equal(SCHEMA_HASHES.length, MIGRATIONS.length);
-  });
-
-  for (const [what, sql] of Object.entries(PLANTED).slice(0, scaled(100, 6))) {
-    it(`is refused: ${what}`, async (t) => {
-      const path = copied(t, healthy);
-      planted(path, sql);
-      await schemas.attempt(what, () => refuses(path));
+/** Attacks with stores, as many as the sizes say. */
+export function storeAttacks(sizes: StoreSizes): void {
+  describe('a store whose schema is not ours', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'c3-hostile-'));
+    const healthy = join(folder, 'c3.sqlite');
+    before(() => {
+      chainStore(healthy, 4);
     });
-  }
+    after(() => {
+      rmSync(folder, { recursive: true, force: true });
+    });
 
-  it('is refused in any older version before anything is brought up to date', async (t) => {
-    for (let version = 1; version < MIGRATIONS.length; version++) {
-      for (const what of [
-        'a view of endless recursion beside ours',
-        'a trigger that rewrites on write',
-        'a generated column',
-        'a guard that is gone',
-      ].slice(0, scaled(4, 1))) {
+    it('is known by the hash of its version, and a healthy one of any version is brought up to date', async (t) => {
+      for (const [index, hash] of SCHEMA_HASHES.entries()) {
         const path = join(temporaryFolder(t), 'c3.sqlite');
-        storeOfVersion(path, version);
-        planted(path, PLANTED[what] ?? '');
-        const bytes = readFileSync(path);
-        await schemas.attempt(`version ${String(version)}, ${what}`, () => {
-          assert.throws(() => openStoreForWriting(path), /is damaged or was changed by another program/);
-          assert.ok(readFileSync(path).equals(bytes));
+        storeOfVersion(path, index + 1);
+        await schemas.attempt(`version ${String(index + 1)}`, () => {
+          const db = new (loadSqlite())(path);
+          assert.equal(schemaHash(db), hash);
+          db.close();
+          openStoreForWriting(path).close();
+          openStoreForReading(path).close();
         });
       }
+      assert.equal(SCHEMA_HASHES.length, MIGRATIONS.length);
+    });
+
+    for (const [what, sql] of Object.entries(PLANTED).slice(0, sizes.planted)) {
+      it(`is refused: ${what}`, async (t) => {
+        const path = copied(t, healthy);
+        planted(path, sql);
+        await schemas.attempt(what, () => refuses(path));
+      });
     }
-  });
-});
 
-describe('a chain of messages that never ends', () => {
-  for (const length of [1, 2, 3, 1000]) {
-    it(`is refused: a circle of ${String(length)}`, async (t) => {
+    it('is refused in any older version before anything is brought up to date', async (t) => {
+      for (let version = 1; version < MIGRATIONS.length; version++) {
+        for (const what of [
+          'a view of endless recursion beside ours',
+          'a trigger that rewrites on write',
+          'a generated column',
+          'a guard that is gone',
+        ].slice(0, sizes.plantedInOlder)) {
+          const path = join(temporaryFolder(t), 'c3.sqlite');
+          storeOfVersion(path, version);
+          planted(path, PLANTED[what] ?? '');
+          const bytes = readFileSync(path);
+          await schemas.attempt(`version ${String(version)}, ${what}`, () => {
+            assert.throws(() => openStoreForWriting(path), /is damaged or was changed by another program/);
+            assert.ok(readFileSync(path).equals(bytes));
+          });
+        }
+      }
+    });
+  });
+
+  describe('a chain of messages that never ends', () => {
+    for (const length of [1, 2, 3, 1000]) {
+      it(`is refused: a circle of ${String(length)}`, async (t) => {
+        const path = join(temporaryFolder(t), 'c3.sqlite');
+        chainStore(path, length + 2);
+        const db = new (loadSqlite())(path);
+        const guard =
+          db.prepare<[], string>("SELECT sql FROM sqlite_schema WHERE name = 'decision_no_update'").pluck().get() ?? '';
+        db.exec(
+          `DROP TRIGGER decision_no_update; UPDATE decision SET parent = ${String(length + 1)} WHERE id = 2; ${guard}`,
+        );
+        assert.equal(db.pragma('integrity_check', { simple: true }), 'ok');
+        db.close();
+        await chains.attempt(`a circle of ${String(length)}`, () => refuses(path));
+      });
+    }
+
+    it('is read where it is only long', async (t) => {
       const path = join(temporaryFolder(t), 'c3.sqlite');
-      chainStore(path, length + 2);
-      const db = new (loadSqlite())(path);
-      const guard =
-        db.prepare<[], string>("SELECT sql FROM sqlite_schema WHERE name = 'decision_no_update'").pluck().get() ?? '';
-      db.exec(
-        `DROP TRIGGER decision_no_update; UPDATE decision SET parent = ${String(length + 1)} WHERE id = 2; ${guard}`,
-      );
-      assert.equal(db.pragma('integrity_check', { simple: true }), 'ok');
-      db.close();
-      await chains.attempt(`a circle of ${String(length)}`, () => refuses(path));
-    });
-  }
-
-  it('is read where it is only long', async (t) => {
-    const path = join(temporaryFolder(t), 'c3.sqlite');
-    chainStore(path, 10_000);
-    await chains.attempt('a chain of 10,000', async () => {
-      assert.ok(((await ask(path)).values ?? 0) > 10_000);
+      chainStore(path, 10_000);
+      await chains.attempt('a chain of 10,000', async () => {
+        assert.ok(((await ask(path)).values ?? 0) > 10_000);
+      });
     });
   });
-});
+}
