@@ -9,25 +9,40 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { messageOf } from '../../src/shared/errors.ts';
+import type { PythonBackend } from '../../src/evaluate/python/grader.ts';
 import { shownStatus } from '../../src/shared/records/runStatus.ts';
 import { connect } from '../../src/store/files/sqlite.ts';
 import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { tablesOf, type Row } from '../crash/tables.ts';
 import { finished, startC3, withStore, type Finished } from '../unit/engine/workspace.ts';
-import { BACKENDS } from '../unit/evaluate/python/support.ts';
-import { FULL, scaled } from '../support/scale.ts';
 import { seed, tally } from './harness.ts';
 import { Killer, type Process } from './processes.ts';
 
-/** At least so many processes are killed under runs. */
-const KILLS = 100;
+/** How long the runs are, and what is tried of them. */
+export interface KillSizes {
+  readonly steps: number;
+  readonly instances: number;
+  /** Instances of an evaluation. */
+  readonly evaluated: number;
+  readonly scenarios: readonly Scenario[];
+  /** At least so many processes are killed under runs. */
+  readonly kills: number;
+  /** Signals that ask one run to stop. */
+  readonly stops: number;
+  /** Backends of `c3 grade`. */
+  readonly backends: readonly PythonBackend[];
+  /** Programs that it grades. */
+  readonly programs: number;
+  /** How often it does so under attack, for each backend. */
+  readonly grades: number;
+}
 
-const CONFIG = `title: Killed sandboxes
+const configOf = ({ steps, instances, evaluated }: KillSizes): string => `title: Killed sandboxes
 task: {name: python}
-steps: ${FULL ? '2' : '1'}
-instances_per_step: ${FULL ? '3' : '2'}
+steps: ${String(steps)}
+instances_per_step: ${String(instances)}
 sampling: {max_new_tokens: 24}
-evaluation: {instances: ${FULL ? '4' : '2'}, batch: 2}
+evaluation: {instances: ${String(evaluated)}, batch: 2}
 device: {threads: 1}
 `;
 
@@ -76,16 +91,11 @@ interface Ended extends Finished {
 }
 
 const folders: string[] = [];
-after(() => {
-  for (const folder of folders) {
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
 
-function freshFolder(): string {
+function freshFolder(config: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'c3-kills-'));
   folders.push(folder);
-  writeFileSync(join(folder, 'python.c3.yaml'), CONFIG);
+  writeFileSync(join(folder, 'python.c3.yaml'), config);
   return folder;
 }
 
@@ -164,10 +174,11 @@ function runOrResume(folder: string): readonly string[] {
  * @returns kills, and how often it was interrupted
  */
 async function endures(
+  config: string,
   plans: readonly { readonly plan: Plan; readonly life?: number }[],
   expected: Whole,
 ): Promise<{ readonly kills: number; readonly stops: number }> {
-  const folder = freshFolder();
+  const folder = freshFolder(config);
   let [kills, stops, log] = [0, 0, ''];
   for (const { plan, life } of [...plans, { plan: null, life: Infinity }]) {
     const ended = await attacked(folder, runOrResume(folder), plan, { life: life ?? Infinity });
@@ -203,7 +214,7 @@ async function endures(
  * What is tried: its name, the attacks on one process after the other, the fewest kills, and whether the run has to be
  * interrupted.
  */
-interface Scenario {
+export interface Scenario {
   readonly name: string;
   readonly plans: () => readonly { readonly plan: Plan; readonly life?: number }[];
   readonly fewest: number;
@@ -212,7 +223,8 @@ interface Scenario {
 
 const drawn = (name: string, longest: number): Plan => now(new HashedStream(`${name} ${String(seed())}`), longest);
 
-const SAMPLED: readonly Scenario[] = [
+/** One scenario that has kills of makers and of sandboxes. */
+export const ONE_SCENARIO: readonly Scenario[] = [
   {
     name: 'every maker of the image, then sandboxes at random times',
     plans: () => [{ plan: firsts(Infinity) }, { plan: drawn('sample', 900) }],
@@ -221,8 +233,8 @@ const SAMPLED: readonly Scenario[] = [
   },
 ];
 const ENGINE = new HashedStream(`engine ${String(seed())}`);
-const ALL: readonly Scenario[] = [
-  ...SAMPLED,
+export const ALL_SCENARIOS: readonly Scenario[] = [
+  ...ONE_SCENARIO,
   ...[4].map((makers): Scenario => ({
     name: `${String(makers)} makers of the image`,
     plans: () => [{ plan: firsts(makers) }],
@@ -249,7 +261,18 @@ const ALL: readonly Scenario[] = [
   },
 ];
 
-if (process.platform === 'linux') {
+/** Kills under runs and under `c3 grade`, where processes can be found. */
+export function killAttacks(sizes: KillSizes): void {
+  if (process.platform !== 'linux') {
+    return;
+  }
+  const config = configOf(sizes);
+  after(() => {
+    for (const folder of folders) {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
   describe('a run whose sandboxes are killed comes to the same end, at once or after it was interrupted', () => {
     const count = tally('kills under a run');
     let killed = 0;
@@ -261,15 +284,15 @@ if (process.platform === 'linux') {
     };
     let expected: Whole | undefined;
     before(async () => {
-      const folder = freshFolder();
+      const folder = freshFolder(config);
       const { code, stderr } = await attacked(folder, ['run', 'python.c3.yaml'], null);
       assert.equal(code, 0, stderr);
       expected = whole(folder, stderr);
     });
 
-    for (const { name, plans, fewest, stops } of FULL ? ALL : SAMPLED) {
+    for (const { name, plans, fewest, stops } of sizes.scenarios) {
       it(name, async () => {
-        const found = await endures(plans(), expected ?? assert.fail('no run to compare with')).catch(
+        const found = await endures(config, plans(), expected ?? assert.fail('no run to compare with')).catch(
           (error: unknown) => count.broken(messageOf(error)),
         );
         assert.ok(found.kills >= fewest, `${String(found.kills)} kills`);
@@ -280,11 +303,12 @@ if (process.platform === 'linux') {
       });
     }
 
-    if (FULL) {
-      it(`until ${String(KILLS)} kills were tried`, async () => {
-        for (let run = 0; killed < KILLS; run++) {
-          assert.ok(run < 2 * KILLS, `${String(killed)} kills`);
+    if (sizes.kills > 0) {
+      it(`until ${String(sizes.kills)} kills were tried`, async () => {
+        for (let run = 0; killed < sizes.kills; run++) {
+          assert.ok(run < 2 * sizes.kills, `${String(killed)} kills`);
           const { kills } = await endures(
+            config,
             [{ plan: drawn(`more ${String(run)}`, 300) }],
             expected ?? assert.fail('no run to compare with'),
           ).catch((error: unknown) => count.broken(messageOf(error)));
@@ -296,9 +320,9 @@ if (process.platform === 'linux') {
     it('and so does one that is asked to stop, again and again', async () => {
       const stops = tally('stops of a run');
       const stream = new HashedStream(`stops ${String(seed())}`);
-      const folder = freshFolder();
+      const folder = freshFolder(config);
       let log = '';
-      for (let stop = 0; stop < scaled(20, 1); stop++) {
+      for (let stop = 0; stop < sizes.stops; stop++) {
         const signal = stream.pick(['SIGINT', 'SIGTERM', 'SIGHUP'] as const);
         const ended = await attacked(folder, runOrResume(folder), null, { life: stream.integer(700, 3500), signal });
         log += `${signal}: ${String(ended.code)}\n${ended.stderr}\n`;
@@ -321,22 +345,22 @@ if (process.platform === 'linux') {
   });
 
   describe('c3 grade whose sandboxes are killed gives the scores of an undisturbed one, or says which are missing', () => {
-    for (const backend of FULL ? BACKENDS : BACKENDS.slice(-1)) {
+    for (const backend of sizes.backends) {
       const count = tally(`kills under c3 grade, ${backend}`);
 
       it(backend, async () => {
-        const folder = freshFolder();
+        const folder = freshFolder(config);
         const code = (wrong: boolean): string =>
           `def f(x):\n    for _ in range(${backend === 'python3' ? '6000000' : '1000000'}): pass\n    return x + ${wrong ? '2' : '1'}`;
         const stdin = Array.from(
-          { length: scaled(40, 16) },
+          { length: sizes.programs },
           (_, id) =>
             `${JSON.stringify({ id, code: `${code(id % 3 === 0)}\n# ${String(id)}`, tests: ['assert f(1) == 2'] })}\n`,
         ).join('');
         const args = ['grade', '--kind', 'python', '--backend', backend];
         const lines = ({ stdout }: Finished): string[] => stdout.split('\n').filter((line) => line !== '');
         const expected = lines(await attacked(folder, args, null, { stdin }));
-        for (let run = 0; run < scaled(3, 1); run++) {
+        for (let run = 0; run < sizes.grades; run++) {
           // The check of the wall ends the work where it is disturbed: it is left alone.
           const [plan, first] = [drawn(`grades ${backend} ${String(run)}`, 200), backend === 'python3' ? 1200 : 0];
           const ended = await attacked(
