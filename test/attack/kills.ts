@@ -19,7 +19,7 @@ import { seed, tally } from './harness.ts';
 import { Killer, type Process } from './processes.ts';
 
 /** How long the runs are, and what is tried of them. */
-export interface KillSizes {
+export interface RunKillSizes {
   readonly steps: number;
   readonly instances: number;
   /** Instances of an evaluation. */
@@ -29,15 +29,19 @@ export interface KillSizes {
   readonly kills: number;
   /** Signals that ask one run to stop. */
   readonly stops: number;
-  /** Backends of `c3 grade`. */
+  /** Whether the ends are compared with that of an undisturbed run, which takes as long as each of them. */
+  readonly compared: boolean;
+}
+
+export interface GradeKillSizes {
   readonly backends: readonly PythonBackend[];
-  /** Programs that it grades. */
+  /** Programs that are graded. */
   readonly programs: number;
-  /** How often it does so under attack, for each backend. */
+  /** How often they are graded under attack, for each backend. */
   readonly grades: number;
 }
 
-const configOf = ({ steps, instances, evaluated }: KillSizes): string => `title: Killed sandboxes
+const configOf = ({ steps, instances, evaluated }: RunKillSizes): string => `title: Killed sandboxes
 task: {name: python}
 steps: ${String(steps)}
 instances_per_step: ${String(instances)}
@@ -92,10 +96,19 @@ interface Ended extends Finished {
 
 const folders: string[] = [];
 
-function freshFolder(config: string): string {
+after(() => {
+  for (const folder of folders) {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+/** @param config of the run in it; left out where there is none */
+function freshFolder(config?: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'c3-kills-'));
   folders.push(folder);
-  writeFileSync(join(folder, 'python.c3.yaml'), config);
+  if (config !== undefined) {
+    writeFileSync(join(folder, 'python.c3.yaml'), config);
+  }
   return folder;
 }
 
@@ -176,7 +189,7 @@ function runOrResume(folder: string): readonly string[] {
 async function endures(
   config: string,
   plans: readonly { readonly plan: Plan; readonly life?: number }[],
-  expected: Whole,
+  expected: Whole | null,
 ): Promise<{ readonly kills: number; readonly stops: number }> {
   const folder = freshFolder(config);
   let [kills, stops, log] = [0, 0, ''];
@@ -205,8 +218,10 @@ async function endures(
     );
   }
   const found = whole(folder, log);
-  assert.equal(found.weights, expected.weights, log);
-  assert.deepEqual(found.tables, expected.tables, log);
+  if (expected !== null) {
+    assert.equal(found.weights, expected.weights, log);
+    assert.deepEqual(found.tables, expected.tables, log);
+  }
   return { kills, stops };
 }
 
@@ -223,18 +238,21 @@ export interface Scenario {
 
 const drawn = (name: string, longest: number): Plan => now(new HashedStream(`${name} ${String(seed())}`), longest);
 
-/** One scenario that has kills of makers and of sandboxes. */
-export const ONE_SCENARIO: readonly Scenario[] = [
+/** No image can be made: the run is interrupted at its first program, and then comes to its end. */
+export const EVERY_MAKER: Scenario = {
+  name: 'every maker of the image',
+  plans: () => [{ plan: firsts(Infinity) }],
+  fewest: 1,
+  stops: true,
+};
+const ENGINE = new HashedStream(`engine ${String(seed())}`);
+export const ALL_SCENARIOS: readonly Scenario[] = [
   {
     name: 'every maker of the image, then sandboxes at random times',
     plans: () => [{ plan: firsts(Infinity) }, { plan: drawn('sample', 900) }],
     fewest: 4,
     stops: true,
   },
-];
-const ENGINE = new HashedStream(`engine ${String(seed())}`);
-export const ALL_SCENARIOS: readonly Scenario[] = [
-  ...ONE_SCENARIO,
   ...[4].map((makers): Scenario => ({
     name: `${String(makers)} makers of the image`,
     plans: () => [{ plan: firsts(makers) }],
@@ -261,19 +279,14 @@ export const ALL_SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-/** Kills under runs and under `c3 grade`, where processes can be found. */
-export function killAttacks(sizes: KillSizes): void {
+/** Kills under runs, where processes can be found. */
+export function runKillAttacks(sizes: RunKillSizes): void {
   if (process.platform !== 'linux') {
     return;
   }
   const config = configOf(sizes);
-  after(() => {
-    for (const folder of folders) {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  });
 
-  describe('a run whose sandboxes are killed comes to the same end, at once or after it was interrupted', () => {
+  describe(`a run whose sandboxes are killed comes to ${sizes.compared ? 'the same' : 'its'} end, at once or after it was interrupted`, () => {
     const count = tally('kills under a run');
     let killed = 0;
     const hold = (kills: number): void => {
@@ -282,8 +295,11 @@ export function killAttacks(sizes: KillSizes): void {
         count.held();
       }
     };
-    let expected: Whole | undefined;
+    let expected: Whole | null = null;
     before(async () => {
+      if (!sizes.compared) {
+        return;
+      }
       const folder = freshFolder(config);
       const { code, stderr } = await attacked(folder, ['run', 'python.c3.yaml'], null);
       assert.equal(code, 0, stderr);
@@ -292,8 +308,8 @@ export function killAttacks(sizes: KillSizes): void {
 
     for (const { name, plans, fewest, stops } of sizes.scenarios) {
       it(name, async () => {
-        const found = await endures(config, plans(), expected ?? assert.fail('no run to compare with')).catch(
-          (error: unknown) => count.broken(messageOf(error)),
+        const found = await endures(config, plans(), expected).catch((error: unknown) =>
+          count.broken(messageOf(error)),
         );
         assert.ok(found.kills >= fewest, `${String(found.kills)} kills`);
         if (stops !== undefined) {
@@ -307,49 +323,55 @@ export function killAttacks(sizes: KillSizes): void {
       it(`until ${String(sizes.kills)} kills were tried`, async () => {
         for (let run = 0; killed < sizes.kills; run++) {
           assert.ok(run < 2 * sizes.kills, `${String(killed)} kills`);
-          const { kills } = await endures(
-            config,
-            [{ plan: drawn(`more ${String(run)}`, 300) }],
-            expected ?? assert.fail('no run to compare with'),
-          ).catch((error: unknown) => count.broken(messageOf(error)));
+          const { kills } = await endures(config, [{ plan: drawn(`more ${String(run)}`, 300) }], expected).catch(
+            (error: unknown) => count.broken(messageOf(error)),
+          );
           hold(kills);
         }
       });
     }
 
-    it('and so does one that is asked to stop, again and again', async () => {
-      const stops = tally('stops of a run');
-      const stream = new HashedStream(`stops ${String(seed())}`);
-      const folder = freshFolder(config);
-      let log = '';
-      for (let stop = 0; stop < sizes.stops; stop++) {
-        const signal = stream.pick(['SIGINT', 'SIGTERM', 'SIGHUP'] as const);
-        const ended = await attacked(folder, runOrResume(folder), null, { life: stream.integer(700, 3500), signal });
-        log += `${signal}: ${String(ended.code)}\n${ended.stderr}\n`;
-        if (ended.code === 0) {
-          break;
+    if (sizes.stops > 0) {
+      it('and so does one that is asked to stop, again and again', async () => {
+        const stops = tally('stops of a run');
+        const stream = new HashedStream(`stops ${String(seed())}`);
+        const folder = freshFolder(config);
+        let log = '';
+        for (let stop = 0; stop < sizes.stops; stop++) {
+          const signal = stream.pick(['SIGINT', 'SIGTERM', 'SIGHUP'] as const);
+          const ended = await attacked(folder, runOrResume(folder), null, { life: stream.integer(700, 3500), signal });
+          log += `${signal}: ${String(ended.code)}\n${ended.stderr}\n`;
+          if (ended.code === 0) {
+            break;
+          }
+          const status = existsSync(join(folder, '.c3', 'c3.sqlite'))
+            ? withStore(folder, (store) => store.runs(0, 1).map((run) => shownStatus(run, false)))
+            : [];
+          if (status.every((one) => one === 'cancelled' || one === 'interrupted')) {
+            stops.held();
+          } else {
+            stops.broken(`${signal} left the run ${status.join(', ')}`);
+          }
         }
-        const status = existsSync(join(folder, '.c3', 'c3.sqlite'))
-          ? withStore(folder, (store) => store.runs(0, 1).map((run) => shownStatus(run, false)))
-          : [];
-        if (status.every((one) => one === 'cancelled' || one === 'interrupted')) {
-          stops.held();
-        } else {
-          stops.broken(`${signal} left the run ${status.join(', ')}`);
-        }
-      }
-      const last = await attacked(folder, runOrResume(folder), null);
-      log += last.stderr;
-      assert.deepEqual(whole(folder, log), expected);
-    });
+        const last = await attacked(folder, runOrResume(folder), null);
+        log += last.stderr;
+        assert.deepEqual(whole(folder, log), expected);
+      });
+    }
   });
+}
 
+/** Kills under `c3 grade`, where processes can be found. */
+export function gradeKillAttacks(sizes: GradeKillSizes): void {
+  if (process.platform !== 'linux') {
+    return;
+  }
   describe('c3 grade whose sandboxes are killed gives the scores of an undisturbed one, or says which are missing', () => {
     for (const backend of sizes.backends) {
       const count = tally(`kills under c3 grade, ${backend}`);
 
       it(backend, async () => {
-        const folder = freshFolder(config);
+        const folder = freshFolder();
         const code = (wrong: boolean): string =>
           `def f(x):\n    for _ in range(${backend === 'python3' ? '6000000' : '1000000'}): pass\n    return x + ${wrong ? '2' : '1'}`;
         const stdin = Array.from(

@@ -1,4 +1,4 @@
 /** Attacks by a program in a sandbox: a sample of each kind. */
 import { sandboxAttacks } from './sandbox.ts';
 
-sandboxAttacks({ answers: 16, deedsApart: 12, drawnLooks: 1, looks: 1, pairs: 12 });
+sandboxAttacks({ answers: 8, deedsApart: 24, drawnLooks: 1, looks: 1, pairs: 5 });

@@ -158,6 +158,8 @@ export interface StoreSizes {
   readonly planted: number;
   /** Of what is planted in each older version. */
   readonly plantedInOlder: number;
+  /** Chains that are circles. */
+  readonly circles: number;
 }
 
 /** Attacks with stores, as many as the sizes say. */
@@ -217,7 +219,7 @@ export function storeAttacks(sizes: StoreSizes): void {
   });
 
   describe('a chain of messages that never ends', () => {
-    for (const length of [1, 2, 3, 1000]) {
+    for (const length of [1, 1000, 2, 3].slice(0, sizes.circles)) {
       it(`is refused: a circle of ${String(length)}`, async (t) => {
         const path = join(temporaryFolder(t), 'c3.sqlite');
         chainStore(path, length + 2);

@@ -1,4 +1,4 @@
 /** Damage to stores: a sample of each kind. */
 import { storeDamageAttacks } from './storeDamage.ts';
 
-storeDamageAttacks({ flips: 20, written: 3, numbers: 5, copies: 4, mutations: 40 });
+storeDamageAttacks({ flips: 12, written: 3, numbers: 3, copies: 3, mutations: 25 });
