@@ -1,8 +1,8 @@
 /**
- * What all attack tests share: how many inputs they try, from which seed, and how many were held.
+ * What all attack tests share: from which seed they draw, and how many inputs were tried and held.
  *
- * `npm test` tries a sample; `npm run test:attack` tries all. C3_ATTACK_SEED tries other inputs of the
- * same kinds.
+ * A file of this folder without `.test.` has the attacks of an area as a function of how many are tried. The test
+ * beside it tries a sample; the one in test/long/attack tries all. C3_ATTACK_SEED tries other inputs of the same kinds.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

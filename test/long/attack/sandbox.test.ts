@@ -1,0 +1,4 @@
+/** Attacks by a program in a sandbox: all of each kind. */
+import { sandboxAttacks } from '../../attack/sandbox.ts';
+
+sandboxAttacks({ answers: 400, deedsApart: 1, drawnLooks: 20, looks: Infinity, pairs: 500 });
