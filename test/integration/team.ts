@@ -10,16 +10,9 @@ import { openStoreForReading } from '../../src/store/read/reader.ts';
 import type { StoreReader } from '../../src/store/types.ts';
 import { eventually, type Workbench } from './harness/workbench.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
+export { TINY } from '../support/recordings.ts';
 
-/** A run of the bundled team that ends within seconds. */
-export const TINY = `title: Tiny
-steps: 2
-instances_per_step: 2
-fanout: [2, 2]
-evaluator_budget: 4
-evaluation: { instances: 8 }
-`;
+const ROOT = join(import.meta.dirname, '..', '..');
 
 /** Reloads the window as its user would, so that the editor saves what it keeps before it goes. */
 export async function reloadWindow(workbench: Workbench): Promise<void> {

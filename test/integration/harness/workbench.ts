@@ -22,6 +22,8 @@
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { BrowserContext, FrameLocator, Locator, Page } from 'playwright-core';
+import { copyRecorded } from '../../support/recordedStores.ts';
+import type { RecordingName } from '../../support/recordings.ts';
 import { eventually } from './eventually.ts';
 import { saveFailure } from './failure.ts';
 import { makeFolder, removeFolder, takePair, type Pair } from './pool.ts';
@@ -32,6 +34,8 @@ export { eventually } from './eventually.ts';
 export interface WorkbenchOptions {
   /** Files of the workspace folder: relative path to content. */
   readonly files?: Readonly<Record<string, string>>;
+  /** A recorded store that the folder has a copy of, with the files that made it. */
+  readonly recording?: RecordingName;
   /** Settings of the workspace folder. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** For a server of the file's own: what the ones that files share cannot have, or {} to end or restart it. */
@@ -131,6 +135,9 @@ export class Workbench {
   static async open(options: WorkbenchOptions = {}): Promise<Workbench> {
     const settings = options.settings ?? {};
     const folder = await makeFolder(options.files ?? {}, settings);
+    if (options.recording !== undefined) {
+      await copyRecorded(options.recording, folder);
+    }
     const pair = await takePair(options.server);
     try {
       const context = await pair.browser.newContext(PAGE);
