@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { LENT_PAIR, startPair, type PooledPair } from './integration/harness/pool.ts';
 import { INSTALLED, installExtension } from './integration/harness/server.ts';
-import { changedFiles, reachedBy } from './runner/changed.ts';
+import { changedFiles, reachedBy, readReach } from './runner/changed.ts';
 import { chosenFiles, SUITES, type Suite } from './runner/chosen.ts';
 import { runTasks, type Task } from './runner/schedule.ts';
 import { runTestFile } from './runner/testFile.ts';
@@ -72,6 +72,7 @@ const files: { readonly file: string; readonly suite: string; readonly processor
 const failures: string[] = [];
 const pairs: PooledPair[] = [];
 const free: PooledPair[] = [];
+let packaged: Promise<void> | undefined;
 
 try {
   const changed = base === undefined ? undefined : await changedFiles(ROOT, base);
@@ -154,7 +155,7 @@ function testFiles(changed: readonly string[] | undefined): Task[] {
   const chosen = suites.flatMap((suite) => filesOf(suite).map((file) => ({ suite, file })));
   if (changed !== undefined) {
     const reached = reachedBy(
-      ROOT,
+      readReach(ROOT),
       changed,
       chosen.map(({ file }) => file),
     );
@@ -226,6 +227,8 @@ async function runFile(suite: Suite, file: string, env: NodeJS.ProcessEnv, windo
 async function inWindows(suite: Suite, file: string): Promise<void> {
   let pair: PooledPair;
   try {
+    packaged ??= packageExtension();
+    await packaged;
     pair = await takePair();
   } catch (error) {
     count(suite, { failed: 1 });
@@ -250,14 +253,18 @@ async function install(): Promise<void> {
     try {
       await chromium();
       await codeServer();
-      const extensions = join(scratch, 'extensions');
-      await installExtension(extensions);
-      process.env[INSTALLED] = extensions;
     } catch (error) {
       console.error(error instanceof Error ? error.message : error);
     }
   }
   console.log(`What the tests need was there after ${((performance.now() - begun) / 1000).toFixed(0)} s.`);
+}
+
+/** Packages the extension and installs it, for all windows. */
+async function packageExtension(): Promise<void> {
+  const extensions = join(scratch, 'extensions');
+  await installExtension(extensions);
+  process.env[INSTALLED] = extensions;
 }
 
 /** A pair that no file has, and that works. */

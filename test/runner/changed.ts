@@ -1,12 +1,12 @@
 /** Which test files a change can reach, the nearest first. */
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { run } from '../support/command.ts';
-import { distance, readImportGraph, type ImportGraph } from './importGraph.ts';
+import { besides, distances, readImportGraph, type ImportGraph } from './importGraph.ts';
 
 /** Programs that tests start by name: a file that asks for one reaches what the program consists of. */
 const PROGRAMS = {
-  engine: ['src/engine/main.ts', 'src/engine/worker.ts', 'src/engine/probe.ts', 'src/engine/examineStore.ts'],
+  engine: ['src/engine/main.ts'],
   cli: ['src/engine/cli.ts'],
   extension: ['src/extension/extension.ts', 'src/extension/configuration/service.ts'],
 } as const;
@@ -26,59 +26,50 @@ export async function changedFiles(root: string, base: string): Promise<string[]
   return [...new Set(`${differing}\n${added}`.split('\n').filter((line) => line !== ''))].sort();
 }
 
+/** What the files of a checkout reach, read once. */
+export interface Reach {
+  /** Imports, and what files start as threads, programs and pages. */
+  readonly graph: ImportGraph;
+  /** The text of each code file. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/** Reads the files of a checkout. */
+export function readReach(root: string): Reach {
+  const imports = readImportGraph(root, ['{src,webview,test,media}/**/*.{ts,mjs}']);
+  const texts = new Map([...imports.keys()].map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+  const pages = [...imports.keys()].filter((file) => /^webview\/[^/]+\/main\.ts$/u.test(file));
+  const graph = [...imports].map(([file, imported]) => {
+    const text = texts.get(file) ?? '';
+    // Threads and processes: `new URL(FROM_SOURCE ? './worker.ts' : './worker.js', import.meta.url)`.
+    const entries = [...text.matchAll(/new URL\(\s*(?:\w+ \? )?'(\.[^']+\.ts)'/gu)].map(([, path = '']) => path);
+    const started = [
+      ...besides(file, entries),
+      ...(/programOf\('engine'\)/u.test(text) ? PROGRAMS.engine : []),
+      ...(/programOf\('cli'\)|'cli\.js'/u.test(text) ? PROGRAMS.cli : []),
+      // Every file of the VS Code suite starts the extension, its pages and an engine.
+      ...(file === 'test/integration/harness/server.ts' ? [...PROGRAMS.extension, ...pages, ...PROGRAMS.engine] : []),
+    ];
+    return [file, new Set([...imported, ...started])] as const;
+  });
+  return { graph: new Map(graph), texts };
+}
+
 /**
  * The test files that a change can reach by imports, by the programs and pages that they start, or by the names of data
  * files, the nearest first.
  * @param changed files, from the root
  * @param tests files that may be chosen, from the root
  */
-export function reachedBy(root: string, changed: readonly string[], tests: readonly string[]): string[] {
+export function reachedBy({ graph, texts }: Reach, changed: readonly string[], tests: readonly string[]): string[] {
   if (changed.some((file) => EVERYTHING.test(file))) {
     return [...tests];
   }
-  const graph = withPrograms(root, readImportGraph(root, ['{src,webview,test,media}/**/*.{ts,mjs}']));
-  const code = new Set(changed.filter((file) => graph.has(file)));
-  const data = changed.filter((file) => !graph.has(file));
-  for (const name of namersOf(root, graph, data)) {
-    code.add(name);
-  }
+  const code = changed.filter((file) => graph.has(file));
+  const names = changed.filter((file) => !graph.has(file)).map((file) => posix.basename(file));
+  const namers = [...texts].filter(([, text]) => names.some((name) => text.includes(name))).map(([file]) => file);
+  const steps = distances(graph, new Set([...code, ...namers]));
   return tests
-    .flatMap((test) => {
-      const steps = distance(graph, test, code);
-      return steps === undefined ? [] : [{ test, steps }];
-    })
-    .sort((a, b) => a.steps - b.steps || a.test.localeCompare(b.test))
-    .map(({ test }) => test);
-}
-
-/** The graph with arrows to what files start instead of importing it. */
-function withPrograms(root: string, graph: ImportGraph): ReadonlyMap<string, ReadonlySet<string>> {
-  const pages = [...graph.keys()].filter((file) => /^webview\/[^/]+\/main\.ts$/u.test(file));
-  return new Map(
-    [...graph].map(([file, imported]) => {
-      if (!file.startsWith('test/')) {
-        return [file, imported];
-      }
-      const text = readFileSync(join(root, file), 'utf8');
-      const started = [
-        ...(/programOf\('engine'\)/u.test(text) ? PROGRAMS.engine : []),
-        ...(/programOf\('cli'\)|'cli\.js'/u.test(text) ? [...PROGRAMS.cli, ...PROGRAMS.engine] : []),
-        // Every file of the VS Code suite starts the extension, its pages and an engine.
-        ...(file.startsWith('test/integration/harness/') ? [...PROGRAMS.extension, ...pages, ...PROGRAMS.engine] : []),
-      ];
-      return [file, new Set([...imported, ...started])];
-    }),
-  );
-}
-
-/** The code files that name one of these data files, by its file name in a text. */
-function namersOf(root: string, graph: ImportGraph, data: readonly string[]): string[] {
-  const names = data.map((file) => file.split('/').at(-1) ?? '').filter((name) => name !== '');
-  if (names.length === 0) {
-    return [];
-  }
-  return [...graph.keys()].filter((file) => {
-    const text = readFileSync(join(root, file), 'utf8');
-    return names.some((name) => text.includes(name));
-  });
+    .filter((test) => steps.has(test))
+    .sort((a, b) => (steps.get(a) ?? 0) - (steps.get(b) ?? 0) || a.localeCompare(b));
 }

@@ -7,8 +7,7 @@ import ts from 'typescript';
 export type ImportGraph = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * Reads what files import of each other: by import and export statements, `import()`, and `new URL('./x.ts',
- * import.meta.url)`.
+ * Reads what files import of each other: by import and export statements, and by `import()`.
  * @param root of the checkout
  * @param patterns of files, from the root
  */
@@ -20,36 +19,37 @@ export function readImportGraph(root: string, patterns: readonly string[]): Impo
 }
 
 function importsOf(file: string, text: string): ReadonlySet<string> {
-  const named = [
-    ...ts.preProcessFile(text).importedFiles.map(({ fileName }) => fileName),
-    ...[...text.matchAll(/new URL\('(\.[^']+)', import\.meta\.url\)/gu)].map(([, path = '']) => path),
-  ];
-  return new Set(named.filter((path) => path.startsWith('.')).map((path) => posix.join(posix.dirname(file), path)));
+  return besides(
+    file,
+    ts.preProcessFile(text).importedFiles.map(({ fileName }) => fileName),
+  );
+}
+
+/** The files that relative paths in a file name. */
+export function besides(file: string, paths: readonly string[]): ReadonlySet<string> {
+  return new Set(paths.filter((path) => path.startsWith('.')).map((path) => posix.join(posix.dirname(file), path)));
 }
 
 /**
- * How many imports lie between a file and the nearest of some others.
- * @param from the file
+ * How many imports lie between each file and the nearest of some others.
  * @param to files that count as reached
- * @returns 0 where the file is one of them; undefined where it reaches none
+ * @returns the files that reach one, with 0 for those themselves
  */
-export function distance(
-  graph: ReadonlyMap<string, Iterable<string>>,
-  from: string,
-  to: ReadonlySet<string>,
-): number | undefined {
-  const seen = new Set([from]);
-  let [edge, steps] = [[from], 0];
-  while (edge.length > 0) {
-    if (edge.some((file) => to.has(file))) {
-      return steps;
+export function distances(graph: ImportGraph, to: ReadonlySet<string>): ReadonlyMap<string, number> {
+  const importers = new Map<string, string[]>();
+  for (const [file, imported] of graph) {
+    for (const other of imported) {
+      importers.set(other, [...(importers.get(other) ?? []), file]);
     }
-    const next = edge.flatMap((file) => [...(graph.get(file) ?? [])]).filter((file) => !seen.has(file));
-    edge = [...new Set(next)];
-    for (const file of edge) {
-      seen.add(file);
-    }
-    steps++;
   }
-  return undefined;
+  const found = new Map([...to].map((file) => [file, 0]));
+  // A map is walked in the order in which its entries come, those that come meanwhile among them.
+  for (const [file, steps] of found) {
+    for (const importer of importers.get(file) ?? []) {
+      if (!found.has(importer)) {
+        found.set(importer, steps + 1);
+      }
+    }
+  }
+  return found;
 }

@@ -3,6 +3,7 @@
  * names, and what a person reads on standard output.
  */
 import { writeFileSync } from 'node:fs';
+import { finished } from 'node:stream/promises';
 import { spec, type TestEvent } from 'node:test/reporters';
 import { ownSeconds } from './processor.ts';
 
@@ -18,5 +19,8 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
       writeFileSync(process.env['C3_TEST_TOTALS'] ?? 'totals.json', JSON.stringify(totals));
     }
   }
+  // Why tests failed comes at the end.
+  words.end();
+  await finished(words);
   yield pieces.join('');
 }

@@ -27,14 +27,21 @@ export interface FileResult {
  * Runs a test file to its end. One that ends without a report of its tests counts as one that failed.
  * @param file from the working directory
  * @param env on top of this process's own
+ * @param milliseconds after which it is ended
  */
-export async function runTestFile(file: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
+export async function runTestFile(
+  file: string,
+  env: NodeJS.ProcessEnv,
+  milliseconds = TIMEOUT_MILLISECONDS,
+): Promise<FileResult> {
   const folder = mkdtempSync(join(tmpdir(), 'c3-totals-'));
   const path = join(folder, 'totals.json');
   const begun = performance.now();
   try {
+    // A file that runs below another test reports here, not to that one's run.
+    const { NODE_TEST_CONTEXT: _, ...own } = process.env;
     const child = spawn(process.execPath, [`--test-reporter=${REPORTER}`, '--test-reporter-destination=stdout', file], {
-      env: { ...process.env, ...env, C3_TEST_TOTALS: path },
+      env: { ...own, ...env, C3_TEST_TOTALS: path },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
@@ -52,7 +59,7 @@ export async function runTestFile(file: string, env: NodeJS.ProcessEnv): Promise
     };
     child.stdout.on('data', keep);
     child.stderr.on('data', keep);
-    const late = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
+    const late = AbortSignal.timeout(milliseconds);
     late.addEventListener('abort', kill);
     const ended = await new Promise<string>((resolve, reject) => {
       child.once('error', reject);

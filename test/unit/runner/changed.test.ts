@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { reachedBy } from '../../runner/changed.ts';
+import { readReach, reachedBy } from '../../runner/changed.ts';
 import { chosenFiles } from '../../runner/chosen.ts';
-import { distance } from '../../runner/importGraph.ts';
+import { distances } from '../../runner/importGraph.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const TESTS = (['unit', 'system', 'integration'] as const).flatMap((suite) => chosenFiles(suite, [], ROOT));
-const reached = (...changed: string[]): string[] => reachedBy(ROOT, changed, TESTS);
+const REACH = readReach(ROOT);
+const reached = (...changed: string[]): string[] => reachedBy(REACH, changed, TESTS);
 
 test('a distance counts imports, the shortest way', () => {
-  const graph = new Map(Object.entries({ a: ['b', 'c'], b: ['d'], c: ['a'], d: ['e'] }));
-  assert.equal(distance(graph, 'a', new Set(['a'])), 0);
-  assert.equal(distance(graph, 'a', new Set(['e', 'd'])), 2);
-  assert.equal(distance(graph, 'e', new Set(['a'])), undefined);
+  const arrows = { a: ['b', 'c'], b: ['d'], c: ['a'], d: ['e'], f: [] };
+  const graph = new Map(Object.entries(arrows).map(([file, imported]) => [file, new Set<string>(imported)]));
+  assert.deepEqual(Object.fromEntries(distances(graph, new Set(['e', 'd']))), { e: 0, d: 0, b: 1, a: 2, c: 3 });
+  assert.deepEqual(Object.fromEntries(distances(graph, new Set(['c']))), { c: 0, a: 1 });
 });
 
 test('a change of a formula reaches its own test first, and pages that do not import it not at all', () => {
@@ -24,6 +25,7 @@ test('a change of a formula reaches its own test first, and pages that do not im
 
 test('what a test starts as a program is reached, though it is not imported', () => {
   assert.ok(reached('src/engine/main.ts').some((file) => file.startsWith('test/system/engine/server/')));
+  assert.ok(reached('src/engine/worker.ts').some((file) => file.startsWith('test/system/engine/')));
   assert.ok(reached('webview/dashboard/main.ts').includes('test/integration/dashboard.test.ts'));
 });
 

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { runTestFile } from '../../runner/testFile.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'c3-runner-'));
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs a test file with this body. */
+function running(body: string, milliseconds?: number): ReturnType<typeof runTestFile> {
+  const file = join(folder, 'one.test.mjs');
+  writeFileSync(file, `import { test } from 'node:test';\nimport assert from 'node:assert/strict';\n${body}`);
+  return runTestFile(file, { C3_WORD: 'lent' }, milliseconds);
+}
+
+test('the tests of a file are counted, and what it uses of the processor', async () => {
+  const result = await running(`
+    test('lent', () => assert.equal(process.env.C3_WORD, 'lent'));
+    test('works', () => {
+      const { user } = process.cpuUsage();
+      for (let sum = 0; process.cpuUsage().user - user < 100_000; ) { for (let i = 0; i < 1e6; i++) sum += i; }
+    });
+    test('fails', () => assert.fail('why it fails'));
+  `);
+  assert.deepEqual([result.passed, result.failed], [2, 1]);
+  assert.ok(result.processorSeconds > 0.1 && result.processorSeconds < 20, String(result.processorSeconds));
+  assert.match(result.output, /✖ fails[\s\S]*why it fails/u);
+});
+
+test('a file that ends before its tests have is a failure, whatever its code', async () => {
+  const result = await running(`test('ends', () => process.exit(0)); test('never', () => {});`);
+  assert.equal(result.passed, 0);
+  assert.equal(result.failed, 1);
+  assert.match(result.output, /one\.test\.mjs ended with code 0, without a report of all its tests\./u);
+});
+
+test('a file that cannot be loaded is a failure with the reason', async () => {
+  const result = await running(`import './absent.mjs';`);
+  assert.ok(result.failed > 0);
+  assert.match(result.output, /absent\.mjs/u);
+});
+
+test('a file that passes and then throws is a failure', async () => {
+  const result = await running(`test('passes', () => {}); process.on('exit', () => { process.exitCode = 3; });`);
+  assert.deepEqual([result.passed, result.failed], [1, 1]);
+});
+
+test('a file that does not end is ended with what it started', async () => {
+  const result = await running(
+    `import { spawn } from 'node:child_process';
+    test('hangs', async () => {
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+      console.log('child', child.pid);
+      await new Promise((resolve) => setInterval(() => undefined, 1000));
+    });`,
+    3_000,
+  );
+  assert.equal(result.failed, 1);
+  assert.match(result.output, /did not end in time/u);
+});
