@@ -12,16 +12,21 @@ import rooms from '../../../rooms.json' with { type: 'json' };
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 /** A row of FOLDER/* is that of every folder in FOLDER without a row of its own. */
 const ROWS = new Map<string, readonly string[]>(Object.entries(rooms));
-const FILES = globSync(['src/**/*.ts', 'webview/**/*.ts'], { cwd: ROOT })
-  .map((file) => file.replaceAll('\\', '/'))
-  .sort();
+const filesIn = (...folders: readonly string[]): string[] =>
+  globSync(
+    folders.map((folder) => `${folder}/**/*.ts`),
+    { cwd: ROOT },
+  )
+    .map((file) => file.replaceAll('\\', '/'))
+    .sort();
+const FILES = filesIn('src', 'webview');
 const FOLDERS = [...new Set(FILES.map((file) => posix.dirname(file)))].sort();
 
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** What each file imports of the others, types included. */
 const IMPORTS: Graph = new Map(
-  FILES.map((file) => {
+  [...FILES, ...filesIn('test')].map((file) => {
     const { importedFiles } = ts.preProcessFile(readFileSync(join(ROOT, file), 'utf8'));
     const own = importedFiles.filter(({ fileName }) => fileName.startsWith('.'));
     return [file, new Set(own.map(({ fileName }) => posix.join(posix.dirname(file), fileName)))];
