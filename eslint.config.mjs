@@ -1,10 +1,11 @@
 /**
  * The rules of the house: strict types, the directions in which the rooms import, and what may not reach a token, a
- * page or a shell. Comments cannot switch a rule off.
+ * page or a shell. Comments cannot switch a rule off. Editors run all of it here; test/support/lint.ts has the rules that
+ * need types run by tsgolint, which is many times faster. test/unit/lint/rooms.test.ts refuses circles.
  */
 import { globSync } from 'node:fs';
+import { dirname, posix, relative, sep } from 'node:path';
 import { defineConfig } from 'eslint/config';
-import importX from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
 import rooms from './rooms.json' with { type: 'json' };
 
@@ -20,24 +21,56 @@ const ROOMS = Object.fromEntries(
       : [[folder, entries]],
   ),
 );
-const FOLDERS = Object.keys(ROOMS);
 
-/**
- * Where the files of an entry of rooms.json lie: a file, the files of one folder (FOLDER/*), or a folder with all in
- * it.
- */
-const filesOf = (entry) => (entry.endsWith('.ts') || entry.endsWith('/*') ? entry : `${entry}/**`);
+/** Whether an entry of rooms.json names a file: FILE.ts, the files of a folder (FOLDER/*), or a folder with all in it. */
+const names = (entry, file) =>
+  entry.endsWith('.ts')
+    ? entry === file
+    : entry.endsWith('/*')
+      ? posix.dirname(file) === entry.slice(0, -2)
+      : file.startsWith(`${entry}/`);
 
-/** The files of a folder without those of folders in it: these have rows of their own. */
-const directly = (folder) =>
-  FOLDERS.some((other) => other.startsWith(`${folder}/`)) ? `./${folder}/*.ts` : `./${folder}`;
+/** The folder whose row holds for the files of a folder: itself, or the nearest around it. */
+const rowOf = (folder, rows) =>
+  Object.hasOwn(rows, folder) ? folder : folder === '.' ? undefined : rowOf(posix.dirname(folder), rows);
 
-const zones = FOLDERS.map((folder) => ({
-  target: directly(folder),
-  from: './{src,webview,test}/**',
-  except: [`${folder}/*`, ...ROOMS[folder]].map((entry) => `**/${filesOf(entry)}`),
-  message: `${folder} may import ${ROOMS[folder].join(', ') || 'nothing else'} only; where another arrow is right, add it to rooms.json.`,
-}));
+/** The text of a module's name; null for one that is computed. */
+const textOf = (node) =>
+  node.type === 'TemplateLiteral' && node.expressions.length === 0
+    ? node.quasis[0].value.cooked
+    : typeof node.value === 'string'
+      ? node.value
+      : null;
+
+/** The arrows of rooms.json, by the text of an import alone: ours are relative and have their extension. */
+const arrows = {
+  meta: { type: 'problem', schema: [{ type: 'object' }] },
+  create(context) {
+    const [rows] = context.options;
+    const folder = relative(import.meta.dirname, dirname(context.filename)).replaceAll(sep, '/');
+    const row = rowOf(folder, rows);
+    if (row === undefined) {
+      return {};
+    }
+    const check = (node) => {
+      const name = node === null || node === undefined ? null : textOf(node);
+      const file = name?.startsWith('.') === true ? posix.join(folder, name) : null;
+      if (file !== null && /^(?:src|webview|test)\//u.test(file)) {
+        if (![`${row}/*`, ...rows[row]].some((entry) => names(entry, file))) {
+          const allowed = rows[row].join(', ') || 'nothing else';
+          const message = `${row} may import ${allowed} only; where another arrow is right, add it to rooms.json.`;
+          context.report({ node, message });
+        }
+      }
+    };
+    return {
+      'ImportDeclaration, ExportNamedDeclaration, ExportAllDeclaration, ImportExpression, TSImportType': ({ source }) =>
+        check(source),
+      TSExternalModuleReference: ({ expression }) => check(expression),
+      'CallExpression[callee.name="require"]': (node) => check(node.arguments[0]),
+    };
+  },
+};
 
 /** Packages that one place only may import: elsewhere its room's own interface is the way. */
 const PACKAGES = [
@@ -71,14 +104,9 @@ export default defineConfig(
     files: ['**/*.ts'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
-    plugins: { 'import-x': importX },
-    settings: {
-      'import-x/resolver-next': [importX.createNodeResolver({ extensions: ['.ts', '.js', '.mjs', '.json'] })],
-      'import-x/parsers': { '@typescript-eslint/parser': ['.ts'] },
-    },
+    plugins: { rooms: { rules: { arrows } } },
     rules: {
-      'import-x/no-restricted-paths': ['error', { basePath: import.meta.dirname, zones }],
-      'import-x/no-cycle': ['error', { ignoreExternal: true }],
+      'rooms/arrows': ['error', ROOMS],
       eqeqeq: 'error',
       curly: 'error',
       // Prettier breaks what it can; texts of programs stay whole.

@@ -123,16 +123,16 @@ describe('a store by another name', NO_LINKS, () => {
       ],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
-    await locks
-      .attempt('c3 label by a link', async () => {
+    try {
+      await locks.attempt('c3 label by a link', async () => {
         const [says] = (await once(createInterface(label.stderr), 'line')) as [string];
         assert.match(says, /Waiting for run live/);
         assert.equal(statusOf(real), 'running');
-      })
-      .finally(async () => {
-        await end(label);
-        await end(holder);
       });
+    } finally {
+      await end(label);
+      await end(holder);
+    }
   });
 
   it('waits in one line, whatever name it came by', async (t) => {
