@@ -7,7 +7,6 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { availableParallelism, totalmem } from 'node:os';
-import { text as textIn } from 'node:stream/consumers';
 import { passing, replyFrom } from './driver.mjs';
 
 const [program, ...args] = process.argv.slice(2);
@@ -17,18 +16,31 @@ const MOST_ERRORS = 1000;
 let mostHeld = Math.floor(totalmem() / 16 / 2 ** 27);
 /** Milliseconds that a program is held; clients of models wait longer for an answer. */
 const LONGEST_HELD = 60_000;
+/** Bytes of a request that are kept, as `c3 record` passes them on. What is longer is read on this often, to be refused. */
+const MOST_BYTES = 64 * 2 ** 20;
+const READ_ON = 2;
 /** Programs that run at once, and sessions that wait for their turn. */
 let free = Math.max(1, availableParallelism());
 const waiting = [];
 /** Starts of the program that have not ended, by the first part of the address that each was given. */
 const runs = new Map();
 
-const server = createServer(async (request, response) => {
+const server = createServer((request, response) => {
+  // A client may leave at any time.
+  answer(request, response).catch(() => response.destroy());
+});
+server.listen(0, '127.0.0.1');
+server.unref();
+
+async function answer(request, response) {
   const [, name, door = '', ...rest] = (request.url ?? '').split('/');
   const run = runs.get(name);
-  const body = await textIn(request);
-  if (run === undefined || request.headers.origin !== undefined) {
+  const known = run !== undefined && request.headers.origin === undefined;
+  const body = await bodyIn(request, known ? MOST_BYTES : 0);
+  if (!known) {
     response.writeHead(404).end();
+  } else if (body === null) {
+    response.writeHead(413).end();
   } else if (door === 'score') {
     run.score = scoreIn(body);
     response.writeHead(run.score === null ? 400 : 200, { 'content-type': 'application/json' }).end('{}');
@@ -39,9 +51,23 @@ const server = createServer(async (request, response) => {
     const address = `http://c3.invalid/${rest.join('/')}`;
     await run.take({ request: new Request(address, { method: 'POST', headers: request.headers, body }), response });
   }
-});
-server.listen(0, '127.0.0.1');
-server.unref();
+}
+
+/** The body of a request; null where it is too long. It is read whole, or else its client would not hear why. */
+async function bodyIn(request, most) {
+  const pieces = [];
+  let length = 0;
+  for await (const piece of request) {
+    length += piece.length;
+    if (length > READ_ON * MOST_BYTES) {
+      throw new Error('The request has no end.');
+    }
+    if (length <= most) {
+      pieces.push(piece);
+    }
+  }
+  return length > most ? null : Buffer.concat(pieces).toString('utf8');
+}
 
 /** The score that a program sends; null where it is none. */
 function scoreIn(body) {

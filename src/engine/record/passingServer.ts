@@ -1,7 +1,7 @@
 /** A server on this machine that passes calls on to a model server, and says what passed by. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, request as plainRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { request as plainRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
@@ -11,6 +11,7 @@ import { eventsIn } from '../../policy/endpoint/events.ts';
 import { returnOf } from '../../logs/conversations.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
+import { answerJson, bodyWithin, createLocalServer } from '../http/localServer.ts';
 import type { PassedCall, Recording } from './recording.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -57,9 +58,9 @@ export class PassingServer {
   private readonly recording: Pick<Recording, 'take' | 'leaveOut' | 'score'>;
   private readonly settings: PassingSettings;
   private readonly onSpans: (body: Buffer) => void;
-  private readonly server = createServer((request, response) => {
+  private readonly server = createLocalServer((request, response) => {
     void this.receive(request, response);
-  });
+  }, refusal);
   /** Nobody else on this machine can guess it. */
   private readonly secret = randomBytes(16).toString('hex');
   private port = 0;
@@ -97,33 +98,33 @@ export class PassingServer {
       const { headers, url = '' } = request;
       const prefix = `/${this.secret}`;
       if (headers.host !== `${LOOPBACK}:${String(this.port)}` || headers.origin !== undefined) {
-        refuse(response, 403, 'Only programs of this machine are answered, and no web pages.');
+        await refuse(response, 403, 'Only programs of this machine are answered, and no web pages.');
       } else if (!url.startsWith(`${prefix}/`)) {
-        refuse(response, 404, 'There is nothing here; use the addresses that c3 record gave to the program.');
+        await refuse(response, 404, 'There is nothing here; use the addresses that c3 record gave to the program.');
       } else {
         await this.route(url.slice(prefix.length), request, response);
       }
     } catch (error) {
-      refuse(response, 502, `The server that answers could not be asked: ${messageOf(error)}`);
+      await refuse(response, 502, `The server that answers could not be asked: ${messageOf(error)}`);
     }
   }
 
   private async route(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await bytesOf(request);
+    const body = await bodyWithin(response, MOST_BYTES);
     if (body === null) {
-      refuse(response, 413, `The request has more than ${String(MOST_BYTES)} bytes.`);
+      await refuse(response, 413, `The request has more than ${String(MOST_BYTES)} bytes.`);
     } else if (path === `/otlp${TRACES}`) {
-      this.spans(request, body, response);
+      await this.spans(request, body, response);
     } else if (path === '/score') {
       await this.scored(body, response);
     } else if (path.startsWith('/v1/') || path.startsWith('/v1?')) {
       await this.pass(path.slice('/v1'.length), request, body, response);
     } else {
-      refuse(response, 404, 'There is nothing here; use the addresses that c3 record gave to the program.');
+      await refuse(response, 404, 'There is nothing here; use the addresses that c3 record gave to the program.');
     }
   }
 
-  private spans({ headers }: IncomingMessage, body: Buffer, response: ServerResponse): void {
+  private async spans({ headers }: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void> {
     const type = headers['content-type'] ?? '';
     if (/^application\/x-protobuf\b/iu.test(type)) {
       try {
@@ -133,7 +134,7 @@ export class PassingServer {
           throw error;
         }
         this.recording.leaveOut('batches of spans that are no protocol buffers of OTLP');
-        refuse(response, 400, error.message);
+        await refuse(response, 400, error.message);
         return;
       }
       response.writeHead(200, { 'content-type': 'application/x-protobuf', 'content-length': 0 }).end();
@@ -141,11 +142,15 @@ export class PassingServer {
     }
     if (!/^application\/json\b/iu.test(type)) {
       this.recording.leaveOut('batches of spans that are neither JSON nor protocol buffers: use OTLP over HTTP');
-      refuse(response, 415, 'Spans are taken as JSON and as protocol buffers (OTEL_EXPORTER_OTLP_PROTOCOL=http/json).');
+      await refuse(
+        response,
+        415,
+        'Spans are taken as JSON and as protocol buffers (OTEL_EXPORTER_OTLP_PROTOCOL=http/json).',
+      );
       return;
     }
     this.onSpans(body);
-    answer(response, 200, {});
+    await answerJson(response, 200, {});
   }
 
   private async scored(body: Buffer, response: ServerResponse): Promise<void> {
@@ -153,11 +158,11 @@ export class PassingServer {
     const value = isRecord(said) ? returnOf(said['return']) : null;
     const episode = isRecord(said) && typeof said['episode'] === 'string' ? said['episode'] : null;
     if (value === null) {
-      refuse(response, 400, 'Give {"return": NUMBER}, with "episode" where episodes have names.');
+      await refuse(response, 400, 'Give {"return": NUMBER}, with "episode" where episodes have names.');
     } else if (await this.recording.score(episode, value)) {
-      answer(response, 200, {});
+      await answerJson(response, 200, {});
     } else {
-      refuse(response, 404, 'No such episode was recorded, or it has a score already.');
+      await refuse(response, 404, 'No such episode was recorded, or it has a score already.');
     }
   }
 
@@ -244,29 +249,14 @@ async function answerIn(heard: Buffer, type: string): Promise<PassedCall['answer
   return pieces;
 }
 
-async function bytesOf(request: IncomingMessage): Promise<Buffer | null> {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    length += piece.length;
-    if (length > MOST_BYTES) {
-      return null;
-    }
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
-}
-
-function refuse(response: ServerResponse, status: number, message: string): void {
+async function refuse(response: ServerResponse, status: number, message: string): Promise<void> {
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  answer(response, status, { error: { message, type: 'c3_record', param: null, code: null } });
+  await answerJson(response, status, refusal(status, message));
 }
 
-function answer(response: ServerResponse, status: number, body: object): void {
-  const text = JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
-  response.end(text);
+function refusal(_status: number, message: string): object {
+  return { error: { message, type: 'c3_record', param: null, code: null } };
 }

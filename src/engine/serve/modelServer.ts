@@ -1,10 +1,11 @@
 /** A model at the OpenAI-compatible protocol, on this machine alone. */
 import { hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onAbort } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { answerJson, bodyWithin, createLocalServer } from '../http/localServer.ts';
 import { answerServed, type ServedModel } from './answering.ts';
 import { pieceBody, usageBody, wholeBody, type BodyHead } from './bodies.ts';
 import type { Delta } from './choice.ts';
@@ -46,11 +47,15 @@ export class ModelServer {
   constructor(model: ServedModel, settings: ModelServerSettings) {
     this.model = model;
     this.settings = settings;
-    this.server = createServer({ requestTimeout: ARRIVAL, headersTimeout: ARRIVAL }, (request, response) => {
-      const answered = this.receive(request, response);
-      this.answering.add(answered);
-      void answered.finally(() => this.answering.delete(answered));
-    });
+    this.server = createLocalServer(
+      (request, response) => {
+        const answered = this.receive(request, response);
+        this.answering.add(answered);
+        void answered.finally(() => this.answering.delete(answered));
+      },
+      (status, message) => errorBody(new ServeError(status, message)),
+      { requestTimeout: ARRIVAL, headersTimeout: ARRIVAL },
+    );
     this.server.maxConnections = MOST_CONNECTIONS;
   }
 
@@ -90,7 +95,7 @@ export class ModelServer {
     try {
       await this.route(request, response, left.signal);
     } catch (error) {
-      this.refuse(response, error);
+      await refuse(response, error);
     } finally {
       release();
     }
@@ -102,17 +107,17 @@ export class ModelServer {
     const api = Object.hasOwn(APIS, path) ? APIS[path] : undefined;
     if (api !== undefined) {
       expect(request, 'POST');
-      await this.answer(api, await bodyOf(request), response, signal);
+      await this.answer(api, await bodyOf(response, signal), response, signal);
       return;
     }
     const { name } = this.model;
     const described = { id: name, object: 'model', created: 0, owned_by: 'c3' };
     if (path === '/v1/models') {
       expect(request, 'GET');
-      sendJson(response, 200, { object: 'list', data: [described] });
+      await answerJson(response, 200, { object: 'list', data: [described] });
     } else if (path === `/v1/models/${encodeURIComponent(name)}`) {
       expect(request, 'GET');
-      sendJson(response, 200, described);
+      await answerJson(response, 200, described);
     } else {
       throw new ServeError(
         404,
@@ -151,7 +156,7 @@ export class ModelServer {
       return;
     }
     const answered = await answerServed(this.model, request, head.seed, signal);
-    sendJson(response, 200, await wholeBody(this.model.tokenizer, request, head, answered));
+    await answerJson(response, 200, await wholeBody(this.model.tokenizer, request, head, answered));
   }
 
   private async stream(
@@ -190,41 +195,28 @@ export class ModelServer {
     await writing;
     response.end('data: [DONE]\n\n');
   }
-
-  private refuse(response: ServerResponse, error: unknown): void {
-    const refused =
-      error instanceof ServeError
-        ? error
-        : error instanceof CancelledError
-          ? new ServeError(503, 'The server was stopped before the answer was whole.')
-          : new ServeError(500, `The answer could not be computed: ${messageOf(error)}`);
-    if (response.destroyed) {
-      return;
-    }
-    if (response.headersSent) {
-      response.end(eventOf(errorBody(refused)));
-      return;
-    }
-    if (refused.retryAfter !== null) {
-      response.setHeader('retry-after', String(refused.retryAfter));
-    }
-    if (refused.status === 413 || refused.status === 408) {
-      response.setHeader('connection', 'close');
-    }
-    sendJson(response, refused.status, errorBody(refused));
-  }
 }
 
 const eventOf = (body: object): string => `data: ${JSON.stringify(body)}\n\n`;
 
-function sendJson(response: ServerResponse, status: number, body: object): void {
-  const text = JSON.stringify(body);
-  response.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-    'cache-control': 'no-store',
-  });
-  response.end(text);
+async function refuse(response: ServerResponse, error: unknown): Promise<void> {
+  const refused =
+    error instanceof ServeError
+      ? error
+      : error instanceof CancelledError
+        ? new ServeError(503, 'The server was stopped before the answer was whole.')
+        : new ServeError(500, `The answer could not be computed: ${messageOf(error)}`);
+  if (response.destroyed) {
+    return;
+  }
+  if (response.headersSent) {
+    response.end(eventOf(errorBody(refused)));
+    return;
+  }
+  if (refused.retryAfter !== null) {
+    response.setHeader('retry-after', String(refused.retryAfter));
+  }
+  await answerJson(response, refused.status, errorBody(refused));
 }
 
 function expect({ method }: IncomingMessage, wanted: string): void {
@@ -233,26 +225,17 @@ function expect({ method }: IncomingMessage, wanted: string): void {
   }
 }
 
-/** @throws ServeError where the body is too long, or no JSON */
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  if (!/^application\/json\b/iu.test(request.headers['content-type'] ?? '')) {
+/** @throws ServeError where the body is too long, or no JSON; CancelledError */
+async function bodyOf(response: ServerResponse, signal: AbortSignal): Promise<unknown> {
+  if (!/^application\/json\b/iu.test(response.req.headers['content-type'] ?? '')) {
     throw new ServeError(415, 'The Content-Type must be application/json.');
   }
-  const tooLong = new ServeError(413, `The body has more than ${String(MOST_BYTES)} bytes.`);
-  if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES) {
-    throw tooLong;
-  }
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MOST_BYTES) {
-      throw tooLong;
-    }
-    chunks.push(chunk);
+  const body = await bodyWithin(response, MOST_BYTES, signal);
+  if (body === null) {
+    throw new ServeError(413, `The body has more than ${String(MOST_BYTES)} bytes.`);
   }
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))) as unknown;
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown;
   } catch (error) {
     throw new ServeError(400, `The body is not JSON in UTF-8: ${messageOf(error)}.`);
   }

@@ -242,6 +242,25 @@ describe('a program that has no driver', () => {
     });
   });
 
+  it('hears that a request is too long or asks at no address of its own, and may leave one half said', async (t) => {
+    const before = `
+      const status = async (url, megabytes) => (await fetch(url, { method: 'POST', body: Buffer.alloc(megabytes * 2 ** 20) })).status;
+      const base = process.env.OPENAI_BASE_URL;
+      const statuses = [await status(new URL(base).origin + '/other/v1/x', 9), await status(base + '/chat/completions', 65)];
+      if (statuses.join() !== '404,413') throw new Error(statuses.join());
+      const { request } = await import('node:http');
+      const half = request(base + '/chat/completions', { method: 'POST', headers: { expect: '100-continue', 'content-length': 9 } });
+      half.flushHeaders();
+      half.on('error', () => undefined);
+      await new Promise((resolve) => half.once('continue', resolve));
+      half.destroy();`;
+    const driver = driverOf(t, [PROGRAM_DRIVER, process.execPath, '--input-type=module', '-e', before + ASKING]);
+    const next = (...log: readonly LogEvent[]): Promise<ProgramStep> =>
+      new DrivenProgram(driver).next(INSTANCE, log, NEVER);
+    assert.equal((await next()).kind, 'message');
+    assert.equal((await next(said('planner', '19'))).kind, 'message');
+  });
+
   it('blocks with a sentence where it fails, or goes another way than was recorded', async (t) => {
     const program = programOf(t);
     const next = (...log: readonly LogEvent[]): Promise<ProgramStep> => program.next(INSTANCE, log, NEVER);

@@ -1,0 +1,188 @@
+/**
+ * What the servers of HTTP on this machine share. A client that sends more than is read gets its answer all the same:
+ * a connection that is closed while something unread has arrived is reset, and the client loses what it was told.
+ */
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
+import type { Duplex } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { NEVER, onAbort } from '../../shared/cancellation.ts';
+import { CancelledError, messageOf } from '../../shared/errors.ts';
+
+/** What is read and thrown away of a client that was answered before its request was whole. */
+export interface Lingering {
+  readonly bytes: number;
+  readonly milliseconds: number;
+}
+
+export const LINGERING: Lingering = { bytes: 128 * 2 ** 20, milliseconds: 10_000 };
+
+/** The body of a refusal, in the form that the clients of a server read. */
+export type Refusal = (status: number, message: string) => object;
+
+/** Refusals of what is no request, by the code of the error; anything else is a bad request. */
+const STATUSES: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+const CONTINUE = /^100-continue$/iu;
+
+/**
+ * A server whose every refusal reaches its client, those of Node's own too.
+ * @param listener gets every request, one without a Host too; it answers with `answerJson`, and reads with `bodyWithin`
+ */
+export function createLocalServer(
+  listener: RequestListener,
+  refusal: Refusal,
+  options: ServerOptions = {},
+  lingering = LINGERING,
+): Server {
+  const underWay = new WeakMap<Duplex, Set<ServerResponse>>();
+  const receive = (request: IncomingMessage, response: ServerResponse): void => {
+    const responses = underWay.get(request.socket) ?? new Set();
+    underWay.set(request.socket, responses.add(response));
+    response.once('close', () => responses.delete(response));
+    listener(request, response);
+  };
+  const refused = (status: number, message: string): string => {
+    const text = JSON.stringify(refusal(status, message));
+    const head = { ...headersOf(text), connection: 'close' };
+    const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}`);
+    return [`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}`, ...lines, '', text].join('\r\n');
+  };
+  return (
+    createServer({ ...options, requireHostHeader: false }, receive)
+      // The body is asked for where it is read, and not before.
+      .on('checkContinue', receive)
+      .on('checkExpectation', (_request, response) => {
+        void answerJson(response, 417, refusal(417, 'The only Expect is 100-continue.'), lingering);
+      })
+      .on('connect', (_request, socket) => {
+        // Its client says no more until it is answered.
+        socket.on('error', () => undefined).end(refused(405, 'This server is no proxy.'), () => socket.destroy());
+      })
+      .on('clientError', (error: NodeJS.ErrnoException, socket) => {
+        const begun = [...(underWay.get(socket) ?? [])].some(({ headersSent }) => headersSent);
+        if (begun || !socket.writable) {
+          socket.destroy();
+        } else {
+          const status = STATUSES[error.code ?? ''] ?? 400;
+          socket.write(refused(status, `The request is not valid, or took too long: ${messageOf(error)}.`));
+          linger(socket, lingering);
+        }
+      })
+  );
+}
+
+/** Answers whole. A connection whose request is not whole by then has no other one: what still comes is thrown away. */
+export async function answerJson(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  lingering = LINGERING,
+): Promise<void> {
+  const { req: request } = response;
+  if (!request.complete) {
+    // What came together with the head may be all of it.
+    request.resume();
+    await setImmediate();
+  }
+  if (response.destroyed) {
+    return;
+  }
+  const text = JSON.stringify(body);
+  if (request.complete) {
+    response.writeHead(status, headersOf(text)).end(text);
+    return;
+  }
+  const { socket } = request;
+  // One piece, before anybody closes what is answered.
+  socket.cork();
+  response.writeHead(status, { ...headersOf(text), connection: 'close' }).flushHeaders();
+  response.write(text, () => {
+    linger(socket, lingering);
+  });
+  socket.uncork();
+}
+
+const headersOf = (text: string): Record<string, string> => ({
+  'content-type': 'application/json; charset=utf-8',
+  'content-length': String(Buffer.byteLength(text)),
+  'cache-control': 'no-store',
+});
+
+/** Says that nothing more is answered, and reads within the bounds until the client has closed its side too. */
+function linger(socket: Duplex, { bytes, milliseconds }: Lingering): void {
+  if (socket.destroyed) {
+    return;
+  }
+  let left = bytes;
+  const timer = setTimeout(() => {
+    socket.destroy();
+  }, milliseconds);
+  socket.once('close', () => {
+    clearTimeout(timer);
+  });
+  // The parser of requests hears no more.
+  socket.removeAllListeners('data');
+  socket.on('data', (piece: Buffer) => {
+    left -= piece.length;
+    if (left < 0) {
+      socket.destroy();
+    }
+  });
+  socket.resume();
+  socket.end();
+}
+
+/**
+ * Reads the body of a request.
+ * @returns null where it has more bytes, as soon as that is known; the rest is left to `answerJson`
+ * @throws CancelledError; Error where the client leaves
+ */
+export async function bodyWithin(response: ServerResponse, most: number, signal = NEVER): Promise<Buffer | null> {
+  const { req: request } = response;
+  const { headers, httpVersion } = request;
+  if (Number(headers['content-length'] ?? 0) > most) {
+    return null;
+  }
+  if (httpVersion === '1.1' && CONTINUE.test(headers.expect ?? '')) {
+    response.writeContinue();
+  }
+  const read = Promise.withResolvers<Buffer | null>();
+  let pieces: Buffer[] = [];
+  let length = 0;
+  const onData = (piece: Buffer): void => {
+    length += piece.length;
+    if (length > most) {
+      read.resolve(null);
+    } else {
+      pieces.push(piece);
+    }
+  };
+  request.on('data', onData);
+  request.once('end', () => {
+    read.resolve(Buffer.concat(pieces));
+  });
+  request.once('close', () => {
+    read.reject(new Error('The client left before its request was whole.'));
+  });
+  const release = onAbort(signal, () => {
+    read.reject(new CancelledError());
+  });
+  try {
+    return await read.promise;
+  } finally {
+    release();
+    request.off('data', onData);
+    pieces = [];
+  }
+}

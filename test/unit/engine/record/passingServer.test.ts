@@ -1,0 +1,85 @@
+/** What a program that `c3 record` runs hears of a request that is not passed on, and what such requests may cost. */
+import assert from 'node:assert/strict';
+import { it, type TestContext } from 'node:test';
+import { PassingServer, type PassingPlaces } from '../../../../src/engine/record/passingServer.ts';
+import { connected, headOf, heard, readAnswer, writeForever, writeThenRead } from '../http/rawClient.ts';
+
+const MEGABYTE = Buffer.alloc(2 ** 20, 'a');
+const MEGABYTE_CHUNK = Buffer.concat([Buffer.from('100000\r\n'), MEGABYTE, Buffer.from('\r\n')]);
+/** Megabytes of a request that is passed on, at most. */
+const MOST = 64;
+const sent = (megabytes: number): string => `Content-Length: ${String(megabytes * 2 ** 20)}`;
+
+/** A server that nothing may pass. */
+async function passing(
+  t: TestContext,
+): Promise<{ readonly server: PassingServer; readonly places: PassingPlaces; readonly port: number }> {
+  const fail = (): never => assert.fail('Nothing is recorded.');
+  const recording = { take: fail, leaveOut: fail, score: fail };
+  const server = new PassingServer(recording, { upstream: 'http://127.0.0.1:9/v1', model: null }, fail);
+  const places = await server.listen();
+  let closed = false;
+  const close = server.close.bind(server);
+  server.close = async () => {
+    if (!closed) {
+      closed = true;
+      await close();
+    }
+  };
+  t.after(() => server.close());
+  return { server, places, port: Number(new URL(places.api).port) };
+}
+
+it('each refusal reaches a client that writes 9 MiB before it reads', async (t) => {
+  const { places, port } = await passing(t);
+  const host = `Host: 127.0.0.1:${String(port)}`;
+  const { pathname } = new URL(`${places.api}/chat/completions`);
+  const cases: readonly (readonly [number, RegExp, string, ...string[]])[] = [
+    [403, /no web pages/u, `POST ${pathname}`, 'Host: rebound.example'],
+    [403, /no web pages/u, `POST ${pathname}`],
+    [403, /no web pages/u, `POST ${pathname}`, host, 'Origin: http://evil.example'],
+    [404, /addresses that c3 record gave/u, 'POST /v1/chat/completions', host],
+    [417, /"type":"c3_record"/u, `POST ${pathname}`, host, 'Expect: more'],
+    [400, /"type":"c3_record"/u, `POST ${pathname}`, host, 'Content-Length: 1'],
+  ];
+  for (const [status, words, line, ...headers] of cases) {
+    const pieces = [headOf(line, ...headers, sent(9)), ...Array<Buffer>(9).fill(MEGABYTE)];
+    const answer = await writeThenRead(port, pieces);
+    assert.equal(answer.status, status, `${line}: ${answer.body}`);
+    assert.match(answer.body, words);
+  }
+});
+
+it('a request that is too long is refused to a client that writes all of it, with and without its length', async (t) => {
+  const { places, port } = await passing(t);
+  const line = `POST ${new URL(`${places.api}/chat/completions`).pathname}`;
+  const host = `Host: 127.0.0.1:${String(port)}`;
+  for (const pieces of [
+    [headOf(line, host, sent(MOST + 1)), ...Array<Buffer>(MOST + 1).fill(MEGABYTE)],
+    [headOf(line, host, 'Transfer-Encoding: chunked'), ...Array<Buffer>(MOST + 1).fill(MEGABYTE_CHUNK), '0\r\n\r\n'],
+  ]) {
+    const { status, body } = await writeThenRead(port, pieces);
+    assert.equal(status, 413);
+    assert.match(body, /more than 67108864 bytes/u);
+  }
+});
+
+it('a client that never ends is let go, and has read why', async (t) => {
+  const { port } = await passing(t);
+  const head = headOf('POST /', `Host: 127.0.0.1:${String(port)}`, 'Transfer-Encoding: chunked');
+  assert.match(await writeForever(port, head, MEGABYTE_CHUNK), /^HTTP\/1\.1 404 /u);
+});
+
+it('its end waits for no body, and for no client that was refused', async (t) => {
+  const { server, places, port } = await passing(t);
+  const host = `Host: 127.0.0.1:${String(port)}`;
+  const line = `POST ${new URL(places.score).pathname}`;
+  const [sending, refused] = [await connected(port), await connected(port)];
+  refused.on('error', () => undefined).write(headOf('POST /', host, 'Content-Length: 10'));
+  assert.equal(readAnswer(await heard(refused)).status, 404);
+  sending.on('error', () => undefined).write(headOf(line, host, 'Content-Length: 10', 'Expect: 100-continue'));
+  assert.match(await heard(sending, '\r\n\r\n'), / 100 Continue/u);
+  await server.close();
+  sending.destroy();
+  refused.destroy();
+});
