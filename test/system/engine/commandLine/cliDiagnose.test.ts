@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
 import { c3, copyOf, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { diagnosesMethod } from './diagnosedMethod.ts';
 
 const mean = z.object({ value: z.number(), n: z.int() });
 
@@ -92,58 +93,7 @@ describe('c3 diagnose', () => {
     assert.match(readFileSync(join(folder, 'run.html'), 'utf8'), /Held-out questions without a message/u);
   });
 
-  it('measures runs of every method, by the baseline that it has', async (t) => {
-    const folder = copyOf(t, workspace);
-    for (const [method, estimator, alternatives] of [
-      ['c3_full_mean', 'full_mean', 2],
-      ['magrpo', 'full_mean', 8],
-      ['c3_no_replay', 'loo', 8],
-      ['mappo', 'mappo', 8],
-    ] as const) {
-      const id = String(
-        parseLine(
-          (
-            await c3(folder, [
-              'run',
-              'tiny.c3.yaml',
-              '--json',
-              '--override',
-              `method=${method}`,
-              '--override',
-              'steps=3',
-              '--override',
-              'snapshot_every=3',
-            ])
-          ).stdout,
-        )['run'],
-      );
-      const found = parseLine((await c3(folder, ['diagnose', '--run', id, '--json'])).stdout);
-      assert.deepEqual([found['origin'], found['estimator']], ['training', estimator]);
-      withStore(folder, (store) => {
-        assert.equal(store.run(id).method, method);
-        assert.equal(
-          store.bucketsOfRun({ run: id, origin: 'training', offset: 0, limit: 1 })[0]?.alternatives.length,
-          alternatives,
-        );
-      });
-      for (const command of [
-        ['taxonomy', '--run', id],
-        ['export', '--run', id, '--format', 'buckets', '--out', `${method}.jsonl`],
-      ]) {
-        const { code, stderr } = await c3(folder, command);
-        assert.equal(code, 0, `${command.join(' ')}: ${stderr}`);
-      }
-      // The first weights that a step changed were not kept: that step is executed again. MAPPO's first step teaches
-      // its value head alone, so that it makes none.
-      assert.equal(
-        withStore(folder, (store) => store.snapshotsOfRun(id)[1]?.file),
-        null,
-        method,
-      );
-      const verified = parseLine((await c3(folder, ['verify', '--run', id, '--json'])).stdout);
-      assert.deepEqual([verified['different'], verified['notComparable']], [0, 0], method);
-    }
-  });
+  it('measures a run of another method, by the baseline that it has', (t) => diagnosesMethod(t, workspace, 'magrpo'));
 
   it('refuses what it cannot do, in one line', async () => {
     const refusals: [string[], RegExp][] = [

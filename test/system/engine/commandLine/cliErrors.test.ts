@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
@@ -12,19 +12,9 @@ import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { sealPathOf } from '../../../../src/store/files/seal.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
-import { jsonl, makeTeam, sums } from '../../../unit/training/tinyTeam.ts';
-import {
-  c3,
-  c3Apart,
-  CONFIG,
-  contentsOf,
-  copyOf,
-  finished,
-  makeWorkspace,
-  startC3,
-  withStore,
-  type CommandOptions,
-} from '../../../unit/engine/workspace.ts';
+import { jsonl, sums } from '../../../unit/training/tinyTeam.ts';
+import { c3, c3Apart, CONFIG, contentsOf, copyOf, makeWorkspace, withStore } from '../../../unit/engine/workspace.ts';
+import { BROKEN_TEAMS, oldStore, refuses, refusesBesideStore, RUN } from './refusals.ts';
 
 let workspace = '';
 before(async () => {
@@ -32,79 +22,6 @@ before(async () => {
 });
 after(() => {
   rmSync(workspace, { recursive: true, force: true });
-});
-
-interface Refusal extends CommandOptions {
-  readonly code: 1 | 2;
-  readonly says: RegExp;
-}
-
-/** Runs a command that must fail with one line, and leave the folder as it was. */
-async function refuses(folder: string, args: readonly string[], { code, says, ...options }: Refusal): Promise<void> {
-  const before = contentsOf(folder);
-  const result = await c3(folder, args, options);
-  const shown = `c3 ${args.join(' ')}\n${result.stderr}`;
-  assert.equal(result.code, code, shown);
-  assert.match(result.stderr, says, shown);
-  assert.match(result.stderr, /^c3: [^\n]+\n$/, shown);
-  assert.equal(result.stdout, '');
-  assert.deepEqual(contentsOf(folder), before, shown);
-}
-
-const RUN = ['run', 'tiny.c3.yaml'];
-/** A store with a run that was done before, in .c3 of a workspace. */
-function oldStore(folder: string): string {
-  const path = join(folder, '.c3', 'c3.sqlite');
-  const store = openStoreForWriting(path);
-  store.insertRun({
-    id: 'old',
-    method: 'c3',
-    seed: 0,
-    title: 'old',
-    config: '{}',
-    plannedSteps: 0,
-    createdAt: '2026-01-01T00:00:00.000Z',
-  });
-  store.updateRunStatus('old', 'done', '2026-01-01T00:00:01.000Z', null);
-  store.close();
-  return path;
-}
-
-describe('a reader that leaves', () => {
-  it('ends the command without a word', async () => {
-    const child = startC3(workspace, ['credit', '--estimator', 'loo']);
-    const line = `${JSON.stringify({ id: 'a', alternatives: [{ returns: [1] }, { returns: [0] }] })}\n`;
-    // More than the pipes hold, so that the command is writing when its reader goes; what it does not read breaks that
-    // pipe.
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(line.repeat(200_000));
-    const ended = finished(child);
-    child.stdout.once('data', () => {
-      child.stdout.destroy();
-    });
-    const { stderr, code } = await ended;
-    assert.equal(stderr, '');
-    assert.equal(code, 1);
-  });
-});
-
-describe('Ctrl+C', () => {
-  it('ends a command that changes nothing at once', async () => {
-    const child = startC3(workspace, ['credit', '--estimator', 'loo']);
-    const ended = finished(child);
-    const line = JSON.stringify({ id: 'a', alternatives: [{ returns: [1] }, { returns: [0] }] });
-    child.stdout.once('data', () => {
-      child.kill('SIGINT');
-    });
-    // Its input is never at its end.
-    child.stdin.write(`${line}\n`);
-    const deaf = setTimeout(() => {
-      child.kill('SIGKILL');
-    }, 120_000);
-    await ended;
-    clearTimeout(deaf);
-    assert.equal(child.signalCode, 'SIGINT');
-  });
 });
 
 describe('arguments', () => {
@@ -268,60 +185,15 @@ describe('configurations and data', () => {
 });
 
 describe('models', () => {
-  const broken = (name: string, says: RegExp, breaking: (team: string) => void | Promise<void>): void => {
+  for (const [name, broken] of Object.entries(BROKEN_TEAMS)) {
     it(`are refused where ${name}`, async (t) => {
       const folder = copyOf(t, workspace);
-      await breaking(join(folder, 'team'));
-      // Without a store none is made; with one it stays as it was.
-      await refuses(folder, RUN, { code: 1, says });
-      oldStore(folder);
-      await refuses(folder, RUN, { code: 1, says });
+      await broken.breaking(join(folder, 'team'));
+      await refuses(folder, RUN, { code: 1, says: broken.says });
     });
-  };
-  broken(
-    'weights are missing',
-    /Cannot read .*model\.safetensors.*choose a folder with config\.json and model\.safetensors/,
-    (team) => {
-      rmSync(join(team, 'model.safetensors'));
-    },
-  );
-  broken('weights are cut', /model\.safetensors: tensor .* is truncated; copy the weights again/, (team) => {
-    truncateSync(join(team, 'model.safetensors'), 20_000);
-  });
-  broken('weights are cut in their header', /model\.safetensors: the safetensors header is truncated/, (team) => {
-    truncateSync(join(team, 'model.safetensors'), 100);
-  });
-  broken('weights are empty', /model\.safetensors: the file is too short/, (team) => {
-    truncateSync(join(team, 'model.safetensors'), 0);
-  });
-  broken(
-    'weights belong to another architecture',
-    /model\.safetensors: tensor model\.embed_tokens\.weight has shape \[\d+, 48\] where config\.json needs \[\d+, 32\]/,
-    async (team) => {
-      const config = readFileSync(join(team, 'config.json'));
-      await makeTeam(team, { hiddenSize: 48, steps: 0 });
-      writeFileSync(join(team, 'config.json'), config);
-    },
-  );
-  broken('the architecture is unknown', /config\.json: model_type: .*llama/, (team) => {
-    writeFileSync(join(team, 'config.json'), readFileSync(join(team, 'config.json'), 'utf8').replace('llama', 'gpt2'));
-  });
-  broken('the tokenizer is missing', /Cannot read .*tokenizer\.json/, (team) => {
-    rmSync(join(team, 'tokenizer.json'));
-  });
-  broken(
-    'the tokenizer knows more tokens than the model',
-    /tokenizer\.json has \d+ tokens where the model has \d+; put the model's own tokenizer there/,
-    (team) => {
-      const path = join(team, 'tokenizer.json');
-      const parsed = JSON.parse(readFileSync(path, 'utf8')) as { model: { vocab: Record<string, number> } };
-      const size = Object.keys(parsed.model.vocab).length;
-      for (let extra = 0; extra < 50; extra++) {
-        parsed.model.vocab[`extra${String(extra)}`] = size + extra;
-      }
-      writeFileSync(path, JSON.stringify(parsed));
-    },
-  );
+  }
+
+  it('are refused where a store is, which stays as it was', (t) => refusesBesideStore(t, workspace, 'weights are cut'));
 });
 
 describe('stores', () => {

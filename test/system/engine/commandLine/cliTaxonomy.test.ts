@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { c3, makeWorkspace, parseLine } from '../../../unit/engine/workspace.ts';
+import { field, list } from './documents.ts';
 
 let workspace = '';
 let run = '';
@@ -15,11 +16,6 @@ before(async () => {
 after(() => {
   rmSync(workspace, { recursive: true, force: true });
 });
-
-const field = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
-const list = (value: unknown): unknown[] =>
-  Array.isArray(value) ? value : assert.fail(`no list: ${JSON.stringify(value)}`);
 
 /** One line on standard error, nothing on standard output, exit code 2. */
 async function refuses(args: readonly string[], says: RegExp): Promise<void> {

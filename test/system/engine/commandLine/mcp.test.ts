@@ -2,14 +2,16 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import { main } from '../../../../src/engine/commandLine/main.ts';
+import { programOf } from '../../../support/programs.ts';
 import { c3, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
-
-const CLI = join(import.meta.dirname, '../../../../src/engine/cli.ts');
 
 let workspace = '';
 let run = '';
@@ -22,7 +24,7 @@ after(() => {
 });
 
 /** @param answer what the user answers; null for a client that cannot ask */
-async function clientOf(t: TestContext, answer: 'accept' | 'decline' | null, asked: string[] = []): Promise<Client> {
+function clientOf(answer: 'accept' | 'decline' | null, asked: string[] = []): Client {
   const capabilities = answer === null ? {} : { elicitation: {} };
   const client = new Client({ name: 'test', version: '1' }, { capabilities });
   if (answer !== null) {
@@ -31,8 +33,37 @@ async function clientOf(t: TestContext, answer: 'accept' | 'decline' | null, ask
       return { action: answer, content: {} };
     });
   }
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [CLI, 'mcp'], cwd: workspace }));
+  return client;
+}
+
+/** Connects a client with `c3 mcp` as a process of its own. */
+async function connectApart(t: TestContext, client: Client): Promise<Client> {
+  const command = { command: process.execPath, args: [programOf('cli'), 'mcp'], cwd: workspace };
+  await client.connect(new StdioClientTransport(command));
   t.after(() => client.close());
+  return client;
+}
+
+/** Connects a client with `c3 mcp` in this process, which ends by itself once its client leaves. */
+async function connect(t: TestContext, client: Client): Promise<Client> {
+  const [toServer, toClient] = [new PassThrough(), new PassThrough()];
+  const served = main(['mcp'], {
+    stdin: toServer,
+    stdout: toClient,
+    stderr: new PassThrough(),
+    areInherited: false,
+    folder: workspace,
+    env: process.env,
+    signal: new AbortController().signal,
+  });
+  // Lines of JSON are framed in the same way at both ends.
+  await client.connect(new StdioServerTransport(toClient, toServer));
+  t.after(async () => {
+    await client.close();
+    toServer.end();
+    assert.equal(await served, 0);
+    assert.equal(toServer.listenerCount('data'), 0);
+  });
   return client;
 }
 
@@ -49,7 +80,7 @@ const rows = z.array(z.looseObject({ message: z.int(), link: z.string(), credit:
 describe('c3 mcp', () => {
   it('answers what a store holds, with links, and replays what the user agreed to', async (t) => {
     const asked: string[] = [];
-    const client = await clientOf(t, 'accept', asked);
+    const client = await connectApart(t, clientOf('accept', asked));
     const { tools } = await client.listTools();
     assert.deepEqual(
       tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint]),
@@ -108,12 +139,12 @@ describe('c3 mcp', () => {
     const replays = (): number => withStore(workspace, (store) => store.countReplays(run));
     const before = replays();
     const args = { message: 1, max_evaluator_calls: 100 };
-    const declining = await clientOf(t, 'decline');
+    const declining = await connect(t, clientOf('decline'));
     assert.match(
       (await call(declining, 'replay_message', { ...args, confirm: true })).join(),
       /^true,.*did not agree/u,
     );
-    const mute = await clientOf(t, null);
+    const mute = await connect(t, clientOf(null));
     assert.match(
       (await call(mute, 'replay_message', args)).join(),
       /^true,.*20 evaluator calls; nothing was replayed/u,

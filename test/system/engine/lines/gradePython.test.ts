@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { c3, c3Apart, parseLine } from '../../../unit/engine/workspace.ts';
+import { c3, c3Apart, parseLine, type Finished } from '../../../unit/engine/workspace.ts';
 
 let folder = '';
 before(() => {
@@ -20,25 +20,49 @@ const answers = (stdout: string): Record<string, unknown>[] =>
     .split('\n')
     .map((line) => parseLine(`${line}\n`));
 
+const TESTS = ['assert f(1) == 2'];
+const RIGHT = 'def f(x):\n    return x + 1\n';
+const WRONG = 'def f(x):\n    return x\n';
+// Fences in a program's own documentation are none of a message.
+const DOCUMENTED = `def f(x):\n    \"\"\"\n\`\`\`python\nraise SystemExit\n\`\`\`\n    \"\"\"\n    return x + 1\n`;
+const block = (code: string, language = 'python'): string => `\`\`\`${language}\n${code}\`\`\`\n`;
+const MESSAGES: readonly (readonly [code: string, score: number, rule: string])[] = [
+  [block(RIGHT), 1, 'fenced-block: passed'],
+  [`Here it is:\n${block(RIGHT)}It adds one.`, 1, 'fenced-block: passed'],
+  [`Run pip first:\n${block('pip install x\n', 'bash')}${block(RIGHT)}${block(WRONG)}`, 1, 'fenced-block: passed'],
+  [block(RIGHT, ''), 1, 'fenced-block: passed'],
+  [`\n\n${block(WRONG)}`, 0, 'fenced-block: wrong-answer'],
+  [DOCUMENTED, 1, 'passed'],
+  [`So:\n${block('def f(:\n')}`, 0, 'fenced-block: does-not-compile'],
+  ['I do not know.', 0, 'does-not-compile'],
+  [RIGHT, 1, 'passed'],
+];
+const PROGRAMS = [
+  { id: 'a', code: 'def f(x):\n    return x + 1', tests: ['assert f(1) == 2', 'assert f(-1) == 0'] },
+  {
+    id: 2,
+    code: 'def f(x):\n    return x',
+    test: 'def check(candidate):\n    assert candidate(1) == 2',
+    entryPoint: 'f',
+  },
+  { id: 'c', code: 'def f(x):\n    return math.floor(x)', tests: ['assert f(1.5) == 1'], setup: 'import math' },
+  { id: 'd', code: 'def f(x):\n    return x', tests: ['assert f('] },
+];
+
 describe('c3 grade --kind python', () => {
-  it('answers one line each, in order, with the keys of the contract', async () => {
-    const input = lines(
-      { id: 'a', code: 'def f(x):\n    return x + 1', tests: ['assert f(1) == 2', 'assert f(-1) == 0'] },
-      {
-        id: 2,
-        code: 'def f(x):\n    return x',
-        test: 'def check(candidate):\n    assert candidate(1) == 2',
-        entryPoint: 'f',
-      },
-      { id: 'c', code: 'def f(x):\n    return math.floor(x)', tests: ['assert f(1.5) == 1'], setup: 'import math' },
-      { id: 'd', code: 'def f(x):\n    return x', tests: ['assert f('] },
-    );
-    const { code, stdout, stderr } = await c3(folder, ['grade', '--kind', 'python'], { stdin: input });
+  let graded: Finished;
+  before(async () => {
+    // One start of the interpreters for all programs. The byte order mark is none of the first line.
+    const stdin = `\ufeff${lines(...PROGRAMS, ...MESSAGES.map(([code], id) => ({ id, code, tests: TESTS })))}`;
+    graded = await c3(folder, ['grade', '--kind', 'python'], { stdin });
+  });
+
+  it('answers one line each, in order, with the keys of the contract', () => {
     assert.deepEqual(
-      [code, stderr],
-      [1, 'c3: 1 of 4 lines are masked (tests-broken 1): they have no score, and "masked" says why.\n'],
+      [graded.code, graded.stderr],
+      [1, 'c3: 1 of 13 lines are masked (tests-broken 1): they have no score, and "masked" says why.\n'],
     );
-    const [a, b, c, d] = answers(stdout);
+    const [a, b, c, d] = answers(graded.stdout);
     assert.deepEqual(
       [a, b, c],
       [
@@ -53,39 +77,21 @@ describe('c3 grade --kind python', () => {
     );
   });
 
-  it('takes the fenced block that a run takes, and names the rule; a program with fences is taken whole', async () => {
-    const tests = ['assert f(1) == 2'];
-    const right = 'def f(x):\n    return x + 1\n';
-    const wrong = 'def f(x):\n    return x\n';
-    // Fences in a program's own documentation are none of a message.
-    const documented = `def f(x):\n    \"\"\"\n\`\`\`python\nraise SystemExit\n\`\`\`\n    \"\"\"\n    return x + 1\n`;
-    const block = (code: string, language = 'python'): string => `\`\`\`${language}\n${code}\`\`\`\n`;
-    const cases: [code: string, score: number, rule: string][] = [
-      [block(right), 1, 'fenced-block: passed'],
-      [`Here it is:\n${block(right)}It adds one.`, 1, 'fenced-block: passed'],
-      [`Run pip first:\n${block('pip install x\n', 'bash')}${block(right)}${block(wrong)}`, 1, 'fenced-block: passed'],
-      [block(right, ''), 1, 'fenced-block: passed'],
-      [`\n\n${block(wrong)}`, 0, 'fenced-block: wrong-answer'],
-      [documented, 1, 'passed'],
-      [`So:\n${block('def f(:\n')}`, 0, 'fenced-block: does-not-compile'],
-      ['I do not know.', 0, 'does-not-compile'],
-      [right, 1, 'passed'],
-    ];
-    const input = lines(...cases.map(([code], id) => ({ id, code, tests })));
-    const { code, stdout, stderr } = await c3(folder, ['grade', '--kind', 'python'], { stdin: input });
-    assert.equal(code, 0, stderr);
+  it('takes the fenced block that a run takes, and names the rule; a program with fences is taken whole', () => {
     assert.deepEqual(
-      answers(stdout).map(({ score, rule }) => [score, rule]),
-      cases.map(([, score, rule]) => [score, rule]),
+      answers(graded.stdout)
+        .slice(PROGRAMS.length)
+        .map(({ id, score, rule }) => [id, score, rule]),
+      MESSAGES.map(([, score, rule], id) => [id, score, rule]),
     );
   });
 
   it('gives the share of passed tests where it is asked for', async () => {
     const input = lines({ id: 1, code: 'def f(x):\n    return 1', tests: ['assert f(1) == 1', 'assert f(2) == 2'] });
-    assert.deepEqual(
-      answers((await c3(folder, ['grade', '--kind', 'python', '--grader', 'fraction'], { stdin: input })).stdout),
-      [{ id: 1, score: 0.5, rule: 'partly' }],
-    );
+    const { code, stdout, stderr } = await c3(folder, ['grade', '--kind', 'python', '--grader', 'fraction'], {
+      stdin: input,
+    });
+    assert.deepEqual([code, answers(stdout)], [0, [{ id: 1, score: 0.5, rule: 'partly' }]], stderr);
   });
 
   it('names a line that is wrong, and a grader that it does not know', async () => {
