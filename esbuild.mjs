@@ -1,6 +1,6 @@
 /**
  * Builds dist/: the extension with its help for configurations and the thread of that, the engine, its worker, its
- * probe, its process for texts and its sandbox, the command line and one bundle for each webview.
+ * probe, its process for texts and its sandbox, the command line with its commands and one bundle for each webview.
  *
  *   node esbuild.mjs [--watch] [--production]
  *   node esbuild.mjs --packages    prints which npm packages the bundles hold, and writes nothing
@@ -77,6 +77,14 @@ const configurationApart = {
   },
 };
 
+/** The command line's own process has its commands in a bundle beside it, which a test loads into its process. */
+const commandsApart = {
+  name: 'commands-apart',
+  setup(plugin) {
+    plugin.onResolve({ filter: /^\.\/commandLine\/main\.ts$/ }, () => ({ path: './commandLine.js', external: true }));
+  },
+};
+
 const hosted = { ...common, platform: 'node', target: 'node22', format: 'cjs', external: ['vscode', ...NATIVE] };
 
 const bundles = [
@@ -122,9 +130,16 @@ const bundles = [
   { ...nodeModule, entryPoints: ['src/engine/text.ts'], outfile: 'dist/text/text.mjs', sourcemap: false },
   {
     ...nodeModule,
+    entryPoints: ['src/engine/commandLine/main.ts'],
+    outfile: 'dist/commandLine.js',
+    banner: { js: REQUIRE_BANNER },
+  },
+  {
+    ...nodeModule,
     entryPoints: ['src/engine/cli.ts'],
     outfile: 'dist/cli.js',
-    banner: { js: `#!/usr/bin/env node\n${REQUIRE_BANNER}` },
+    banner: { js: '#!/usr/bin/env node' },
+    plugins: [commandsApart],
   },
   ...pages.map(webview),
   mathematics,

@@ -9,7 +9,6 @@ import { existsSync, globSync, readdirSync, readFileSync, realpathSync, statSync
 import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { setTimeout as later } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -55,11 +54,9 @@ export function copyRecorded(name: RecordingName, folder: string): Promise<Recor
   return copyRecording(name, RECORDINGS[name], folder);
 }
 
-/** A copy of a named recording in a folder of its own, which goes with the test. */
-export async function recordedFor(t: Pick<TestContext, 'after'>, name: RecordingName): Promise<Recorded> {
-  const folder = await mkdtemp(join(tmpdir(), 'c3-recorded-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  return copyRecorded(name, folder);
+/** A copy of a named recording in a folder of its own, which is the caller's to remove. */
+export async function newRecorded(name: RecordingName): Promise<Recorded> {
+  return copyRecorded(name, await mkdtemp(join(tmpdir(), 'c3-recorded-')));
 }
 
 /** Puts a copy of a recording into a folder. @param name of its folder in the cache */

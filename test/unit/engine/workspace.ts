@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { openStoreForReading, type StoreReader } from '../../../src/store/read/reader.ts';
-import { programOf } from '../../support/programs.ts';
+import { commandLine, programOf } from '../../support/programs.ts';
 import { FOUR_TEXT, jsonl, makeTeam, PAIR_TEXT, sums } from '../training/tinyTeam.ts';
 
 const CLI = programOf('cli');
@@ -96,7 +96,7 @@ export async function c3(
   { stdin = '', signal = new AbortController().signal, onNote }: HereOptions = {},
 ): Promise<Finished> {
   // All of the engine: tests that need a folder alone do not load it.
-  const { main } = await import('../../../src/engine/commandLine/main.ts');
+  const { main } = await commandLine();
   const [stdout, stderr] = [new Written(), new Written(onNote)];
   const code = await main(args, {
     stdin: Readable.from([Buffer.from(stdin)]),

@@ -11,14 +11,14 @@ import { AS_RECORDED } from '../../../../src/shared/records/continuation.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import { OTHER_MODEL } from '../../../../src/shared/records/records.ts';
 import { makeTeam } from '../../../unit/training/tinyTeam.ts';
-import { c3, copyOf, errorOf, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { newRecorded } from '../../../support/recordedStores.ts';
+import { c3, copyOf, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 import { setImmediate } from 'node:timers/promises';
 
 let workspace = '';
 let run = '';
 before(async () => {
-  workspace = await makeWorkspace();
-  run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json'])).stdout)['run']);
+  ({ folder: workspace, run: run } = await newRecorded('pair'));
   await makeTeam(join(workspace, 'other'), { hiddenSize: 48, steps: 10 });
 });
 after(() => {

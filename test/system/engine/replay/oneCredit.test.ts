@@ -17,13 +17,13 @@ import type { StoreReader } from '../../../../src/store/read/reader.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import { HEADLINES } from '../../../../src/store/tables/headlines.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
-import { c3, copyOf, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { newRecorded } from '../../../support/recordedStores.ts';
+import { c3, copyOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 
 let workspace = '';
 let run = '';
 before(async () => {
-  workspace = await makeWorkspace();
-  run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json'])).stdout)['run']);
+  ({ folder: workspace, run: run } = await newRecorded('pair'));
 });
 after(() => {
   rmSync(workspace, { recursive: true, force: true });

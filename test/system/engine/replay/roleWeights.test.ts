@@ -1,12 +1,14 @@
 /** Runs in which a role is answered by weights that are not trained, from the configuration to verified replays. */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { parseRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
 import type { StoreReader } from '../../../../src/store/read/reader.ts';
+import { newRecorded } from '../../../support/recordedStores.ts';
 import { folderOf } from '../../../unit/golden.ts';
 import {
   c3,
@@ -15,7 +17,6 @@ import {
   errorOf,
   hears,
   finished,
-  makeWorkspace,
   parseLine,
   startC3,
   withStore,
@@ -24,13 +25,22 @@ import {
 /** An adapter of another architecture than the tiny team's. */
 const PEFT = join(import.meta.dirname, '../../../fixtures/peft');
 
+/** A folder without a store, and one with two runs: of the team alone, and with another model for the reasoner. */
 let workspace = '';
+let done = '';
+let alone = '';
+let ofOther = '';
 before(async () => {
-  workspace = await makeWorkspace();
-  cpSync(folderOf('qwen2'), join(workspace, 'other'), { recursive: true });
+  ({ folder: done, run: alone } = await newRecorded('pair'));
+  cpSync(folderOf('qwen2'), join(done, 'other'), { recursive: true });
+  workspace = mkdtempSync(join(tmpdir(), 'c3-roles-'));
+  cpSync(done, workspace, { recursive: true, filter: (path) => basename(path) !== '.c3' });
+  ofOther = await ran(done, OTHER);
 });
 after(() => {
-  rmSync(workspace, { recursive: true, force: true });
+  for (const folder of [workspace, done]) {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 const OTHER = 'policies:\n  reasoner: {model: other}\n';
@@ -98,10 +108,26 @@ async function killedRun(folder: string, policies: string): Promise<string> {
   return withStore(folder, (store) => store.runs(0, 1)[0]?.id ?? '');
 }
 
+/** A run that is interrupted in the third of four steps. */
+async function interruptedRun(folder: string, policies: string): Promise<string> {
+  writeFileSync(join(folder, 'roles.c3.yaml'), `${CONFIG}${policies}`);
+  const interrupt = new AbortController();
+  const { code } = await c3(folder, ['run', 'roles.c3.yaml', '--override', 'steps=4'], {
+    signal: interrupt.signal,
+    onNote: (text) => {
+      if (text.includes('Step 2 of 4')) {
+        interrupt.abort();
+      }
+    },
+  });
+  assert.equal(code, 1);
+  return withStore(folder, (store) => store.runs(0, 1)[0]?.id ?? '');
+}
+
 describe('a role with another model', () => {
   it('speaks with its tokenizer and its template, is stored, replayed and verified, and is not trained', async (t) => {
-    const folder = copyOf(t, workspace);
-    const run = await ran(folder, OTHER);
+    const folder = copyOf(t, done);
+    const run = ofOther;
     const other = await loadTokenizer(join(folder, 'other'));
     const own = await loadTokenizer(join(folder, 'team'));
     withStore(folder, (store) => {
@@ -137,14 +163,20 @@ describe('a role with another model', () => {
   });
 
   it('says that the weights have changed where they have, in verification and replay', async (t) => {
-    const folder = copyOf(t, workspace);
-    const run = await ran(folder, OTHER);
-    rmSync(join(folder, 'other'), { recursive: true });
-    cpSync(folderOf('llama'), join(folder, 'other'), { recursive: true });
+    const folder = copyOf(t, done);
+    // The run names the folder in which it was made.
+    const put = (family: string): void => {
+      rmSync(join(done, 'other'), { recursive: true });
+      cpSync(folderOf(family), join(done, 'other'), { recursive: true });
+    };
+    put('llama');
+    t.after(() => {
+      put('qwen2');
+    });
     const { notComparable, firstReason } = parseLine((await c3(folder, ['verify', '--json'])).stdout);
     assert.ok(Number(notComparable) > 0);
     assert.match(String(firstReason), /The weights that answered for the role reasoner, [0-9a-f]{12} of .*other/);
-    const asked = String(withStore(folder, (store) => firstOf(store, run, 'reasoner')));
+    const asked = String(withStore(folder, (store) => firstOf(store, ofOther, 'reasoner')));
     assert.match(errorOf(await c3(folder, ['replay', asked])), /The weights that answered for the role reasoner/);
   });
 
@@ -180,12 +212,11 @@ describe('a role with an earlier snapshot', () => {
   });
 
   it('answers with a step of an earlier run', async (t) => {
-    const folder = copyOf(t, workspace);
-    const earlier = await ran(folder, '', 'seed=3');
-    const run = await ran(folder, `policies:\n  reasoner: {run: ${earlier}, snapshot: 1}\n`);
+    const folder = copyOf(t, done);
+    const run = await ran(folder, `policies:\n  reasoner: {run: ${alone}, snapshot: 1}\n`, 'seed=3');
     withStore(folder, (store) => {
       const recipe = parseRecipe(store.runConfig(run), run);
-      assert.equal(recipe.roles?.['reasoner']?.snapshot, store.snapshotsOfRun(earlier)[1]?.id);
+      assert.equal(recipe.roles?.['reasoner']?.snapshot, store.snapshotsOfRun(alone)[1]?.id);
     });
     await replaysExactly(folder, run);
     const refused = await c3(folder, ['run', 'roles.c3.yaml', '--override', `policies.reasoner.snapshot=9`]);
@@ -199,7 +230,7 @@ describe('a role with an adapter', () => {
     const earlier = await ran(folder, '', 'adapter={rank: 2, per: role}', 'ppo.learning_rate=0.05');
     const exported = ['export', '--run', earlier, '--format', 'adapter', '--out', 'adapters'];
     assert.equal((await c3(folder, exported)).code, 0);
-    const run = await killedRun(folder, 'adapter: {rank: 4}\npolicies:\n  actor: {adapter: adapters/actor}\n');
+    const run = await interruptedRun(folder, 'adapter: {rank: 4}\npolicies:\n  actor: {adapter: adapters/actor}\n');
     rmSync(join(folder, 'adapters'), { recursive: true });
     const resumed = await c3(folder, ['run', '--resume', run, '--json']);
     assert.equal(resumed.code, 0, resumed.stderr);

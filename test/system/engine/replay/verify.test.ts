@@ -20,14 +20,14 @@ import type { BucketView } from '../../../../src/shared/records/records.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import { tamper } from '../../../support/tamper.ts';
 import { startEngine } from '../../../unit/engine/engineProcess.ts';
-import { c3, copyOf, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { newRecorded } from '../../../support/recordedStores.ts';
+import { c3, copyOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 import { setImmediate } from 'node:timers/promises';
 
 let workspace = '';
 let run = '';
 before(async () => {
-  workspace = await makeWorkspace();
-  run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json'])).stdout)['run']);
+  ({ folder: workspace, run: run } = await newRecorded('pair'));
 });
 after(() => {
   rmSync(workspace, { recursive: true, force: true });

@@ -14,22 +14,13 @@ import type { RunJob } from '../../../../src/shared/protocols/jobs.ts';
 import { connectToEngine } from '../../../../src/client/startEngine.ts';
 import { enginesIn } from '../../../support/engines.ts';
 import { openDoor, runtime, startEngine, type Door } from '../../../unit/engine/engineProcess.ts';
-import {
-  c3,
-  copyOf,
-  finished,
-  hears,
-  makeWorkspace,
-  parseLine,
-  startC3,
-  withStore,
-} from '../../../unit/engine/workspace.ts';
+import { newRecorded } from '../../../support/recordedStores.ts';
+import { c3, copyOf, finished, hears, parseLine, startC3, withStore } from '../../../unit/engine/workspace.ts';
 
 let workspace = '';
 let oldRun = '';
 before(async () => {
-  workspace = await makeWorkspace();
-  oldRun = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json'])).stdout)['run']);
+  ({ folder: workspace, run: oldRun } = await newRecorded('pair'));
 });
 after(() => {
   rmSync(workspace, { recursive: true, force: true });

@@ -29,6 +29,7 @@ import {
 } from '../../../../src/shared/records/taxonomy.ts';
 import { makeTeam } from '../../../unit/training/tinyTeam.ts';
 import { JobFailed, startEngine, type EngineProcess } from '../../../unit/engine/engineProcess.ts';
+import { newRecorded } from '../../../support/recordedStores.ts';
 import { c3, CONFIG, copyOf, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 
 let workspace = '';
@@ -37,8 +38,7 @@ let done = '';
 let oldRun = '';
 before(async () => {
   workspace = await makeWorkspace();
-  done = await makeWorkspace();
-  oldRun = String(parseLine((await c3(done, ['run', 'tiny.c3.yaml', '--json'])).stdout)['run']);
+  ({ folder: done, run: oldRun } = await newRecorded('pair'));
 });
 after(() => {
   for (const folder of [workspace, done]) {
