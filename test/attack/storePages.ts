@@ -16,7 +16,7 @@ import { recordedStore, type RecordedStore } from './recordedStore.ts';
 
 const pages = tally('pages of a store');
 /** Milliseconds of a scan that does not end, and at most of one that does. */
-const [ENDLESS, WHOLE] = [2_000, 20_000];
+const [ENDLESS, WHOLE] = [1_000, 20_000];
 
 let recorded: RecordedStore;
 let endless: string;

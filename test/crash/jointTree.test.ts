@@ -2,5 +2,5 @@
 import { killedTrees, treeThatEndsEarly, treeWorkspace } from './jointTree.ts';
 
 treeWorkspace();
-killedTrees(['align'], 2);
+killedTrees(['align'], 1);
 treeThatEndsEarly();

@@ -1,18 +1,6 @@
-/** Runs whose methods carry states, killed twice: about a stage, in turns, in steps, and with running statistics. */
-import {
-  ANYWHERE,
-  IN_STAGES,
-  IN_STEPS,
-  IN_TURNS,
-  killedAnywhere,
-  killedInStages,
-  killedInSteps,
-  killedInTurns,
-  statefulTeam,
-} from './methodState.ts';
+/** Runs whose methods carry states, killed twice: in turns of a step, and with running statistics. */
+import { ANYWHERE, IN_TURNS, killedAnywhere, killedInTurns, statefulTeam } from './methodState.ts';
 
 statefulTeam();
-killedInStages(IN_STAGES.slice(1, 3));
 killedInTurns('teamtr', IN_TURNS.slice(7, 9));
-killedInSteps(IN_STEPS.slice(1, 3));
 killedAnywhere('ccpo', ANYWHERE.slice(1, 3));

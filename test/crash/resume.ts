@@ -70,13 +70,13 @@ export const PHASES: readonly Moment[] = [
 /** One moment of each kind, in the same order. */
 export const ONE_OF_EACH: readonly Moment[] = [
   { kind: 'start', later: 250 },
-  at(/sampled, before training: 4 of 6/),
   at(/Training: step 1 of 9/, 15),
   { kind: 'step' },
   { kind: 'file', name: /^[0-9a-f]{64}\.safetensors\.\d+\.tmp$/ },
   { kind: 'file', name: /^checkpoint-.*\.tmp$/ },
   at(/Executing step \d of [34] again/),
-  at(/greedy, after training: 4 of 6/),
+  at(/Step 4 of 9/),
+  at(/sampled, after step 4 of 9: 4 of 6/),
 ];
 
 /** What the tests of a file share. */

@@ -1,4 +1,4 @@
 /** An example team whose episodes unfold, killed and resumed. */
 import { killedTeams } from './unfolding.ts';
 
-killedTeams(['calculator'], 2);
+killedTeams(['calculator'], 1);
