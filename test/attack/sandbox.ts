@@ -183,6 +183,8 @@ export interface SandboxSizes {
   readonly drawnLooks: number;
   /** Of all that a program can look at. */
   readonly looks: number;
+  /** Backends in which a program looks for traces of others. */
+  readonly traced: readonly PythonBackend[];
   /** Pairs of programs, one after the other. */
   readonly pairs: number;
 }
@@ -224,7 +226,7 @@ export function sandboxAttacks(sizes: SandboxSizes): void {
     });
   }
 
-  for (const backend of BACKENDS) {
+  for (const backend of sizes.traced) {
     describe(`what a program sees (${backend})`, () => {
       it('is the same alone, after any other, and in every process', async () => {
         const count = tally(`traces between candidates, ${backend}`);

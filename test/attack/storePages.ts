@@ -15,7 +15,8 @@ import { tally } from './harness.ts';
 import { recordedStore, type RecordedStore } from './recordedStore.ts';
 
 const pages = tally('pages of a store');
-const READ = 5_000;
+/** Milliseconds of a scan that does not end, and at most of one that does. */
+const [ENDLESS, WHOLE] = [1_000, 20_000];
 
 let recorded: RecordedStore;
 let endless: string;
@@ -47,13 +48,13 @@ export function storePagesAttacks(sizes: StorePagesSizes): void {
 
   it('such a store keeps a process that scans it busy, which is why it is looked at apart', () => {
     const { signal } = spawnSync(process.execPath, scan(endless), {
-      timeout: READ,
+      timeout: ENDLESS,
       killSignal: 'SIGKILL',
       cwd: import.meta.dirname,
     });
     assert.equal(signal, 'SIGKILL', 'the scan does not end');
     const whole = spawnSync(process.execPath, scan(recorded.path), {
-      timeout: READ,
+      timeout: WHOLE,
       killSignal: 'SIGKILL',
       cwd: import.meta.dirname,
     });

@@ -21,6 +21,7 @@ import { reexecuteElsewhere, writeRecording, type RecordedReplay } from './repla
 /** Alternatives of the first message, and replays of each. */
 const FANOUT = [4, 4];
 const INSTANCES = 640;
+const LARGEST_BATCH = 256;
 
 /** A runtime that keeps every request with its answer. */
 class RecordingHost extends ModelHost {
@@ -85,7 +86,7 @@ try {
       largest,
       differingTokens,
       differingLogprobs,
-    } = await reexecuteElsewhere(recording, threads);
+    } = await reexecuteElsewhere(recording, threads, LARGEST_BATCH);
     console.log(
       `${String(threads)} thread(s), another process: ${String(executed)} re-executed (${String(distinct)} distinct, ${String(tokens)} tokens) in ${String(batches)} batches of ${String(smallest)} to ${String(largest)}: ` +
         `${String(differingTokens)} differing tokens, ${String(differingLogprobs)} differing log-probabilities`,

@@ -10,10 +10,6 @@ import { z } from 'zod';
 import { Generator, type Completion, type GenerationRequest } from '../../src/runtime/generate/generate.ts';
 import { loadModel } from '../../src/runtime/model/model.ts';
 import { Stream, streamKey } from '../../src/runtime/random.ts';
-import { scaled } from '../support/scale.ts';
-
-/** Batches of every size up to here. */
-export const LARGEST_BATCH = scaled(256, 96);
 
 /** What was asked and what came. */
 export interface RecordedReplay {
@@ -70,8 +66,9 @@ export async function writeRecording(path: string, folder: string, replays: read
  * Re-executes every recorded replay at least once, in shuffled order, in batches of every size from 1 to the largest,
  * and compares tokens and log-probabilities.
  * @param threads those of this re-execution
+ * @param largest of the batches
  */
-export async function reexecute(path: string, threads: number): Promise<Tally> {
+export async function reexecute(path: string, threads: number, largest: number): Promise<Tally> {
   const { folder, prompts, replays } = recordingSchema.parse(JSON.parse(await readFile(path, 'utf8')));
   const { config, parameters } = await loadModel(folder);
   const generator = await Generator.create(config, { threads });
@@ -85,7 +82,7 @@ export async function reexecute(path: string, threads: number): Promise<Tally> {
     differingTokens: 0,
     differingLogprobs: 0,
   };
-  const sizes = shuffled(LARGEST_BATCH, `sizes ${String(threads)}`);
+  const sizes = shuffled(largest, `sizes ${String(threads)}`);
   const seen = new Set<number>();
   let order: number[] = [];
   for (let batch = 0; batch < sizes.length || seen.size < replays.length; batch++) {
@@ -121,11 +118,12 @@ export async function reexecute(path: string, threads: number): Promise<Tally> {
 }
 
 /** Re-executes in a process of its own. */
-export async function reexecuteElsewhere(path: string, threads: number): Promise<Tally> {
+export async function reexecuteElsewhere(path: string, threads: number, largest: number): Promise<Tally> {
   const { stdout } = await promisify(execFile)(process.execPath, [
     join(import.meta.dirname, 'reexecute.ts'),
     path,
     String(threads),
+    String(largest),
   ]);
   return tallySchema.parse(JSON.parse(stdout));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
@@ -12,70 +12,17 @@ import {
   removeUnfinished,
   valueHeadFile,
 } from '../../../src/training/state/checkpoints.ts';
-import { METHOD_NAMES } from '../../../src/training/methods/methods.ts';
 import { lastIterationOf, restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
-import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
+import { tinyWorld, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
 import { makeTeam } from '../../unit/training/tinyTeam.ts';
 import { bound, failing, rowsOf, watching } from '../../unit/training/watched.ts';
+import { begin, OVERRIDES, resumedAnywhere } from './resumedAnywhere.ts';
 import { abortedWhen } from '../../support/signals.ts';
-import { FULL, sampleOf } from '../../support/scale.ts';
 
-let team: Awaited<ReturnType<typeof teamFolder>>;
-before(async () => {
-  team = await teamFolder();
-});
-after(() => {
-  team.remove();
-});
-
-const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
-const OVERRIDES = ['steps=5', 'checkpoint_every=2', 'snapshot_every=2', 'evaluation.batch=4'];
-
-/** The value heads that were kept, by the names of their files. */
-const heads = ({ snapshotFolder }: TinyRun): Record<string, string> =>
-  Object.fromEntries(
-    readdirSync(snapshotFolder)
-      .filter((name) => name.startsWith('value-head-'))
-      .sort()
-      .map((name) => [name, readFileSync(join(snapshotFolder, name), 'base64')]),
-  );
-
-const finalWeights = ({ store }: TinyRun): string => store.snapshotsOfRun('run-1').at(-1)?.id ?? '';
+resumedAnywhere(4);
 
 describe('resumeTraining', () => {
-  it('gives the rows and weights of a run that was not interrupted, wherever it was', async (t) => {
-    const whole = await begin(t);
-    await whole.start({ overrides: OVERRIDES });
-    const broken: readonly (readonly [keyof ModelRuntime, number])[] = [
-      // The first batch of an evaluation, its second one, sampling in step 3, an optimiser step whose messages are
-      // stored, and every file that is written.
-      ['generate', 1],
-      ['generate', 4],
-      ['generate', 13],
-      ['step', 1],
-      ['step', 4],
-      ['saveSnapshot', 1],
-      ['saveSnapshot', 3],
-      ['saveCheckpoint', 1],
-      ['saveCheckpoint', 2],
-      ['generate', 22],
-    ];
-    for (const [method, at] of sampleOf(broken, 5)) {
-      const world = await begin(t);
-      await assert.rejects(
-        world.start({ overrides: OVERRIDES, wrap: failing(method, at) }),
-        /It broke/,
-        `${method} ${String(at)}`,
-      );
-      assert.equal(world.store.run('run-1').status, 'failed');
-      await world.resume({ overrides: OVERRIDES });
-      assert.equal(finalWeights(world), finalWeights(whole), `${method} ${String(at)}`);
-      assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
-      await world.giveBack();
-    }
-  });
-
-  it('does so where an evaluation has several samples, and none comes before training', async (t) => {
+  it('gives the rows of a run that was not interrupted where an evaluation has several samples, and none comes before training', async (t) => {
     const overrides = ['steps=1', 'evaluation.samples=3', 'evaluation.before=false', 'evaluation.batch=6'];
     const whole = await begin(t);
     const summary = await whole.start({ overrides });
@@ -90,61 +37,6 @@ describe('resumeTraining', () => {
       await world.giveBack();
     }
   });
-
-  for (const [turn, { name, method, more }] of [
-    ...METHOD_NAMES.flatMap((one) => (one === 'c3' ? [] : [{ name: one, method: one, more: [] }])),
-    { name: 'value-assisted c3', method: 'c3', more: ['credit.estimator=value_assisted'] },
-  ].entries()) {
-    it(`does so for the method ${name}`, async (t) => {
-      const overrides = [...OVERRIDES, `method=${method}`, ...more];
-      const whole = await begin(t);
-      await whole.start({ overrides });
-      // Nothing is sampled or learned where nothing is trained: there are the evaluations only.
-      const broken: readonly (readonly [keyof ModelRuntime, number])[] =
-        method === 'sft'
-          ? [
-              ['generate', 1],
-              ['generate', 6],
-            ]
-          : [
-              ['generate', 4],
-              ['generate', 13],
-              ['step', 1],
-              ['step', 4],
-              ['saveCheckpoint', 2],
-              ['generate', 22],
-            ];
-      const ofValues: [keyof ModelRuntime, number][] =
-        method === 'mappo' || method === 'c3'
-          ? [
-              ['values', 1],
-              ['values', 4],
-              ['learnValues', 2],
-              ['learnValues', 5],
-            ]
-          : [];
-      if (method === 'mappo') {
-        ofValues.push(['saveValueHead', 1], ['saveValueHead', 3], ['saveSnapshot', 2]);
-      }
-      // In a sample each method has a third of the places: one that all methods share is tried in at least two.
-      const places = [...broken, ...ofValues].filter((_, place) => FULL || place % 3 === turn % 3);
-      for (const [failed, at] of places) {
-        const world = await begin(t);
-        await assert.rejects(
-          world.start({ overrides, wrap: failing(failed, at) }),
-          /It broke/,
-          `${failed} ${String(at)}`,
-        );
-        await world.resume({ overrides });
-        assert.equal(finalWeights(world), finalWeights(whole), `${failed} ${String(at)}`);
-        assert.deepEqual(rowsOf(world), rowsOf(whole), `${failed} ${String(at)}`);
-        await world.giveBack();
-        assert.deepEqual(heads(world), heads(whole), `${failed} ${String(at)}`);
-      }
-      assert.equal(finalWeights(whole) === whole.base, method === 'sft');
-      assert.equal(Object.keys(heads(whole)).length, method === 'mappo' ? 3 : 0);
-    });
-  }
 
   it('continues after a cancel, and after several', async (t) => {
     const whole = await begin(t);

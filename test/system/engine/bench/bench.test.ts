@@ -1,12 +1,12 @@
 /** `c3 bench`: names of suites, the report as text, turns, and what the suites measure of a tiny team. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { benchIteration } from '../../../../src/engine/bench/speed/iteration.ts';
 import { benchReplay, requestCost } from '../../../../src/engine/bench/replay.ts';
-import { figure, type BenchFigure, type TeamBenchOptions } from '../../../../src/engine/bench/report.ts';
+import { figure, type TeamBenchOptions } from '../../../../src/engine/bench/report.ts';
 import { generationRequests, SHAPE, STEP, trainingRows } from '../../../../src/engine/bench/speed/shape.ts';
 import { runSuite, type SuiteOptions } from '../../../../src/engine/bench/suites.ts';
 import { reportTable } from '../../../../src/engine/bench/table.ts';
@@ -18,18 +18,11 @@ import { initialParameters } from '../../../../src/runtime/model/model.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import { contentsOf, makeWorkspace } from '../../../unit/engine/workspace.ts';
 import { abortedWhen } from '../../../support/signals.ts';
+import { leftovers, named } from './measured.ts';
 
 let folder = '';
-/** A temporary folder of this file's own: others measure at the same time. */
-const temporary = mkdtempSync(join(tmpdir(), 'c3-own-'));
-for (const name of ['TMPDIR', 'TMP', 'TEMP']) {
-  process.env[name] = temporary;
-}
 before(async () => {
   folder = await makeWorkspace();
-});
-after(() => {
-  rmSync(temporary, { recursive: true, force: true });
 });
 
 const options = (changes: Partial<TeamBenchOptions> = {}): TeamBenchOptions => ({
@@ -40,12 +33,6 @@ const options = (changes: Partial<TeamBenchOptions> = {}): TeamBenchOptions => (
   note: () => undefined,
   ...changes,
 });
-const leftovers = (): string[] => readdirSync(temporary).filter((name) => name.startsWith('c3-bench-'));
-const named = (figures: readonly BenchFigure[], name: string): BenchFigure => {
-  const found = figures.find((one) => one.name === name);
-  assert.ok(found !== undefined, `${name} is missing among ${figures.map((one) => one.name).join('; ')}`);
-  return found;
-};
 
 describe('suites', () => {
   it('that are unknown name the nearest', async () => {
@@ -168,30 +155,6 @@ describe('what is measured', () => {
     const { value: padding } = named(figures, 'padding of packed batches');
     assert.ok(padding !== null && padding >= 0 && padding < 100);
     assert.ok((named(figures, 'largest resident set').value ?? 0) > 20);
-    assert.deepEqual([contentsOf(folder), leftovers()], before);
-  });
-
-  it('of replays is latency, reuse and verification, all of it identical, and how soon a cancel stops one', async () => {
-    const before = [contentsOf(folder), leftovers()];
-    const { suite, figures, hardware } = await benchReplay(options());
-    assert.equal(suite, 'replay');
-    assert.match(hardware, /cpu provider, 1 threads$/);
-    const first = named(figures, 'request to first alternative stored, median').value ?? NaN;
-    const all = named(figures, 'request to all of 8 alternatives x 4 replays, median').value ?? NaN;
-    assert.ok(first > 0 && first <= all);
-    // 2 instances have 1 x (8 + 1) messages of the first role; each request makes 8 alternatives, which share all but
-    // one prefill, and 9 x 4 continuations, which share 3 of 4, and what their contexts begin with.
-    const reused = named(figures, 'prompt tokens not recomputed').value ?? NaN;
-    assert.ok(reused > 87.5 && reused < 97.5, String(reused));
-    // The run's own 2 x (2 x 4 + 2 x 4) replays, and those of two requests with 9 x 4 each.
-    assert.equal(named(figures, 'replays that were identical').value, 32 + 2 * 36);
-    assert.equal(named(figures, 'replays that differed').value, 0);
-    assert.ok((named(figures, 'replays re-executed and compared').value ?? 0) > 0);
-    const share = (name: string): number => named(figures, name).value ?? NaN;
-    for (const what of ['cancel of a replay to the last stored row', "cancel of a replay to the engine's answer"]) {
-      assert.ok(share(`${what}, median`) >= 0 && share(`${what}, median`) <= share(`${what}, 95th percentile`), what);
-    }
-    assert.equal(share('messages stored after that answer'), 0);
     assert.deepEqual([contentsOf(folder), leftovers()], before);
   });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -7,29 +7,7 @@ import type { Scale } from '../../../../src/engine/bench/paper/paperScale.ts';
 import { stepsAt } from '../../../../src/engine/bench/paper/paperSearch.ts';
 import { makePaperTable } from '../../../../src/engine/bench/paper/paperTable.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
-import { connect } from '../../../../src/store/files/sqlite.ts';
-import { FULL } from '../../../support/scale.ts';
-import { tamper } from '../../../support/tamper.ts';
-import { openStoreForReading } from '../../../../src/store/read/reader.ts';
-
-/** Of each evaluated question; the table has 10. */
-const SAMPLES = 3;
-
-const TASK = { name: 'arithmetic', seeds: [0, 1], steps: 2, searchSteps: 1, rates: [1e-4, 1e-3] } as const;
-
-/** One step of the bundled team at a size that shows nothing but that all of it is there. */
-const SCALE: Scale = {
-  tasks: [TASK],
-  methods: ['sft', 'mappo', 'magrpo', 'c3'],
-  budgets: ['calls', 'tokens'],
-  first: { methods: ['magrpo', 'c3'], budgets: ['calls'] },
-  sampledSeeds: 2,
-  searchSeeds: [1000],
-  ratesKept: 1,
-  run: { instances_per_step: 2, evaluator_budget: 8, 'evaluation.instances': 4, 'evaluation.samples': SAMPLES },
-  search: { 'evaluation.samples': 1 },
-  sample: { contexts: 2, alternatives: 2, replays: 2, valueSamples: 2 },
-};
+import { TABLE_SCALE as SCALE } from './tableScale.ts';
 
 let folder = '';
 before(() => {
@@ -37,110 +15,6 @@ before(() => {
 });
 after(() => {
   rmSync(folder, { recursive: true, force: true });
-});
-
-interface Line {
-  readonly method: string;
-  readonly budget: string;
-  readonly seed: number;
-  readonly run: string;
-  readonly evaluatorCalls: number;
-  readonly decisions: Record<string, number>;
-  readonly greedy: unknown[];
-  readonly sampled: { readonly samples: number }[];
-  readonly contexts: number;
-}
-
-test('the table continues where it was stopped, at one budget for all methods, and runs nothing twice', async () => {
-  let told = 0;
-  const seeds = FULL ? TASK.seeds : [0];
-  const make = (until: number, controller = new AbortController()): Promise<unknown> =>
-    makePaperTable(
-      {
-        quick: true,
-        folder,
-        signal: controller.signal,
-        note: () => {
-          if (++told >= until) {
-            controller.abort();
-          }
-        },
-      },
-      { ...SCALE, tasks: [{ ...TASK, seeds }] },
-    );
-  await assert.rejects(make(3), CancelledError);
-  const path = join(folder, '.c3/paper-table-quick/c3.sqlite');
-  const runs = (): number => {
-    const store = openStoreForReading(path);
-    try {
-      return store.countRuns();
-    } finally {
-      store.close();
-    }
-  };
-  const stopped = runs();
-  assert.ok(stopped >= 3);
-  await make(Infinity);
-  // Three methods try two rates; four have the seeds, of which those that need other steps for equal tokens have more.
-  const made = runs();
-  const text = (name: string): string => readFileSync(join(folder, '.c3/paper-table-quick', name), 'utf8');
-  const first = JSON.parse(text('table.json')) as {
-    search: { method: string; chosen: boolean }[];
-    runs: Line[];
-    table: { rows: { method: string }[] };
-  };
-  assert.deepEqual(
-    first.table.rows.map(({ method }) => method),
-    [...SCALE.methods, ...SCALE.methods],
-  );
-  assert.equal(made, 6 + new Set(first.runs.map(({ run }) => run)).size);
-  assert.deepEqual(
-    first.search.filter(({ chosen }) => chosen).map(({ method }) => method),
-    ['mappo', 'magrpo', 'c3'],
-  );
-  const atCalls = first.runs.filter(({ budget }) => budget === 'calls');
-  for (const { method, evaluatorCalls, decisions, greedy, sampled, contexts } of atCalls) {
-    assert.equal(evaluatorCalls, method === 'sft' ? 0 : 2 * 2 * 8);
-    // Whole episodes have as many plans as answers; C3 has two plans of four answers each.
-    assert.deepEqual(decisions, method === 'sft' ? {} : { reasoner: method === 'c3' ? 8 : 32, actor: 32 });
-    assert.deepEqual(
-      [greedy.length, sampled.map(({ samples }) => samples), contexts],
-      [4, [SAMPLES, SAMPLES, SAMPLES, SAMPLES], 2],
-    );
-  }
-  // C3 spends fewer tokens a step than the method that it is matched with, so that it takes more steps.
-  const calls = (method: string, budget: string): number[] =>
-    first.runs.filter((one) => one.method === method && one.budget === budget).map((one) => one.evaluatorCalls);
-  assert.ok(
-    calls('c3', 'tokens').every((spent) => spent > 2 * 2 * 8),
-    String(calls('c3', 'tokens')),
-  );
-  assert.deepEqual(calls('magrpo', 'tokens'), calls('magrpo', 'calls'));
-  assert.match(text('table.html'), /<!doctype html>/i);
-  await make(Infinity);
-  assert.equal(runs(), made);
-  const samples = (method: string): number[] => {
-    const store = openStoreForReading(path);
-    try {
-      return atCalls.filter((one) => one.method === method).map(({ run }) => store.diagnosticSamples(run).length);
-    } finally {
-      store.close();
-    }
-  };
-  const each = (count: number): number[] => seeds.map(() => count);
-  assert.deepEqual([samples('mappo'), samples('c3')], [each(1), each(1)]);
-  assert.deepEqual((JSON.parse(text('table.json')) as typeof first).runs, first.runs);
-  // Samples of MAPPO from before its credits were stored with them are made anew, nothing else is.
-  rmSync(join(folder, '.c3/paper-table-quick/runs.jsonl'));
-  const db = connect(path, 'write');
-  assert.ok(tamper(db, 'DELETE FROM credit WHERE bucket IN (SELECT bucket FROM diagnostic_bucket)') > 0);
-  db.close();
-  await make(Infinity);
-  assert.deepEqual([runs(), samples('mappo'), samples('c3')], [made, each(2), each(1)]);
-  assert.deepEqual(
-    readdirSync(join(folder, '.c3/paper-table-quick')).filter((name) => name.endsWith('.tmp')),
-    [],
-  );
 });
 
 test('another machine goes on from the finished runs alone, and compares no times of the two', async () => {

@@ -1,61 +1,28 @@
 /** A team whose roles servers answer: runs, replays, verification, limits, and where keys are not. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { appendFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { z } from 'zod';
-import {
-  c3,
-  copyOf,
-  errorOf,
-  finished,
-  makeWorkspace,
-  parseLine,
-  startC3,
-  withStore,
-} from '../../../unit/engine/workspace.ts';
-import { EndpointClient } from '../../../../src/policy/endpoint/client.ts';
-import { Spending } from '../../../../src/policy/endpoint/spending.ts';
-import { NEVER } from '../../../../src/shared/cancellation.ts';
+import { c3, copyOf, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 import {
   OfferKeysRequest,
   ReplayCostsRequest,
   ReplayRequest,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
-import { scaled, sampleOf } from '../../../support/scale.ts';
 import { runtime, startEngine } from '../../../unit/engine/engineProcess.ts';
 import { badServer, type Behaviour } from '../../../unit/policy/endpoint/badServer.ts';
+import { base, KEY, servedAtOnce, workspace } from './servedTeam.ts';
 
-const KEY = 'sk-c3-secret-of-the-test-0123456789';
-/** Requests that are asked at once. */
-const ASKED = scaled(1000, 48);
-let workspace = '';
-let server: ReturnType<typeof startC3>;
-let base = '';
-
-before(async () => {
-  workspace = await makeWorkspace();
-  process.env['C3_SERVE_TOKEN'] = KEY;
-  server = startC3(workspace, ['serve', '--model', 'team', '--json']);
-  const ended = finished(server).then(({ stderr }): never => {
-    throw new Error(stderr);
-  });
-  ended.catch(() => undefined);
-  const [line] = (await Promise.race([once(server.stdout, 'data'), ended])) as [Buffer];
-  base = z.looseObject({ url: z.string() }).parse(JSON.parse(line.toString())).url;
-  process.env[`C3_KEY_127_0_0_1_${new URL(base).port}`] = KEY;
-});
-after(async () => {
-  server.kill('SIGINT');
-  await once(server, 'close');
-  rmSync(workspace, { recursive: true, force: true });
-});
-
-/** A copy of the workspace whose configuration has policies. */
-function withPolicies(t: TestContext, roles: readonly string[], more: string, steps = 'steps: 0'): string {
+/** A copy of the workspace whose configuration has policies, each at an address. */
+function withPolicies(
+  t: TestContext,
+  roles: readonly string[],
+  more: string,
+  { steps = 'steps: 0', address = base }: { readonly steps?: string; readonly address?: string } = {},
+): string {
   const folder = copyOf(t, workspace);
-  const policies = roles.map((role) => `  ${role}: {endpoint: "${base}", model_name: team, ${more}}\n`).join('');
+  const policies = roles.map((role) => `  ${role}: {endpoint: "${address}", model_name: team, ${more}}\n`).join('');
   appendFileSync(join(folder, 'tiny.c3.yaml'), `policies:\n${policies}`);
   const file = join(folder, 'tiny.c3.yaml');
   const text = readFileSync(file, 'utf8').replace('steps: 2', steps);
@@ -107,13 +74,13 @@ describe('a whole team at c3 serve', () => {
   }
 
   it('cannot be trained, and the sentence says what can', async (t) => {
-    const folder = withPolicies(t, ['reasoner', 'actor'], 'api: chat', 'steps: 1');
+    const folder = withPolicies(t, ['reasoner', 'actor'], 'api: chat', { steps: 'steps: 1' });
     assert.match(errorOf(await c3(folder, ['run', 'tiny.c3.yaml'])), /only roles that the run's own model answers can/);
   });
 });
 
 it('one role at c3 serve, the other learns beside it', async (t) => {
-  const folder = withPolicies(t, ['reasoner'], 'api: completions', 'steps: 1');
+  const folder = withPolicies(t, ['reasoner'], 'api: completions', { steps: 'steps: 1' });
   const made = await c3(folder, ['run', 'tiny.c3.yaml', '--json']);
   assert.equal(made.code, 0, made.stderr);
   assert.match(made.stderr, /The role reasoner is answered by the model team of http.*never trained on/);
@@ -137,13 +104,7 @@ let answered = '4';
 
 async function atBadServer(t: TestContext, behave: Behaviour, more: string): Promise<string> {
   const bad = await badServer(t, () => behave);
-  const own = base;
-  base = bad.base;
-  try {
-    return withPolicies(t, ['actor'], `api: chat, ${more}`);
-  } finally {
-    base = own;
-  }
+  return withPolicies(t, ['actor'], `api: chat, ${more}`, { address: bad.base });
 }
 
 it('a server that keeps to no seeds: sampled, not exact, and verification says so', async (t) => {
@@ -307,32 +268,4 @@ it('a key that a window gives is used, and is in no file of the workspace, log, 
   assert.deepEqual([holding(folder, key), holding(runtime, key)], [[], []]);
 });
 
-it(`${String(ASKED)} requests to c3 serve at once: each has the answer that it has alone`, async () => {
-  const spending = new Spending({ tokens: null, money: null }, { input: 0, output: 0 });
-  const client = new EndpointClient({
-    bases: [base],
-    api: 'completions',
-    keyOf: () => KEY,
-    concurrency: 64,
-    perMinute: null,
-    retries: 3,
-    timeLimit: 120_000,
-    spending,
-  });
-  const ask = (number: number): Promise<string> =>
-    client
-      .ask(
-        String(number),
-        { model: 'team', prompt: `What is ${String(number)} + ${String(number % 7)}?`, max_tokens: 8, seed: number },
-        { prompt: 64, completion: 8 },
-        NEVER,
-      )
-      .then(({ text }) => text);
-  const numbers = Array.from({ length: ASKED }, (_, number) => number);
-  const together = await Promise.all(numbers.map(ask));
-  assert.equal(spending.spent.calls, ASKED);
-  assert.ok(new Set(together).size > 8, 'seeds and prompts give answers of their own');
-  for (const number of sampleOf(numbers, 8)) {
-    assert.equal(await ask(number), together[number]);
-  }
-});
+servedAtOnce(48, 6);

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { InferenceSession } from 'onnxruntime-node';
-import { buildStepGraph } from '../../../../src/runtime/generate/deviceGraphs.ts';
-import { Generator, type Completion } from '../../../../src/runtime/generate/generate.ts';
-import { buildPrefillGraph } from '../../../../src/runtime/generate/generationGraph.ts';
-import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { initialState } from '../../../../src/runtime/train/trainingState.ts';
-import { buildScoreGraph } from '../../../../src/runtime/train/graph/trainingGraph.ts';
-import type { DeviceSettings } from '../../../../src/runtime/session/session.ts';
-import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
-import { useSwiftShader } from '../../../support/swiftShader.ts';
-import { context, request, RUNNING, testParameters, TINY } from '../../../unit/runtime/models.ts';
-import { range } from '../../../unit/runtime/nd.ts';
+import { buildStepGraph } from '../../../../../src/runtime/generate/deviceGraphs.ts';
+import { Generator, type Completion } from '../../../../../src/runtime/generate/generate.ts';
+import { buildPrefillGraph } from '../../../../../src/runtime/generate/generationGraph.ts';
+import { Trainer } from '../../../../../src/runtime/train/trainer.ts';
+import { initialState } from '../../../../../src/runtime/train/trainingState.ts';
+import { buildScoreGraph } from '../../../../../src/runtime/train/graph/trainingGraph.ts';
+import type { DeviceSettings } from '../../../../../src/runtime/session/session.ts';
+import type { TransformerConfig } from '../../../../../src/runtime/model/transformer.ts';
+import { useSwiftShader } from '../../../../support/swiftShader.ts';
+import { context, request, RUNNING, testParameters, TINY } from '../../../../unit/runtime/models.ts';
+import { range } from '../../../../unit/runtime/nd.ts';
 
 const WEBGPU: DeviceSettings = { threads: 1, provider: 'webgpu' };
 const CPU: DeviceSettings = { threads: 1 };

@@ -1,0 +1,4 @@
+/** Many puzzles whose solutions are changed. */
+import { changedPuzzles } from '../../../unit/tasks/changedPuzzles.ts';
+
+changedPuzzles(500);
