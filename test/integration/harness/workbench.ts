@@ -68,7 +68,6 @@ const PAGE = {
 const LOCATOR_TIMEOUT = 120_000;
 /** For a list or a box that a late focus may have closed: then it is asked for again. */
 const LIST_TIMEOUT = 15_000;
-const MENU_TIMEOUT = 20_000;
 const WORKBENCH_TIMEOUT = 240_000;
 const SCENARIO_TIMEOUT = 900_000;
 /**
@@ -296,8 +295,7 @@ export class Workbench {
       await this.page.keyboard.press('Escape');
       await target.click({ button: 'right', timeout: LIST_TIMEOUT });
       await entry.waitFor({ timeout: 2_000 });
-      await click(entry);
-      return true;
+      return takeClick(entry);
     });
   }
 
@@ -305,7 +303,9 @@ export class Workbench {
   async chooseFromMenu(name: string): Promise<void> {
     const entry = this.page.getByRole('menuitem', { name, exact: true });
     await entry.waitFor();
-    await click(entry);
+    if (!(await takeClick(entry))) {
+      throw new Error(`The menu closed before "${name}" was clicked.`);
+    }
   }
 
   /** Types an answer into the input box that is open, and accepts it. */
@@ -523,23 +523,22 @@ export class Workbench {
 /**
  * Clicks an entry of a menu until the menu takes it: one that has only just opened takes no click, lest the one that
  * opened it choose.
- * @throws Error where the menu went before it was clicked
+ * @returns false where the menu went before the button was released over it: nothing was chosen
  */
-async function click(entry: Locator): Promise<void> {
-  let clicks = 0;
-  await eventually(
-    'the menu to take the click',
-    async () => {
-      if (clicks > 0 && !(await entry.isVisible())) {
-        return true;
-      }
-      await entry.click({ timeout: 2_000 });
-      clicks++;
+async function takeClick(entry: Locator): Promise<boolean> {
+  const released = await entry.evaluateHandle((element) => {
+    const seen = { yet: false };
+    element.addEventListener('mouseup', () => (seen.yet = true), { capture: true });
+    return seen;
+  });
+  await eventually('the menu to take the click', async () => {
+    if (await entry.isVisible()) {
+      await entry.click({ timeout: LIST_TIMEOUT });
       await entry.waitFor({ state: 'hidden', timeout: 1_000 });
-      return true;
-    },
-    MENU_TIMEOUT,
-  );
+    }
+    return true;
+  });
+  return released.evaluate(({ yet }) => yet);
 }
 
 /** Matches this text and nothing beside it. */
