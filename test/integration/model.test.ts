@@ -1,18 +1,25 @@
 /** Choosing a model folder: what it holds, what a run with it needs, whether it works here, and the way to a run. */
 import assert from 'node:assert/strict';
-import { cp, readFile, rename, truncate, writeFile } from 'node:fs/promises';
+import { readFile, rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import type { FrameLocator, Locator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
 import { readConfig } from '../../src/training/config/readConfig.ts';
-import { eventually, Workbench, workbenchScenarios } from './harness/workbench.ts';
+import { eventually, workbenchScenarios } from './harness/workbench.ts';
+import {
+  answerDialog,
+  assertCancelled,
+  cancelByKeyboard,
+  choose,
+  CHOOSE_MODEL,
+  modelPanel,
+  provide,
+  provideWide,
+  storedTensors,
+} from './modelFolder.ts';
+import { whileStill } from './outlives.ts';
 import { assertQuiet, chooseOption, reloadWindow } from './team.ts';
 
-const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
-const COMMAND = 'C3: Choose model folder';
-/** A width of feed-forward layers: about 90 million numbers in all take a while. */
-const LARGE = 200_000;
 /**
  * The widest that is read, in so many layers: 19 billion numbers, and to train them three times as many, fit no machine
  * that runs this test.
@@ -20,77 +27,6 @@ const LARGE = 200_000;
 const [TOO_WIDE, TOO_MANY] = [2 ** 18, 512];
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
-
-/** Copies a golden model into the workspace, where a user would have put it. */
-async function provide(workbench: Workbench, name: string, as = name): Promise<string> {
-  const folder = join(workbench.folder, 'models', as);
-  await cp(join(GOLDEN, name), folder, { recursive: true });
-  return folder;
-}
-
-/** A golden model made wider, and deeper where layers are given: a sparse file, all weights 0. */
-async function provideWide(workbench: Workbench, name: string, width: number, layers?: number): Promise<string> {
-  const folder = await provide(workbench, 'llama', name);
-  const configFile = join(folder, 'config.json');
-  const config: unknown = JSON.parse(await readFile(configFile, 'utf8'));
-  assert.ok(isRecord(config));
-  const narrow = Number(config['intermediate_size']);
-  await writeFile(
-    configFile,
-    JSON.stringify({ ...config, intermediate_size: width, ...(layers !== undefined && { num_hidden_layers: layers }) }),
-  );
-  const weightsFile = join(folder, 'model.safetensors');
-  let end = 0;
-  const stored = await storedTensors(weightsFile);
-  const first = stored.filter(([tensor]) => tensor.startsWith('model.layers.0.'));
-  const copies = Array.from({ length: layers ?? 0 }, (_, layer) =>
-    first.map(([tensor, shape]) => [tensor.replace('.0.', `.${String(layer)}.`), shape] as const),
-  ).flat();
-  const named =
-    layers === undefined ? stored : [...stored.filter(([tensor]) => !tensor.startsWith('model.layers.')), ...copies];
-  const tensors = named.map(([tensor, shape]) => {
-    const wide = tensor.includes('.mlp.') ? shape.map((dim) => (dim === narrow ? width : dim)) : shape;
-    const start = end;
-    end += 4 * wide.reduce((product, dim) => product * dim, 1);
-    return [tensor, { dtype: 'F32', shape: wide, data_offsets: [start, end] }];
-  });
-  const header = Buffer.from(JSON.stringify(Object.fromEntries(tensors)));
-  const length = Buffer.alloc(8);
-  length.writeBigUInt64LE(BigInt(header.length));
-  await writeFile(weightsFile, Buffer.concat([length, header]));
-  await truncate(weightsFile, 8 + header.length + end);
-  return folder;
-}
-
-/** Answers the editor's folder dialog, which the browser edition draws as a list below a field. */
-async function answerDialog(workbench: Workbench, folder: string): Promise<void> {
-  const dialog = workbench.page.locator('.quick-input-widget:visible').filter({ hasText: 'Choose model folder' });
-  const field = dialog.locator('input.input');
-  await eventually('the folder dialog', async () => (await field.inputValue()).startsWith(workbench.folder));
-  await field.fill(folder);
-  await eventually('the chosen folder', async () => {
-    await field.press('Enter', { timeout: 1_000 }).catch(() => undefined);
-    return (await dialog.count()) === 0;
-  });
-}
-
-/** Picks an entry of the list of folders, which the palette opens, or the button of a panel that is given. */
-async function choose(workbench: Workbench, entry: string, panel?: FrameLocator): Promise<void> {
-  // A panel that takes the focus back late, after the palette has closed, closes the question too.
-  await eventually(
-    'the list of folders',
-    async () => {
-      if (panel === undefined) {
-        await workbench.runCommand(COMMAND);
-      } else {
-        await panel.getByRole('button', { name: 'Choose another folder' }).click();
-      }
-      await workbench.pick(entry, 5_000);
-      return true;
-    },
-    120_000,
-  );
-}
 
 function row(model: FrameLocator, table: string, name: string): Locator {
   return model
@@ -103,27 +39,10 @@ async function fact(model: FrameLocator, name: string): Promise<string> {
   return (await row(model, 'Model details', name).getByRole('cell').innerText()).trim();
 }
 
-/** The chosen model's panel, with its facts. */
-async function modelPanel(workbench: Workbench, name: string): Promise<FrameLocator> {
-  const model = await workbench.webview(`Model ${name}`);
-  await model.getByRole('table', { name: 'Model details' }).waitFor();
-  return model;
-}
-
 /** The plan's numbers, once it is there and not being made anew. */
 async function planText(model: FrameLocator): Promise<string> {
   await model.locator('.plan-body:not(.stale) table').waitFor();
   return model.getByRole('table', { name: 'Memory by item' }).innerText();
-}
-
-/** Names and shapes in a safetensors file, by its own header. */
-async function storedTensors(file: string): Promise<readonly (readonly [name: string, shape: readonly number[]])[]> {
-  const data = await readFile(file);
-  const header: unknown = JSON.parse(data.subarray(8, 8 + Number(data.readBigUInt64LE(0))).toString('utf8'));
-  assert.ok(isRecord(header));
-  return Object.entries(header).flatMap(([name, tensor]) =>
-    isRecord(tensor) && Array.isArray(tensor['shape']) ? [[name, tensor['shape'].map(Number)] as const] : [],
-  );
 }
 
 scenario(
@@ -189,30 +108,14 @@ scenario('the self-test shows its steps as they end, and all pass', async (workb
     const ended = await steps.allInnerTexts();
     return ended.length >= 5 && ended.every((step) => step.includes('passed'));
   });
-  for (const width of [1280, 800]) {
-    await workbench.page.setViewportSize({ width, height: 900 });
-    for (const theme of ['light', 'highContrast', 'dark'] as const) {
-      await workbench.screenshot(`model-${String(width)}`, theme);
-    }
-  }
-  await workbench.page.setViewportSize({ width: 1400, height: 900 });
+  await workbench.screenshot('model');
   assertQuiet(workbench);
 });
 
 scenario('a self-test is cancelled, and that is no failure', async (workbench) => {
-  const folder = await provideWide(workbench, 'large', LARGE);
-  await choose(workbench, 'Browse…');
-  await answerDialog(workbench, folder);
-  const model = await modelPanel(workbench, 'large');
-  await model.getByRole('button', { name: 'Self-test', exact: true }).focus();
-  await workbench.page.keyboard.press('Enter');
-  await model.locator('vscode-button:focus-within', { hasText: 'Cancel self-test' }).waitFor();
-  await workbench.page.keyboard.press('Enter');
-  await model.getByText(/^Cancelled after \d+ steps?\.$/u).waitFor();
-  await model.getByRole('button', { name: 'Self-test', exact: true }).waitFor();
-  assert.equal(await workbench.notification(/cancel|fail|error/iu).count(), 0);
-  await choose(workbench, 'qwen3', model);
-  await modelPanel(workbench, 'qwen3');
+  const model = await modelPanel(workbench, 'qwen3');
+  await whileStill(workbench, () => cancelByKeyboard(workbench, model));
+  await assertCancelled(workbench, model);
 });
 
 scenario('a model too large for the machine says what it lacks, and what to change', async (workbench) => {
@@ -311,7 +214,7 @@ scenario(
     await eventually(
       'the missing folder in the list',
       async () => {
-        await workbench.runCommand(COMMAND);
+        await workbench.runCommand(CHOOSE_MODEL);
         await entry.click({ timeout: 5_000 });
         return true;
       },
@@ -327,21 +230,3 @@ scenario(
     assertQuiet(workbench);
   },
 );
-
-test('a folder that is not trusted is asked for no model', { timeout: 900_000 }, async () => {
-  const workbench = await Workbench.open({ server: { askForTrust: true } });
-  try {
-    await workbench.statusBarItem('Restricted Mode').waitFor();
-    const view = await workbench.openView('C3');
-    await view.getByText('Runs require a trusted workspace').waitFor();
-    assert.equal(await view.getByRole('button', { name: 'Choose model folder' }).count(), 0);
-    await workbench.searchPalette('>C3: ', 'C3: Show log');
-    const rows = workbench.page.locator('.quick-input-widget .monaco-list-row');
-    assert.equal(await rows.filter({ hasText: COMMAND }).count(), 0);
-  } catch (error) {
-    await workbench.saveFailure('untrusted folder');
-    throw error;
-  } finally {
-    await workbench.close();
-  }
-});

@@ -1,61 +1,13 @@
 /**
- * The side bar: buckets by rank, filters, menus and welcome texts; activation only on use; every panel back after a
- * reload.
+ * The side bar: activation only on use, welcome texts, the filter of runs; every panel back after a reload.
  */
 import assert from 'node:assert/strict';
-import type { Locator } from 'playwright-core';
-import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
-import { headline, setHeadlines } from '../support/headlines.ts';
-import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, hasFocus, openFromEpisodes, reading, reloadWindow, storeOf, unfold } from './team.ts';
+import { RUN } from '../unit/extension/storeFixture.ts';
+import { eventually, workbenchScenarios } from './harness/workbench.ts';
+import { bucketsPane, fill, rows, tickPlans } from './sidebarStore.ts';
+import { assertQuiet, openFromEpisodes, reloadWindow } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
-
-/** Two runs: one with ten trees whose plans are worth more and more, one without anything. */
-function fill(workbench: Workbench): void {
-  const writer = openStoreForWriting(storeOf(workbench.folder));
-  addRun(writer);
-  addRun(writer, 'empty', '2020-01-01T00:00:00.000Z');
-  writer.updateRunStatus('empty', 'cancelled', '2020-01-02T00:00:00.000Z', null);
-  writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
-  for (let number = 0; number < 10; number++) {
-    const trees = addTree(writer, {
-      iteration: 1,
-      instance: instance(number),
-      returns: [
-        [1, 1],
-        [0, number % 2],
-      ],
-    });
-    for (const [index, { plan }] of trees.entries()) {
-      const value = (index === 0 ? 1 : -1) * (number / 10);
-      setHeadlines(writer.path, [{ message: plan, credit: headline(value, { low: value - 0.2, high: value + 0.2 }) }]);
-    }
-  }
-  writer.finishStep(RUN, 1, METRICS, LEDGER);
-  writer.updateRunStatus(RUN, 'done', '2026-01-03T00:00:00.000Z', null);
-  writer.close();
-}
-
-/** Gives the keyboard back to a list once the transcript that was opened from it has taken it. */
-async function backTo(workbench: Workbench, list: Locator): Promise<void> {
-  const transcript = await workbench.webview(/^Question 9/u);
-  await eventually('the keyboard in the transcript', () => hasFocus(transcript.getByRole('tree')));
-  await list.locator('.monaco-list').first().focus();
-}
-
-const rows = (view: Locator): Promise<string[]> =>
-  view.getByRole('treeitem').evaluateAll((items) => items.map((item) => item.getAttribute('aria-label') ?? ''));
-const pictures = async (workbench: Workbench, name: string): Promise<void> => {
-  for (const width of [1280, 800]) {
-    await workbench.page.setViewportSize({ width, height: 800 });
-    for (const theme of ['light', 'highContrast', 'dark'] as const) {
-      await workbench.screenshot(`${name}-${String(width)}`, theme);
-    }
-  }
-  await workbench.page.setViewportSize({ width: 1400, height: 900 });
-};
 
 scenario('the extension is not activated before it is used', async (workbench) => {
   await workbench.openFile('notes.md');
@@ -94,234 +46,10 @@ scenario('both views say what to do in a folder without runs', async (workbench)
 });
 
 scenario(
-  'buckets are ordered by rank, say what was not measured, and open the transcript at the message',
+  'runs are filtered as one types or ticks, and the filter is cleared from the empty view',
   async (workbench) => {
     fill(workbench);
     await workbench.runCommand('C3: Refresh');
-    const view = await workbench.openView('C3');
-    await workbench.treeItem(view, `Run ${RUN}`).click();
-    const buckets = await workbench.openView('C3', 'Buckets');
-    await workbench.treeItem(buckets, 'reasoner +0.90').waitFor();
-    await eventually('the clearest first', async () =>
-      /^reasoner: plan 0; Clearest credit: \+0\.90, helped, n = 4; step 1/u.test((await rows(buckets))[0] ?? ''),
-    );
-    await pictures(workbench, 'sidebar');
-    await workbench.runCommandAndPick('C3: Sort buckets', 'Spread of returns');
-    await workbench.treeItem(buckets, '±0.58').waitFor();
-    await workbench.runCommandAndPick('C3: Sort buckets', 'Replace against remove');
-    await workbench.treeItem(buckets, 'remove not measured').waitFor();
-    await workbench.treeItem(buckets, 'remove not measured').click();
-    const transcript = await workbench.webview(/^Question 9/u);
-    await transcript
-      .locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2: plan 0"]')
-      .waitFor();
-    // A click opens, and gives the transcript the keyboard; the messages of the bucket unfold by key.
-    await backTo(workbench, buckets);
-    await workbench.page.keyboard.press('ArrowRight');
-    const alternative = workbench.treeItem(buckets, 'plan 1');
-    await alternative.waitFor();
-    await alternative.click({ button: 'right' });
-    for (const name of [
-      'Open transcript',
-      'Open transcript to the side',
-      'Replay alternatives',
-      'Verify replay',
-      'Select to compare',
-      'Show model input as tokens',
-      'Export report',
-      'Copy link',
-    ]) {
-      await workbench.page.getByRole('menuitem', { name, exact: true }).waitFor();
-    }
-    await workbench.page.keyboard.press('Escape');
-    // By keyboard alone.
-    await alternative.click();
-    await backTo(workbench, buckets);
-    await workbench.page.keyboard.press('ArrowUp');
-    await workbench.page.keyboard.press('Enter');
-    await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
-    await eventually('the keyboard in the transcript', () => hasFocus(transcript.getByRole('tree')));
-  },
-);
-
-/** The row of a list that has the keyboard. */
-const focused = (view: Locator): Locator => view.locator('.monaco-list-row.focused');
-
-scenario('by keyboard alone the menu of a bucket copies a link to it, and compares messages', async (workbench) => {
-  const buckets = await workbench.openView('C3', 'Buckets');
-  const { page } = workbench;
-  await workbench.treeItem(buckets, 'Question 9').or(workbench.treeItem(buckets, 'plan 0')).click();
-  await backTo(workbench, buckets);
-  await page.keyboard.press('Home');
-  await eventually('the keyboard on the first bucket', async () => (await focused(buckets).count()) === 1);
-  const choose = async (key: string, name: string): Promise<void> => {
-    const entry = page.getByRole('menuitem', { name, exact: true });
-    // A menu that has just closed has it for a moment, and a transcript that has just opened takes it for good.
-    await eventually(`the menu with "${name}"`, async () => {
-      if (!(await buckets.evaluate((list) => list.contains(list.ownerDocument.activeElement)))) {
-        await buckets.locator('.monaco-list').first().focus();
-        return false;
-      }
-      await page.keyboard.press(key);
-      if (
-        await entry.waitFor({ timeout: 2_000 }).then(
-          () => true,
-          () => false,
-        )
-      ) {
-        return true;
-      }
-      // In the list itself, Escape would take the keyboard from its row.
-      if (await page.locator('.monaco-menu').isVisible()) {
-        await page.keyboard.press('Escape');
-      }
-      return false;
-    });
-    await eventually(`the keyboard on "${name}"`, async () => {
-      if (
-        await entry.evaluate(
-          (element) =>
-            element.contains(element.ownerDocument.activeElement) ||
-            element.parentElement?.classList.contains('focused') === true,
-        )
-      ) {
-        return true;
-      }
-      await page.keyboard.press('ArrowDown');
-      return false;
-    });
-    await workbench.screenshot('sidebar-bucket-menu');
-    await page.keyboard.press('Enter');
-    await entry.waitFor({ state: 'hidden' });
-  };
-  await choose('Shift+F10', 'Copy link');
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  const link = await eventually('the link on the clipboard', async () => {
-    const text = await page.evaluate(() => navigator.clipboard.readText());
-    return text.includes('/bucket/') && text;
-  });
-  const first = reading(
-    workbench,
-    (store) => store.rankedBuckets({ run: RUN, order: 'distance', offset: 0, limit: 1 })[0]?.bucket,
-  );
-  assert.ok(link.includes(`/bucket/${String(first)}?run=${RUN}&`), link);
-  await choose('ContextMenu', 'Select to compare');
-  // The second message of the bucket; the first is the one that the bucket represents.
-  const second = workbench.treeItem(buckets, 'plan 1');
-  await eventually('the keyboard on the second message', async () => {
-    if (
-      await second.evaluate(
-        (row) =>
-          row.classList.contains('focused') ||
-          row.querySelector('.focused') !== null ||
-          row.closest('.focused') !== null,
-      )
-    ) {
-      return true;
-    }
-    await page.keyboard.press('ArrowDown');
-    return false;
-  });
-  await choose('Shift+F10', 'Compare with the selected branch');
-  await page.locator('.monaco-diff-editor').waitFor();
-  await workbench.closeEditor();
-  await page.locator('.monaco-diff-editor').waitFor({ state: 'detached' });
-});
-
-scenario(
-  'buckets are filtered by what is ticked, say so beside their title, and the filter is cleared from there',
-  async (workbench) => {
-    const buckets = await workbench.openView('C3', 'Buckets');
-    const pick = workbench.page.locator('.quick-input-widget:visible');
-    const tick = async (label: string): Promise<void> => {
-      await pick.locator('.monaco-list-row').filter({ hasText: label }).first().click({ timeout: 10_000 });
-    };
-    await eventually('the list of filters', async () => {
-      await workbench.runCommand('C3: Filter buckets');
-      await tick('reasoner');
-      await pick.getByText('Filter buckets: 10 of 30').waitFor({ timeout: 10_000 });
-      return true;
-    });
-    await workbench.screenshot('sidebar-buckets-filter');
-    await tick('credit not measured');
-    await workbench.page.keyboard.press('Enter');
-    await buckets.getByText('No buckets of this run match the filter').waitFor();
-    await workbench.screenshot('sidebar-buckets-filtered-empty');
-    await buckets.getByRole('button', { name: 'Change the filter' }).click();
-    await tick('credit not measured');
-    await workbench.page.keyboard.press('Enter');
-    await workbench.treeItem(buckets, 'reasoner').waitFor();
-    await eventually('plans alone', async () => (await rows(buckets)).every((label) => label.startsWith('reasoner')));
-    const pane = workbench.page
-      .locator('.part.sidebar .pane')
-      .filter({ has: workbench.page.locator('.pane-header h3.title:text-is("Buckets")') });
-    await pane
-      .locator('.pane-header .description')
-      .getByText(/^reasoner · /u)
-      .waitFor();
-    await pictures(workbench, 'sidebar-buckets-filtered');
-    await reloadWindow(workbench);
-    const again = await workbench.openView('C3', 'Buckets');
-    await workbench.treeItem(again, 'reasoner').waitFor();
-    await eventually('the filter to come back', async () =>
-      (await rows(again)).every((label) => label.startsWith('reasoner')),
-    );
-    await pane.locator('.pane-header').hover();
-    await pane.getByRole('button', { name: 'Clear buckets filter' }).click();
-    await workbench.treeItem(again, 'actor').waitFor();
-  },
-);
-
-scenario(
-  'a problem that is chosen among the episodes opens at its clearest message, and W leads to the lowest-credit message',
-  async (workbench) => {
-    await workbench.closeAllEditors();
-    await openFromEpisodes(workbench, 'question:"Question 9"', `Run ${RUN}`);
-    const transcript = await workbench.webview(/^Question 9/u);
-    const chosen = (label: string): Locator =>
-      transcript.locator(`[role="treeitem"][aria-selected="true"][aria-label^="${label}"]`);
-    await chosen('reasoner 1 of 2').waitFor();
-    const tree = transcript.getByRole('tree');
-    await tree.focus();
-    // Where the keyboard is counts, as for every other key.
-    await tree.press('End');
-    await transcript.locator('.active[aria-label^="actor 2 of 2"]').waitFor();
-    await tree.press('w');
-    await transcript.locator('.active[aria-selected="true"][aria-label^="reasoner 2 of 2"]').waitFor();
-    await workbench.screenshot('costliest', 'dark');
-    await tree.press('Home');
-    await tree.press('Enter');
-    await transcript.getByRole('heading', { name: 'Question' }).waitFor();
-    await workbench.page
-      .locator('.editor-actions')
-      .getByRole('button', { name: 'Go to lowest-credit message' })
-      .click();
-    await chosen('reasoner 2 of 2').waitFor();
-    // Where none is decided, the clearest candidate is only called so.
-    const view = await workbench.openView('C3');
-    await unfold(workbench.treeItem(view, `Run ${RUN}`));
-    await unfold(workbench.treeItem(view, 'Step 1'));
-    await workbench.treeItem(view, 'Question 0').click();
-    await workbench.treeItem(view, 'Step 1').click();
-    await (await workbench.webview(/^Question 0/u)).locator('[role="treeitem"][aria-selected="true"]').waitFor();
-    await workbench.runCommand('C3: Go to lowest-credit message');
-    await workbench.page
-      .locator('.statusbar')
-      .getByText('Clearest candidate of this episode; no message is known to have hurt.')
-      .waitFor();
-    await openFromEpisodes(workbench, 'question:"Question 9"', `Run ${RUN}`);
-    await (
-      await workbench.webview(/^Question 9/u)
-    )
-      .locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]')
-      .waitFor();
-    assertQuiet(workbench);
-  },
-);
-
-scenario(
-  'runs are filtered as one types or ticks, and the filter is cleared from the empty view',
-  async (workbench) => {
     const view = await workbench.openView('C3');
     await workbench.treeItem(view, 'Run empty').waitFor();
     const input = workbench.page.locator('.quick-input-widget:visible input.input');
@@ -344,7 +72,7 @@ scenario(
   },
 );
 
-scenario('every panel and the side bar come back at their place after a reload', async (workbench) => {
+scenario('every panel, the side bar and its filter come back at their place after a reload', async (workbench) => {
   const view = await workbench.openView('C3');
   const run = workbench.treeItem(view, `Run ${RUN}`);
   await run.click();
@@ -354,6 +82,18 @@ scenario('every panel and the side bar come back at their place after a reload',
   await run.hover();
   await run.getByRole('button', { name: 'Inspect failure taxonomy' }).click();
   await (await workbench.webview('Failure taxonomy')).getByRole('heading', { name: 'Failure taxonomy' }).waitFor();
+  const question = workbench.page.locator('.tabs-container [role="tab"][aria-label^="Question 9"]');
+  if ((await question.count()) === 0) {
+    await openFromEpisodes(workbench, 'question:"Question 9"', `Run ${RUN}`);
+  }
+  await workbench.openView('C3', 'Buckets');
+  await workbench.runCommandAndPick('C3: Sort buckets', 'Replace against remove');
+  await tickPlans(workbench);
+  await workbench.page.keyboard.press('Enter');
+  await bucketsPane(workbench)
+    .locator('.pane-header .description')
+    .getByText(/^reasoner · /u)
+    .waitFor();
   const tabs = (): Promise<(string | null)[]> =>
     workbench.page
       .locator('.tabs-container [role="tab"]')
@@ -368,7 +108,7 @@ scenario('every panel and the side bar come back at their place after a reload',
   );
   await workbench.tab('Run dashboard').click();
   await (await workbench.webview('Run dashboard')).getByRole('heading', { name: 'Run dashboard' }).waitFor();
-  await workbench.page.locator('.tabs-container [role="tab"][aria-label^="Question 9"]').click();
+  await question.click();
   await (
     await workbench.webview(/^Question 9/u)
   )
@@ -376,5 +116,8 @@ scenario('every panel and the side bar come back at their place after a reload',
     .waitFor();
   const buckets = await workbench.openView('C3', 'Buckets');
   await workbench.treeItem(buckets, 'remove not measured').waitFor();
+  await eventually('the filter to come back', async () =>
+    (await rows(buckets)).every((label) => label.startsWith('reasoner')),
+  );
   assertQuiet(workbench);
 });

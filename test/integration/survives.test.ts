@@ -3,67 +3,82 @@
  * comparisons, model inputs.
  */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { reportPage, runReport } from '../../src/report/report.ts';
-import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
+import { RUN } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, reading, reloadWindow, storeOf, unfold } from './team.ts';
+import { saveAs } from './saveReport.ts';
+import { lines, prepare, reloadAtFiles } from './survivors.ts';
+import { assertQuiet, reading, unfold } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
 
-function prepare(workbench: Workbench): void {
-  const writer = openStoreForWriting(storeOf(workbench.folder));
-  addRun(writer);
-  writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
-  addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
-  writer.finishStep(RUN, 1, METRICS, LEDGER);
-  writer.updateRunStatus(RUN, 'done', '2026-01-03T00:00:00.000Z', null);
-  writer.close();
-}
-
-/** The view of the files has the side bar, so that nothing but a tab can wake the extension. */
-async function reloadAtFiles(workbench: Workbench): Promise<void> {
-  await workbench.openView('Explorer');
-  await reloadWindow(workbench);
-}
-
-const lines = async (workbench: Workbench, editor: string): Promise<string> =>
-  (await workbench.page.locator(`${editor} .view-lines`).first().innerText()).replaceAll('\u00a0', ' ');
-
 scenario(
-  'a comparison in the diff editor, and the model input of a message, come back after a reload',
+  'a comparison, the model input of a message and a report come back after a reload, and the report follows its file',
   async (workbench) => {
     prepare(workbench);
+    await workbench.runCommand('C3: Refresh');
     const view = await workbench.openView('C3');
     await unfold(workbench.treeItem(view, `Run ${RUN}`));
     await unfold(workbench.treeItem(view, 'Step 1'));
     const episodes = view.getByRole('treeitem').filter({ hasText: 'Question 1' });
-    await episodes.nth(0).click({ button: 'right' });
-    await workbench.chooseFromMenu('Select to compare');
+    await workbench.chooseOnceOffered(episodes.nth(0), 'Select to compare');
     await workbench.chooseOnceOffered(episodes.nth(1), 'Compare with the selected branch');
     await workbench.page.locator('.monaco-diff-editor').waitFor();
     const both = async (): Promise<boolean> =>
       (await lines(workbench, '.monaco-diff-editor .editor.original')).includes('answer 0.0') &&
       (await lines(workbench, '.monaco-diff-editor .editor.modified')).includes('answer 0.1');
     await eventually('both answers', both);
-    await reloadAtFiles(workbench);
-    await workbench.page.locator('.monaco-diff-editor').waitFor();
-    await eventually('both answers after the reload', both);
-    await workbench.screenshot('survives-diff');
-    await workbench.closeAllEditors();
+    const diff = await keep(workbench);
 
-    await workbench.openView('C3');
     const buckets = await workbench.openView('C3', 'Buckets');
-    await workbench.treeItem(buckets, 'reasoner').click({ button: 'right' });
-    await workbench.chooseFromMenu('Show model input as tokens');
+    await workbench.chooseOnceOffered(workbench.treeItem(buckets, 'reasoner'), 'Show model input as tokens');
     const editor = '.editor-instance .monaco-editor';
     const input = async (): Promise<boolean> =>
       (await lines(workbench, editor)).includes('the model input, exactly as the model saw it');
     await eventually('the model input', input);
     const before = await lines(workbench, editor);
+    const context = await keep(workbench);
+
+    const page = reading(workbench, (store) => reportPage(runReport(store, RUN)));
+    const paths: string[] = [];
+    for (const name of ['gone.html', 'run.html']) {
+      await workbench.chooseOnceOffered(workbench.treeItem(view, `Run ${RUN}`), 'Export report');
+      const path = await saveAs(workbench, `run-${RUN}.html`, name);
+      paths.push(path);
+      assert.equal(readFileSync(path, 'utf8'), page);
+      await workbench.answerNotification(`The report was saved as ${name}`, 'Open');
+      await (await workbench.webview(`Report ${name}`)).getByRole('heading', { name: `Run ${RUN}` }).waitFor();
+    }
+    const [gone, path] = paths;
+    assert.ok(gone !== undefined && path !== undefined);
+
+    await workbench.tab(diff).click();
+    await workbench.page.locator('.monaco-diff-editor').waitFor();
+    rmSync(gone);
     await reloadAtFiles(workbench);
+    await workbench.page.locator('.monaco-diff-editor').waitFor();
+    await eventually('both answers after the reload', both);
+    await workbench.screenshot('survives-diff');
+
+    await workbench.tab('Report run.html').click();
+    const again = await workbench.webview('Report run.html');
+    await again.getByRole('heading', { name: `Run ${RUN}` }).waitFor();
+    await workbench.screenshot('survives-report');
+    writeFileSync(path, page.replaceAll(`Run ${RUN}`, 'Written anew'));
+    await again.getByRole('heading', { name: 'Written anew' }).waitFor();
+    writeFileSync(path, '<script>document.title = 1</script><img src="https://example.org/x.png">');
+    await again.getByText('is not a report that this version of C3 wrote').waitFor();
+
+    await workbench.tab('Report gone.html').click();
+    await (
+      await workbench.webview('Report gone.html')
+    )
+      .getByText('The report gone.html cannot be read any more')
+      .waitFor();
+    await workbench.screenshot('survives-report-gone');
+
+    await workbench.tab(context).click();
     await workbench.page.locator(editor).first().waitFor();
     await eventually('the model input after the reload', input);
     await eventually('the same lines', async () => (await lines(workbench, editor)) === before);
@@ -79,56 +94,13 @@ scenario(
           .evaluate((element) => element.textContent)
       ).includes('Recorded text cannot be edited'),
     );
-    await workbench.closeAllEditors();
     assertQuiet(workbench);
   },
 );
 
-scenario(
-  'a report that is open comes back after a reload, follows its file, and says in one sentence when that is gone',
-  async (workbench) => {
-    const path = join(workbench.folder, 'run.html');
-    const page = reading(workbench, (store) => reportPage(runReport(store, RUN)));
-    const view = await workbench.openView('C3');
-    await workbench.treeItem(view, `Run ${RUN}`).click({ button: 'right' });
-    await workbench.chooseFromMenu('Export report');
-    const field = workbench.page
-      .locator('.quick-input-widget:visible')
-      .filter({ hasText: 'Export report' })
-      .locator('input.input');
-    await eventually('a name to be proposed', async () => (await field.inputValue()).endsWith(`run-${RUN}.html`));
-    await field.fill(path);
-    // The dialog looks at the path before it takes it.
-    await eventually('the file', async () => {
-      if (existsSync(path) && readFileSync(path, 'utf8').length > 0) {
-        return true;
-      }
-      if (await field.isVisible()) {
-        await field.press('Enter', { timeout: 1_000 });
-      }
-      return false;
-    });
-    // A file that is there may still be half written.
-    await workbench.notification('The report was saved as run.html').waitFor();
-    assert.equal(readFileSync(path, 'utf8'), page);
-    await workbench.answerNotification('The report was saved as run.html', 'Open');
-    await (await workbench.webview('Report run.html')).getByRole('heading', { name: `Run ${RUN}` }).waitFor();
-    await reloadAtFiles(workbench);
-    const again = await workbench.webview('Report run.html');
-    await again.getByRole('heading', { name: `Run ${RUN}` }).waitFor();
-    await workbench.screenshot('survives-report');
-    writeFileSync(path, page.replaceAll(`Run ${RUN}`, 'Written anew'));
-    await again.getByRole('heading', { name: 'Written anew' }).waitFor();
-    writeFileSync(path, '<script>document.title = 1</script><img src="https://example.org/x.png">');
-    await again.getByText('is not a report that this version of C3 wrote').waitFor();
-    rmSync(path);
-    await reloadAtFiles(workbench);
-    await (
-      await workbench.webview('Report run.html')
-    )
-      .getByText('The report run.html cannot be read any more')
-      .waitFor();
-    await workbench.screenshot('survives-report-gone');
-    assertQuiet(workbench);
-  },
-);
+/** Keeps the editor in front, which the next one would take the place of. @returns its title */
+async function keep(workbench: Workbench): Promise<string> {
+  await workbench.runCommand('View: Keep Editor');
+  const tab = workbench.page.locator('.tabs-container [role="tab"][aria-selected="true"]:not(:has(.italic))').first();
+  return (await tab.locator('.label-name').innerText()).trim();
+}

@@ -1,65 +1,71 @@
-/** Windows and the command line share one store: none waits for another that is idle, and replays take turns. */
+/** Two windows and the command line see one store and one engine. */
 import assert from 'node:assert/strict';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, choose, firstPlan, reading, TINY, transcriptOf } from './team.ts';
-import { scaled } from '../support/scale.ts';
+import { configOf, status, whileStill } from './outlives.ts';
+import { reading } from './team.ts';
+import { SHORT_REPLAYS, takeTurns } from './turns.ts';
 
-const ROUNDS = scaled(25, 8);
+/** Steps of a run that is to be cancelled: however busy the machine is, it has not ended before. */
+const ENDLESS = 5_000;
 
 const scenario = workbenchScenarios({
-  server: {},
-  files: { 'tiny.c3.yaml': TINY },
-  settings: { 'c3.replay.alternatives': 1, 'c3.replay.replays': 1 },
+  ...SHORT_REPLAYS,
+  files: { 'endless.c3.yaml': configOf('Endless', ENDLESS), 'next.c3.yaml': configOf('Next', 36) },
 });
 
-const running = (workbench: Workbench): number =>
-  reading(workbench, (store) => store.runs(0, 10).filter(({ status }) => status !== 'done').length);
+let opened: Promise<Workbench> | undefined;
+
+/** The second window, opened on first use. */
+function secondOf(workbench: Workbench): Promise<Workbench> {
+  opened ??= workbench.openSecondWindow();
+  return opened;
+}
 
 scenario(
   'two idle windows do not hold up a run of the command line, and replays asked for in turn by both all come',
   async (workbench) => {
+    await takeTurns(workbench, await secondOf(workbench), 1, ['steps=0', 'evaluation.instances=2']);
+  },
+);
+
+scenario(
+  'a second window sees the run, queues another one and cancels both; c3 status lists them from outside',
+  async (workbench) => {
+    const second = await secondOf(workbench);
+    for (const window of [workbench, second]) {
+      await window.closeAllEditors();
+    }
+    await second.openView('C3');
     await workbench.openView('C3');
-    // The first run finds one window open, the second one two that have replayed before.
-    const { question, message } = await firstPlan(workbench);
-    await workbench.runCommand('C3: Refresh');
-    const second = await workbench.openSecondWindow();
-    const requests = (): number =>
-      reading(workbench, (store) => store.bucketsFor(message).filter(({ origin }) => origin === 'request').length);
-    const windows = [];
+    await workbench.runCommandAndPick('C3: Start C3 run', 'endless.c3.yaml', 'Default length');
+    await workbench.statusBarItem('training, step').waitFor({ timeout: 120_000 });
+    await second.statusBarItem('training, step').waitFor({ timeout: 120_000 });
+    await second.runCommandAndPick('C3: Start C3 run', 'next.c3.yaml', 'Default length');
+    await second.notification('"Next" is queued: it starts after "Endless"').waitFor();
+    await workbench.statusBarItem('1 queued').waitFor();
+    const waiting = workbench.treeItem(await workbench.openView('C3'), /Next.*queued/u);
+    await waiting.waitFor();
+    await second.screenshot('detached-queued');
+    const { jobs } = await status(workbench);
+    assert.deepEqual(
+      jobs.filter(({ state }) => state !== 'finished').map(({ title, state }) => [title, state]),
+      [
+        ['Endless', 'running'],
+        ['Next', 'queued'],
+      ],
+    );
+    await waiting.hover();
+    await waiting.getByRole('button', { name: 'Cancel run' }).click();
+    await waiting.waitFor({ state: 'detached' });
+    await workbench.statusBarItem('1 queued').waitFor({ state: 'detached' });
+    await whileStill(workbench, () => second.runCommand('C3: Cancel run'));
     for (const window of [workbench, second]) {
-      const transcript = await transcriptOf(window, question);
-      await choose(transcript, 'reasoner');
-      windows.push({
-        transcript,
-        tree: transcript.getByRole('tree'),
-        cancel: transcript.getByRole('button', { name: 'Cancel', exact: true }),
-      });
+      await window.statusBarItem('C3:').waitFor({ state: 'detached', timeout: 120_000 });
     }
-    for (let round = 1; round <= ROUNDS; round++) {
-      // Both ask before either has its answer: one of them waits for its turn.
-      for (const { tree } of windows) {
-        await tree.press('r');
-      }
-      await eventually(`request ${String(2 * round)}`, () => requests() === 2 * round, 120_000);
-      // Messages to a page keep their order, so one that shows what was stored also knows of its replay.
-      // Until then it would accept a key that its host refuses.
-      for (const { transcript } of windows) {
-        await transcript
-          .getByText(new RegExp(`in ${String(2 * round)} requests`, 'u'))
-          .first()
-          .waitFor();
-      }
-      for (const { cancel } of windows) {
-        await cancel.waitFor({ state: 'hidden', timeout: 120_000 });
-      }
-    }
-    assert.equal(requests(), 2 * ROUNDS);
-    await c3(workbench.folder, 'run', 'tiny.c3.yaml');
-    await c3(workbench.folder, 'replay', String(message), '--alternatives', '1', '--replays', '1');
-    assert.deepEqual([running(workbench), requests()], [0, 2 * ROUNDS + 1]);
-    for (const window of [workbench, second]) {
-      assert.equal(await window.page.locator('.notification-toast .codicon-error').count(), 0, 'no refusal');
-      assertQuiet(window);
-    }
+    await eventually(
+      'the cancelled run in the store',
+      () => reading(workbench, (store) => store.runs(0, 1)[0]?.status) === 'cancelled',
+    );
+    assert.ok(reading(workbench, (store) => store.runs(0, 1)[0]?.steps ?? 0) < ENDLESS);
   },
 );

@@ -42,6 +42,20 @@ evaluator_budget: 4
 evaluation: { instances: 8 }
 `;
 
+/** A team of two roles that take their turns in a trust region, each with an adapter of its own. */
+const CHAIN = `title: Chain of two
+method: teamtr
+task: {name: chain, roles: 2, levels: [1]}
+adapter: {per: role, rank: 2}
+teamtr: {diagnostics: true, rank_shifts: true, delta: 0.02}
+steps: 4
+instances_per_step: 6
+evaluator_budget: 8
+evaluation: {instances: 12, before: false}
+ppo: {learning_rate: 0.003}
+device: {threads: 1}
+`;
+
 const example = (file: string): string => readFileSync(join(ROOT, 'media', 'examples', file), 'utf8');
 const overrides = (...keys: readonly string[]): string[] => keys.flatMap((key) => ['--override', key]);
 
@@ -83,6 +97,7 @@ export const RECORDINGS = {
     'feedback.json': example('feedback.json'),
   }),
   calculator: exampleRun('calculator', 'team'),
+  chain: { files: { 'chain.c3.yaml': CHAIN }, reads: ['media/team-chain'], commands: [['run', 'chain.c3.yaml']] },
   voters: exampleRun('voters', 'team'),
   pair: pair(),
 } as const satisfies Readonly<Record<string, Recording>>;

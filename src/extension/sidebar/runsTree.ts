@@ -42,6 +42,21 @@ const EXPAND_PAUSES = [0, 400, 1_200];
 /** Where the workspace keeps the filter. */
 const FILTER_KEY = 'c3.runsFilter';
 
+/** A list of the tree as the editor has it. */
+interface Drawn {
+  /** Whose items they are; undefined at the top. */
+  readonly node: RunsNode | undefined;
+  readonly list: List;
+}
+
+interface List {
+  readonly children: readonly RunsNode[];
+  readonly hasRuns: boolean;
+  readonly error: C3Error | null;
+  /** All that is shown and known of each item. */
+  readonly words: readonly string[];
+}
+
 export class RunsTree implements TreeDataProvider<RunsNode> {
   private readonly disposables = new Disposables();
   private readonly changed = this.disposables.add(new EventEmitter<RunsNode | undefined>());
@@ -60,7 +75,9 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   /** The jobs that were last shown as queued. */
   private queue = '';
   /** Every list that the editor holds, by the id of its parent: what its items were last drawn with. */
-  private readonly drawn = new Map<string, { readonly node: RunsNode | undefined; readonly words: string }>();
+  private readonly drawn = new Map<string, Drawn>();
+  /** Runs as they are now, by their ids, where the editor holds an older node. */
+  private readonly newest = new Map<string, RunNode>();
   private filter: RunsFilter;
   /** Names the run of an item that was selected. */
   readonly onDidChooseRun = this.chosen.event;
@@ -134,24 +151,34 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
 
   refresh(): void {
     this.drawn.clear();
+    this.newest.clear();
     this.changed.fire(undefined);
   }
 
   /**
-   * Draws anew only the lists that hold something else now: a row that is drawn anew takes the click that was on its
-   * way to it.
+   * Draws anew only what is something else now. While the editor draws a whole list anew it knows none of its items: a
+   * button that is pressed on one of them then names none.
    */
   private storeChanged(): void {
-    const isSame = ({ node, words }: { readonly node: RunsNode | undefined; readonly words: string }): boolean =>
-      this.read(node).words === words;
     const top = this.drawn.get(TOP);
-    if (top === undefined || !isSame(top)) {
+    const now = this.read(undefined);
+    if (top === undefined || !hasSameItems(top.list, now)) {
       this.refresh();
       return;
     }
-    for (const list of this.drawn.values()) {
-      if (list !== top && !isSame(list)) {
-        this.changed.fire(list.node);
+    const changed = now.children.filter((_, index) => now.words[index] !== top.list.words[index]);
+    if (!changed.every((child) => child.kind === 'run')) {
+      this.refresh();
+      return;
+    }
+    this.drawn.set(TOP, { node: undefined, list: { ...now, children: top.list.children } });
+    for (const child of changed) {
+      this.newest.set(child.id, child);
+      this.changed.fire(top.list.children.find(({ id }) => id === child.id));
+    }
+    for (const { node, list } of this.drawn.values()) {
+      if (node !== undefined && !isSame(list, this.read(node))) {
+        this.changed.fire(node);
       }
     }
   }
@@ -181,34 +208,29 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   }
 
   private listOf(node: RunsNode | undefined): RunsNode[] {
-    const { children, hasRuns, error, words } = this.read(node);
-    this.drawn.set(node?.id ?? TOP, { node, words });
+    const list = this.read(node);
+    this.drawn.set(node?.id ?? TOP, { node, list });
     if (node === undefined) {
-      this.updateContext(hasRuns, error);
+      this.newest.clear();
+      this.updateContext(list.hasRuns, list.error);
     }
-    return [...children];
+    return [...list.children];
   }
 
-  /** The items of a list as the store has them now, and all that is shown and known of them as one text. */
-  private read(node: RunsNode | undefined): {
-    readonly children: readonly RunsNode[];
-    readonly hasRuns: boolean;
-    readonly error: C3Error | null;
-    readonly words: string;
-  } {
+  /** The items of a list as the store has them now. */
+  private read(node: RunsNode | undefined): List {
     try {
       const reader = this.store.reader();
       const stored = reader === null ? [] : childrenOf(reader, node ?? null, this.limits, this.filter);
       const children = node === undefined ? [...queuedNodes(this.running.queued), ...stored] : stored;
       const hasRuns = children.length > 0 || (reader?.countRuns() ?? 0) > 0;
       // What remains of a run changes all the time, and its own item follows that.
-      const items = children.map((child) => itemOf(child, null));
-      return { children, hasRuns, error: null, words: JSON.stringify([hasRuns, items]) };
+      return { children, hasRuns, error: null, words: children.map((child) => JSON.stringify(itemOf(child, null))) };
     } catch (error) {
       if (!(error instanceof C3Error)) {
         throw error;
       }
-      return { children: [], hasRuns: false, error, words: error.message };
+      return { children: [], hasRuns: false, error, words: [] };
     }
   }
 
@@ -262,17 +284,23 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
 
   getTreeItem(node: RunsNode): TreeItem {
     const { current } = this.running;
-    if (node.kind === 'run' && node.status === 'running') {
-      this.live = { node, words: runDescription(node, current) };
+    if (node.kind !== 'run') {
+      return itemOf(node, current);
     }
-    return itemOf(node, current);
+    const now = this.newest.get(node.id) ?? node;
+    if (now.status === 'running') {
+      this.live = { node, words: runDescription(now, current) };
+    }
+    return itemOf(now, current);
   }
 
   /**
    * Draws the item of the run in progress again where its words have changed; the rest of the tree follows the store.
    */
   private follow(): void {
-    const queue = this.running.queued.map(({ id }) => id).join(' ');
+    const queue = queuedNodes(this.running.queued)
+      .map(({ id }) => id)
+      .join(' ');
     if (queue !== this.queue) {
       this.queue = queue;
       this.refresh();
@@ -284,7 +312,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     if (live === null || live.node.run.id !== current?.run) {
       return;
     }
-    const words = runDescription(live.node, current);
+    const words = runDescription(this.newest.get(live.node.id) ?? live.node, current);
     if (words === live.words) {
       return;
     }
@@ -312,4 +340,18 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     // A message replaces the welcome text, which has a button for this.
     this.view.message = error instanceof OlderStoreError ? '' : (problem ?? '');
   }
+}
+
+/** Whether two lists have the same items in the same order, whatever is shown of each. */
+function hasSameItems(one: List, other: List): boolean {
+  return (
+    one.hasRuns === other.hasRuns &&
+    one.error?.message === other.error?.message &&
+    one.children.length === other.children.length &&
+    one.children.every(({ id, kind }, index) => other.children[index]?.id === id && other.children[index].kind === kind)
+  );
+}
+
+function isSame(one: List, other: List): boolean {
+  return hasSameItems(one, other) && one.words.every((words, index) => words === other.words[index]);
 }

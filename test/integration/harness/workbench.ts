@@ -46,13 +46,13 @@ export interface WorkbenchOptions {
 export const EXTENSION_ID = 'c3-replay.c3-replay';
 
 /**
- * The label of a theme, the class that it puts on the workbench, and the class that it puts on every webview's
+ * The setting of a theme, the class that it puts on the workbench, and the class that it puts on every webview's
  * body.
  */
 const THEMES = {
-  dark: { label: 'Dark Modern', workbench: 'vs-dark', webview: 'vscode-dark' },
-  light: { label: 'Light Modern', workbench: 'vs', webview: 'vscode-light' },
-  highContrast: { label: 'Dark High Contrast', workbench: 'hc-black', webview: 'vscode-high-contrast' },
+  dark: { setting: 'Default Dark Modern', workbench: 'vs-dark', webview: 'vscode-dark' },
+  light: { setting: 'Default Light Modern', workbench: 'vs', webview: 'vscode-light' },
+  highContrast: { setting: 'Default High Contrast', workbench: 'hc-black', webview: 'vscode-high-contrast' },
 } as const;
 
 export type Theme = keyof typeof THEMES;
@@ -234,14 +234,21 @@ export class Workbench {
     await eventually('the editor to be closed', async () => (await tabs.count()) === before - 1);
   }
 
-  /** Closes all editors, and waits until they are gone with their webviews, which are not taken for the next one. */
+  /**
+   * Closes all editors, without what was typed and not saved, and waits until they are gone with their webviews, which
+   * are not taken for the next one.
+   */
   async closeAllEditors(): Promise<void> {
     await this.runCommand('View: Close All Editors');
-    await eventually(
-      'all editors to be closed',
-      async () =>
-        (await this.page.locator('.tabs-container [role="tab"]').count()) === 0 && (await this.webviews()).length === 0,
-    );
+    const discard = this.page.locator('.monaco-dialog-box').getByRole('button', { name: "Don't Save", exact: true });
+    await eventually('all editors to be closed', async () => {
+      if (await discard.isVisible()) {
+        await discard.click({ timeout: LIST_TIMEOUT });
+      }
+      return (
+        (await this.page.locator('.tabs-container [role="tab"]').count()) === 0 && (await this.webviews()).length === 0
+      );
+    });
   }
 
   /** The list is made once per input, so a row that is not there yet is asked for again. */
@@ -278,35 +285,27 @@ export class Workbench {
     await this.page.locator('.monaco-dialog-box').getByRole('button', { name: action, exact: true }).click();
   }
 
-  /** Chooses an entry of a context menu that has it once the editor knows of what was done before. */
+  /**
+   * Chooses an entry of a row's context menu, which has it once the editor knows of what was done before. A panel that
+   * takes the focus back late closes the menu: it is then opened again.
+   */
   async chooseOnceOffered(target: Locator, name: string): Promise<void> {
     const entry = this.page.getByRole('menuitem', { name, exact: true });
     await eventually(`"${name}" in the menu`, async () => {
       await this.page.keyboard.press('Escape');
-      await target.click({ button: 'right' });
-      return entry.waitFor({ timeout: 2_000 }).then(
-        () => true,
-        () => false,
-      );
+      await target.click({ button: 'right', timeout: LIST_TIMEOUT });
+      await entry.waitFor({ timeout: 2_000 });
+      return takeClick(entry);
     });
-    await this.chooseFromMenu(name);
   }
 
-  /**
-   * Chooses an entry of the context menu that is open. One that has only just opened takes no click, lest the one that
-   * opened it choose.
-   */
+  /** Chooses an entry of the context menu that is open. */
   async chooseFromMenu(name: string): Promise<void> {
     const entry = this.page.getByRole('menuitem', { name, exact: true });
     await entry.waitFor();
-    await eventually(`"${name}" to be chosen`, async () => {
-      if (!(await entry.isVisible())) {
-        return true;
-      }
-      await entry.click({ timeout: 2_000 });
-      await entry.waitFor({ state: 'hidden', timeout: 1_000 });
-      return true;
-    });
+    if (!(await takeClick(entry))) {
+      throw new Error(`The menu closed before "${name}" was clicked.`);
+    }
   }
 
   /** Types an answer into the input box that is open, and accepts it. */
@@ -453,26 +452,28 @@ export class Workbench {
   /** Changes settings of the folder, on top of the ones given so far, and loads the window anew with them. */
   async changeSettings(changes: Readonly<Record<string, unknown>>): Promise<void> {
     this.settings = { ...this.settings, ...changes };
-    await writeFiles(this.folder, { [join('.vscode', 'settings.json')]: JSON.stringify(this.settings, null, 2) });
-    // The browser edition misses some changes of the file, but reads it whenever it loads.
+    await this.writeSettings();
+    // What the editor reads at its start alone has changed too.
     await this.reload();
   }
 
-  /** Changes the colour theme as a user does, and waits until the window and its visible webviews have it. */
+  private async writeSettings(): Promise<void> {
+    await writeFiles(this.folder, { [join('.vscode', 'settings.json')]: JSON.stringify(this.settings, null, 2) });
+  }
+
+  /** Changes the colour theme by the settings of the folder, and waits until the window and its webviews have it. */
   async setTheme(theme: Theme): Promise<void> {
-    const { label, workbench, webview } = THEMES[theme];
-    // A panel that takes the focus back late closes the list of themes.
-    await eventually(
-      `the theme "${label}"`,
-      async () => {
-        await this.runCommand('Preferences: Color Theme');
-        await this.page.locator('.quick-input-widget:visible input.input').fill(label, { timeout: LIST_TIMEOUT });
-        await this.pick(label, LIST_TIMEOUT);
-        await this.page.locator(`.monaco-workbench.${workbench}`).waitFor({ timeout: LIST_TIMEOUT });
+    const { setting, workbench, webview } = THEMES[theme];
+    const themed = this.page.locator(`.monaco-workbench.${workbench}`);
+    if (!(await themed.isVisible())) {
+      this.settings = { ...this.settings, 'workbench.colorTheme': setting };
+      await eventually(`the theme "${setting}"`, async () => {
+        // A window that was loading when the file changed has read the one before, and is told by the next change.
+        await this.writeSettings();
+        await themed.waitFor({ timeout: LIST_TIMEOUT });
         return true;
-      },
-      2 * LOCATOR_TIMEOUT,
-    );
+      });
+    }
     for (const frame of await this.webviews()) {
       await frame.contentFrame().locator('iframe#active-frame').contentFrame().locator(`body.${webview}`).waitFor();
     }
@@ -517,6 +518,27 @@ export class Workbench {
   async saveFailure(name: string): Promise<void> {
     await saveFailure(name, this);
   }
+}
+
+/**
+ * Clicks an entry of a menu until the menu takes it: one that has only just opened takes no click, lest the one that
+ * opened it choose.
+ * @returns false where the menu went before the button was released over it: nothing was chosen
+ */
+async function takeClick(entry: Locator): Promise<boolean> {
+  const released = await entry.evaluateHandle((element) => {
+    const seen = { yet: false };
+    element.addEventListener('mouseup', () => (seen.yet = true), { capture: true });
+    return seen;
+  });
+  await eventually('the menu to take the click', async () => {
+    if (await entry.isVisible()) {
+      await entry.click({ timeout: LIST_TIMEOUT });
+      await entry.waitFor({ state: 'hidden', timeout: 1_000 });
+    }
+    return true;
+  });
+  return released.evaluate(({ yet }) => yet);
 }
 
 /** Matches this text and nothing beside it. */

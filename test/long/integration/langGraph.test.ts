@@ -1,0 +1,46 @@
+/** From a folder with nothing but a program of LangGraph to the message that lost its episode. */
+import assert from 'node:assert/strict';
+import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
+import { assertFolder, beginSearch, FOLDER } from '../../integration/langGraph.ts';
+import { assertQuiet, paneReady, reading } from '../../integration/team.ts';
+
+const MOST_ACTIONS = 10;
+
+const scenario = workbenchScenarios({ files: FOLDER });
+
+scenario(
+  'a LangGraph program and a folder lead to the message that lost it in at most ten actions',
+  async (workbench) => {
+    const { transcript, actions } = await beginSearch(workbench);
+    await eventually(
+      'the message that lost it',
+      () => workbench.notification(/The message of planner lost it: credit −/u).isVisible(),
+      600_000,
+    );
+    assert.ok(actions <= MOST_ACTIONS, `${String(actions)} actions`);
+    await transcript.locator('.why summary', { hasText: 'Why it was lost: planner hurt' }).waitFor();
+    await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="planner"]').waitFor();
+    await paneReady(transcript);
+    await workbench.screenshot('langgraph-found');
+
+    // The others were compared as well, and nothing is known against them.
+    const credits = reading(workbench, (store) => {
+      const [run] = store.runs(0, 1);
+      const [episode] = store.episodes({ run: run?.id ?? '', phase: 'evaluate', iteration: 2, offset: 0, limit: 1 });
+      return store.chain(episode?.leaf ?? 0).map(({ eventType, credit }) => ({ role: eventType, credit }));
+    });
+    assert.deepEqual(
+      credits.map(({ role, credit }) => [role, credit?.verdict]),
+      [
+        ['namer', 'undecided'],
+        ['planner', 'hurt'],
+        ['solver', 'undecided'],
+      ],
+    );
+    for (const { role, credit } of credits.filter(({ credit }) => credit?.verdict === 'undecided')) {
+      assert.ok((credit?.low ?? 1) <= 0 && (credit?.high ?? -1) >= 0, role);
+    }
+    assertFolder(workbench);
+    assertQuiet(workbench);
+  },
+);
