@@ -2,6 +2,7 @@
  * Reports the tests of one file to the test run: its totals and processor time as JSON in the file that C3_TEST_TOTALS
  * names, and what a person reads on standard output.
  */
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { spec, type TestEvent } from 'node:test/reporters';
 import { ownSeconds } from './processor.ts';
@@ -18,5 +19,9 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
       writeFileSync(process.env['C3_TEST_TOTALS'] ?? 'totals.json', JSON.stringify(totals));
     }
   }
+  // What failed, and why, comes with its end.
+  const ended = once(words, 'end');
+  words.end();
+  await ended;
   yield pieces.join('');
 }
