@@ -4,35 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import type { FrameLocator, Locator } from 'playwright-core';
-import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addMessage, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
 import { findings } from './axe.ts';
-import { eventually, workbenchScenarios, type Theme, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, frameOf, openFromEpisodes, storeOf, TINY } from './team.ts';
+import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { addTexts, CODE, RICH } from './messageTexts.ts';
+import { assertQuiet, frameOf, openFromEpisodes } from './team.ts';
 
-const QUESTION = 'How many ways are there to choose $k$ of $n$ players for at most $20?';
-const RICH = `First write the number of ways as \\( \\binom{n}{k} \\), then use the identity
-
-\\[ \\sum_{k=0}^{n} \\binom{n}{k} = 2^n, \\qquad \\int_0^1 x^2 \\, dx = \\frac{1}{3} \\]
-
-A ticket costs $5, and two cost $10; with \`math.comb(n, k)\` the program is
-
-\`\`\`python
-import math
-
-def ways(n: int, k: int) -> int:
-    return math.comb(n, k)
-\`\`\`
-
-A matrix: $$\\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}$$ and the answer is \\boxed{\\frac{n!}{k!\\,(n-k)!}}.`;
-const HOSTILE = `$\\href{https://c3-canary.invalid}{x}$ $\\includegraphics{https://c3-canary.invalid/a.png}$ $<script>globalThis.c3Canary=1</script>$ $\\def\\a{\\a\\a}\\a$ $\\htmlClass{a}{x}$ $\\fcolorbox{red}{red}{x}$ \\(${'{'.repeat(900)}x${'}'.repeat(900)}\\) $x\u202e$ but $y^2$`;
-const DEEP = `${'Many words come first. '.repeat(400)}\nHere stands the needle.\n${'And many follow. '.repeat(400)}`;
-const CODE = 'def f(n):\n    # $n$ of `them`\n    return n * 2';
-const SNAPSHOT = 'a'.repeat(64);
 const ROW = '[role="treeitem"]';
-const THEMES: readonly Theme[] = ['light', 'highContrast', 'dark'];
 
-const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
+const scenario = workbenchScenarios({ recording: 'arithmetic' });
 
 let prepared = false;
 const asked: string[] = [];
@@ -45,72 +24,7 @@ async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
         asked.push(request.url());
       }
     });
-    const run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
-    const writer = openStoreForWriting(storeOf(workbench.folder));
-    try {
-      const instance = {
-        uid: 'texts',
-        uidSha: 'e'.repeat(64),
-        question: QUESTION,
-        answer: '',
-        source: 'made',
-        level: 1,
-        tests: { tests: ['assert f(1) == 2'], test: '', entryPoint: null, setup: '', prefix: '' },
-      };
-      writer.insertInstances([instance]);
-      writer.insertSnapshot({ id: SNAPSHOT, run, iteration: 3, base: SNAPSHOT, file: null });
-      writer.insertStep({ run, iteration: 3, snapshot: SNAPSHOT, ledger: LEDGER });
-      writer.transaction(() => {
-        const bucket = writer.insertBucket({
-          run,
-          origin: 'training',
-          iteration: 3,
-          instance: instance.uidSha,
-          eventType: 'reasoner',
-          turn: 0,
-          contextKey: '1',
-          snapshot: SNAPSHOT,
-          message: null,
-        });
-        [RICH, HOSTILE, DEEP, 'Nothing but prose.'].forEach((text, index) => {
-          const plan = addMessage(writer, {
-            run,
-            iteration: 3,
-            instance,
-            role: 'reasoner',
-            position: 0,
-            parent: null,
-            bucket,
-            index,
-            text,
-          });
-          const leaf = addMessage(writer, {
-            run,
-            iteration: 3,
-            instance,
-            role: 'actor',
-            position: 1,
-            parent: plan,
-            bucket: null,
-            index: 0,
-            text: CODE,
-          });
-          writer.insertEpisode({
-            run,
-            phase: 'train',
-            iteration: 3,
-            instance: instance.uidSha,
-            leaf,
-            return: index % 2,
-            rule: 'tests',
-            evaluatorCalls: 1,
-          });
-        });
-      });
-      writer.finishStep(run, 3, METRICS, LEDGER);
-    } finally {
-      writer.close();
-    }
+    addTexts(workbench.folder);
     await workbench.openView('C3');
     await workbench.runCommand('C3: Refresh');
   }
@@ -151,16 +65,9 @@ scenario(
     );
     assert.equal(block, line);
     assert.notEqual(prose, block);
-    for (const theme of THEMES) {
-      await workbench.screenshot('message-text', theme);
-      const grave = (await findings(transcript)).filter(({ impact }) => impact === 'serious' || impact === 'critical');
-      assert.deepEqual(grave, [], theme);
-    }
-    const { width, height } = workbench.page.viewportSize() ?? { width: 1280, height: 900 };
-    await workbench.page.setViewportSize({ width: 800, height });
-    await text.locator('menclose').scrollIntoViewIfNeeded();
-    await workbench.screenshot('message-text-end-800');
-    await workbench.page.setViewportSize({ width, height });
+    await workbench.screenshot('message-text');
+    const grave = (await findings(transcript)).filter(({ impact }) => impact === 'serious' || impact === 'critical');
+    assert.deepEqual(grave, []);
     await transcript.locator(`${ROW}[aria-label^="Question"]`).click();
     await text.locator('math').nth(1).waitFor();
     assert.ok((await text.innerText()).includes('for at most $20?'));
@@ -199,8 +106,8 @@ scenario(
     assert.equal(await text.locator('math, code').count(), 0);
     assert.equal(await toggle.getAttribute('aria-pressed'), 'true');
     await workbench.screenshot('message-text-as-written');
-    await workbench.runCommand('C3: Open run dashboard');
-    await workbench.webview('Run dashboard');
+    await workbench.tab('Episodes').click();
+    await workbench.webview('Episodes');
     const again = await openTranscript(workbench);
     await eventually(
       'the text to the letter, again',

@@ -6,44 +6,14 @@ import type { BucketView } from '../../src/shared/records/records.ts';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { loadSqlite } from '../../src/store/files/sqlite.ts';
 import { tamper } from '../support/tamper.ts';
-import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, choose, openFromEpisodes, openLane, reloadWindow, storeOf, TINY, unfold } from './team.ts';
+import { assertQuiet, choose, openLane, storeOf, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({
-  files: { 'tiny.c3.yaml': TINY },
+  recording: 'arithmetic',
   settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 },
 });
 const MINUS = '\u2212';
-const PLANS = 100;
-const ACTORS = 20;
-
-let run = '';
-
-async function prepare(workbench: Workbench): Promise<void> {
-  if (run !== '') {
-    return;
-  }
-  run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
-  const writer = openStoreForWriting(storeOf(workbench.folder));
-  addRun(writer, 'wide', '2020-01-01T00:00:00.000Z');
-  writer.insertStep({
-    run: 'wide',
-    iteration: 1,
-    snapshot: 'a'.repeat(64),
-    ledger: { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 },
-  });
-  addTree(writer, {
-    run: 'wide',
-    iteration: 1,
-    instance: instance(7),
-    returns: Array.from({ length: PLANS }, () => Array.from({ length: ACTORS }, () => 1)),
-    words: (plan, actor) =>
-      actor === null ? `<b>plan ${String(plan)}</b>` : `answer ${String(plan)}.${String(actor)}`,
-  });
-  writer.close();
-}
 
 /** The first training episode of the tiny run, as the store has it. */
 function firstEpisode(folder: string): {
@@ -55,7 +25,9 @@ function firstEpisode(folder: string): {
 } {
   const store = openStoreForReading(storeOf(folder));
   try {
-    const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
+    const [newest] = store.runs(0, 1);
+    assert.ok(newest);
+    const [episode] = store.episodes({ run: newest.id, phase: 'train', iteration: 1, offset: 0, limit: 1 });
     assert.ok(episode);
     const [plan, actor] = store.chain(episode.leaf);
     assert.ok(plan && actor);
@@ -111,22 +83,11 @@ function titleOf(question: string): string {
   return question.replaceAll(/\s+/gu, ' ').slice(0, 40);
 }
 
-/** The transcript of the first episode: opened from the tree, or found open as the scenario before left it. */
 async function openFirst(
   workbench: Workbench,
 ): Promise<{ readonly transcript: FrameLocator; readonly episode: ReturnType<typeof firstEpisode> }> {
-  await prepare(workbench);
   const episode = firstEpisode(workbench.folder);
-  const tab = workbench.tab(titleOf(episode.question));
-  if ((await tab.count()) > 0) {
-    await tab.click();
-  } else {
-    const view = await workbench.openView('C3');
-    await unfold(workbench.treeItem(view, 'Tiny'));
-    await unfold(workbench.treeItem(view, 'Step 1'));
-    await workbench.treeItem(view, episode.question.slice(0, 30)).click();
-  }
-  return { transcript: await workbench.webview(titleOf(episode.question)), episode };
+  return { transcript: await transcriptOf(workbench, episode.question), episode };
 }
 
 function signed(value: number): string {
@@ -256,9 +217,7 @@ scenario(
     await eventually('the replays alone', async () => (await items.count()) === 3 + 3 + 8);
     await transcript.getByRole('button', { name: 'Clear filters' }).click();
     await eventually('both again', async () => (await items.count()) === 7 + 1 + 3 + 8);
-    for (const theme of ['light', 'highContrast', 'dark'] as const) {
-      await workbench.screenshot('transcript', theme);
-    }
+    await workbench.screenshot('transcript');
   },
 );
 
@@ -313,9 +272,7 @@ scenario(
     await row.first().getByText('differs at token 0', { exact: true }).waitFor();
     const item = transcript.getByRole('listitem').filter({ hasText: 'the row was changed' });
     await item.first().getByText('differs at token 0', { exact: true }).waitFor();
-    for (const theme of ['light', 'highContrast', 'dark'] as const) {
-      await workbench.screenshot('verification', theme);
-    }
+    await workbench.screenshot('verification');
     // From the context menu of a branch that nobody touched.
     await transcript
       .locator('[role="treeitem"][aria-label^="actor"][aria-label*="; replay identical"]')
@@ -329,28 +286,7 @@ scenario(
   },
 );
 
-scenario('a replay is cancelled, keeps what arrived, and is no failure', async (workbench) => {
-  const { transcript, episode } = await openFirst(workbench);
-  await choose(transcript, 'reasoner');
-  await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('64');
-  await transcript.getByRole('textbox', { name: 'Replays each' }).fill('64');
-  // Apart, so that equal alternatives take nothing from each other and the request lasts.
-  await transcript.getByRole('checkbox', { name: 'Common random numbers' }).click();
-  await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
-  await transcript.getByText(/^\d+ of 64$/u).waitFor();
-  await transcript.getByRole('button', { name: 'Cancel' }).click();
-  await transcript.getByText(/^Cancelled after \d+ of 64/u).waitFor({ timeout: 120_000 });
-  assert.equal(await transcript.getByRole('alert').filter({ hasText: /./u }).count(), 0);
-  const bucket = newestRequest(workbench.folder, episode.planId);
-  assert.ok(
-    bucket !== undefined &&
-      bucket.alternatives.length > 1 &&
-      bucket.alternatives.some((alternative) => alternative.returns.length < 64),
-  );
-});
-
 scenario('a message is found by its words and by its context menu replayed', async (workbench) => {
-  await prepare(workbench);
   await eventually('the message in the list', async () => {
     await workbench.runCommand('C3: Find message');
     const list = workbench.page.locator('.quick-input-widget:visible');
@@ -377,10 +313,7 @@ scenario('alternatives draw numbers of their own when common random numbers are 
   await choose(transcript, 'reasoner');
   await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('1');
   const box = transcript.getByRole('checkbox', { name: 'Common random numbers' });
-  // The request before was drawn apart, and its form may be there still.
-  if (await box.evaluate((control: HTMLInputElement) => control.checked)) {
-    await box.click();
-  }
+  await box.click();
   await eventually('the box without its mark', async () => (await box.getAttribute('aria-checked')) === 'false');
   const before = newestRequest(workbench.folder, episode.planId)?.id;
   await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
@@ -406,50 +339,3 @@ scenario('fields that hold no number say so and start nothing', async (workbench
   await transcript.getByText('Replays each: a whole number from 1 to 64.').waitFor();
   assert.equal(await transcript.getByRole('button', { name: 'Cancel' }).count(), 0);
 });
-
-scenario(
-  'the transcript comes back with what was selected and folded after it was hidden, and after a reload',
-  async (workbench) => {
-    const { transcript, episode } = await openFirst(workbench);
-    await choose(transcript, 'reasoner');
-    await transcript.getByRole('tree').press('ArrowLeft');
-    await transcript.locator('[role="treeitem"][aria-expanded="false"]').waitFor();
-    await workbench.openFile('tiny.c3.yaml');
-    await workbench.tab(titleOf(episode.question)).click();
-    const shown = await workbench.webview(titleOf(episode.question));
-    await shown
-      .locator('[role="treeitem"][aria-selected="true"][aria-expanded="false"][aria-label^="reasoner 1 of"]')
-      .waitFor();
-    await shown.getByRole('heading', { name: 'reasoner' }).waitFor();
-    await reloadWindow(workbench);
-    const again = await workbench.webview(titleOf(episode.question));
-    await again
-      .locator('[role="treeitem"][aria-selected="true"][aria-expanded="false"][aria-label^="reasoner 1 of"]')
-      .waitFor();
-    await again.getByRole('heading', { name: 'reasoner' }).waitFor();
-  },
-);
-
-scenario(
-  'a transcript of 2,100 messages draws what can be seen, by windows, and its text is never markup',
-  async (workbench) => {
-    await prepare(workbench);
-    await openFromEpisodes(workbench, 'question:"Question 7"', 'Run wide');
-    const transcript = await workbench.webview(/^Question 7/u);
-    const tree = transcript.getByRole('tree');
-    await transcript.locator('[aria-label^="reasoner 1 of 100"]').waitFor();
-    await tree.press('End');
-    await transcript.getByRole('treeitem', { name: `answer ${String(PLANS - 1)}.${String(ACTORS - 1)}` }).waitFor();
-    assert.ok((await transcript.getByRole('treeitem').count()) < 100);
-    await tree.press('Home');
-    const plan = transcript.getByRole('treeitem', { name: 'reasoner 1 of 100: <b>plan 0</b>' });
-    await plan.waitFor();
-    assert.equal(await plan.locator('b').count(), 0);
-    // Folding hides rows that were never loaded.
-    await tree.press('ArrowDown');
-    await tree.press('ArrowLeft');
-    await tree.press('ArrowDown');
-    await transcript.locator('[aria-label^="reasoner 2 of 100"].active').waitFor();
-    assertQuiet(workbench);
-  },
-);

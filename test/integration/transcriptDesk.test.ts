@@ -1,16 +1,12 @@
 /** Comparing, searching, sifting and reading contexts in the transcript panel, by keyboard and by mouse. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, reloadWindow, storeOf, TINY, transcriptOf } from './team.ts';
+import { assertQuiet, storeOf, transcriptOf, unfold } from './team.ts';
 
-const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
-const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'screenshots');
+const scenario = workbenchScenarios({ recording: 'arithmetic' });
 const ROW = '[role="treeitem"]';
-
-let run = '';
 
 interface Episode {
   readonly question: string;
@@ -19,13 +15,11 @@ interface Episode {
   readonly answers: readonly { readonly text: string }[];
 }
 
-/** The first training episode of a tiny run, as the store has it. */
-async function prepare(workbench: Workbench): Promise<Episode> {
-  if (run === '') {
-    run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
-  }
+/** The first training episode of the recorded run, as the store has it. */
+function firstEpisode(workbench: Workbench): Episode {
   const store = openStoreForReading(storeOf(workbench.folder));
   try {
+    const run = store.runs(0, 1)[0]?.id ?? '';
     const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
     assert.ok(episode);
     const { messages } = store.transcript({
@@ -46,21 +40,10 @@ async function prepare(workbench: Workbench): Promise<Episode> {
 }
 
 async function open(workbench: Workbench): Promise<{ readonly transcript: FrameLocator; readonly episode: Episode }> {
-  const episode = await prepare(workbench);
+  const episode = firstEpisode(workbench);
   const transcript = await transcriptOf(workbench, episode.question);
   await transcript.locator(`${ROW}[aria-label^="actor 1 of 2"]`).first().waitFor();
   return { transcript, episode };
-}
-
-async function pictures(workbench: Workbench, name: string): Promise<void> {
-  for (const theme of ['light', 'highContrast', 'dark'] as const) {
-    await workbench.screenshot(name, theme);
-  }
-  await workbench.page.setViewportSize({ width: 1280, height: 800 });
-  await workbench.page.screenshot({ path: join(ARTIFACTS, `${name}-1280.png`), animations: 'disabled' });
-  await workbench.page.setViewportSize({ width: 800, height: 800 });
-  await workbench.page.screenshot({ path: join(ARTIFACTS, `${name}-800.png`), animations: 'disabled' });
-  await workbench.page.setViewportSize({ width: 1400, height: 900 });
 }
 
 scenario(
@@ -92,7 +75,7 @@ scenario(
         .getByText(`They diverge in message 2 (actor), at character ${String(at + 1)}.`)
         .waitFor();
     }
-    await pictures(workbench, 'comparison');
+    await workbench.screenshot('comparison');
     await tree.press('d');
     const diff = workbench.page.locator('.monaco-diff-editor');
     await diff.waitFor();
@@ -131,8 +114,10 @@ scenario(
 );
 
 scenario('episodes are compared from the side bar by their context menus', async (workbench) => {
-  const episode = await prepare(workbench);
+  const episode = firstEpisode(workbench);
   const view = await workbench.openView('C3');
+  await unfold(workbench.treeItem(view, 'Tiny'));
+  await unfold(workbench.treeItem(view, 'Step 1'));
   const rows = view.getByRole('treeitem').filter({ hasText: episode.question.slice(0, 30) });
   await rows.nth(0).click({ button: 'right' });
   await workbench.chooseFromMenu('Select to compare');
@@ -212,7 +197,7 @@ scenario('words are searched from the keyboard, counted and stepped through', as
     await tree.evaluate((element) => element === element.ownerDocument.activeElement),
     'the keyboard stays in the tree',
   );
-  await pictures(workbench, 'search');
+  await workbench.screenshot('search');
   await tree.press('/');
   await field.press('Escape');
   await field.press('Escape');
@@ -276,38 +261,37 @@ scenario(
   },
 );
 
-scenario(
-  'the map of the protocol filters for a role, filters leave what matches and come back after a reload',
-  async (workbench) => {
-    const { transcript } = await open(workbench);
-    const map = transcript.getByRole('group', { name: 'Protocol' });
-    await map.getByRole('button', { name: /^reasoner/u }).click();
-    await eventually('the plans alone', async () => (await transcript.getByRole('treeitem').count()) === 3);
-    await transcript.getByText('2 of 6 messages').waitFor();
-    await pictures(workbench, 'filter');
-    await reloadWindow(workbench);
-    const again = await workbench.webview((await prepare(workbench)).question.replaceAll(/\s+/gu, ' ').slice(0, 40));
-    await again.getByText('2 of 6 messages').waitFor();
-    await eventually('the plans alone, again', async () => (await again.getByRole('treeitem').count()) === 3);
-    await again.getByRole('combobox', { name: 'Role' }).selectOption('actor');
-    await eventually('the answers with their plans', async () => (await again.getByRole('treeitem').count()) === 7);
-    await again.getByText('4 of 6 messages').waitFor();
-    await again.getByRole('combobox', { name: 'Label or failure class' }).selectOption('Class: Misleading Plan');
-    // One that has to wait for the engine gives way to what is asked for meanwhile.
-    await again.getByRole('button', { name: 'Clear filters' }).click();
-    await eventually(
-      'all rows',
-      async () =>
-        (await again.getByRole('treeitem').count()) === 7 && (await again.locator('.matching').innerText()) === '',
-    );
-  },
-);
+scenario('the map of the protocol filters for a role, and filters leave what matches', async (workbench) => {
+  const { transcript } = await open(workbench);
+  const map = transcript.getByRole('group', { name: 'Protocol' });
+  await map.getByRole('button', { name: /^reasoner/u }).click();
+  await eventually('the plans alone', async () => (await transcript.getByRole('treeitem').count()) === 3);
+  await transcript.getByText('2 of 6 messages').waitFor();
+  await workbench.screenshot('filter');
+  await transcript.getByRole('combobox', { name: 'Role' }).selectOption('actor');
+  await eventually('the answers with their plans', async () => (await transcript.getByRole('treeitem').count()) === 7);
+  await transcript.getByText('4 of 6 messages').waitFor();
+  await transcript.getByRole('combobox', { name: 'Label or failure class' }).selectOption('Class: Misleading Plan');
+  // One that has to wait for the engine gives way to what is asked for meanwhile.
+  await transcript.getByRole('button', { name: 'Clear filters' }).click();
+  await eventually(
+    'all rows',
+    async () =>
+      (await transcript.getByRole('treeitem').count()) === 7 &&
+      (await transcript.locator('.matching').innerText()) === '',
+  );
+});
 
 scenario('letters go to the row that begins so, and the sheet of keys names every key', async (workbench) => {
   const { transcript } = await open(workbench);
   const tree = transcript.getByRole('tree');
   await tree.press('Home');
-  await tree.pressSequentially('ac', { delay: 30 });
+  // At once: after a pause a letter begins a new word, and C compares.
+  await tree.evaluate((element) => {
+    for (const key of 'ac') {
+      element.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    }
+  });
   await transcript.locator(`${ROW}.active[aria-label^="actor 1 of 2"]`).waitFor();
   await tree.press('Home');
   await tree.press('Shift+R');

@@ -16,13 +16,11 @@ import {
   hasFocus,
   openFromEpisodes,
   reading,
-  reloadWindow,
   storeOf,
-  TINY,
   transcriptOf,
 } from './team.ts';
 
-const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
+const scenario = workbenchScenarios({ recording: 'arithmetic' });
 const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'screenshots');
 const ROW = '[role="treeitem"]';
 const WIDE = { width: 1400, height: 900 };
@@ -93,9 +91,6 @@ scenario('T and R work as soon as a transcript opens, and again when it is shown
   const view = await workbench.openView('C3');
   await workbench.treeItem(view, question.slice(0, 30)).click();
   await eventually('the keyboard back in the tree', () => hasFocus(again.getByRole('tree')));
-  await reloadWindow(workbench);
-  const reloaded = await transcriptOf(workbench, question);
-  await eventually('the keyboard in the tree after a reload', () => hasFocus(reloaded.getByRole('tree')));
 });
 
 scenario(
@@ -124,31 +119,25 @@ scenario(
   },
 );
 
-scenario(
-  'keys and hashes are under Details, which stays open from message to message and over a reload',
-  async (workbench) => {
-    const { question, message } = await prepare(workbench);
-    const key = reading(workbench, (store) => store.message(message).contextKey);
-    const transcript = await transcriptOf(workbench, question);
-    await choose(transcript, 'actor');
-    await choose(transcript, 'reasoner');
-    assert.equal(await transcript.getByText(key).isVisible(), false);
-    assert.doesNotMatch(await transcript.locator('.detail').innerText(), /[0-9a-f]{12}|[0-9]{15}/u);
-    await transcript.getByText('Details', { exact: true }).click();
-    await transcript.getByText(key).waitFor();
-    const decision = reading(workbench, (store) => store.decision(message));
-    for (const value of [decision.streamKey, decision.tokenHash, decision.snapshot, String(message)]) {
-      await transcript.locator('.keys-and-hashes code').getByText(value, { exact: true }).first().waitFor();
-    }
-    await choose(transcript, 'actor');
-    await transcript.getByText('Context key').waitFor();
-    await reloadWindow(workbench);
-    const again = await transcriptOf(workbench, question);
-    await again.getByText('Context key').waitFor();
-    await again.getByText('Details', { exact: true }).click();
-    await again.getByText('Context key').waitFor({ state: 'hidden' });
-  },
-);
+scenario('keys and hashes are under Details, which stays open from message to message', async (workbench) => {
+  const { question, message } = await prepare(workbench);
+  const key = reading(workbench, (store) => store.message(message).contextKey);
+  const transcript = await transcriptOf(workbench, question);
+  await choose(transcript, 'actor');
+  await choose(transcript, 'reasoner');
+  assert.equal(await transcript.getByText(key).isVisible(), false);
+  assert.doesNotMatch(await transcript.locator('.detail').innerText(), /[0-9a-f]{12}|[0-9]{15}/u);
+  await transcript.getByText('Details', { exact: true }).click();
+  await transcript.getByText(key).waitFor();
+  const decision = reading(workbench, (store) => store.decision(message));
+  for (const value of [decision.streamKey, decision.tokenHash, decision.snapshot, String(message)]) {
+    await transcript.locator('.keys-and-hashes code').getByText(value, { exact: true }).first().waitFor();
+  }
+  await choose(transcript, 'actor');
+  await transcript.getByText('Context key').waitFor();
+  await transcript.getByText('Details', { exact: true }).click();
+  await transcript.getByText('Context key').waitFor({ state: 'hidden' });
+});
 
 scenario(
   'where space is short one line is above the tree: ten rows at 1280x800 with a panel open, four at 200 % zoom',

@@ -66,12 +66,33 @@ const arithmetic = (config: string, files: Readonly<Record<string, string>> = {}
   commands: [['run', TINY_FILE]],
 });
 
+/** One step, and hardly an evaluation. */
+const SHORT = overrides('steps=1', 'evaluation.instances=2');
+
 /** A short run of one of the examples. */
 const exampleRun = (name: string, team: string): Recording => ({
   files: Object.fromEntries([`${name}.c3.yaml`, `${name}.json`].map((file) => [file, example(file)])),
   reads: [`media/${team}`],
-  commands: [['run', `${name}.c3.yaml`, ...overrides('steps=1', 'evaluation.instances=2')]],
+  commands: [['run', `${name}.c3.yaml`, ...SHORT]],
 });
+
+/** The usual run in up to three rounds, with an event after each. */
+const FEEDBACK = `${TINY.replace('evaluator_budget: 4', 'evaluator_budget: 12')}protocol: feedback.json\n`;
+/** A helper and a main function that revise after what tests say; with this seed, alternatives differ in worth. */
+const TURNS = `title: Functions in turns
+method: magrpo
+seed: 5
+task: {name: functions}
+evaluator: ladder
+external: {mode: level_feedback}
+magrpo: {num_turns: 2, num_generations: 2}
+evaluator_budget: 6
+steps: 1
+instances_per_step: 1
+evaluation: {instances: 1}
+`;
+/** Another model for a role, with its own tokenizer and chat template. */
+const OTHER_MODEL = join('test', 'fixtures', 'golden', 'qwen2');
 
 /** A run of the workspace of the engine's tests: a pair of roles whose model has a few kilobytes. */
 const pair = (...keys: readonly string[]): Recording => ({
@@ -93,12 +114,31 @@ export const RECORDINGS = {
   /** The same, with the same random numbers for all alternatives. */
   arithmeticPaired: arithmetic(`${TINY}credit: { common_random_numbers: true, merge_contexts: false }\n`),
   /** Up to three rounds, with an event after each. */
-  feedback: arithmetic(`${TINY.replace('evaluator_budget: 4', 'evaluator_budget: 12')}protocol: feedback.json\n`, {
-    'feedback.json': example('feedback.json'),
-  }),
+  feedback: arithmetic(FEEDBACK, { 'feedback.json': example('feedback.json') }),
   calculator: exampleRun('calculator', 'team'),
   chain: { files: { 'chain.c3.yaml': CHAIN }, reads: ['media/team-chain'], commands: [['run', 'chain.c3.yaml']] },
   voters: exampleRun('voters', 'team'),
+  /** Short runs of several teams in one store: in rounds, in turns, with tools, with a vote, and with another model. */
+  teams: {
+    files: {
+      [TINY_FILE]: FEEDBACK,
+      'turns.c3.yaml': TURNS,
+      'policy.c3.yaml': `${TINY.replace('title: Tiny', 'title: Another model')}policies:\n  reasoner: {model: ${JSON.stringify(join(ROOT, OTHER_MODEL))}}\n`,
+      ...Object.fromEntries(
+        ['feedback.json', ...['calculator', 'voters'].flatMap((name) => [`${name}.json`, `${name}.c3.yaml`])].map(
+          (file) => [file, example(file)],
+        ),
+      ),
+    },
+    reads: ['media/team', 'media/team-functions-turns', OTHER_MODEL],
+    commands: [
+      ['run', TINY_FILE, ...SHORT],
+      ['run', 'turns.c3.yaml'],
+      ['run', 'calculator.c3.yaml', ...SHORT],
+      ['run', 'voters.c3.yaml', ...SHORT],
+      ['run', 'policy.c3.yaml', ...SHORT],
+    ],
+  },
   pair: pair(),
 } as const satisfies Readonly<Record<string, Recording>>;
 

@@ -1,26 +1,25 @@
 /**
  * From a click on "Replay alternatives" to the first alternative on the screen, with the model loaded: how long it
- * takes in the editor, and what of it the same engine takes for a client of its own. The times are printed, never
- * judged.
+ * takes in the editor, and what of it the same engine takes for a client of its own, which `c3 bench replay` measures
+ * without an editor. The times are printed, never judged.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { CancellationToken } from 'vscode-jsonrpc/node';
-import { EngineClient } from '../../src/client/engineClient.ts';
-import { VERSION } from '../../src/engine/version.ts';
-import { AS_RECORDED } from '../../src/shared/records/continuation.ts';
-import { workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, choose, firstPlan, frameOf, storeOf, TINY, transcriptOf } from './team.ts';
-import { scaled } from '../support/scale.ts';
+import { EngineClient } from '../../../src/client/engineClient.ts';
+import { VERSION } from '../../../src/engine/version.ts';
+import { AS_RECORDED } from '../../../src/shared/records/continuation.ts';
+import { workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
+import { assertQuiet, choose, firstPlan, frameOf, storeOf, transcriptOf } from '../../integration/team.ts';
 
 const ALTERNATIVES = 8;
 const REPLAYS = 4;
 /** Clicks that are measured, and requests of another client between them. */
-const ROUNDS = scaled(12, 6);
+const ROUNDS = 12;
 
 const scenario = workbenchScenarios({
-  files: { 'tiny.c3.yaml': TINY },
+  recording: 'arithmetic',
   settings: { 'c3.replay.alternatives': ALTERNATIVES, 'c3.replay.replays': REPLAYS },
 });
 
@@ -75,7 +74,7 @@ function otherClient(workbench: Workbench, onAlternative: () => void): EngineCli
   const ignored = (): void => undefined;
   return new EngineClient(
     {
-      script: join(import.meta.dirname, '..', '..', 'dist', 'engine.js'),
+      script: join(import.meta.dirname, '..', '..', '..', 'dist', 'engine.js'),
       store: storeOf(workbench.folder),
       kind: 'command',
       version: VERSION,
