@@ -1,13 +1,39 @@
-/** What works in a folder without runs, in a real VS Code: the guide, and opening what another program recorded. */
+/**
+ * What works in a folder without runs, in a real VS Code: the extension is there, the guide opens, and so does what
+ * another program recorded.
+ */
 import assert from 'node:assert/strict';
-import { copyFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { isRecord } from '../../src/shared/guard.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
 import { c3, transcriptOf } from './team.ts';
 
 const LOG = join(import.meta.dirname, '..', 'fixtures', 'logs', 'aiSdk.json');
 
-const scenario = workbenchScenarios();
+const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
+
+scenario('the workbench opens on the workspace folder', async (workbench) => {
+  await workbench.openFile('notes.md');
+  assert.equal(await workbench.tab('notes.md').count(), 1);
+});
+
+scenario('the extension is installed under the name and version of package.json', async (workbench) => {
+  const manifest: unknown = JSON.parse(await readFile(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'));
+  assert.ok(typeof manifest === 'object' && manifest !== null && 'displayName' in manifest && 'version' in manifest);
+  await workbench.runCommand('Extensions: Show Installed Extensions');
+  const entry = workbench.page.locator('.extensions-list .extension-list-item', {
+    hasText: String(manifest.displayName),
+  });
+  await entry.waitFor();
+  await entry.click();
+  const details = workbench.page.locator('.extension-editor');
+  await details.locator('.name', { hasText: String(manifest.displayName) }).waitFor();
+  await details.getByText(String(manifest.version), { exact: true }).first().waitFor();
+});
 
 scenario('a page of the guide opens in the Markdown preview', async (workbench) => {
   const { page } = workbench;
@@ -53,11 +79,28 @@ scenario('the log of another program opens as a transcript, and its messages are
   const box = page.locator('.monaco-dialog-box');
   await box.getByText('This message was recorded elsewhere').waitFor();
   await box.getByRole('button', { name: 'Choose Team File…' }).waitFor();
-  await workbench.screenshot('team-file');
   // Without a driver, what the log shows is written for the user to read; that starts nothing either.
   await box.getByRole('button', { name: 'Infer From Log' }).click();
   await box.waitFor({ state: 'hidden' });
   await page.locator('.monaco-editor .view-line', { hasText: /^steps:/u }).waitFor();
   await workbench.screenshot('inferred-team');
   await assert.rejects(c3(folder, 'replay', '1'), /was recorded elsewhere: .* Give --team FILE/u);
+});
+
+test('c3 bench activation activates the extension that was built', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(import.meta.dirname, '..', '..', 'dist', 'cli.js'),
+    'bench',
+    'activation',
+    '--quick',
+    '--json',
+  ]);
+  const report: unknown = JSON.parse(stdout);
+  assert.ok(isRecord(report) && Array.isArray(report['figures']));
+  assert.ok(
+    report['figures'].some(
+      (figure: unknown) =>
+        isRecord(figure) && figure['name'] === 'loading and activating, median' && Number(figure['value']) > 0,
+    ),
+  );
 });

@@ -1,10 +1,15 @@
-/** A store with very many problems, written as the engine writes it. */
+/** Stores with problems of several runs, and with very many, written as the engine writes them. */
 import { createHash } from 'node:crypto';
-import type { Instance } from '../../src/shared/records/records.ts';
-import type { StoreWriter } from '../../src/store/write/writer.ts';
 import type { Headline } from '../../src/shared/credit/headline.ts';
+import type { Instance, Interval, RunSummary } from '../../src/shared/records/records.ts';
+import type { StoreWriter } from '../../src/store/write/writer.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
-import { addMessage, addRun, addTree } from '../unit/extension/storeFixture.ts';
+import { addMessage, addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
+
+export const HOSTILE =
+  '<img src="https://c3-canary.invalid/a.png" onerror="globalThis.c3Canary=1"> [x](command:c3.startRun) $(trash) \u202eesrever\u202c \u001b[31mred';
+const QUESTIONS = ['A farmer has 12 hens and buys 7 more', 'Half of a cake of 8 pieces', 'Trains leave at noon'];
+const LONG = ' and so on, in words that no row of a list has room for,';
 
 interface Given {
   readonly message: number;
@@ -88,4 +93,89 @@ function addEvaluated(writer: StoreWriter, run: string, number: number, instance
     rule: 'exact',
     evaluatorCalls: 1,
   });
+}
+
+/** Forty problems over three steps, evaluated before and after those that are not trained on; one of them hostile. */
+export function fillEpisodes(writer: StoreWriter): void {
+  addRun(writer);
+  addRun(writer, 'older', '2020-01-01T00:00:00.000Z');
+  const problem = (number: number): ReturnType<typeof instance> => {
+    const question =
+      number === 7
+        ? `Problem 7: ${HOSTILE}`
+        : `Problem ${String(number)}: ${QUESTIONS[number % 3] ?? ''}${LONG.repeat(4)} how many are there?`;
+    return { ...instance(number), question, source: number % 2 === 0 ? 'even' : 'odd', level: number % 5 };
+  };
+  for (let number = 30; number < 40; number++) {
+    addTree(writer, { phase: 'evaluate', iteration: 1, instance: problem(number), returns: [[number % 2]] });
+  }
+  for (let step = 1; step <= 3; step++) {
+    writer.insertStep({ run: RUN, iteration: step, snapshot: 'a'.repeat(64), ledger: LEDGER });
+    for (let number = 0; number < 30; number++) {
+      const trees = addTree(writer, {
+        iteration: step,
+        instance: problem(number),
+        returns: [
+          [(number + step) % 2, 1],
+          [0, number % 3 === 0 ? 0 : step > 1 ? 1 : 0],
+        ],
+        words: (plan, actor) =>
+          actor === null ? `plan ${String(plan)} of ${String(number)}` : `answer ${String(number)}`,
+      });
+      const plan = trees[1]?.plan ?? 0;
+      const value = (number - 15) / 16;
+      setHeadlines(writer.path, [
+        { message: plan, credit: headline(value, { low: Math.max(-1, value - 0.3), high: Math.min(1, value + 0.3) }) },
+      ]);
+    }
+    writer.finishStep(RUN, step, METRICS, LEDGER);
+  }
+  for (let number = 30; number < 40; number++) {
+    addTree(writer, {
+      phase: 'evaluate',
+      iteration: 3,
+      instance: problem(number),
+      returns: [[number % 4 === 0 ? 0 : 1]],
+    });
+  }
+  writer.updateRunStatus(RUN, 'done', '2026-01-03T00:00:00.000Z', null);
+  writer.updateRunStatus('older', 'done', '2020-01-03T00:00:00.000Z', null);
+}
+
+/** Two more runs that differ in two settings. */
+export function addComparedRuns(writer: StoreWriter): void {
+  const summary = (run: string, after: number): RunSummary => {
+    const interval = (value: number): Interval => ({ value, low: value - 0.05, high: value + 0.05, n: 200 });
+    const compared = { before: interval(0.4), after: interval(after), difference: interval(after - 0.4) };
+    return {
+      run,
+      method: 'c3',
+      seed: 1,
+      steps: 3,
+      evaluatorCalls: 96,
+      tokens: { prompt: 1000, reused: 400, completion: 300 },
+      decisions: {},
+      seconds: 12.5,
+      store: '',
+      accuracy: compared,
+      passAt1: compared,
+    };
+  };
+  for (const [id, rate, title] of [
+    ['slow', 1e-4, 'A low rate'],
+    ['fast', 1e-3, `A high rate ${HOSTILE}`],
+  ] as const) {
+    writer.insertRun({
+      id,
+      method: 'c3',
+      seed: 1,
+      title,
+      config: JSON.stringify({
+        config: { learning_rate: rate, fanout: [2, 4], sampling: { temperature: 1 }, kl: id === 'slow' ? 0 : 0.1 },
+      }),
+      plannedSteps: 3,
+      createdAt: '2025-01-01T00:00:00.000Z',
+    });
+    writer.updateRunStatus(id, 'done', '2025-01-02T00:00:00.000Z', summary(id, id === 'slow' ? 0.5 : 0.7));
+  }
 }

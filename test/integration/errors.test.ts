@@ -1,9 +1,12 @@
-/** Failures that say what to do, and do it at a click. */
+/** Failures that say what to do, and do it at a click; a store of an older version that one click brings up to date. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
 import type { Locator } from 'playwright-core';
+import { migrate, MIGRATIONS } from '../../src/store/tables/migrations.ts';
 import { eventually, type Workbench, workbenchScenarios } from './harness/workbench.ts';
-import { assertQuiet, TINY } from './team.ts';
+import { assertQuiet, storeOf, TINY } from './team.ts';
 
 const AWAY = `${TINY}\n# Not copied yet.\nmodel: models/away\n`;
 const BROKEN = 'title: Broken\nppo:\n  epochs: 0\nmethod: magrop\n';
@@ -25,6 +28,27 @@ async function atLine(workbench: Workbench, file: string, line: number, column: 
   await workbench.tab(file).waitFor();
   await workbench.statusBarItem(`Ln ${String(line)}, Col ${String(column)}`).waitFor();
 }
+
+scenario('the runs of an older version are shown after one click', async (workbench) => {
+  const path = storeOf(workbench.folder);
+  mkdirSync(dirname(path), { recursive: true });
+  const old = new Database(path);
+  migrate(old, path, MIGRATIONS.slice(0, 4));
+  old
+    .prepare(
+      "INSERT INTO run (id, method, seed, title, config, planned_steps, status, created_at) VALUES ('c3-0-old', 'c3', 0, 'Recorded before', '{}', 0, 'cancelled', '2026-01-01T00:00:00.000Z')",
+    )
+    .run();
+  old.close();
+  await workbench.runCommand('C3: Refresh');
+  const view = await workbench.openView('C3');
+  await view.getByText('recorded by an older version').waitFor();
+  await workbench.screenshot('older-store');
+  await view.getByRole('button', { name: 'Update store' }).click();
+  await workbench.treeItem(view, 'Recorded before').waitFor({ timeout: 120_000 });
+  await view.getByRole('button', { name: 'Update store' }).waitFor({ state: 'detached' });
+  assertQuiet(workbench);
+});
 
 scenario(
   'a missing model folder is refused in the words of the Problems panel, and a click opens its line',
@@ -49,7 +73,6 @@ scenario('a configuration with several problems opens at the first of them', asy
   await atLine(workbench, 'broken.c3.yaml', 3, 3);
   const rows = await problems(workbench);
   await rows.filter({ hasText: 'ppo.epochs' }).filter({ hasText: '[Ln 3, ' }).waitFor();
-  await workbench.screenshot('error-first-problem');
   await workbench.closeAllEditors();
   await workbench.runCommand('View: Toggle Panel Visibility');
 });
@@ -60,7 +83,6 @@ scenario('a read-only place for runs names its setting, and a click opens it', a
   const said = workbench.notification(`The store ${READ_ONLY} or its folder is read-only`);
   await said.waitFor({ timeout: 120_000 });
   assert.match(await said.innerText(), /the setting c3\.store\.path/u);
-  await workbench.screenshot('error-read-only');
   await workbench.answerNotification('is read-only', 'Open setting c3.store.path');
   const setting = workbench.page.locator('.settings-editor .setting-item').filter({ hasText: 'Where runs are stored' });
   await setting.waitFor();

@@ -6,45 +6,21 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
-import { findingReport, reportJson, reportPage, runReport } from '../../src/report/report.ts';
-import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addRequest, addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
+import { findingReport, reportJson, reportPage } from '../../src/report/report.ts';
+import { RUN } from '../unit/extension/storeFixture.ts';
 import { eventually, EXTENSION_ID, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { exportRun, fillReported } from './reportedRun.ts';
 import { saveAs, saveField } from './saveReport.ts';
-import { assertQuiet, choose, reading, storeOf, unfold } from './team.ts';
+import { assertQuiet, choose, reading, unfold } from './team.ts';
 
 const scenario = workbenchScenarios();
-const HOSTILE = '<script>document.title = 1</script> [x](command:c3.startRun) \u202e';
 
 let plan = 0;
 
 function prepare(workbench: Workbench): void {
-  if (plan !== 0) {
-    return;
+  if (plan === 0) {
+    plan = fillReported(workbench);
   }
-  const writer = openStoreForWriting(storeOf(workbench.folder));
-  addRun(writer);
-  for (const [index, meanReturn] of [0.25, 0.5, 0.75].entries()) {
-    writer.insertStep({
-      run: RUN,
-      iteration: index + 1,
-      snapshot: 'a'.repeat(64),
-      ledger: { ...LEDGER, evaluatorCalls: 8 * (index + 1) },
-    });
-    writer.finishStep(RUN, index + 1, { ...METRICS, meanReturn }, { ...LEDGER, evaluatorCalls: 8 * (index + 1) });
-  }
-  const [tree] = addTree(writer, {
-    iteration: 1,
-    instance: instance(1),
-    returns: [
-      [1, 0],
-      [0, 0],
-    ],
-    words: (at, actor) => (actor === null ? `plan ${String(at)} ${HOSTILE}` : `answer ${String(at)}.${String(actor)}`),
-  });
-  plan = tree?.plan ?? 0;
-  addRequest(writer, tree?.actors[0] ?? 0, ['another answer'], [1]);
-  writer.close();
 }
 
 async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
@@ -75,32 +51,7 @@ async function openLink(workbench: Workbench, link: string): Promise<void> {
 
 scenario('a run is exported from its context menu as a page that the editor then shows', async (workbench) => {
   prepare(workbench);
-  const view = await workbench.openView('C3');
-  await workbench.treeItem(view, `Run ${RUN}`).click({ button: 'right' });
-  await workbench.screenshot('report-menu');
-  await workbench.chooseFromMenu('Export report');
-  const path = await saveAs(workbench, `run-${RUN}.html`, 'run.html');
-  assert.equal(
-    readFileSync(path, 'utf8'),
-    reading(workbench, (store) => reportPage(runReport(store, RUN))),
-  );
-  await workbench.answerNotification('The report was saved as run.html', 'Open');
-  const shown = await workbench.webview('Report run.html');
-  await shown.getByRole('heading', { name: `Run ${RUN}` }).waitFor();
-  await shown.getByRole('img', { name: 'Learning curve' }).waitFor();
-  const ground = await workbench.page
-    .locator('.monaco-workbench')
-    .evaluate((element) => getComputedStyle(element).getPropertyValue('--vscode-editor-background'));
-  await eventually(
-    'the page in the colours of the theme',
-    async () =>
-      (await shown.locator('body').evaluate((body) => getComputedStyle(body).getPropertyValue('--ground'))).trim() ===
-      ground.trim(),
-  );
-  for (const theme of ['light', 'highContrast', 'dark'] as const) {
-    await workbench.screenshot('report-run', theme);
-  }
-  assertQuiet(workbench);
+  await exportRun(workbench, []);
 });
 
 scenario(
@@ -139,7 +90,6 @@ scenario('the palette asks of what, and a dialog that is left writes nothing', a
     'the question of what',
     async () => {
       await workbench.runCommand('C3: Export report');
-      await workbench.screenshot('report-palette');
       await workbench.pick('The whole run', 5_000);
       return true;
     },
@@ -175,7 +125,6 @@ scenario('a copied link opens its message again, and one to a run its dashboard'
   await openLink(workbench, link);
   const opened = await workbench.webview(/^Question 1/u);
   await opened.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
-  await workbench.screenshot('link-opened');
   await workbench.closeAllEditors();
   const [scheme = ''] = link.split('/message/');
   await openLink(workbench, `${scheme}/run/${RUN}?folder=${encodeURIComponent(workbench.folder)}`);

@@ -7,14 +7,14 @@ import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
-import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { loadSqlite } from '../../src/store/files/sqlite.ts';
 import { openStoreForWriting, type Label, type StoreWriter } from '../../src/store/write/writer.ts';
 import { addTree, instance } from '../unit/extension/storeFixture.ts';
+import { openGrid } from './episodesPanel.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, chooseOption, reloadWindow, storeOf, TINY } from './team.ts';
+import { assertQuiet, c3, chooseOption, reading, reloadWindow, storeOf } from './team.ts';
 
-const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
+const scenario = workbenchScenarios({ recording: 'arithmetic' });
 const SNAPSHOT = 'a'.repeat(64);
 const HOSTILE = '<img src=x onerror=alert(1)> \u202eevil [x](command:c3.startRun)';
 /**
@@ -62,12 +62,12 @@ const TREES = [
 
 let run = '';
 
-/** A run of the command line with known trees beside its own. */
-async function prepare(workbench: Workbench): Promise<void> {
+/** Known trees beside those of the recorded run. */
+function prepare(workbench: Workbench): void {
   if (run !== '') {
     return;
   }
-  run = String((await c3(workbench.folder, 'run', 'tiny.c3.yaml'))['run']);
+  run = reading(workbench, (store) => store.runs(0, 1)[0]?.id ?? assert.fail('no run'));
   withWriter(workbench, (writer) => {
     writer.insertSnapshot({ id: SNAPSHOT, run, iteration: 3, base: SNAPSHOT, file: null });
     for (const [index, returns] of TREES.entries()) {
@@ -88,16 +88,11 @@ function withWriter(workbench: Workbench, work: (writer: StoreWriter) => void): 
 }
 
 function labelsOf(workbench: Workbench): Label[] {
-  const store = openStoreForReading(storeOf(workbench.folder));
-  try {
-    return store.labelsOfRun(run);
-  } finally {
-    store.close();
-  }
+  return reading(workbench, (store) => store.labelsOfRun(run));
 }
 
 async function openTaxonomy(workbench: Workbench): Promise<FrameLocator> {
-  await prepare(workbench);
+  prepare(workbench);
   const tab = workbench.tab('Failure taxonomy');
   if ((await tab.count()) > 0) {
     await tab.click();
@@ -118,15 +113,13 @@ function countCell(taxonomy: FrameLocator, name: string): Locator {
     .locator('td.count');
 }
 
+/** What the command line prints of the run. */
+function printedTaxonomy(workbench: Workbench, ...thresholds: readonly string[]): ReturnType<typeof c3> {
+  return c3(workbench.folder, 'taxonomy', '--run', run, ...thresholds.flatMap((one) => ['--thresholds', one]));
+}
+
 /** Counts by class as the command line prints them, what is unclassified, and what is no failure. */
-async function counted(workbench: Workbench, ...thresholds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  const printed = await c3(
-    workbench.folder,
-    'taxonomy',
-    '--run',
-    run,
-    ...thresholds.flatMap((one) => ['--thresholds', one]),
-  );
+function countsOf(printed: Readonly<Record<string, unknown>>): ReadonlyMap<string, number> {
   const { classes, allSucceeded: succeeded } = printed;
   assert.ok(Array.isArray(classes));
   return new Map([
@@ -151,7 +144,7 @@ async function choose(taxonomy: FrameLocator, chooser: string, choice: string): 
 }
 
 scenario('a label waits while another process writes the store, and is saved once that ends', async (workbench) => {
-  await prepare(workbench);
+  prepare(workbench);
   const other = openStoreForWriting(storeOf(workbench.folder));
   try {
     const taxonomy = await openTaxonomy(workbench);
@@ -179,7 +172,7 @@ scenario(
   'the classes count what the command line counts, for these thresholds and for others, with the old counts beside',
   async (workbench) => {
     const taxonomy = await openTaxonomy(workbench);
-    const before = await counted(workbench);
+    const before = countsOf(await printedTaxonomy(workbench));
     for (const [name, number] of before) {
       await eventually(
         `${String(number)} of ${name}`,
@@ -209,7 +202,7 @@ scenario(
     for (let step = 0; step < 10; step++) {
       await slider.press('ArrowRight');
     }
-    const shift = await counted(workbench, 'shift=0.3');
+    const shift = countsOf(await printedTaxonomy(workbench, 'shift=0.3'));
     await taxonomy.getByText('shift > 0.3, level 0.05. Arrows start at').waitFor();
     const shown = (name: string, now: number): string =>
       before.get(name) === now ? String(now) : `${String(before.get(name))} \u2192 ${String(now)}`;
@@ -222,9 +215,6 @@ scenario(
     }
     assert.notDeepEqual(shift, before);
     await eventually('one changed threshold', async () => (await taxonomy.locator('.threshold.changed').count()) === 1);
-    for (const theme of ['light', 'highContrast', 'dark'] as const) {
-      await workbench.screenshot('taxonomy', theme);
-    }
     // A number that is none changes nothing; one that is counts at once.
     const number = taxonomy.getByRole('spinbutton', { name: 'Shift: best above real by more than' });
     await number.fill('');
@@ -279,7 +269,7 @@ scenario(
       return true;
     });
     assert.equal(await taxonomy.locator('.cases b, .cases img').count(), 0);
-    const printed = await c3(workbench.folder, 'taxonomy', '--run', run);
+    const printed = await printedTaxonomy(workbench);
     const agreement = printed['agreement'];
     assert.ok(isRecord(agreement) && isRecord(agreement['kappa']));
     await taxonomy
@@ -296,11 +286,8 @@ scenario(
         `n = ${String(agreement['n'])}; ${String(agreed)} ${agreed === 1 ? 'agrees' : 'agree'}. At least 20 labels are needed for an interval.`,
       )
       .waitFor();
-    for (const theme of ['light', 'highContrast', 'dark'] as const) {
-      await workbench.setTheme(theme);
-      await odd.scrollIntoViewIfNeeded();
-      await workbench.screenshot(`taxonomy-case-${theme}`);
-    }
+    await odd.scrollIntoViewIfNeeded();
+    await workbench.screenshot('taxonomy-case');
     // Only what disagrees, then only one class, then everything.
     await taxonomy.getByRole('button', { name: /^Show the \d+ that/u }).click();
     await eventually(
@@ -310,7 +297,7 @@ scenario(
     );
     await taxonomy.getByRole('button', { name: 'All cases' }).click();
     await taxonomy.getByRole('button', { name: 'Over-Coupling', exact: true }).click();
-    const coupled = (await counted(workbench)).get('Over-Coupling');
+    const coupled = countsOf(printed).get('Over-Coupling');
     await eventually('one class alone', async () => (await taxonomy.locator('.cases > li').count()) === coupled);
     await taxonomy.getByRole('button', { name: 'All cases' }).click();
     await eventually('all cases', async () => (await taxonomy.locator('.cases > li').count()) > CLASSES.length);
@@ -357,7 +344,7 @@ scenario(
 
 scenario('findings say what was measured and what was not, and a case opens its message', async (workbench) => {
   const taxonomy = await openTaxonomy(workbench);
-  const printed = await c3(workbench.folder, 'taxonomy', '--run', run);
+  const printed = await printedTaxonomy(workbench);
   const detectors = printed['detectors'];
   assert.ok(Array.isArray(detectors));
   for (const { name, count, measured, notMeasured } of detectors as {
@@ -387,7 +374,6 @@ scenario('findings say what was measured and what was not, and a case opens its 
   ] as const) {
     await workbench.page.setViewportSize({ width, height });
     await taxonomy.getByRole('button', { name: 'Refresh' }).scrollIntoViewIfNeeded();
-    await workbench.screenshot(`taxonomy-${String(width)}`);
     // The editor lays out its panels some frames after the window.
     await eventually(`nothing to be cut off at ${String(width)}`, () =>
       taxonomy.locator('html').evaluate((page: HTMLElement) => page.scrollWidth <= page.clientWidth),
@@ -422,4 +408,30 @@ scenario('buckets that come later are announced and change nothing until they ar
   await taxonomy.getByText('1 new bucket').waitFor({ state: 'hidden' });
   await taxonomy.getByText('Not counted: 1 requested replay, which is not a case of this run.').waitFor();
   await caseOf(taxonomy, 'no alternative has a return', 'reasoner');
+});
+
+scenario('the engine classifies the problems of a run, which then sort and filter by class', async (workbench) => {
+  prepare(workbench);
+  const panel = await openGrid(workbench);
+  await panel.getByRole('combobox', { name: 'Split' }).selectOption('train');
+  await eventually('its problems', async () => / of /u.test(await panel.locator('.listed').innerText()));
+  const cells = panel.locator('.canvas .cell-class');
+  await eventually('no class yet', async () => (await cells.first().getAttribute('aria-label')) === 'not classified');
+  await panel.getByRole('button', { name: 'Classify', exact: true }).click();
+  await panel.getByRole('button', { name: 'Classify', exact: true }).waitFor({ state: 'hidden', timeout: 120_000 });
+  await eventually(
+    'a class for every problem',
+    async () =>
+      (await cells.count()) > 0 &&
+      (await cells.evaluateAll((all) => all.every((cell) => cell.getAttribute('aria-label') !== 'not classified'))),
+  );
+  const name = (await cells.first().getAttribute('aria-label')) ?? '';
+  await panel.getByRole('combobox', { name: 'Taxonomy class' }).selectOption(name);
+  await eventually(
+    'problems of this class only',
+    async () =>
+      (await cells.count()) > 0 &&
+      (await cells.evaluateAll((all, wanted) => all.every((cell) => cell.getAttribute('aria-label') === wanted), name)),
+  );
+  assertQuiet(workbench);
 });

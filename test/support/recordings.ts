@@ -55,6 +55,20 @@ evaluation: {instances: 12, before: false}
 ppo: {learning_rate: 0.003}
 device: {threads: 1}
 `;
+const REMOVAL = `method: ccpo
+steps: 3
+instances_per_step: 4
+evaluator_budget: 8
+evaluation: {instances: 2}
+device: {threads: 1}
+`;
+/** A thinker and a solver that are credited by removal. */
+export const THINKER = `title: Thinker and solver\ntask: {name: hints}\nccpo: {min_samples: 4}\n${REMOVAL}`;
+/** Three voters that are credited by removal, one with a smaller model. */
+const THREE_VOTERS = `title: Three voters
+task: {name: logic, roles: 3}
+policies: {voter3: {model: bundled-small}}
+${REMOVAL}`;
 
 const example = (file: string): string => readFileSync(join(ROOT, 'media', 'examples', file), 'utf8');
 const overrides = (...keys: readonly string[]): string[] => keys.flatMap((key) => ['--override', key]);
@@ -113,6 +127,21 @@ export const RECORDINGS = {
   arithmeticApart: arithmetic(`${TINY}credit: { merge_contexts: false }\n`),
   /** The same, with the same random numbers for all alternatives. */
   arithmeticPaired: arithmetic(`${TINY}credit: { common_random_numbers: true, merge_contexts: false }\n`),
+  /** Evaluated before, after each of four steps, and at the end. */
+  everyStep: arithmetic(
+    TINY.replace('title: Tiny', 'title: Every step')
+      .replace('steps: 2', 'steps: 4')
+      .replace('instances: 8', 'instances: 8, every: 1'),
+  ),
+  /** Credit by removal: a thinker with a solver, then a team that votes. */
+  removal: {
+    files: { 'pair.c3.yaml': THINKER, 'voters.c3.yaml': THREE_VOTERS },
+    reads: ['media/team-hints', 'media/team-logic', 'media/team-logic-small'],
+    commands: [
+      ['run', 'pair.c3.yaml'],
+      ['run', 'voters.c3.yaml'],
+    ],
+  },
   /** Up to three rounds, with an event after each. */
   feedback: arithmetic(FEEDBACK, { 'feedback.json': example('feedback.json') }),
   calculator: exampleRun('calculator', 'team'),

@@ -1,0 +1,281 @@
+/** axe-core on every panel, filled and used: nothing serious or critical. */
+import assert from 'node:assert/strict';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FrameLocator } from 'playwright-core';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../src/shared/records/problems.ts';
+import { addRequest, addTree, instance } from '../unit/extension/storeFixture.ts';
+import { findings } from './axe.ts';
+import { choose as chooseFor, openDashboard, seePoints } from './dashboardPanel.ts';
+import { addMadeRun, openMade } from './dashboardStore.ts';
+import { eventually, type Theme, type Workbench } from './harness/workbench.ts';
+import { choose, openFromEpisodes, reading, storeOf, transcriptOf } from './team.ts';
+
+type Scenario = (name: string, body: (workbench: Workbench) => Promise<void>) => void;
+
+const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
+const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'accessibility');
+const USUAL_WIDTH = 1400;
+const HEIGHT = 900;
+const GRAVE: readonly string[] = ['serious', 'critical'];
+/** Cases that show every class, and one that nobody could score. */
+const TREES = [
+  [
+    [0, 0, 0],
+    [0, 0, 0],
+  ],
+  [
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  [
+    [1, 1, 1],
+    [1, 1, 1],
+  ],
+  [
+    [0, 0, 1],
+    [1, 1, 1],
+  ],
+  [
+    [null, null, 1],
+    [null, null, null],
+  ],
+] as const;
+
+/** How panels are looked at. */
+export interface Looks {
+  /** The window is changed to each of them; none for the theme that it has. */
+  readonly themes: readonly Theme[];
+  readonly widths: readonly number[];
+  /** States of panels that look much like another one, too. */
+  readonly allStates: boolean;
+}
+
+/** Declares the scenarios, for a folder with the recording `arithmetic`. */
+export function auditScenarios(scenario: Scenario, looks: Looks): void {
+  const { allStates } = looks;
+  let question = '';
+  /** Was lost, and no message of it was compared with others. */
+  let lost = '';
+
+  /** Adds a replayed message and known trees to the run, and two runs of many steps for the charts. */
+  async function prepare(workbench: Workbench): Promise<void> {
+    if (question !== '') {
+      return;
+    }
+    await cp(join(GOLDEN, 'qwen3'), join(workbench.folder, 'models', 'qwen3'), { recursive: true });
+    const { run, plan } = reading(workbench, (reader) => {
+      const found = reader.runs(0, 1)[0]?.id ?? assert.fail('no run');
+      const [episode] = reader.episodes({ run: found, phase: 'train', iteration: 1, offset: 0, limit: 1 });
+      const evaluated = { ...NO_PROBLEM_FILTER, outcome: 'lost', split: 'evaluation' } as const;
+      const ids = reader.problemIds({ run: found, filter: evaluated, sort: CLEAREST_FIRST, classes: {} });
+      lost = reader.problems(ids).find(({ clearest }) => clearest === null)?.question ?? assert.fail('no lost episode');
+      question = episode?.question.replaceAll(/\s+/gu, ' ').slice(0, 40) ?? '';
+      return { run: found, plan: reader.chain(episode?.leaf ?? 0)[0]?.id ?? 0 };
+    });
+    const writer = openMade(storeOf(workbench.folder));
+    try {
+      addRequest(writer, plan, ['another plan', ''], [1, null]);
+      writer.insertSnapshot({ id: 'a'.repeat(64), run, iteration: 3, base: 'a'.repeat(64), file: null });
+      for (const [index, returns] of TREES.entries()) {
+        addTree(writer, { run, iteration: 3, instance: instance(index), returns });
+      }
+      addMadeRun(writer, { id: 'many', title: 'Many steps', seed: 1, steps: 40, accuracy: [0.5, 0.7] });
+      addMadeRun(writer, {
+        id: 'others',
+        title: 'As many',
+        method: 'magrpo',
+        seed: 2,
+        steps: 40,
+        accuracy: [0.5, 0.6],
+      });
+    } finally {
+      writer.close();
+    }
+    // So that every list knows what was written past the window.
+    await workbench.openView('C3');
+    await workbench.runCommand('C3: Refresh');
+  }
+
+  /**
+   * Looks at one state of a panel in every theme and width, and takes pictures of it; everything found is left in the
+   * artifacts.
+   */
+  async function audit(workbench: Workbench, name: string, panel: () => Promise<FrameLocator>): Promise<void> {
+    await mkdir(ARTIFACTS, { recursive: true });
+    const grave: string[] = [];
+    const look = async (at: string): Promise<void> => {
+      for (const width of looks.widths) {
+        await workbench.page.setViewportSize({ width, height: HEIGHT });
+        const found = await findings(await panel());
+        const where = `${name}-${String(width)}${at}`;
+        await writeFile(join(ARTIFACTS, `${where}.json`), `${JSON.stringify(found, null, 2)}\n`);
+        await workbench.screenshot(where);
+        grave.push(
+          ...found
+            .filter(({ impact }) => GRAVE.includes(impact))
+            .map(({ rule, help, places }) => `${where}: ${rule}: ${help}\n  ${places.slice(0, 5).join('\n  ')}`),
+        );
+      }
+      await workbench.page.setViewportSize({ width: USUAL_WIDTH, height: HEIGHT });
+    };
+    for (const theme of looks.themes) {
+      await workbench.setTheme(theme);
+      await look(`-${theme}`);
+    }
+    if (looks.themes.length === 0) {
+      await look('');
+    }
+    assert.equal(grave.join('\n'), '');
+  }
+
+  async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
+    await prepare(workbench);
+    const transcript = await transcriptOf(workbench, question);
+    await transcript.locator('[role="treeitem"][aria-label^="actor"]').first().waitFor();
+    return transcript;
+  }
+
+  scenario('the transcript: the tree, a replayed message with its form, and the question', async (workbench) => {
+    const transcript = await openTranscript(workbench);
+    await transcript.locator('[role="treeitem"][aria-label^="Question"]').click();
+    await transcript.getByRole('heading', { name: 'Question' }).waitFor();
+    if (allStates) {
+      await audit(workbench, 'transcript-question', () => openTranscript(workbench));
+    }
+    await choose(transcript, 'reasoner');
+    await transcript.getByRole('region', { name: 'Replayed alternatives' }).waitFor();
+    await transcript.getByText('Try your own message').click();
+    await transcript.getByText('Model input, exactly as the model saw it').click();
+    await audit(workbench, 'transcript-message', () => openTranscript(workbench));
+  });
+
+  scenario('the transcript: a search with hits, a filter, a comparison, and the sheet of keys', async (workbench) => {
+    const transcript = await openTranscript(workbench);
+    const tree = transcript.getByRole('tree');
+    const said = await transcript.locator('[role="treeitem"][aria-label^="actor"] .row-text').first().innerText();
+    const word = /[\p{L}\p{N}]+/u.exec(said)?.[0] ?? '';
+    await tree.press('Home');
+    await tree.press('/');
+    await transcript.getByRole('searchbox', { name: 'Search messages' }).pressSequentially(word);
+    await transcript.locator('[role="treeitem"] mark').first().waitFor();
+    await transcript.getByRole('combobox', { name: 'Role' }).selectOption('actor');
+    await transcript.locator('.matching', { hasText: 'messages' }).waitFor();
+    for (const place of [0, 1]) {
+      await transcript.locator('[role="treeitem"][aria-label^="actor"]').nth(place).click();
+      await tree.press('c');
+    }
+    await transcript.getByRole('region', { name: 'Comparison' }).waitFor();
+    await audit(workbench, 'transcript-comparison', async () => {
+      const panel = await openTranscript(workbench);
+      await panel.getByRole('region', { name: 'Comparison' }).waitFor();
+      await panel.locator('[role="treeitem"] mark').first().waitFor();
+      return panel;
+    });
+    await audit(workbench, 'transcript-keys', async () => {
+      const panel = await openTranscript(workbench);
+      const keys = panel.getByRole('dialog', { name: 'Keys of the message tree' });
+      // The palette, by which a theme is chosen, closes it.
+      await eventually('the sheet of keys', async () => {
+        if (!(await keys.isVisible())) {
+          await panel.getByRole('tree').press('?');
+        }
+        return keys.isVisible();
+      });
+      return panel;
+    });
+  });
+
+  if (allStates) {
+    scenario('the transcript of an episode whose messages were not compared', async (workbench) => {
+      await prepare(workbench);
+      await openFromEpisodes(workbench, lost, 'Tiny');
+      await audit(workbench, 'transcript-lost', async () => {
+        const panel = await transcriptOf(workbench, lost);
+        await panel.getByRole('button', { name: 'Find the message that lost it' }).waitFor();
+        return panel;
+      });
+    });
+  }
+
+  scenario('the dashboard: one run, then two over each other with a table and the picker open', async (workbench) => {
+    await prepare(workbench);
+    const dashboard = await openDashboard(workbench);
+    await chooseFor(workbench, dashboard, 'Run', 'Many steps');
+    await seePoints(dashboard, 'Mean return', 40);
+    if (allStates) {
+      await audit(workbench, 'dashboard', async () => {
+        await seePoints(dashboard, 'Mean return', 40);
+        return dashboard;
+      });
+    }
+    await dashboard.getByRole('button', { name: 'Table of Mean return' }).click();
+    await dashboard.locator('.picker > summary').click();
+    await dashboard.getByRole('checkbox', { name: /As many/u }).check();
+    await dashboard.getByRole('list', { name: 'Runs in the charts' }).waitFor();
+    await audit(workbench, 'dashboard-compared', async () => {
+      await seePoints(dashboard, 'Mean return', 80);
+      const runs = dashboard.getByRole('group', { name: 'Runs to compare with' });
+      // The palette, by which a theme is chosen, closes the list of runs.
+      await eventually('the list of runs', async () => {
+        if (!(await runs.isVisible())) {
+          await dashboard.locator('.picker > summary').click();
+        }
+        return runs.isVisible();
+      });
+      return dashboard;
+    });
+  });
+
+  async function openTaxonomy(workbench: Workbench): Promise<FrameLocator> {
+    await prepare(workbench);
+    const tab = workbench.tab('Failure taxonomy');
+    if ((await tab.count()) > 0) {
+      await tab.click();
+    } else {
+      await workbench.runCommandAndPick('C3: Inspect failure taxonomy', 'Tiny');
+    }
+    const taxonomy = await workbench.webview('Failure taxonomy');
+    await taxonomy.getByRole('heading', { name: 'Cases' }).waitFor();
+    return taxonomy;
+  }
+
+  scenario('the failure taxonomy: classes, thresholds tried, and a case with its label', async (workbench) => {
+    const taxonomy = await openTaxonomy(workbench);
+    await taxonomy.getByRole('spinbutton', { name: 'Misleading: best mean return below' }).fill('0.3');
+    await taxonomy.getByText('Counted with misleading < 0.3').waitFor();
+    const row = taxonomy.locator('.cases > li').first();
+    await row.locator('button.case').click();
+    await row.getByRole('region', { name: 'Your label' }).getByRole('textbox', { name: 'Note' }).fill('begun');
+    await audit(workbench, 'taxonomy', () => openTaxonomy(workbench));
+    if (allStates) {
+      await audit(workbench, 'taxonomy-case', async () => {
+        const panel = await openTaxonomy(workbench);
+        await panel.locator('.cases > li').first().scrollIntoViewIfNeeded();
+        return panel;
+      });
+    }
+  });
+
+  scenario('the model panel: what was found and what a run needs', async (workbench) => {
+    await prepare(workbench);
+    await workbench.runCommand('C3: Choose model folder');
+    const dialog = workbench.page.locator('.quick-input-widget:visible');
+    const field = dialog.locator('input.input');
+    await eventually('the folder dialog', async () => (await field.inputValue()).startsWith(workbench.folder));
+    await field.fill(join(workbench.folder, 'models', 'qwen3'));
+    await eventually('the chosen folder', async () => {
+      await field.press('Enter', { timeout: 1_000 }).catch(() => undefined);
+      return (await dialog.count()) === 0;
+    });
+    const open = (): Promise<FrameLocator> => workbench.webview('Model qwen3');
+    const model = await open();
+    await model.locator('.plan-body:not(.stale) table').waitFor();
+    await audit(workbench, 'model', open);
+    if (allStates) {
+      await model.getByRole('button', { name: 'Self-test', exact: true }).click();
+      await model.getByText(/^All \d+ steps passed in/u).waitFor({ timeout: 120_000 });
+      await audit(workbench, 'model-tested', open);
+    }
+  });
+}
