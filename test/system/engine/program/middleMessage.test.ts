@@ -1,3 +1,3 @@
 import { testMiddleMessages } from './middleMessage.ts';
 
-testMiddleMessages(['openaiAgents']);
+testMiddleMessages(['openaiAgents'], ['here']);

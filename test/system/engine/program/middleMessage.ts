@@ -52,8 +52,11 @@ interface Place {
 }
 const policyOf = ({ served }: Place): object => ({ endpoint: served.url, model_name: 'c3-chain' });
 
+/** The weights in this process, or those of the server that the programs ask. */
+type Answerer = 'here' | 'served';
+
 /** A third message as a protocol of ours, with the weights here or with the same server. */
-async function asProtocol(place: Place, [first, second, third]: Said, of: 'here' | 'served'): Promise<BucketView> {
+async function asProtocol(place: Place, [first, second, third]: Said, of: Answerer): Promise<BucketView> {
   const { folder } = place;
   const policy = policyOf(place);
   writeFileSync(join(folder, 'one.jsonl'), JSON.stringify({ question: QUESTION, answer: ANSWER }));
@@ -85,8 +88,9 @@ async function asProtocol(place: Place, [first, second, third]: Said, of: 'here'
 /**
  * A test for each real program, and for the file that it writes of its own.
  * @param compared the programs whose credit is compared with that of the protocol; the replays of the others are fewer
+ * @param answerers what answers for the later roles of the protocol
  */
-export function testMiddleMessages(compared: readonly RealProgram[]): void {
+export function testMiddleMessages(compared: readonly RealProgram[], answerers: readonly Answerer[]): void {
   let folder = '';
   let served: Served;
   before(async () => {
@@ -99,10 +103,13 @@ export function testMiddleMessages(compared: readonly RealProgram[]): void {
   });
   // Made once: all programs say the same, by the same seeds.
   const natives = new Map<string, Promise<readonly BucketView[]>>();
-  const asProtocols = async (said: Said): Promise<readonly BucketView[]> => [
-    await asProtocol({ folder, served }, said, 'served'),
-    await asProtocol({ folder, served }, said, 'here'),
-  ];
+  const asProtocols = async (said: Said): Promise<readonly BucketView[]> => {
+    const made: BucketView[] = [];
+    for (const of of answerers) {
+      made.push(await asProtocol({ folder, served }, said, of));
+    }
+    return made;
+  };
   const nativesOf = (said: Said): Promise<readonly BucketView[]> => {
     const key = said.join(' ');
     const known = natives.get(key) ?? asProtocols(said);
