@@ -12,6 +12,7 @@ export const REAL_PROGRAMS = [
   { name: 'the AI SDK', place: 'aiSdk', own: 'spans.jsonl', tools: [] },
   { name: 'the OpenAI Agents SDK', place: 'openaiAgents', own: null, tools: ['note'] },
 ] as const;
+export type RealProgram = (typeof REAL_PROGRAMS)[number]['place'];
 
 /**
  * Records a program while a bundled team answers it.

@@ -16,6 +16,7 @@ import { enginesIn } from '../../../support/engines.ts';
 import { openDoor, runtime, startEngine, type Door } from '../../../unit/engine/engineProcess.ts';
 import { newRecorded } from '../../../support/recordedStores.ts';
 import { c3, copyOf, finished, hears, parseLine, startC3, withStore } from '../../../unit/engine/workspace.ts';
+import { alternatesReplays } from './alternatesReplays.ts';
 
 let workspace = '';
 let oldRun = '';
@@ -77,26 +78,7 @@ describe('an engine', () => {
     assert.ok(!existsSync(`${first.store}.lock`));
   });
 
-  it('alternates 50 replays between two clients, with a command line between them, and refuses none', async (t) => {
-    const folder = copyOf(t, workspace);
-    const first = await startEngine(t, folder);
-    const second = await openDoor(t, first.store);
-    const message = firstMessage(folder);
-    const requests = (): number => withStore(folder, (store) => store.countBuckets({ run: oldRun, origin: 'request' }));
-    const before = requests();
-    for (let turn = 0; turn < 50; turn++) {
-      const { connection } = turn % 2 === 0 ? first : second;
-      await connection.sendRequest(ReplayRequest, { message, alternatives: 1, replays: 1, text: null });
-      if (turn % 10 !== 0) {
-        continue;
-      }
-      const ours = connection.sendRequest(ReplayRequest, { message, alternatives: 1, replays: 1, text: null });
-      const command = await c3(folder, ['replay', String(message), '--alternatives', '1', '--replays', '1', '--json']);
-      assert.equal(command.code, 0, command.stderr);
-      await ours;
-    }
-    assert.equal(requests() - before, 50 + 5 + 5);
-  });
+  alternatesReplays(10, 3);
 
   it('alternates 50 writes with a command line that is never refused, and waits for a run of it by name', async (t) => {
     const folder = copyOf(t, workspace);

@@ -1,0 +1,3 @@
+import { alternatesReplays } from '../../../../system/engine/server/alternatesReplays.ts';
+
+alternatesReplays(50, 10);
