@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { Locator } from 'playwright-core';
 import { reportPage, runReport } from '../../src/report/report.ts';
 import { RUN } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
@@ -53,7 +54,7 @@ scenario(
     const [gone, path] = paths;
     assert.ok(gone !== undefined && path !== undefined);
 
-    await workbench.tab(diff).click();
+    await tabNamed(workbench, diff).click();
     await workbench.page.locator('.monaco-diff-editor').waitFor();
     rmSync(gone);
     await reloadAtFiles(workbench);
@@ -78,7 +79,7 @@ scenario(
       .waitFor();
     await workbench.screenshot('survives-report-gone');
 
-    await workbench.tab(context).click();
+    await tabNamed(workbench, context).click();
     await workbench.page.locator(editor).first().waitFor();
     await eventually('the model input after the reload', input);
     await eventually('the same lines', async () => (await lines(workbench, editor)) === before);
@@ -97,6 +98,11 @@ scenario(
     assertQuiet(workbench);
   },
 );
+
+/** The tab with these words; its label for the screen reader begins with others where it compares. */
+function tabNamed(workbench: Workbench, title: string): Locator {
+  return workbench.page.locator('.tabs-container [role="tab"]', { hasText: title });
+}
 
 /** Keeps the editor in front, which the next one would take the place of. @returns its title */
 async function keep(workbench: Workbench): Promise<string> {

@@ -12,7 +12,7 @@ const FILES: Readonly<Record<Suite, readonly string[]>> = {
   system: ['test/system/**/*.test.ts', 'test/crash/*.test.ts', 'test/attack/*.test.ts'],
   integration: ['test/integration/**/*.test.ts'],
   long: ['test/long/**/*.test.ts'],
-  attack: ['test/long/attack/*.test.ts'],
+  attack: ['test/attack/*.test.ts', 'test/long/attack/*.test.ts'],
 };
 
 /**

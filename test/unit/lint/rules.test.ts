@@ -53,7 +53,7 @@ const FORBIDDEN: readonly (readonly [file: string, code: string, rule: string])[
   ['src/report/bad.ts', 'export const reader = await import(`../store/read/reader.ts`);', PATHS],
   ['src/report/bad.ts', "export const reader: unknown = require('../store/read/reader.ts');", PATHS],
   ['src/report/bad.ts', "import reader = require('../store/read/reader.ts');\nexport { reader };", PATHS],
-  ['src/report/bad.ts', "export * from '../../test/support/scale.ts';", PATHS],
+  ['src/report/bad.ts', "export * from '../../test/support/tamper.ts';", PATHS],
   ['src/report/bad.ts', "export * from './../report/../store/read/reader.ts';", PATHS],
   ['src/evaluate/math/exact/deeper/bad.ts', "export * from '../../../answer.ts';", PATHS],
   ['src/engine/bad.ts', "export * from 'vscode';", PACKAGES],
