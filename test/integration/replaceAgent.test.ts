@@ -1,38 +1,14 @@
 /** A run of method teamtr in the panels of a real VS Code, and an agent of its team replaced from its menu. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { replacementOf, shockWords } from '../../src/shared/records/replacement.ts';
-import { storedConfig } from '../../src/shared/records/storedRecipe.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../src/shared/records/problems.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { ended, SMALLER } from './replacedAgent.ts';
 import { saveAs } from './saveReport.ts';
-import { assertQuiet, c3, reading, storeOf, unfold } from './team.ts';
+import { assertQuiet, c3, reading, unfold } from './team.ts';
 
-const VOTERS = `title: Voters
-task: {name: logic, roles: 3}
-adapter: {per: role, rank: 2}
-steps: 0
-evaluation: {instances: 2}
-device: {threads: 1}
-`;
-const scenario = workbenchScenarios({ recording: 'chain', files: { 'voters.c3.yaml': VOTERS } });
-
-const SMALLER = 'The smaller model of the task';
-
-/** The run that is done, other than one of before. */
-function ended(workbench: Workbench, but: readonly string[]): Promise<string> {
-  return eventually('the run to end', () =>
-    Promise.resolve(
-      existsSync(storeOf(workbench.folder))
-        ? reading(
-            workbench,
-            (store) => store.runs(0, 9).find(({ id, status }) => !but.includes(id) && status === 'done')?.id,
-          )
-        : undefined,
-    ),
-  );
-}
+const scenario = workbenchScenarios({ recording: 'chain' });
 
 scenario('a run of teamtr is seen in every panel, and its agent is replaced from its menu', async (workbench) => {
   const { folder } = workbench;
@@ -111,24 +87,6 @@ scenario('a run of teamtr is seen in every panel, and its agent is replaced from
     fullPage: true,
   });
   await page.close();
-  assertQuiet(workbench);
-});
-
-scenario('the smaller model of a task takes the place of a trained agent', async (workbench) => {
-  const before = existsSync(storeOf(workbench.folder))
-    ? reading(workbench, (store) => store.runs(0, 9).map(({ id }) => id))
-    : [];
-  await workbench.runCommandAndPick('C3: Start C3 run', 'voters.c3.yaml', 'Default length');
-  const voters = await ended(workbench, before);
-  await workbench.runCommandAndPick('C3: Replace agent', /Voters/u, 'voter3');
-  await workbench.page.locator('.quick-input-widget:visible').getByText(SMALLER).waitFor();
-  await workbench.screenshot('replace-by-smaller');
-  for (const answer of [SMALLER, 'Direct swap, then training', 'Without training']) {
-    await workbench.pick(answer);
-  }
-  const replaced = await ended(workbench, [...before, voters]);
-  const config = reading(workbench, (store) => storedConfig(store.runConfig(replaced)));
-  assert.deepEqual(config['policies'], { voter3: { kind: 'model', model: 'bundled-small' } });
   assertQuiet(workbench);
 });
 

@@ -98,6 +98,8 @@ scenario('every panel, the side bar and its filter come back at their place afte
     workbench.page
       .locator('.tabs-container [role="tab"]')
       .evaluateAll((all) => all.map((tab) => tab.getAttribute('aria-label')));
+  await workbench.tab('Failure taxonomy').click();
+  await workbench.webview('Failure taxonomy');
   const before = await tabs();
   assert.ok(before.length >= 3, before.join('; '));
   await reloadWindow(workbench);

@@ -4,8 +4,8 @@
  */
 import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Page } from 'playwright-core';
-import type { Workbench } from './workbench.ts';
+import type { BrowserContext, Page } from 'playwright-core';
+import type { EditorServer } from './server.ts';
 
 const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts');
 const EXTENSION_LOG = join('c3-replay.c3-replay', 'C3.log');
@@ -23,8 +23,19 @@ const PLACES = {
   'line above a file': '.codelens-decoration',
 } as const;
 
+/** The window in which a scenario failed. */
+export interface FailedWindow {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly server: EditorServer;
+  /** What it and its webviews printed on their consoles. */
+  readonly console: readonly string[];
+  /** When it was opened, in milliseconds since 1970. */
+  readonly opened: number;
+}
+
 /** Keeps what is needed to understand a failure. */
-export async function saveFailure(name: string, workbench: Workbench): Promise<void> {
+export async function saveFailure(name: string, workbench: FailedWindow): Promise<void> {
   const { page, server, console: lines, context } = workbench;
   const file = basename(process.argv[1] ?? 'scenario', '.test.ts');
   const folder = join(ARTIFACTS, file, name.replaceAll(/[^\p{L}\p{N}]+/gu, '-'));

@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { Scale } from '../../../../src/engine/bench/paper/paperScale.ts';
-import { stepsAt } from '../../../../src/engine/bench/paper/paperSearch.ts';
-import { makePaperTable } from '../../../../src/engine/bench/paper/paperTable.ts';
-import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
-import { TABLE_SCALE as SCALE } from './tableScale.ts';
+import type { Scale } from '../../../../../src/engine/bench/paper/paperScale.ts';
+import { stepsAt } from '../../../../../src/engine/bench/paper/paperSearch.ts';
+import { makePaperTable } from '../../../../../src/engine/bench/paper/paperTable.ts';
+import { C3Error, CancelledError } from '../../../../../src/shared/errors.ts';
+import { TABLE_SCALE as SCALE } from '../../../../system/engine/bench/tableScale.ts';
 
 let folder = '';
 before(() => {
