@@ -2,4 +2,4 @@
 import { BACKENDS } from '../unit/evaluate/python/support.ts';
 import { gradeKillAttacks } from './kills.ts';
 
-gradeKillAttacks({ backends: BACKENDS.slice(-1), programs: 12, grades: 1 });
+gradeKillAttacks({ backends: BACKENDS.slice(-1), programs: 6, grades: 1 });
