@@ -36,7 +36,7 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   /** Writes a line of the result. @throws CancelledError where its reader has left */
   readonly print: (line: string) => void;
-  /** Writes a line for whoever watches. */
+  /** Writes a line of progress or a remark to standard error. */
   readonly note: (line: string) => void;
   /** Says that the work was done and has shown that something is wrong: the exit code is 1. */
   readonly fails: () => void;
@@ -65,7 +65,7 @@ export function contextOf(name: string, streams: Streams, fails: () => void): Co
     folder,
     signal,
     print: (line) => {
-      // Nobody reads any more, so what comes after this line needs no work.
+      // The reader has closed the output: further work would be lost.
       if (stdout.errored !== null) {
         throw new CancelledError();
       }

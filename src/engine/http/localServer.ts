@@ -1,6 +1,6 @@
 /**
  * What the servers of HTTP on this machine share. A client that sends more than is read gets its answer all the same:
- * a connection that is closed while something unread has arrived is reset, and the client loses what it was told.
+ * a connection that is closed with unread bytes is reset, and the client loses the answer.
  */
 import {
   createServer,
