@@ -82,8 +82,8 @@ export class Session {
         graphOptimizationLevel: 'all',
         logSeverityLevel: 3,
         enableMemPattern: false,
-        // Sessions take turns: a thread that went on waiting for one would hold up the next one's.
-        extra: { session: { force_spinning_stop: '1' } },
+        // Sessions take turns: a thread that went on spinning for one would hold up the next one's.
+        extra: { session: { force_spinning_stop: '1', intra_op: { allow_spinning: hasFreeProcessors() ? '1' : '0' } } },
         ...(keptOutputs !== null && {
           preferredOutputLocation: Object.fromEntries(keep.map((name) => [name, keptOutputs])),
         }),
@@ -155,4 +155,12 @@ export function numericEnvironment(device: DeviceSettings): NumericEnvironment {
     threads: device.threads,
     platform: `${process.platform}-${process.arch}`,
   };
+}
+
+/**
+ * Whether the machine has processors to spare, as it was in the last minute. Threads that spin while they wait for work
+ * are 5 to 10 % faster alone; where two runs share two cores they make both take one and a half times as long.
+ */
+function hasFreeProcessors(): boolean {
+  return (os.loadavg()[0] ?? 0) <= os.availableParallelism();
 }
