@@ -12,11 +12,12 @@ import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, filesOf, rawConnection, temporaryFolder } from '../unit/store/helpers.ts';
 import { finished, type Finished } from '../unit/engine/workspace.ts';
+import { programOf } from '../support/programs.ts';
 import { recordedStore, type RecordedStore } from './recordedStore.ts';
 import { tally } from './harness.ts';
 
 const readOnly = tally('read-only stores');
-const CLI = join(import.meta.dirname, '..', '..', 'src', 'engine', 'cli.ts');
+const CLI = programOf('cli');
 const NOBODY = 65_534;
 const SKIP = { skip: process.platform === 'win32' ? 'rights are lists there' : false };
 /** Root may write anywhere: then the command runs as nobody. */

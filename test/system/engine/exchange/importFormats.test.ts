@@ -1,38 +1,38 @@
 /** Logs that are kept in archives and databases, imported by the command line as its users have them. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import type { LogImport } from '../../../../src/shared/records/logImport.ts';
+import { c3, type Finished } from '../../../unit/engine/workspace.ts';
 
 const ROOT = join(import.meta.dirname, '../../../..');
-const CLI = join(ROOT, 'src/engine/cli.ts');
+const TEMPORARY = tmpdir();
 const LOGS = join(ROOT, 'test/fixtures/logs');
 
 function folderOf(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'c3-formats-'));
+  const folder = mkdtempSync(join(TEMPORARY, 'c3-formats-'));
   t.after(() => {
     rmSync(folder, { recursive: true, force: true });
   });
   return folder;
 }
+/** What it leaves behind lies in the folder. */
+function importing(folder: string, file: string): Promise<Finished> {
+  process.env['TMPDIR'] = folder;
+  return c3(folder, ['import', file, '--json', '--store', join(folder, 'c3.sqlite')]);
+}
 async function imported(folder: string, file: string): Promise<LogImport> {
-  const args = [CLI, 'import', file, '--json', '--store', join(folder, 'c3.sqlite')];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, TMPDIR: folder } });
+  const { code, stdout, stderr } = await importing(folder, file);
+  assert.equal(code, 0, stderr);
   return JSON.parse(stdout) as LogImport;
 }
-const refusal = async (folder: string, file: string): Promise<string> =>
-  imported(folder, file).then(
-    () => '',
-    (error: unknown) => String((error as { stderr?: unknown }).stderr),
-  );
+const refusal = async (folder: string, file: string): Promise<string> => (await importing(folder, file)).stderr;
 
 /** The same trace as OpenTelemetry's own serializers write it. */
 function exported(): { readonly protobuf: Buffer; readonly json: Buffer } {

@@ -7,20 +7,10 @@ import { after, before, describe, it } from 'node:test';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { parseRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
-import type { StoreReader } from '../../../../src/store/read/reader.ts';
 import { newRecorded } from '../../../support/recordedStores.ts';
 import { folderOf } from '../../../unit/golden.ts';
-import {
-  c3,
-  CONFIG,
-  copyOf,
-  errorOf,
-  hears,
-  finished,
-  parseLine,
-  startC3,
-  withStore,
-} from '../../../unit/engine/workspace.ts';
+import { c3, CONFIG, copyOf, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { OTHER, ran, firstOf, replaysExactly } from './roleWeights.ts';
 
 /** An adapter of another architecture than the tiny team's. */
 const PEFT = join(import.meta.dirname, '../../../fixtures/peft');
@@ -42,71 +32,6 @@ after(() => {
     rmSync(folder, { recursive: true, force: true });
   }
 });
-
-const OTHER = 'policies:\n  reasoner: {model: other}\n';
-
-/** Runs a configuration with policies in a copy of the workspace. */
-async function ran(folder: string, policies: string, ...overrides: string[]): Promise<string> {
-  writeFileSync(join(folder, 'roles.c3.yaml'), `${CONFIG}${policies}`);
-  const made = await c3(folder, ['run', 'roles.c3.yaml', '--json', ...overrides.flatMap((one) => ['--override', one])]);
-  assert.equal(made.code, 0, made.stderr);
-  return String(parseLine(made.stdout)['run']);
-}
-
-/** Every message of a run's training, with what may not change. */
-function rows(store: StoreReader, run: string): unknown[] {
-  return store
-    .bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1000 })
-    .flatMap(({ alternatives }) => alternatives.map(({ decision }) => store.decision(decision)))
-    .map(({ eventType, context, text, tokens, logprobs, snapshot }) => ({
-      eventType,
-      context,
-      text,
-      tokens: [...tokens],
-      logprobs: [...logprobs],
-      snapshot,
-    }));
-}
-
-const firstOf = (store: StoreReader, run: string, role: string): number =>
-  store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1000 }).find(({ eventType }) => eventType === role)
-    ?.alternatives[0]?.decision ?? 0;
-
-/** Replays a message of each role and verifies all that is stored. */
-async function replaysExactly(folder: string, run: string): Promise<void> {
-  for (const role of ['reasoner', 'actor']) {
-    const asked = String(withStore(folder, (store) => firstOf(store, run, role)));
-    const replayed = await c3(folder, ['replay', asked, '--alternatives', '2', '--replays', '2', '--json']);
-    assert.equal(replayed.code, 0, replayed.stderr);
-  }
-  const verified = await c3(folder, ['verify', '--run', run, '--json']);
-  const { checked, identical } = parseLine(verified.stdout);
-  assert.ok(Number(checked) > 20);
-  assert.equal(identical, checked, verified.stdout);
-}
-
-/** A resume with other weights in the folder of the role's model, which has its own again afterwards. */
-async function refusesAnotherModel(folder: string, run: string): Promise<void> {
-  cpSync(folderOf('llama'), join(folder, 'other'), { recursive: true });
-  assert.match(
-    errorOf(await c3(folder, ['run', '--resume', run])),
-    /cannot be resumed: what answers for the role reasoner, .*other, no longer holds the weights/,
-  );
-  rmSync(join(folder, 'other'), { recursive: true });
-  cpSync(folderOf('qwen2'), join(folder, 'other'), { recursive: true });
-}
-
-/** A run that is killed in the third of four steps. */
-async function killedRun(folder: string, policies: string): Promise<string> {
-  writeFileSync(join(folder, 'roles.c3.yaml'), `${CONFIG}${policies}`);
-  const child = startC3(folder, ['run', 'roles.c3.yaml', '--json', '--override', 'steps=4']);
-  child.stdin.end();
-  const ended = finished(child);
-  await hears(child, 'Step 2 of 4');
-  child.kill('SIGKILL');
-  await ended;
-  return withStore(folder, (store) => store.runs(0, 1)[0]?.id ?? '');
-}
 
 /** A run that is interrupted in the third of four steps. */
 async function interruptedRun(folder: string, policies: string): Promise<string> {
@@ -178,23 +103,6 @@ describe('a role with another model', () => {
     assert.match(String(firstReason), /The weights that answered for the role reasoner, [0-9a-f]{12} of .*other/);
     const asked = String(withStore(folder, (store) => firstOf(store, ofOther, 'reasoner')));
     assert.match(errorOf(await c3(folder, ['replay', asked])), /The weights that answered for the role reasoner/);
-  });
-
-  it('continues after a kill with the same weights and rows', async (t) => {
-    const [whole, cut] = [copyOf(t, workspace), copyOf(t, workspace)];
-    const run = await ran(whole, OTHER, 'steps=4');
-    const killed = await killedRun(cut, OTHER);
-    await refusesAnotherModel(cut, killed);
-    const resumed = await c3(cut, ['run', '--resume', killed, '--json']);
-    assert.equal(resumed.code, 0, resumed.stderr);
-    assert.deepEqual(
-      withStore(cut, (store) => rows(store, killed)),
-      withStore(whole, (store) => rows(store, run)),
-    );
-    const snapshots = (folder: string, id: string): string[] =>
-      withStore(folder, (store) => store.snapshotsOfRun(id).map((one) => one.id));
-    assert.deepEqual(snapshots(cut, killed), snapshots(whole, run));
-    await replaysExactly(cut, killed);
   });
 });
 

@@ -16,7 +16,6 @@ import { enginesIn } from '../../../support/engines.ts';
 import { openDoor, runtime, startEngine, type Door } from '../../../unit/engine/engineProcess.ts';
 import { newRecorded } from '../../../support/recordedStores.ts';
 import { c3, copyOf, finished, hears, parseLine, startC3, withStore } from '../../../unit/engine/workspace.ts';
-import { alternatesReplays } from './alternatesReplays.ts';
 
 let workspace = '';
 let oldRun = '';
@@ -77,8 +76,6 @@ describe('an engine', () => {
     // Neither holds the store now.
     assert.ok(!existsSync(`${first.store}.lock`));
   });
-
-  alternatesReplays(10, 3);
 
   it('alternates 50 writes with a command line that is never refused, and waits for a run of it by name', async (t) => {
     const folder = copyOf(t, workspace);

@@ -8,4 +8,4 @@ const NAMES = Object.entries(CHEATS)
   )
   .map(([name]) => name);
 
-triedCheats(NAMES);
+triedCheats(NAMES, ['bundled']);

@@ -1,4 +1,4 @@
-/** Programs that cheat a grader, tried on both backends. */
+/** Programs that cheat a grader. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
@@ -9,7 +9,7 @@ import { checkNative, nativeCommand } from '../../../../src/evaluate/python/nati
 import { DEFAULT_LIMITS } from '../../../../src/evaluate/python/rules.ts';
 import { SandboxProcess } from '../../../../src/evaluate/python/sandbox/sandboxProcess.ts';
 import { CHEATS, SQUARES } from '../../../unit/evaluate/python/cheats.ts';
-import { BACKENDS, grader, tests } from '../../../unit/evaluate/python/support.ts';
+import { grader, tests } from '../../../unit/evaluate/python/support.ts';
 
 // What a sandbox must not see of its parent.
 process.env['C3_CANARY'] = 'x';
@@ -63,10 +63,13 @@ async function startOne(backend: PythonBackend, keep: (sandbox: SandboxProcess) 
   );
 }
 
-/** @param names of the cheats, which are keys of CHEATS */
-export function triedCheats(names: readonly string[]): void {
+/**
+ * @param names of the cheats, which are keys of CHEATS
+ * @param backends that each is tried on
+ */
+export function triedCheats(names: readonly string[], backends: readonly PythonBackend[]): void {
   describe('a grader that is closed', () => {
-    for (const backend of BACKENDS) {
+    for (const backend of backends) {
       it(`keeps no process alive (${backend})`, async () => {
         const other = grader({ backend, lanes: 1, limits: { seconds: 1 } });
         await other.grade('while True: pass', SQUARES);
@@ -81,7 +84,7 @@ export function triedCheats(names: readonly string[]): void {
     }
   });
 
-  for (const backend of BACKENDS) {
+  for (const backend of backends) {
     describe(`a cheat (${backend})`, () => {
       let one: PythonGrader;
       before(() => {

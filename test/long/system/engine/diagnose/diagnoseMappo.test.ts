@@ -5,15 +5,15 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { bucketsOfSample } from '../../../../src/engine/diagnose/diagnoseBuckets.ts';
-import { methodRunOf } from '../../../../src/engine/bench/paper/methodRun.ts';
-import { parseRecipe, protocolOf } from '../../../../src/engine/recipe/recipe.ts';
-import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
-import { rendererOf } from '../../../../src/policy/rendering.ts';
-import { ModelHost } from '../../../../src/runtime/host.ts';
-import { restoreTraining } from '../../../../src/training/state/restore.ts';
-import { openStoreForReading, type StoreReader } from '../../../../src/store/read/reader.ts';
-import { c3, copyOf, errorOf, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { bucketsOfSample } from '../../../../../src/engine/diagnose/diagnoseBuckets.ts';
+import { methodRunOf } from '../../../../../src/engine/bench/paper/methodRun.ts';
+import { parseRecipe, protocolOf } from '../../../../../src/engine/recipe/recipe.ts';
+import { loadTokenizer } from '../../../../../src/policy/tokenizer.ts';
+import { rendererOf } from '../../../../../src/policy/rendering.ts';
+import { ModelHost } from '../../../../../src/runtime/host.ts';
+import { restoreTraining } from '../../../../../src/training/state/restore.ts';
+import { openStoreForReading, type StoreReader } from '../../../../../src/store/read/reader.ts';
+import { c3, copyOf, errorOf, makeWorkspace, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 const STEPS = 3;
 const OVERRIDES = [

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { SANDBOX_PLACES } from '../../../../src/engine/places.ts';
-import { bundledSandboxes, SandboxPool } from '../../../../src/evaluate/python/pool.ts';
-import { DEFAULT_LIMITS, type PythonVerdict } from '../../../../src/evaluate/python/rules.ts';
-import { tryCandidate } from '../../../../src/evaluate/python/trial.ts';
-import { tests } from '../../../unit/evaluate/python/support.ts';
+import { SANDBOX_PLACES } from '../../../../../src/engine/places.ts';
+import { bundledSandboxes, SandboxPool } from '../../../../../src/evaluate/python/pool.ts';
+import { DEFAULT_LIMITS, type PythonVerdict } from '../../../../../src/evaluate/python/rules.ts';
+import { tryCandidate } from '../../../../../src/evaluate/python/trial.ts';
+import { tests } from '../../../../unit/evaluate/python/support.ts';
 
 /** Runs that this wall ends in order, each in the middle of something that it has changed. */
 const ENDED: readonly (readonly [rule: string, code: string])[] = [

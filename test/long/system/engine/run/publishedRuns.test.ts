@@ -7,12 +7,12 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { readRecipe } from '../../../../src/engine/recipe/recipe.ts';
-import { EngineService } from '../../../../src/engine/service.ts';
-import { NEVER } from '../../../../src/shared/cancellation.ts';
-import { folderOf } from '../../../unit/golden.ts';
+import { readRecipe } from '../../../../../src/engine/recipe/recipe.ts';
+import { EngineService } from '../../../../../src/engine/service.ts';
+import { NEVER } from '../../../../../src/shared/cancellation.ts';
+import { folderOf } from '../../../../unit/golden.ts';
 
-const TEAMS = join(import.meta.dirname, '../../../../media/team-functions');
+const TEAMS = join(import.meta.dirname, '../../../../../media/team-functions');
 const FILES = ['magrpo', 'grpo'].flatMap((trainer) =>
   ['he', 'che', 'mbpp'].map((data) => `${trainer}_${data}_config.yaml`),
 );
@@ -21,7 +21,7 @@ let folder = '';
 let service: EngineService | null = null;
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'c3-published-'));
-  cpSync(join(import.meta.dirname, '../../../fixtures/published'), folder, { recursive: true });
+  cpSync(join(import.meta.dirname, '../../../../fixtures/published'), folder, { recursive: true });
   for (const name of ['protocol.json', 'protocol-1.json']) {
     const text = readFileSync(join(TEAMS, name), 'utf8');
     const short = text.replaceAll(/"max_new_tokens": \d+/gu, '"max_new_tokens": 4');

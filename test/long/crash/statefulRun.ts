@@ -3,18 +3,18 @@
  * Arguments: the model's folder, the run's folder, `statistics`, `stages`, `teamtr`, `diagnosed`, `ccpo` or `voting`.
  */
 import { join } from 'node:path';
-import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
-import { loadTokenizer } from '../../src/policy/tokenizer.ts';
-import { ModelHost } from '../../src/runtime/host.ts';
-import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { parseProtocol } from '../../src/team/parseProtocol.ts';
-import { renderPlain } from '../../src/team/render.ts';
-import { readConfig } from '../../src/training/config/readConfig.ts';
-import type { Method } from '../../src/training/methods/method.ts';
-import { resumeTraining, runTraining } from '../../src/training/startRun.ts';
-import { inStages } from '../support/inStages.ts';
-import { runningStatistics } from '../support/runningStatistics.ts';
-import { PAIR, sums } from '../unit/training/tinyTeam.ts';
+import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
+import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
+import { ModelHost } from '../../../src/runtime/host.ts';
+import { openStoreForWriting } from '../../../src/store/write/writer.ts';
+import { parseProtocol } from '../../../src/team/parseProtocol.ts';
+import { renderPlain } from '../../../src/team/render.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
+import type { Method } from '../../../src/training/methods/method.ts';
+import { resumeTraining, runTraining } from '../../../src/training/startRun.ts';
+import { inStages } from '../../support/inStages.ts';
+import { runningStatistics } from '../../support/runningStatistics.ts';
+import { PAIR, sums } from '../../unit/training/tinyTeam.ts';
 
 const CONFIG = `steps: 8
 instances_per_step: 3

@@ -1,4 +1,0 @@
-/** An example team whose episodes unfold, killed and resumed. */
-import { killedTeams } from './unfolding.ts';
-
-killedTeams(['calculator'], 1);

@@ -1,3 +1,0 @@
-import { testMiddleMessages } from './middleMessage.ts';
-
-testMiddleMessages(['openaiAgents'], ['here']);
