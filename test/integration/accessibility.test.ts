@@ -1,4 +1,4 @@
-/** axe-core on every panel, filled and used, in one theme: nothing serious or critical. */
+/** axe-core on the transcript and the dashboard, filled and used, in one theme: nothing serious or critical. */
 import { workbenchScenarios } from './harness/workbench.ts';
 import { auditScenarios } from './panelAudits.ts';
 

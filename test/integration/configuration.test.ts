@@ -1,6 +1,6 @@
 /** Writing a run's configuration in the editor: suggestions, hovers, problems and quick fixes. */
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readConfig } from '../../src/training/config/readConfig.ts';
 import {
@@ -17,17 +17,7 @@ import { eventually, workbenchScenarios, type Workbench } from './harness/workbe
 import { assertQuiet, TINY } from './team.ts';
 
 const inWindow = workbenchScenarios({
-  files: {
-    'tiny.c3.yaml': TINY,
-    'broken.c3.yaml': BROKEN,
-    'empty.c3.yaml': '# Mine\n',
-    'elsewhere.c3.yaml': 'model: models/away\ntask:\n  train_file: data/train.jsonl\n',
-    'data/train.jsonl': '{"question": "1 + 1?", "answer": "2"}\n',
-    'shared.c3.yaml': 'task:\n  train_file: data/train.jsonl\n  evaluation_file: data/held.jsonl\n',
-    'data/held.jsonl': '{"question": "1 +  1?", "answer": "2"}\n',
-    'models/mine/config.json': '{}',
-    'plain.yaml': 'stepz: 3\n',
-  },
+  files: { 'tiny.c3.yaml': TINY, 'broken.c3.yaml': BROKEN, 'empty.c3.yaml': '# Mine\n', 'plain.yaml': 'stepz: 3\n' },
 });
 
 /** A scenario that begins with no editor open. */
@@ -135,50 +125,6 @@ scenario('resting on a key says what it means, its bounds and its default', asyn
   await workbench.screenshot('configuration-hover');
   await workbench.page.keyboard.press('Escape');
 });
-
-scenario('a path that is not there is said, and the folders that are there are suggested', async (workbench) => {
-  await workbench.openFile('elsewhere.c3.yaml');
-  // A missing model is a warning: it may come before the run is started.
-  await lens(workbench, 'Start this run').waitFor();
-  const rows = await problems(workbench);
-  await rows.filter({ hasText: `There is no such folder: ${join(workbench.folder, 'models', 'away')}` }).waitFor();
-  assert.equal(await rows.filter({ hasText: 'train.jsonl' }).count(), 0);
-  await workbench.page.locator('.editor-instance .view-line').first().click();
-  await workbench.page.keyboard.press('Control+Home');
-  await workbench.page.keyboard.press('End');
-  for (let letter = 0; letter < 'away'.length; letter++) {
-    await workbench.page.keyboard.press('Backspace');
-  }
-  await workbench.page.keyboard.press('Control+Space');
-  await suggestion(workbench, 'mine/').waitFor();
-  await workbench.page.keyboard.press('Enter');
-  await eventually('the chosen folder', async () => (await editorText(workbench)).includes('model: models/mine/'));
-  await rows.filter({ hasText: 'There is no such folder' }).waitFor({ state: 'detached' });
-  await workbench.page.keyboard.press('Escape');
-  await workbench.runCommand('View: Toggle Panel Visibility');
-});
-
-scenario(
-  'questions on both sides are in the Problems panel until they are gone, and keep the run from starting',
-  async (workbench) => {
-    await workbench.openFile('shared.c3.yaml');
-    await lens(workbench, '1 problem prevents this run from starting').waitFor();
-    const rows = await problems(workbench);
-    const row = rows.filter({ hasText: '1 of 1 evaluation questions are also trained on' }).first();
-    await row.filter({ hasText: '[Ln 3, Col 20]' }).waitFor();
-    await workbench.screenshot('configuration-overlap');
-    await writeFile(join(workbench.folder, 'data', 'held.jsonl'), '{"question": "2 + 2?", "answer": "4"}\n');
-    // Data files are looked at again when the configuration is saved.
-    await workbench.page.locator('.editor-instance .view-line').first().click();
-    await workbench.page.keyboard.press('Control+End');
-    await workbench.page.keyboard.type('steps: 1');
-    await workbench.page.keyboard.press('Escape');
-    await workbench.page.keyboard.press('Control+S');
-    await row.waitFor({ state: 'detached' });
-    await lens(workbench, 'Start this run').waitFor();
-    await workbench.runCommand('View: Toggle Panel Visibility');
-  },
-);
 
 scenario('a YAML file that is no configuration is left alone', async (workbench) => {
   await workbench.openFile('plain.yaml');

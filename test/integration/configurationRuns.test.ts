@@ -1,24 +1,15 @@
-/** From a configuration to a run: its plan, a template that is started, and the walkthrough. */
+/** From a configuration to a run: its plan, and a template that is started. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readConfig } from '../../src/training/config/readConfig.ts';
-import { followLens, lens, walkthrough } from './configurationEditor.ts';
+import { followLens, lens } from './configurationEditor.ts';
 import { workbenchScenarios } from './harness/workbench.ts';
-import { assertQuiet } from './team.ts';
+import { assertQuiet, TINY } from './team.ts';
 
-const scenario = workbenchScenarios({
-  recording: 'arithmetic',
-  settings: { 'c3.replay.alternatives': 1, 'c3.replay.replays': 1 },
-});
-
-scenario('each of the five steps of the walkthrough has an action that does it', async (workbench) => {
-  await walkthrough(workbench, false);
-  await workbench.screenshot('walkthrough');
-});
+const scenario = workbenchScenarios({ files: { 'tiny.c3.yaml': TINY } });
 
 scenario('the plan opens beside the configuration, of what is in the editor', async (workbench) => {
-  await workbench.closeAllEditors();
   await workbench.openFile('tiny.c3.yaml');
   await workbench.page.locator('.editor-instance .view-line').first().click();
   await workbench.page.keyboard.press('Control+End');

@@ -1,5 +1,52 @@
-/** The run dashboard in a real VS Code: long runs, comparing, reading by keyboard, the way to episodes. */
-import { longRunScenarios } from './dashboardRuns.ts';
-import { workbenchScenarios } from './harness/workbench.ts';
+/** The run dashboard in a real VS Code: evaluations as a curve, and a long run, in charts, tables and copies. */
+import assert from 'node:assert/strict';
+import type { EvaluationPoint } from '../../src/shared/records/evaluations.ts';
+import { chart, choose, heard, openDashboard, seePoints, tableOf } from './dashboardPanel.ts';
+import { longRunScenario } from './dashboardRuns.ts';
+import { eventually, workbenchScenarios } from './harness/workbench.ts';
+import { assertQuiet, c3, reading } from './team.ts';
 
-longRunScenarios(workbenchScenarios(), { steps: 200, themes: [] });
+const scenario = workbenchScenarios({ recording: 'everyStep' });
+
+scenario('evaluation.every is a curve: the points, the table and c3 diagnose say the same', async (workbench) => {
+  const run = reading(workbench, (store) => store.runs(0, 1)[0]?.id);
+  const diagnosis = await c3(workbench.folder, 'diagnose', '--run', String(run));
+  const evaluations = JSON.parse(JSON.stringify(diagnosis['evaluations'])) as readonly EvaluationPoint[];
+  assert.deepEqual(
+    evaluations.map(({ step }) => step),
+    [0, 1, 2, 3, 4],
+  );
+  const dashboard = await openDashboard(workbench);
+  await choose(workbench, dashboard, 'Run', 'Every step');
+  for (const [title, measure] of [
+    ['Held-out accuracy, greedy', 'accuracy'],
+    ['Held-out pass@1, sampled', 'passAt1'],
+  ] as const) {
+    await seePoints(dashboard, title, 5);
+    const names = ['before', 'after step 1', 'after step 2', 'after step 3', 'after'];
+    const expected = evaluations.map((point, index) => [
+      names[index],
+      String(point.step),
+      `${(100 * (point[measure]?.value ?? NaN)).toFixed(1)} %`,
+      String(point[measure]?.n),
+    ]);
+    await eventually(`the table of ${title}`, async () => {
+      assert.deepEqual(
+        (await tableOf(dashboard, title)).map((cells) => [...cells.slice(0, 3), cells.at(-1)]),
+        expected,
+      );
+      return true;
+    });
+  }
+  // A point leads to its episodes.
+  const view = await workbench.openView('C3');
+  await chart(dashboard, 'Held-out accuracy, greedy').focus();
+  await workbench.page.keyboard.press('Home');
+  await workbench.page.keyboard.press('ArrowRight');
+  await heard(dashboard, /^after step 1, \d+\.\d % /u);
+  await workbench.page.keyboard.press('Enter');
+  await workbench.treeItem(view, 'Evaluation after step 1, greedy').waitFor();
+  assertQuiet(workbench);
+});
+
+longRunScenario(scenario, 200);

@@ -1,24 +1,10 @@
 /**
- * The episodes panel: a run's problems by mouse and by keyboard, searched, while the run grows, and as text whatever
- * they say.
+ * The episodes panel: a run's problems by mouse and by keyboard, while the run grows, and as text whatever they say.
  */
 import assert from 'node:assert/strict';
-import { utimes } from 'node:fs/promises';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../src/shared/records/problems.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
-import {
-  graveFindings,
-  heading,
-  listed,
-  openGrid,
-  openPanel,
-  row,
-  rows,
-  searchField,
-  selected,
-  withEpisodes,
-} from './episodesPanel.ts';
+import { heading, listed, openGrid, row, selected, withEpisodes } from './episodesPanel.ts';
 import { fillEpisodes } from './episodesStore.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
 import { assertQuiet, frameOf, hasFocus, storeOf } from './team.ts';
@@ -94,109 +80,6 @@ scenario(
   },
 );
 
-scenario('Enter right after a search opens what the search finds, not what was listed before', async (workbench) => {
-  for (const number of [21, 22]) {
-    const field = searchField(await openPanel(workbench));
-    await field.fill(`"Problem ${String(number)}:"`);
-    await field.press('Enter');
-    await workbench.page.keyboard.press('Enter');
-    await workbench.webview(new RegExp(`^Problem ${String(number)}:`, 'u'));
-  }
-  const panel = await openPanel(workbench);
-  await listed(panel, '1 of 40 problems');
-  await searchField(panel).press('Escape');
-  await listed(panel, '40 problems');
-});
-
-scenario(
-  'words typed into the search are kept when the keyboard leaves it and a list comes before they were asked for',
-  async (workbench) => {
-    const panel = await openGrid(workbench);
-    const field = searchField(panel);
-    await field.evaluate((element) => {
-      const input = element as HTMLInputElement;
-      input.focus();
-      input.value = 'question:"Problem 12:"';
-      input.dispatchEvent(new Event('input'));
-      input.blur();
-      window.dispatchEvent(
-        new MessageEvent('message', { data: { type: 'classes', classes: { state: 'none', reason: null, names: [] } } }),
-      );
-    });
-    await listed(panel, '1 of 40 problems');
-    assert.equal(await field.inputValue(), 'question:"Problem 12:"');
-    await field.press('Escape');
-    await listed(panel, '40 problems');
-  },
-);
-
-scenario(
-  'a list is counted when its rows are drawn, and a click on a row that it displaces selects the problem clicked',
-  async (workbench) => {
-    const panel = await openGrid(workbench);
-    await row(panel, 1).click();
-    await eventually('the first row', async () => (await selected(panel).getAttribute('aria-rowindex')) === '2');
-    const clicked = await row(panel, 5).locator('.cell-question').getAttribute('aria-label');
-    // A layout of which the host knows nothing: its rows never come.
-    const said = await panel.locator('.listed').evaluate(
-      (element, layout) => {
-        window.dispatchEvent(new MessageEvent('message', { data: { type: 'layout', layout } }));
-        return element.textContent;
-      },
-      {
-        revision: 1_000_000,
-        rows: 2,
-        facets: { total: 40, trained: 30, evaluated: 10, roles: [] },
-        filter: NO_PROBLEM_FILTER,
-        sort: CLEAREST_FIRST,
-        active: null,
-        top: null,
-        of: null,
-        milliseconds: 0,
-      },
-    );
-    assert.equal(said, '40 problems');
-    await row(panel, 5).click();
-    await eventually(
-      'the problem that was clicked',
-      async () => (await selected(panel).locator('.cell-question').getAttribute('aria-label')) === clicked,
-    );
-    await listed(panel, '40 problems');
-  },
-);
-
-scenario(
-  'a change of the store that changes no run leaves the rows of the side bar as they are drawn',
-  async (workbench) => {
-    const view = await workbench.openView('C3');
-    const buckets = await workbench.openView('C3', 'Buckets');
-    await workbench.treeItem(view, 'Step 1').waitFor();
-    await buckets.getByRole('treeitem').first().waitFor();
-    // The editor makes the buttons of a row anew whenever it draws the row.
-    const buttons = '.monaco-list-row .actions .action-label';
-    const drawnBefore = `${buttons}[data-drawn="before"]`;
-    for (const body of [view, buckets]) {
-      await eventually('rows with buttons', async () => (await body.locator(buttons).count()) > 2);
-    }
-    // An earlier scenario may have changed runs just before.
-    await eventually('the buckets alone to be drawn anew', async () => {
-      for (const body of [view, buckets]) {
-        await body.locator(buttons).evaluateAll((found) => {
-          for (const element of found) {
-            element.setAttribute('data-drawn', 'before');
-          }
-        });
-      }
-      const before = await view.locator(drawnBefore).count();
-      const now = new Date();
-      await utimes(storeOf(workbench.folder), now, now);
-      await eventually('the buckets to be drawn anew', async () => (await buckets.locator(drawnBefore).count()) === 0);
-      assert.equal(await view.locator(drawnBefore).count(), before);
-      return true;
-    });
-  },
-);
-
 scenario('a question is text whatever it says', async (workbench) => {
   const panel = await openGrid(workbench);
   await panel.getByRole('searchbox').fill('canary');
@@ -249,10 +132,4 @@ scenario('a command that needs an episode opens the panel and says what to do', 
   await eventually('the keyboard in the grid', () => hasFocus(panel.getByRole('grid')));
   await workbench.runCommand('C3: Replay alternatives');
   await panel.getByText('press R on the message to replay in its transcript').waitFor();
-});
-
-scenario('axe-core finds nothing serious', async (workbench) => {
-  const panel = await openGrid(workbench);
-  assert.equal((await graveFindings(panel, 'dark')).join('\n'), '');
-  await eventually('rows', async () => (await rows(panel).count()) > 10);
 });

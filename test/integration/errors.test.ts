@@ -1,28 +1,16 @@
 /** Failures that say what to do, and do it at a click; a store of an older version that one click brings up to date. */
-import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { Locator } from 'playwright-core';
 import { migrate, MIGRATIONS } from '../../src/store/tables/migrations.ts';
-import { eventually, type Workbench, workbenchScenarios } from './harness/workbench.ts';
+import { problems } from './configurationEditor.ts';
+import { type Workbench, workbenchScenarios } from './harness/workbench.ts';
 import { assertQuiet, storeOf, TINY } from './team.ts';
 
 const AWAY = `${TINY}\n# Not copied yet.\nmodel: models/away\n`;
 const BROKEN = 'title: Broken\nppo:\n  epochs: 0\nmethod: magrop\n';
 
-/** Even root makes no folder there, as in a folder that is read-only for its user. */
-const READ_ONLY = '/sys/c3/c3.sqlite';
-
 const scenario = workbenchScenarios({ files: { 'away.c3.yaml': AWAY, 'broken.c3.yaml': BROKEN } });
-
-/** The rows of the Problems panel. */
-async function problems(workbench: Workbench): Promise<Locator> {
-  await workbench.runCommand('Problems: Focus on Problems View');
-  const panel = workbench.page.locator('.markers-panel');
-  await panel.waitFor();
-  return panel.locator('.monaco-list-row');
-}
 
 async function atLine(workbench: Workbench, file: string, line: number, column: number): Promise<void> {
   await workbench.tab(file).waitFor();
@@ -75,18 +63,5 @@ scenario('a configuration with several problems opens at the first of them', asy
   await rows.filter({ hasText: 'ppo.epochs' }).filter({ hasText: '[Ln 3, ' }).waitFor();
   await workbench.closeAllEditors();
   await workbench.runCommand('View: Toggle Panel Visibility');
-});
-
-scenario('a read-only place for runs names its setting, and a click opens it', async (workbench) => {
-  await workbench.changeSettings({ 'c3.store.path': READ_ONLY });
-  await workbench.runCommandAndPick('C3: Start C3 run', 'Bundled team', 'Quick');
-  const said = workbench.notification(`The store ${READ_ONLY} or its folder is read-only`);
-  await said.waitFor({ timeout: 120_000 });
-  assert.match(await said.innerText(), /the setting c3\.store\.path/u);
-  await workbench.answerNotification('is read-only', 'Open setting c3.store.path');
-  const setting = workbench.page.locator('.settings-editor .setting-item').filter({ hasText: 'Where runs are stored' });
-  await setting.waitFor();
-  await eventually('the setting', async () => (await setting.locator('input').inputValue()) === READ_ONLY);
-  await workbench.screenshot('error-setting');
   assertQuiet(workbench);
 });

@@ -1,12 +1,15 @@
 /** Lost episodes beside those of a recorded run, and how far each is decided. */
+import type { FrameLocator } from 'playwright-core';
+import type { Message } from '../../src/shared/records/records.ts';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { UNIT_RULE } from '../support/headlines.ts';
 import { addComparison, addTree, instance, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
-import { storeOf } from './team.ts';
+import type { Workbench } from './harness/workbench.ts';
+import { openFromEpisodes, reading, storeOf } from './team.ts';
 
 /** What was said, lost, and what most others said. */
-export const LOST = 'The total is 10*4-10 = 30 <b>x</b>';
+const LOST = 'The total is 10*4-10 = 30 <b>x</b>';
 const WON = 'The total is 10*4+10 = 50 <b>x</b>';
 
 /** Beginnings of the questions: decided by many replays, with few, and without any. */
@@ -39,4 +42,29 @@ export function addLostEpisodes(folder: string): void {
   } finally {
     writer.close();
   }
+}
+
+/** The transcript of one of their questions, by way of the episodes. */
+export async function openLost(workbench: Workbench, question: string): Promise<FrameLocator> {
+  await workbench.runCommand('C3: Refresh');
+  await openFromEpisodes(workbench, question, 'Tiny');
+  const transcript = await workbench.webview(new RegExp(`^${question}`, 'u'));
+  await transcript.locator('[role="treeitem"][aria-selected="true"]').waitFor();
+  return transcript;
+}
+
+/** The message that lost, as the store has it, of the question with this number. */
+export function lostMessage(workbench: Workbench, number: number): Message | undefined {
+  return reading(workbench, (store) =>
+    store
+      .transcript({
+        run: store.runs(0, 1)[0]?.id ?? '',
+        phase: 'train',
+        iteration: 3,
+        instance: instance(number).uidSha,
+        offset: 0,
+        limit: 10,
+      })
+      .messages.find(({ text }) => text === LOST),
+  );
 }

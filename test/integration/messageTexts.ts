@@ -1,8 +1,10 @@
 /** Messages of prose, code and mathematics, beside those of a recorded run. */
+import type { FrameLocator, Locator } from 'playwright-core';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addMessage, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
-import { storeOf } from './team.ts';
+import type { Workbench } from './harness/workbench.ts';
+import { openFromEpisodes, storeOf } from './team.ts';
 
 /** How the question begins. */
 export const TEXTS_QUESTION = 'How many ways';
@@ -97,3 +99,29 @@ export function addTexts(folder: string, iteration = 3): void {
     writer.close();
   }
 }
+
+let added = false;
+
+/** The transcript of these messages, which are added first where the window's store has none. */
+export async function openTexts(workbench: Workbench): Promise<FrameLocator> {
+  if (!added) {
+    added = true;
+    addTexts(workbench.folder);
+    await workbench.openView('C3');
+    await workbench.runCommand('C3: Refresh');
+  }
+  const tab = workbench.page.locator('.tabs-container [role="tab"][aria-label^="How many"]');
+  if ((await tab.count()) > 0) {
+    await tab.click();
+  } else {
+    await openFromEpisodes(workbench, 'uid:texts');
+  }
+  const transcript = await workbench.webview(/^How many/u);
+  await transcript.locator('[role="treeitem"]:not([aria-busy])').nth(3).waitFor();
+  return transcript;
+}
+
+export const textOf = (transcript: FrameLocator): Locator =>
+  transcript.getByRole('group', { name: 'Text', exact: true });
+export const rowOf = (transcript: FrameLocator, beginning: string): Locator =>
+  transcript.locator(`[role="treeitem"][aria-label*="${beginning}"]`).first();

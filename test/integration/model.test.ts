@@ -1,30 +1,12 @@
-/** Choosing a model folder: what it holds, what a run with it needs, whether it works here, and the way to a run. */
+/** Choosing a model folder: what it holds, what a run with it needs, and whether it works here. */
 import assert from 'node:assert/strict';
-import { readFile, rename, truncate, writeFile } from 'node:fs/promises';
+import { readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
-import { readConfig } from '../../src/training/config/readConfig.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
-import {
-  answerDialog,
-  assertCancelled,
-  cancelByKeyboard,
-  choose,
-  CHOOSE_MODEL,
-  modelPanel,
-  provide,
-  provideWide,
-  storedTensors,
-} from './modelFolder.ts';
-import { whileStill } from './outlives.ts';
-import { assertQuiet, chooseOption, reloadWindow } from './team.ts';
-
-/**
- * The widest that is read, in so many layers: 19 billion numbers, and to train them three times as many, fit no machine
- * that runs this test.
- */
-const [TOO_WIDE, TOO_MANY] = [2 ** 18, 512];
+import { answerDialog, choose, modelPanel, planText, provide, storedTensors } from './modelFolder.ts';
+import { assertQuiet, chooseOption } from './team.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
 
@@ -37,12 +19,6 @@ function row(model: FrameLocator, table: string, name: string): Locator {
 
 async function fact(model: FrameLocator, name: string): Promise<string> {
   return (await row(model, 'Model details', name).getByRole('cell').innerText()).trim();
-}
-
-/** The plan's numbers, once it is there and not being made anew. */
-async function planText(model: FrameLocator): Promise<string> {
-  await model.locator('.plan-body:not(.stale) table').waitFor();
-  return model.getByRole('table', { name: 'Memory by item' }).innerText();
 }
 
 scenario(
@@ -112,76 +88,6 @@ scenario('the self-test shows its steps as they end, and all pass', async (workb
   assertQuiet(workbench);
 });
 
-scenario('a self-test is cancelled, and that is no failure', async (workbench) => {
-  const model = await modelPanel(workbench, 'qwen3');
-  await whileStill(workbench, () => cancelByKeyboard(workbench, model));
-  await assertCancelled(workbench, model);
-});
-
-scenario('a model too large for the machine says what it lacks, and what to change', async (workbench) => {
-  const folder = await provideWide(workbench, 'huge', TOO_WIDE, TOO_MANY);
-  await choose(workbench, 'Browse…');
-  await answerDialog(workbench, folder);
-  const model = await modelPanel(workbench, 'huge');
-  await chooseOption(model, 'What is trained', 'Everything', { exact: true });
-  await planText(model);
-  await model.locator('figcaption').getByText('does not fit', { exact: true }).waitFor();
-  await model.getByRole('note', { name: 'What to change' }).getByRole('listitem').first().waitFor();
-  await workbench.screenshot('model-too-large');
-  await chooseOption(model, 'What is trained', 'Adapter of rank 16', { exact: true });
-  await choose(workbench, 'qwen3', model);
-  await modelPanel(workbench, 'qwen3');
-});
-
-scenario('panel, settings and the list of folders come back after a reload', async (workbench) => {
-  const before = await modelPanel(workbench, 'qwen3');
-  await chooseOption(before, 'What is trained', 'Adapter of rank 64', { exact: true });
-  await planText(before);
-  await reloadWindow(workbench);
-  const model = await modelPanel(workbench, 'qwen3');
-  await eventually(
-    'the rank that was chosen',
-    async () =>
-      (await model
-        .getByRole('combobox', { name: 'What is trained' })
-        .evaluate((element) => ('value' in element ? element.value : null))) === '64',
-  );
-  await planText(model);
-  await choose(workbench, 'qwen3');
-  await modelPanel(workbench, 'qwen3');
-});
-
-scenario(
-  '"Use for the next run" writes a configuration once, asks before it touches one that was changed, and offers to start it',
-  async (workbench) => {
-    const model = await modelPanel(workbench, 'qwen3');
-    const file = join(workbench.folder, 'qwen3.c3.yaml');
-    await model.getByRole('button', { name: 'Use for the next run' }).click();
-    await workbench.confirm('Write');
-    await workbench.tab('qwen3.c3.yaml').waitFor();
-    const config = readConfig(await readFile(file, 'utf8'), file);
-    assert.deepEqual([config.model, config.adapter?.rank, config.device.provider], ['./models/qwen3', 64, 'cpu']);
-    await workbench.answerNotification('qwen3.c3.yaml describes a run', 'Start run');
-    await workbench.page
-      .locator('.quick-input-widget:visible')
-      .getByText('Length of the run')
-      .or(workbench.page.getByPlaceholder('Length of the run'))
-      .first()
-      .waitFor();
-    await workbench.page.keyboard.press('Escape');
-
-    await writeFile(file, 'title: Mine\n');
-    await workbench.tab('Model qwen3').click();
-    await (await modelPanel(workbench, 'qwen3')).getByRole('button', { name: 'Use for the next run' }).click();
-    await workbench.pick('Write qwen3-2.c3.yaml');
-    await workbench.tab('qwen3-2.c3.yaml').waitFor();
-    assert.equal(await readFile(file, 'utf8'), 'title: Mine\n');
-    await workbench.runCommand('Notifications: Clear All Notifications');
-    await workbench.tab('Model qwen3').click();
-    await modelPanel(workbench, 'qwen3');
-  },
-);
-
 scenario(
   'a folder whose weights are cut short says so in one sentence with the file, and another can be chosen',
   async (workbench) => {
@@ -197,36 +103,6 @@ scenario(
     await workbench.screenshot('model-broken');
     await choose(workbench, 'qwen3', model);
     await modelPanel(workbench, 'qwen3');
-  },
-);
-
-scenario(
-  'a folder that vanished is listed as missing, is not chosen, and can be removed from the list',
-  async (workbench) => {
-    const folder = await provide(workbench, 'qwen2');
-    await choose(workbench, 'Browse…');
-    await answerDialog(workbench, folder);
-    await modelPanel(workbench, 'qwen2');
-    await rename(folder, `${folder}-away`);
-    const entry = workbench.page
-      .locator('.quick-input-widget:visible .monaco-list-row')
-      .filter({ hasText: 'missing:' });
-    await eventually(
-      'the missing folder in the list',
-      async () => {
-        await workbench.runCommand(CHOOSE_MODEL);
-        await entry.click({ timeout: 5_000 });
-        return true;
-      },
-      120_000,
-    );
-    await workbench.page.getByPlaceholder(/qwen2 is missing: put it back/u).waitFor();
-    await workbench.screenshot('model-missing');
-    await entry.hover();
-    await entry.getByRole('button', { name: 'Remove from this list' }).click();
-    await entry.waitFor({ state: 'detached' });
-    await workbench.page.keyboard.press('Escape');
-    assert.equal(await workbench.tab('Model qwen2').count(), 1, 'the panel still shows the folder chosen before');
     assertQuiet(workbench);
   },
 );

@@ -100,17 +100,8 @@ export async function modelPanel(workbench: Workbench, name: string): Promise<Fr
   return model;
 }
 
-/** Begins the self-test, and cancels it before it has ended. */
-export async function cancelByKeyboard(workbench: Workbench, model: FrameLocator): Promise<void> {
-  await model.getByRole('button', { name: 'Self-test', exact: true }).focus();
-  await workbench.page.keyboard.press('Enter');
-  await model.locator('vscode-button:focus-within', { hasText: 'Cancel self-test' }).waitFor();
-  await workbench.page.keyboard.press('Enter');
-}
-
-/** A self-test was cancelled, and that is no failure. */
-export async function assertCancelled(workbench: Workbench, model: FrameLocator): Promise<void> {
-  await model.getByText(/^Cancelled after \d+ steps?\.$/u).waitFor();
-  await model.getByRole('button', { name: 'Self-test', exact: true }).waitFor();
-  assert.equal(await workbench.notification(/cancel|fail|error/iu).count(), 0);
+/** The plan's numbers, once it is there and not being made anew. */
+export async function planText(model: FrameLocator): Promise<string> {
+  await model.locator('.plan-body:not(.stale) table').waitFor();
+  return model.getByRole('table', { name: 'Memory by item' }).innerText();
 }

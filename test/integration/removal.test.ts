@@ -1,7 +1,7 @@
-/** Runs that credit by removal (CCPO), a thinker with a solver and a team that votes: they open in every panel. */
+/** A run that credits by removal (CCPO), of a team that votes: it opens in every panel. */
 import assert from 'node:assert/strict';
 import { workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { openFirstTranscript, openRun, seeFigure, seeTaxonomy, seeThinker } from './removalRuns.ts';
+import { openFirstTranscript, openRun, seeFigure, seeTaxonomy } from './removalRuns.ts';
 import { assertQuiet, choose, paneReady, reading } from './team.ts';
 
 const scenario = workbenchScenarios({ recording: 'removal' });
@@ -12,10 +12,6 @@ function runOf(workbench: Workbench, title: string): string {
     (store) => store.runs(0, 2).find((run) => run.title === title)?.id ?? assert.fail(`no run "${title}"`),
   );
 }
-
-scenario('a thinker and a solver: boxes by outcome, solo rollouts and cases', (workbench) =>
-  seeThinker(workbench, runOf(workbench, 'Thinker and solver'), []),
-);
 
 scenario('a team that votes: a line for each voter, their models, its vote, and episodes', async (workbench) => {
   const dashboard = await openRun(workbench, 'Three voters');

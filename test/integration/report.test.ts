@@ -1,63 +1,24 @@
 /**
- * Reports of runs and messages, and links to them, in the editor: by mouse, by keyboard, and by addresses that somebody
- * else made.
+ * Reports of messages, and links to them, in the editor: by mouse, by keyboard, and by addresses that somebody else
+ * made.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FrameLocator } from 'playwright-core';
 import { findingReport, reportJson, reportPage } from '../../src/report/report.ts';
 import { RUN } from '../unit/extension/storeFixture.ts';
-import { eventually, EXTENSION_ID, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { exportRun, fillReported } from './reportedRun.ts';
+import { eventually, workbenchScenarios } from './harness/workbench.ts';
+import { clipboard, fillReported, openLink, openReported } from './reportedRun.ts';
 import { saveAs, saveField } from './saveReport.ts';
-import { assertQuiet, choose, reading, unfold } from './team.ts';
+import { assertQuiet, choose, reading } from './team.ts';
 
 const scenario = workbenchScenarios();
-
-let plan = 0;
-
-function prepare(workbench: Workbench): void {
-  if (plan === 0) {
-    plan = fillReported(workbench);
-  }
-}
-
-async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
-  prepare(workbench);
-  const view = await workbench.openView('C3');
-  await unfold(workbench.treeItem(view, `Run ${RUN}`));
-  await unfold(workbench.treeItem(view, 'Step 1'));
-  await workbench.treeItem(view, 'Question 1').click();
-  const transcript = await workbench.webview(/^Question 1/u);
-  // Keys are about rows, which come after the page.
-  await transcript.locator('[role="treeitem"][aria-selected="true"]').waitFor();
-  return transcript;
-}
-
-async function clipboard(workbench: Workbench): Promise<string> {
-  await workbench.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  return workbench.page.evaluate(() => navigator.clipboard.readText());
-}
-
-/**
- * Opens an address as the editor opens one that comes from outside: through its own handler, with its question whether
- * the extension may.
- */
-async function openLink(workbench: Workbench, link: string): Promise<void> {
-  await workbench.runCommandAndAnswer('Developer: Open URL', link);
-  await workbench.page.locator('.monaco-dialog-box').getByRole('button', { name: 'Open', exact: true }).click();
-}
-
-scenario('a run is exported from its context menu as a page that the editor then shows', async (workbench) => {
-  prepare(workbench);
-  await exportRun(workbench, []);
-});
 
 scenario(
   'a message is exported from the transcript by keyboard and by its context menu, as data and as a page, with its text as text',
   async (workbench) => {
-    const transcript = await openTranscript(workbench);
+    const plan = fillReported(workbench);
+    const transcript = await openReported(workbench);
     const tree = transcript.getByRole('tree');
     await tree.press('Home');
     await tree.press('ArrowDown');
@@ -84,7 +45,7 @@ scenario(
 );
 
 scenario('the palette asks of what, and a dialog that is left writes nothing', async (workbench) => {
-  const transcript = await openTranscript(workbench);
+  const transcript = await openReported(workbench);
   await choose(transcript, 'reasoner');
   await eventually(
     'the question of what',
@@ -101,52 +62,10 @@ scenario('the palette asks of what, and a dialog that is left writes nothing', a
   assert.equal(existsSync(join(workbench.folder, `run-${RUN}.html`)), false);
 });
 
-scenario('a copied link opens its message again, and one to a run its dashboard', async (workbench) => {
-  const transcript = await openTranscript(workbench);
-  await transcript.getByRole('treeitem', { name: 'reasoner 1 of 2' }).click({ button: 'right' });
-  await workbench.chooseFromMenu('Copy link');
-  const link = await eventually('the link on the clipboard', async () => {
-    const text = await clipboard(workbench);
-    return text.includes(`/message/${String(plan)}?`) && text;
-  });
-  assert.match(
-    link,
-    new RegExp(`^[a-z-]+://${EXTENSION_ID.replace('.', '\\.')}/message/${String(plan)}\\?run=${RUN}&folder=%2F`, 'u'),
-  );
-  await transcript.getByRole('tree').press('Home');
-  await transcript.getByRole('tree').press('ArrowDown');
-  await transcript.getByRole('tree').press('ArrowDown');
-  await transcript.getByRole('tree').press('l');
-  await eventually(
-    'the link to the next message',
-    async () => (await clipboard(workbench)).includes(`/message/${String(plan + 1)}?`) || undefined,
-  );
-  await workbench.closeAllEditors();
-  await openLink(workbench, link);
-  const opened = await workbench.webview(/^Question 1/u);
-  await opened.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]').waitFor();
-  await workbench.closeAllEditors();
-  const [scheme = ''] = link.split('/message/');
-  await openLink(workbench, `${scheme}/run/${RUN}?folder=${encodeURIComponent(workbench.folder)}`);
-  await (await workbench.webview('Run dashboard')).getByText(`Run ${RUN}`).first().waitFor({ state: 'attached' });
-  await workbench.closeAllEditors();
-  const bucket = reading(workbench, (store) => store.message(plan).bucket);
-  await openLink(
-    workbench,
-    `${scheme}/bucket/${String(bucket)}?run=${RUN}&folder=${encodeURIComponent(workbench.folder)}`,
-  );
-  await (
-    await workbench.webview(/^Question 1/u)
-  )
-    .locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner 1 of 2"]')
-    .waitFor();
-  assertQuiet(workbench);
-});
-
 scenario(
   'a link that is hostile, stale or of another folder says so in one sentence and opens nothing',
   async (workbench) => {
-    prepare(workbench);
+    const plan = fillReported(workbench);
     await workbench.closeAllEditors();
     // With no transcript to look at, it is about the only run.
     await workbench.runCommand('C3: Copy link');

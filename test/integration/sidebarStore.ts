@@ -4,7 +4,7 @@ import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { eventually, type Workbench } from './harness/workbench.ts';
-import { storeOf } from './team.ts';
+import { hasFocus, storeOf } from './team.ts';
 
 /** Two runs: one with ten trees whose plans are worth more and more, one without anything. */
 export function fill(workbench: Workbench): void {
@@ -59,3 +59,21 @@ export function bucketsPane(workbench: Workbench): Locator {
 /** What the rows of a view say, from above. */
 export const rows = (view: Locator): Promise<string[]> =>
   view.getByRole('treeitem').evaluateAll((items) => items.map((item) => item.getAttribute('aria-label') ?? ''));
+
+/** Makes the runs and shows the buckets of the first. */
+export async function showBuckets(workbench: Workbench): Promise<Locator> {
+  fill(workbench);
+  await workbench.runCommand('C3: Refresh');
+  const view = await workbench.openView('C3');
+  await workbench.treeItem(view, `Run ${RUN}`).click();
+  const buckets = await workbench.openView('C3', 'Buckets');
+  await workbench.treeItem(buckets, 'reasoner +0.90').waitFor();
+  return buckets;
+}
+
+/** Gives the keyboard back to a list once the transcript that was opened from it has taken it. */
+export async function backTo(workbench: Workbench, list: Locator): Promise<void> {
+  const transcript = await workbench.webview(/^Question 9/u);
+  await eventually('the keyboard in the transcript', () => hasFocus(transcript.getByRole('tree')));
+  await list.locator('.monaco-list').first().focus();
+}

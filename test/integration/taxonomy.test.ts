@@ -1,108 +1,12 @@
-/**
- * The failure taxonomy: counts that agree with the command line, thresholds that are tried, own labels, and the way to
- * the transcript.
- */
+/** The failure taxonomy: counts that agree with the command line, own labels, and the way to the transcript. */
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
-import { loadSqlite } from '../../src/store/files/sqlite.ts';
-import { openStoreForWriting, type Label, type StoreWriter } from '../../src/store/write/writer.ts';
-import { addTree, instance } from '../unit/extension/storeFixture.ts';
-import { openGrid } from './episodesPanel.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, c3, chooseOption, reading, reloadWindow, storeOf } from './team.ts';
+import { caseOf, choose, openTaxonomy, prepare } from './taxonomyPanel.ts';
+import { assertQuiet, c3 } from './team.ts';
 
 const scenario = workbenchScenarios({ recording: 'arithmetic' });
-const SNAPSHOT = 'a'.repeat(64);
-const HOSTILE = '<img src=x onerror=alert(1)> \u202eevil [x](command:c3.startRun)';
-/**
- * Returns of the trees that are beside those of the real run: every class comes up, at several distances from its
- * threshold.
- */
-const TREES = [
-  [
-    [0, 0, 0],
-    [0, 0, 0],
-  ],
-  [
-    [0, 1, 0],
-    [0, 0, 1],
-  ],
-  [
-    [1, 1, 1],
-    [1, 1, 1],
-  ],
-  [
-    [0, 0, 1],
-    [1, 1, 1],
-  ],
-  [
-    [0.5, 0.5, 0.5],
-    [0.75, 0.75, 0.75],
-  ],
-  [
-    [1, 0, 1],
-    [0, 1, 1],
-  ],
-  [
-    [1, 1, 1],
-    [0, 0, 0],
-  ],
-  [
-    [0.7, 0.7, 0.7],
-    [0.98, 0.98, 0.98],
-  ],
-  [
-    [null, null, 1],
-    [null, null, null],
-  ],
-] as const;
-
-let run = '';
-
-/** Known trees beside those of the recorded run. */
-function prepare(workbench: Workbench): void {
-  if (run !== '') {
-    return;
-  }
-  run = reading(workbench, (store) => store.runs(0, 1)[0]?.id ?? assert.fail('no run'));
-  withWriter(workbench, (writer) => {
-    writer.insertSnapshot({ id: SNAPSHOT, run, iteration: 3, base: SNAPSHOT, file: null });
-    for (const [index, returns] of TREES.entries()) {
-      const words = (plan: number, actor: number | null): string =>
-        `${actor === null ? 'plan' : 'answer'} ${String(index)}.${String(plan)}${index === 0 ? ` ${HOSTILE}` : ''}`;
-      addTree(writer, { run, iteration: 3, instance: instance(index + 1), returns, words });
-    }
-  });
-}
-
-function withWriter(workbench: Workbench, work: (writer: StoreWriter) => void): void {
-  const writer = openStoreForWriting(storeOf(workbench.folder));
-  try {
-    work(writer);
-  } finally {
-    writer.close();
-  }
-}
-
-function labelsOf(workbench: Workbench): Label[] {
-  return reading(workbench, (store) => store.labelsOfRun(run));
-}
-
-async function openTaxonomy(workbench: Workbench): Promise<FrameLocator> {
-  prepare(workbench);
-  const tab = workbench.tab('Failure taxonomy');
-  if ((await tab.count()) > 0) {
-    await tab.click();
-  } else {
-    await workbench.runCommand('C3: Inspect failure taxonomy');
-  }
-  const taxonomy = await workbench.webview('Failure taxonomy');
-  await taxonomy.getByRole('heading', { name: 'Cases' }).waitFor();
-  return taxonomy;
-}
 
 const CLASSES = ['Misleading Plan', 'Evaluator Ambiguity', 'Successful Credit Shift', 'Over-Coupling'];
 
@@ -115,7 +19,13 @@ function countCell(taxonomy: FrameLocator, name: string): Locator {
 
 /** What the command line prints of the run. */
 function printedTaxonomy(workbench: Workbench, ...thresholds: readonly string[]): ReturnType<typeof c3> {
-  return c3(workbench.folder, 'taxonomy', '--run', run, ...thresholds.flatMap((one) => ['--thresholds', one]));
+  return c3(
+    workbench.folder,
+    'taxonomy',
+    '--run',
+    prepare(workbench),
+    ...thresholds.flatMap((one) => ['--thresholds', one]),
+  );
 }
 
 /** Counts by class as the command line prints them, what is unclassified, and what is no failure. */
@@ -128,45 +38,6 @@ function countsOf(printed: Readonly<Record<string, unknown>>): ReadonlyMap<strin
     ['all succeeded', isRecord(succeeded) ? Number(succeeded['count']) : NaN],
   ]);
 }
-
-async function caseOf(taxonomy: FrameLocator, question: string, role: string): Promise<Locator> {
-  const item = taxonomy
-    .locator('.cases > li')
-    .filter({ hasText: question })
-    .filter({ has: taxonomy.locator('.role', { hasText: role }) })
-    .first();
-  await item.waitFor();
-  return item;
-}
-
-async function choose(taxonomy: FrameLocator, chooser: string, choice: string): Promise<void> {
-  await chooseOption(taxonomy, chooser, choice, { exact: true });
-}
-
-scenario('a label waits while another process writes the store, and is saved once that ends', async (workbench) => {
-  prepare(workbench);
-  const other = openStoreForWriting(storeOf(workbench.folder));
-  try {
-    const taxonomy = await openTaxonomy(workbench);
-    const item = await caseOf(taxonomy, 'Question 4', 'reasoner');
-    await item.locator('button.case').click();
-    const form = item.getByRole('region', { name: 'Your label' });
-    await choose(taxonomy, 'Your label', 'Over-Coupling');
-    await form.getByRole('textbox', { name: 'Note' }).fill('seen while it ran');
-    await form.getByRole('button', { name: 'Save label' }).click();
-    await eventually('the label to stand in line', () =>
-      readdirSync(dirname(storeOf(workbench.folder))).some((name) => name.includes('.lock.wait-')),
-    );
-    assert.equal(labelsOf(workbench).length, 0);
-    other.close();
-    await form.getByText('Saved.').waitFor();
-    const [label] = labelsOf(workbench);
-    assert.deepEqual([label?.name, label?.note, label?.author], ['Over-Coupling', 'seen while it ran', 'you']);
-    await item.locator('.history').getByText('seen while it ran').waitFor();
-  } finally {
-    other.close();
-  }
-});
 
 scenario(
   'the classes count what the command line counts, for these thresholds and for others, with the old counts beside',
@@ -305,43 +176,6 @@ scenario(
   },
 );
 
-scenario(
-  'thresholds, filters, the unfolded case and an unsaved label come back after the panel was hidden, and after a reload',
-  async (workbench) => {
-    const taxonomy = await openTaxonomy(workbench);
-    await taxonomy.getByRole('spinbutton', { name: 'Misleading: best mean return below' }).fill('0.3');
-    await taxonomy.getByText('Counted with misleading < 0.3').waitFor();
-    await choose(taxonomy, 'Role', 'reasoner');
-    await taxonomy.locator('.cases .role', { hasText: 'actor' }).first().waitFor({ state: 'detached' });
-    const item = await caseOf(taxonomy, 'Question 8', 'reasoner');
-    await item.locator('button.case').click();
-    await item.getByRole('region', { name: 'Your label' }).getByRole('textbox', { name: 'Note' }).fill('begun');
-    await item.getByText('Not saved yet.').waitFor();
-    const asBefore = async (frame: FrameLocator): Promise<void> => {
-      await frame.getByText('Counted with misleading < 0.3').waitFor();
-      const again = await caseOf(frame, 'Question 8', 'reasoner');
-      await eventually(
-        'the note',
-        async () => (await again.getByRole('textbox', { name: 'Note' }).inputValue()) === 'begun',
-      );
-      await eventually(
-        'the filter and the threshold',
-        async () =>
-          (await frame.locator('.cases .role', { hasText: 'actor' }).count()) === 0 &&
-          (await frame.getByRole('spinbutton', { name: 'Misleading: best mean return below' }).inputValue()) === '0.3',
-      );
-    };
-    await workbench.openFile('tiny.c3.yaml');
-    await workbench.tab('Failure taxonomy').click();
-    await asBefore(await workbench.webview('Failure taxonomy'));
-    await reloadWindow(workbench);
-    const shown = await workbench.webview('Failure taxonomy');
-    await asBefore(shown);
-    await shown.getByRole('button', { name: "Reset to the paper's values" }).click();
-    await shown.getByRole('button', { name: 'All cases' }).click();
-  },
-);
-
 scenario('findings say what was measured and what was not, and a case opens its message', async (workbench) => {
   const taxonomy = await openTaxonomy(workbench);
   const printed = await printedTaxonomy(workbench);
@@ -385,53 +219,5 @@ scenario('findings say what was measured and what was not, and a case opens its 
   const transcript = await workbench.webview(/^Question 4/u);
   await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="reasoner"]').waitFor();
   await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
-  assertQuiet(workbench);
-});
-
-scenario('buckets that come later are announced and change nothing until they are read', async (workbench) => {
-  const taxonomy = await openTaxonomy(workbench);
-  const total = taxonomy.locator('table.classes tfoot td').first();
-  const before = Number(await total.innerText());
-  // Rows that another program adds, past the lock of the window's engine: a case, and a requested replay, which is
-  // none.
-  const db = new (loadSqlite())(storeOf(workbench.folder));
-  for (const origin of ['diagnostic', 'request']) {
-    db.exec(
-      `INSERT INTO bucket SELECT NULL, run, '${origin}', iteration, instance, event_type, turn, context_key, snapshot, message FROM bucket ORDER BY id LIMIT 1`,
-    );
-  }
-  db.close();
-  await taxonomy.getByText('1 new bucket').waitFor();
-  assert.equal(await total.innerText(), String(before));
-  await taxonomy.getByRole('button', { name: 'Refresh' }).click();
-  await eventually('the new total', async () => (await total.innerText()) === String(before + 1));
-  await taxonomy.getByText('1 new bucket').waitFor({ state: 'hidden' });
-  await taxonomy.getByText('Not counted: 1 requested replay, which is not a case of this run.').waitFor();
-  await caseOf(taxonomy, 'no alternative has a return', 'reasoner');
-});
-
-scenario('the engine classifies the problems of a run, which then sort and filter by class', async (workbench) => {
-  prepare(workbench);
-  const panel = await openGrid(workbench);
-  await panel.getByRole('combobox', { name: 'Split' }).selectOption('train');
-  await eventually('its problems', async () => / of /u.test(await panel.locator('.listed').innerText()));
-  const cells = panel.locator('.canvas .cell-class');
-  await eventually('no class yet', async () => (await cells.first().getAttribute('aria-label')) === 'not classified');
-  await panel.getByRole('button', { name: 'Classify', exact: true }).click();
-  await panel.getByRole('button', { name: 'Classify', exact: true }).waitFor({ state: 'hidden', timeout: 120_000 });
-  await eventually(
-    'a class for every problem',
-    async () =>
-      (await cells.count()) > 0 &&
-      (await cells.evaluateAll((all) => all.every((cell) => cell.getAttribute('aria-label') !== 'not classified'))),
-  );
-  const name = (await cells.first().getAttribute('aria-label')) ?? '';
-  await panel.getByRole('combobox', { name: 'Taxonomy class' }).selectOption(name);
-  await eventually(
-    'problems of this class only',
-    async () =>
-      (await cells.count()) > 0 &&
-      (await cells.evaluateAll((all, wanted) => all.every((cell) => cell.getAttribute('aria-label') === wanted), name)),
-  );
   assertQuiet(workbench);
 });

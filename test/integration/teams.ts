@@ -15,15 +15,13 @@ const TITLES = {
   policy: 'Another model',
 } as const;
 
-export type Team = keyof typeof TITLES;
+type Team = keyof typeof TITLES;
 
 export interface Tried {
   /** Teams whose events and messages are read. */
   readonly shown: readonly Team[];
-  /** Those of which a message is replayed, too. */
-  readonly replayed: readonly Team[];
-  /** Teams whose whole run is re-executed after that by the command line. */
-  readonly verified: readonly Team[];
+  /** Whether a message of each is replayed, too, and its whole run re-executed after that by the command line. */
+  readonly replayed: boolean;
   /** Takes a picture of what is shown. */
   readonly picture: (workbench: Workbench, name: string) => Promise<unknown>;
 }
@@ -50,11 +48,11 @@ async function open(workbench: Workbench, team: Team): Promise<Opened> {
 /** Declares what is shown of each team, on a window with the recording "teams". */
 export function teamScenarios(
   scenario: ReturnType<typeof workbenchScenarios>,
-  { shown, replayed, verified, picture }: Tried,
+  { shown, replayed, picture }: Tried,
 ): void {
   const show = (team: Team, name: string, body: (workbench: Workbench) => Promise<void>): void => {
     if (shown.includes(team)) {
-      scenario(replayed.includes(team) ? name : name.replace(/, and .*$/u, ''), body);
+      scenario(replayed ? name : name.replace(/, and .*$/u, ''), body);
     }
   };
 
@@ -62,11 +60,10 @@ export function teamScenarios(
   const replay = async (
     workbench: Workbench,
     { transcript }: Opened,
-    team: Team,
     role: string,
     message: number,
   ): Promise<BucketView | undefined> => {
-    if (!replayed.includes(team)) {
+    if (!replayed) {
       return undefined;
     }
     await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
@@ -110,12 +107,10 @@ export function teamScenarios(
           .count()) === new Set(bucket.alternatives.map(({ text }) => text)).size,
     );
     assertQuiet(workbench);
-    if (verified.includes(team)) {
-      // Of this run alone: what the scenarios before have stored is verified in them.
-      const run = reading(workbench, (store) => store.decision(message).run);
-      const report = await c3(workbench.folder, 'verify', '--run', run);
-      assert.deepEqual([report['different'], report['notComparable']], [0, 0]);
-    }
+    // Of this run alone: what the scenarios before have stored is verified in them.
+    const run = reading(workbench, (store) => store.decision(message).run);
+    const report = await c3(workbench.folder, 'verify', '--run', run);
+    assert.deepEqual([report['different'], report['notComparable']], [0, 0]);
     return bucket;
   };
 
@@ -143,7 +138,7 @@ export function teamScenarios(
       await picture(workbench, 'rounds');
 
       await choose(transcript, 'reasoner');
-      await replay(workbench, opened, 'feedback', 'reasoner', messages[0] ?? 0);
+      await replay(workbench, opened, 'reasoner', messages[0] ?? 0);
     },
   );
 
@@ -165,7 +160,7 @@ export function teamScenarios(
         .first()
         .waitFor();
       await picture(workbench, 'turns');
-      if ((await replay(workbench, opened, 'turns', 'aux', message)) === undefined) {
+      if ((await replay(workbench, opened, 'aux', message)) === undefined) {
         return;
       }
       const { credit } = reading(workbench, (store) => store.message(message));
@@ -197,7 +192,7 @@ export function teamScenarios(
           await seeVote(workbench, transcript, picture);
         }
         await choose(transcript, role);
-        await replay(workbench, opened, team, role, messages[0] ?? 0);
+        await replay(workbench, opened, role, messages[0] ?? 0);
       },
     );
   }
@@ -214,7 +209,7 @@ export function teamScenarios(
         .getByText(/Another model, with its own tokenizer and chat template\..* Weights [0-9a-f]{12} of qwen2\./u)
         .waitFor();
       await picture(workbench, 'role-policy');
-      const bucket = await replay(workbench, opened, 'policy', 'reasoner', messages[0] ?? 0);
+      const bucket = await replay(workbench, opened, 'reasoner', messages[0] ?? 0);
       reading(workbench, (store) => {
         for (const { decision } of bucket?.alternatives ?? []) {
           assert.match(store.decision(decision).context, /^<\|im_start\|>system\n/u);

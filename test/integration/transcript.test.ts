@@ -1,98 +1,13 @@
-/** Reading a transcript and replaying a message, with the real engine. */
+/** Reading a transcript, also a hostile one, and replaying a message, with the real engine. */
 import assert from 'node:assert/strict';
-import type { FrameLocator } from 'playwright-core';
 import { sentence } from '../../src/shared/credit/headline.ts';
-import type { BucketView } from '../../src/shared/records/records.ts';
-import { openStoreForReading } from '../../src/store/read/reader.ts';
-import { loadSqlite } from '../../src/store/files/sqlite.ts';
-import { tamper } from '../support/tamper.ts';
-import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, choose, openLane, storeOf, transcriptOf } from './team.ts';
+import { estimate, FEW_REPLAYS, finished, newestRequest, openFirst, openPlan, replayByKey } from './firstTranscript.ts';
+import { eventually, workbenchScenarios } from './harness/workbench.ts';
+import { openTexts, rowOf, textOf } from './messageTexts.ts';
+import { signed } from './oneCredit.ts';
+import { assertQuiet, frameOf, openLane, reading } from './team.ts';
 
-const scenario = workbenchScenarios({
-  recording: 'arithmetic',
-  settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 },
-});
-const MINUS = '\u2212';
-
-/** The first training episode of the tiny run, as the store has it. */
-function firstEpisode(folder: string): {
-  readonly question: string;
-  readonly leaf: number;
-  readonly actor: string;
-  readonly plan: string;
-  readonly planId: number;
-} {
-  const store = openStoreForReading(storeOf(folder));
-  try {
-    const [newest] = store.runs(0, 1);
-    assert.ok(newest);
-    const [episode] = store.episodes({ run: newest.id, phase: 'train', iteration: 1, offset: 0, limit: 1 });
-    assert.ok(episode);
-    const [plan, actor] = store.chain(episode.leaf);
-    assert.ok(plan && actor);
-    return { question: episode.question, leaf: episode.leaf, actor: actor.text, plan: plan.text, planId: plan.id };
-  } finally {
-    store.close();
-  }
-}
-
-function newestRequest(folder: string, message: number): BucketView | undefined {
-  const store = openStoreForReading(storeOf(folder));
-  try {
-    return store.bucketsFor(message).findLast((bucket) => bucket.origin === 'request');
-  } finally {
-    store.close();
-  }
-}
-
-/**
- * Changes the first token of a continuation in the oldest request about a message, as another program could; the
- * message's id.
- */
-function changeFirstToken(folder: string, message: number): number {
-  const store = openStoreForReading(storeOf(folder));
-  const bucket = store.bucketsFor(message).find(({ origin }) => origin === 'request');
-  const victim = store.replaysOfBucket(bucket?.id ?? 0).find(({ alternative }) => alternative !== message)?.leaf;
-  store.close();
-  assert.ok(victim);
-  const db = new (loadSqlite())(storeOf(folder));
-  tamper(
-    db,
-    `UPDATE decision SET tokens = CAST(x'01000000' || substr(tokens, 5) AS BLOB) WHERE id = ${String(victim)}`,
-  );
-  db.close();
-  return victim;
-}
-
-/** The streams that replay 0 of each alternative in the newest request about a message drew from. */
-function continuationStreams(folder: string, message: number): readonly string[] {
-  const bucket = newestRequest(folder, message);
-  const store = openStoreForReading(storeOf(folder));
-  try {
-    return store
-      .replaysOfBucket(bucket?.id ?? 0)
-      .filter(({ replayIndex }) => replayIndex === 0)
-      .map(({ leaf }) => store.decision(leaf).streamKey);
-  } finally {
-    store.close();
-  }
-}
-
-function titleOf(question: string): string {
-  return question.replaceAll(/\s+/gu, ' ').slice(0, 40);
-}
-
-async function openFirst(
-  workbench: Workbench,
-): Promise<{ readonly transcript: FrameLocator; readonly episode: ReturnType<typeof firstEpisode> }> {
-  const episode = firstEpisode(workbench.folder);
-  return { transcript: await transcriptOf(workbench, episode.question), episode };
-}
-
-function signed(value: number): string {
-  return value > 0 ? `+${value.toFixed(2)}` : value.toFixed(2).replace('-', MINUS);
-}
+const scenario = workbenchScenarios(FEW_REPLAYS);
 
 scenario(
   'an episode of a run from the command line opens its transcript at the message that was scored',
@@ -110,55 +25,13 @@ scenario(
   },
 );
 
-scenario('the tree is one tab stop that the arrow keys walk, fold and unfold', async (workbench) => {
-  const { transcript } = await openFirst(workbench);
-  const tree = transcript.getByRole('tree');
-  const active = async (): Promise<string> =>
-    (await transcript
-      .locator(`[id="${(await tree.getAttribute('aria-activedescendant')) ?? ''}"]`)
-      .getAttribute('aria-label')) ?? '';
-  const becomes = (start: string): Promise<true> =>
-    eventually(`${start} active`, async () => (await active()).startsWith(start) || undefined).then(() => true);
-  await tree.press('Home');
-  await becomes('Question');
-  await tree.press('ArrowDown');
-  await becomes('reasoner 1 of 2');
-  await tree.press('ArrowLeft');
-  await eventually('two rows fewer', async () => (await transcript.getByRole('treeitem').count()) === 5);
-  await tree.press('ArrowDown');
-  await becomes('reasoner 2 of 2');
-  await tree.press('ArrowUp');
-  await tree.press('ArrowRight');
-  await eventually('all rows again', async () => (await transcript.getByRole('treeitem').count()) === 7);
-  await tree.press('ArrowRight');
-  await becomes('actor 1 of 2');
-  await tree.press('ArrowLeft');
-  await becomes('reasoner 1 of 2');
-  await tree.press('Enter');
-  await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
-});
-
 scenario(
   'a replay shows the alternatives that the engine stored, with their returns, credit, interval and cost',
   async (workbench) => {
     const { transcript, episode } = await openFirst(workbench);
-    const tree = transcript.getByRole('tree');
-    await choose(transcript, 'actor');
-    await tree.press('Home');
-    await tree.press('ArrowDown');
-    // The pane still shows the actor: the key replays the row that has the keyboard.
-    await tree.press('r');
-    await transcript.getByRole('heading', { name: 'reasoner' }).waitFor();
+    await replayByKey(workbench, { transcript, episode });
     const replayed = transcript.getByRole('region', { name: 'Replayed alternatives' });
-    // The settings ask for 3 alternatives with 2 replays each; the original is among them.
-    await eventually(
-      'the end of the replay',
-      async () =>
-        newestRequest(workbench.folder, episode.planId)?.alternatives.length === 4 &&
-        !(await transcript.getByRole('button', { name: 'Cancel' }).isVisible()),
-      120_000,
-    );
-    const bucket = newestRequest(workbench.folder, episode.planId);
+    const bucket = newestRequest(workbench, episode.planId);
     assert.ok(bucket);
     assert.equal(bucket.alternatives.length, 4);
     // Equal ones are one.
@@ -221,121 +94,106 @@ scenario(
   },
 );
 
-scenario('a message of the user is among the alternatives', async (workbench) => {
-  const { transcript, episode } = await openFirst(workbench);
-  await choose(transcript, 'actor');
-  await transcript.getByText('Try your own message').click();
-  await transcript.getByRole('textbox', { name: 'Your own message' }).fill('no answer at all');
-  await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('0');
-  await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
-  const item = transcript
-    .getByRole('region', { name: 'Replayed alternatives' })
-    .getByRole('listitem')
-    .filter({ hasText: 'no answer at all' });
-  await item.waitFor();
-  await item.getByText('typed').waitFor();
-  await eventually('its return', () =>
-    newestRequest(workbench.folder, episode.leaf)?.alternatives.some(
-      (alternative) => alternative.finish === 'typed' && alternative.returns[0] === 0,
-    ),
-  );
-  await transcript.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'hidden', timeout: 120_000 });
-});
-
 scenario(
-  'every branch says what re-execution showed, and a row that was changed says so when it is verified',
+  'from the keyboard alone a message is continued with another snapshot at another temperature, and that is marked',
   async (workbench) => {
-    const { transcript, episode } = await openFirst(workbench);
-    await openLane(transcript, 'reasoner');
-    await openLane(transcript, 'actor');
-    const branches = transcript.locator('[role="treeitem"][aria-label*=", replayed"]');
-    await branches.first().waitFor();
-    await eventually(
-      'every branch, and nothing else, to say where it stands',
-      async () =>
-        (await branches.count()) === (await transcript.locator('[role="treeitem"][aria-label*="; replay "]').count()),
+    const plan = await openPlan(workbench);
+    const { transcript, message } = plan;
+    const before = reading(workbench, (store) => store.message(message).credit);
+    const replaced = await eventually('an estimate, or none', async () => {
+      const words = await estimate(transcript, 'Replace').innerText();
+      return /\d\.\d\d|not measured/u.test(words) && words;
+    });
+    const disclosure = transcript.locator('.continue-with > summary');
+    await disclosure.focus();
+    await disclosure.press('Enter');
+    await disclosure.press('Tab');
+    const snapshot = transcript.getByRole('combobox', { name: 'Snapshot' });
+    await eventually('the keyboard in the list of snapshots', () =>
+      snapshot.evaluate((element) => element === element.ownerDocument.activeElement),
     );
+    await snapshot.press('ArrowDown');
+    await transcript.getByText('another continuation distribution', { exact: true }).waitFor();
+    await snapshot.press('Tab');
+    const temperature = transcript.getByRole('textbox', { name: 'Temperature' });
+    await temperature.pressSequentially('0.5x');
+    await temperature.press('Enter');
+    await transcript.getByRole('alert').filter({ hasText: 'Temperature: a number from 0.01 to 10.' }).waitFor();
+    await temperature.press('Backspace');
+    await temperature.press('Enter');
     await eventually(
-      'a mark on three plans and eight continuations',
+      'a request of another distribution',
+      () => (newestRequest(workbench, message)?.continuation ?? null) !== null,
+      120_000,
+    );
+    await finished(workbench, plan);
+    const bucket = newestRequest(workbench, message);
+    assert.ok(bucket?.continuation);
+    assert.deepEqual(
+      [bucket.continuation.temperature, bucket.continuation.differs.snapshot, bucket.alternatives.length],
+      [0.5, true, 4],
+    );
+    const list = transcript.getByRole('region', { name: 'Replayed alternatives' }).first();
+    await list.getByText(`another continuation distribution: snapshot ${bucket.snapshot.slice(0, 12)}`).waitFor();
+    await eventually(
+      'verified with the same weights',
+      async () =>
+        (await list
+          .getByRole('listitem')
+          .filter({ hasText: 'identical: re-execution gave the same bytes' })
+          .count()) === new Set(bucket.alternatives.map(({ text }) => text)).size,
+    );
+    await openLane(transcript, 'reasoner');
+    await eventually(
+      'marked branches',
       async () =>
         (await transcript
-          .locator('[role="treeitem"][aria-label*="; replay identical: re-execution gave the same bytes"]')
-          .count()) >= 11,
+          .locator('[role="treeitem"][aria-label*=", replayed, another continuation distribution"]')
+          .count()) ===
+        3 + 8,
     );
-    const victim = changeFirstToken(workbench.folder, episode.planId);
-    await choose(transcript, 'reasoner');
-    await workbench.runCommand('C3: Verify replay');
-    await workbench.notification(/replays of this message re-executed: \d+ identical, 1 different/u).waitFor();
-    const row = transcript.locator(
-      `[role="treeitem"][aria-label*="; replay differs at token 0: message ${String(victim)} differs at token 0"]`,
+    // Neither the message's credit nor its estimates take anything from it.
+    assert.deepEqual(
+      reading(workbench, (store) => store.message(message).credit),
+      before,
     );
-    await row.first().getByText('differs at token 0', { exact: true }).waitFor();
-    const item = transcript.getByRole('listitem').filter({ hasText: 'the row was changed' });
-    await item.first().getByText('differs at token 0', { exact: true }).waitFor();
-    await workbench.screenshot('verification');
-    // From the context menu of a branch that nobody touched.
-    await transcript
-      .locator('[role="treeitem"][aria-label^="actor"][aria-label*="; replay identical"]')
-      .first()
-      .click({ button: 'right' });
-    await workbench.chooseFromMenu('Verify replay');
-    await workbench
-      .notification('1 replay of this message re-executed: 1 identical, 0 different, 0 not comparable')
-      .waitFor();
+    await eventually(
+      'the estimate as before',
+      async () => (await estimate(transcript, 'Replace').innerText()) === replaced,
+    );
+    await list.scrollIntoViewIfNeeded();
+    await workbench.screenshot('other-distribution');
     assertQuiet(workbench);
   },
 );
 
-scenario('a message is found by its words and by its context menu replayed', async (workbench) => {
-  await eventually('the message in the list', async () => {
-    await workbench.runCommand('C3: Find message');
-    const list = workbench.page.locator('.quick-input-widget:visible');
-    await list.locator('input.input').fill('no answer', { timeout: 10_000 });
-    await list.locator('.monaco-list-row', { hasText: 'no answer at all' }).click({ timeout: 10_000 });
-    return true;
+scenario('hostile mathematics is text, and nothing of it is executed or asked for', async (workbench) => {
+  const asked: string[] = [];
+  workbench.page.on('request', (request) => {
+    if (request.url().includes('c3-canary')) {
+      asked.push(request.url());
+    }
   });
-  const { question } = firstEpisode(workbench.folder);
-  const transcript = await workbench.webview(titleOf(question));
-  const row = transcript.locator('[role="treeitem"][aria-selected="true"][aria-label*="no answer at all"]');
-  await row.waitFor();
-  await row.click({ button: 'right' });
-  await workbench.chooseFromMenu('Replay alternatives');
-  const replayed = transcript.getByRole('region', { name: 'Replayed alternatives' }).first();
-  await replayed.getByText('this message').waitFor();
-  await eventually('three alternatives more', async () =>
-    / of 4 · |^4 · /u.test(await replayed.locator('.bucket-note').innerText()),
-  );
-  await transcript.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'hidden', timeout: 120_000 });
-});
-
-scenario('alternatives draw numbers of their own when common random numbers are off', async (workbench) => {
-  const { transcript, episode } = await openFirst(workbench);
-  await choose(transcript, 'reasoner');
-  await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('1');
-  const box = transcript.getByRole('checkbox', { name: 'Common random numbers' });
-  await box.click();
-  await eventually('the box without its mark', async () => (await box.getAttribute('aria-checked')) === 'false');
-  const before = newestRequest(workbench.folder, episode.planId)?.id;
-  await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
-  await transcript
-    .getByRole('region', { name: 'Replayed alternatives' })
-    .filter({ hasText: 'independent random numbers' })
-    .first()
-    .waitFor();
-  const [first, second] = await eventually('both continuations of this request', () => {
-    const streams = continuationStreams(workbench.folder, episode.planId);
-    const isNew = newestRequest(workbench.folder, episode.planId)?.id !== before;
-    return isNew && streams[0] !== undefined && streams[1] !== undefined ? streams : undefined;
-  });
-  assert.ok(first !== second);
-  await transcript.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'hidden', timeout: 120_000 });
-});
-
-scenario('fields that hold no number say so and start nothing', async (workbench) => {
-  const { transcript } = await openFirst(workbench);
-  await choose(transcript, 'actor');
-  await transcript.getByRole('textbox', { name: 'Replays each' }).fill('many');
-  await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
-  await transcript.getByText('Replays each: a whole number from 1 to 64.').waitFor();
-  assert.equal(await transcript.getByRole('button', { name: 'Cancel' }).count(), 0);
+  const transcript = await openTexts(workbench);
+  const text = textOf(transcript);
+  await rowOf(transcript, '\\\\href').click();
+  // Until the message is here, the pane shows the one before.
+  await text.getByText('\\includegraphics').first().waitFor();
+  await text.locator('math').first().waitFor();
+  const words = await text.innerText();
+  for (const part of [
+    '$\\href{https://c3-canary.invalid}{x}$',
+    '\\includegraphics',
+    '\\def\\a{\\a\\a}\\a',
+    '\\htmlClass',
+    '\\fcolorbox',
+    '⟨U+202E⟩',
+  ]) {
+    assert.ok(words.includes(part), part);
+  }
+  assert.equal(await text.locator('a, img, script, [href], [style]').count(), 0);
+  assert.equal(await (await frameOf(transcript)).evaluate('globalThis.c3Canary'), undefined);
+  assert.deepEqual(asked, []);
+  await workbench.screenshot('message-text-hostile');
+  assertQuiet(workbench);
 });

@@ -1,55 +1,15 @@
-/** Comparing, searching, sifting and reading contexts in the transcript panel, by keyboard and by mouse. */
+/** Comparing, searching and verifying in the transcript panel, by keyboard. */
 import assert from 'node:assert/strict';
-import type { FrameLocator } from 'playwright-core';
-import { openStoreForReading } from '../../src/store/read/reader.ts';
-import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, storeOf, transcriptOf, unfold } from './team.ts';
+import { openFirst, ROW } from './firstTranscript.ts';
+import { eventually, workbenchScenarios } from './harness/workbench.ts';
+import { assertQuiet, transcriptOf } from './team.ts';
 
 const scenario = workbenchScenarios({ recording: 'arithmetic' });
-const ROW = '[role="treeitem"]';
-
-interface Episode {
-  readonly question: string;
-  readonly plans: readonly { readonly id: number; readonly text: string; readonly context: string }[];
-  /** The answers under the first plan. */
-  readonly answers: readonly { readonly text: string }[];
-}
-
-/** The first training episode of the recorded run, as the store has it. */
-function firstEpisode(workbench: Workbench): Episode {
-  const store = openStoreForReading(storeOf(workbench.folder));
-  try {
-    const run = store.runs(0, 1)[0]?.id ?? '';
-    const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
-    assert.ok(episode);
-    const { messages } = store.transcript({
-      run,
-      phase: 'train',
-      iteration: 1,
-      instance: episode.instance,
-      offset: 0,
-      limit: 100,
-    });
-    const plans = messages
-      .filter(({ parent }) => parent === null)
-      .map(({ id, text }) => ({ id, text, context: store.decision(id).context }));
-    return { question: episode.question, plans, answers: messages.filter(({ parent }) => parent === plans[0]?.id) };
-  } finally {
-    store.close();
-  }
-}
-
-async function open(workbench: Workbench): Promise<{ readonly transcript: FrameLocator; readonly episode: Episode }> {
-  const episode = firstEpisode(workbench);
-  const transcript = await transcriptOf(workbench, episode.question);
-  await transcript.locator(`${ROW}[aria-label^="actor 1 of 2"]`).first().waitFor();
-  return { transcript, episode };
-}
 
 scenario(
   'two answers are compared by C on one and C on the other: where they part, and in the diff editor',
   async (workbench) => {
-    const { transcript, episode } = await open(workbench);
+    const { transcript, episode } = await openFirst(workbench);
     const [first, second] = episode.answers;
     assert.ok(first && second);
     const tree = transcript.getByRole('tree');
@@ -113,36 +73,8 @@ scenario(
   },
 );
 
-scenario('episodes are compared from the side bar by their context menus', async (workbench) => {
-  const episode = firstEpisode(workbench);
-  const view = await workbench.openView('C3');
-  await unfold(workbench.treeItem(view, 'Tiny'));
-  await unfold(workbench.treeItem(view, 'Step 1'));
-  const rows = view.getByRole('treeitem').filter({ hasText: episode.question.slice(0, 30) });
-  await rows.nth(0).click({ button: 'right' });
-  await workbench.chooseFromMenu('Select to compare');
-  await workbench.chooseOnceOffered(rows.nth(1), 'Compare with the selected branch');
-  await workbench.page.locator('.monaco-diff-editor').waitFor();
-  await workbench.closeEditor();
-});
-
-scenario('the context of a message is in an editor token by token', async (workbench) => {
-  const { transcript, episode } = await open(workbench);
-  await transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2"]`).first().click();
-  await transcript.getByRole('tree').press('t');
-  const editor = workbench.page.locator('.editor-instance .monaco-editor .view-lines');
-  await eventually('rows of tokens', async () =>
-    /^ *0 +\d+ +([0-9a-f]{2} )+ *│.*│/mu.test((await editor.first().innerText()).replaceAll('\u00a0', ' ')),
-  );
-  const words = (await editor.first().innerText()).replaceAll('\u00a0', ' ');
-  assert.ok(words.includes(`${String(Buffer.byteLength(episode.plans[0]?.context ?? ''))} bytes`), words.slice(0, 300));
-  assert.ok(!words.includes('has changed') && !words.includes('do not join'), words.slice(0, 600));
-  await workbench.screenshot('context-tokens');
-  await workbench.closeEditor();
-});
-
 scenario('words are searched from the keyboard, counted and stepped through', async (workbench) => {
-  const { transcript } = await open(workbench);
+  const { transcript } = await openFirst(workbench);
   const tree = transcript.getByRole('tree');
   await tree.press('Home');
   await tree.press('/');
@@ -210,7 +142,7 @@ scenario('words are searched from the keyboard, counted and stepped through', as
 scenario(
   'V verifies the replays of the message that has the keyboard, and its row says what was found',
   async (workbench) => {
-    const { transcript } = await open(workbench);
+    const { transcript } = await openFirst(workbench);
     const tree = transcript.getByRole('tree');
     const plan = transcript.locator(`${ROW}[aria-label^="reasoner 1 of 2"]`).first();
     await tree.press('Home');
@@ -228,78 +160,3 @@ scenario(
     assert.equal(await transcript.locator(`${ROW}[aria-label*="; replay "]`).count(), 1, 'no other row was verified');
   },
 );
-
-scenario(
-  'F goes to the filters; what was folded is folded still when a filter is cleared, and the keyboard stays at its row',
-  async (workbench) => {
-    const { transcript } = await open(workbench);
-    const tree = transcript.getByRole('tree');
-    await tree.press('Home');
-    await tree.press('ArrowDown');
-    await tree.press('ArrowLeft');
-    await transcript.locator(`${ROW}.active[aria-expanded="false"][aria-label^="reasoner 1 of 2"]`).waitFor();
-    await tree.press('End');
-    await transcript.locator(`${ROW}.active[aria-label^="actor 2 of 2"]`).waitFor();
-    await tree.press('f');
-    const role = transcript.getByRole('combobox', { name: 'Role' });
-    await eventually('the keyboard in the filters', () =>
-      role.evaluate((element) => element === element.ownerDocument.activeElement),
-    );
-    await role.selectOption('reasoner');
-    await transcript.getByText('2 of 6 messages').waitFor();
-    await transcript.locator(`${ROW}.active[aria-label^="reasoner 2 of 2"]`).waitFor();
-    await role.selectOption('');
-    await eventually('all but what is folded', async () => (await transcript.getByRole('treeitem').count()) === 5);
-    await role.press('Escape');
-    await eventually('the keyboard in the tree', () =>
-      tree.evaluate((element) => element === element.ownerDocument.activeElement),
-    );
-    await transcript.locator(`${ROW}.active[aria-label^="reasoner 2 of 2"]`).waitFor();
-    await tree.press('ArrowUp');
-    await tree.press('ArrowRight');
-    await eventually('every row', async () => (await transcript.getByRole('treeitem').count()) === 7);
-  },
-);
-
-scenario('the map of the protocol filters for a role, and filters leave what matches', async (workbench) => {
-  const { transcript } = await open(workbench);
-  const map = transcript.getByRole('group', { name: 'Protocol' });
-  await map.getByRole('button', { name: /^reasoner/u }).click();
-  await eventually('the plans alone', async () => (await transcript.getByRole('treeitem').count()) === 3);
-  await transcript.getByText('2 of 6 messages').waitFor();
-  await workbench.screenshot('filter');
-  await transcript.getByRole('combobox', { name: 'Role' }).selectOption('actor');
-  await eventually('the answers with their plans', async () => (await transcript.getByRole('treeitem').count()) === 7);
-  await transcript.getByText('4 of 6 messages').waitFor();
-  await transcript.getByRole('combobox', { name: 'Label or failure class' }).selectOption('Class: Misleading Plan');
-  // One that has to wait for the engine gives way to what is asked for meanwhile.
-  await transcript.getByRole('button', { name: 'Clear filters' }).click();
-  await eventually(
-    'all rows',
-    async () =>
-      (await transcript.getByRole('treeitem').count()) === 7 &&
-      (await transcript.locator('.matching').innerText()) === '',
-  );
-});
-
-scenario('letters go to the row that begins so, and the sheet of keys names every key', async (workbench) => {
-  const { transcript } = await open(workbench);
-  const tree = transcript.getByRole('tree');
-  await tree.press('Home');
-  // At once: after a pause a letter begins a new word, and C compares.
-  await tree.evaluate((element) => {
-    for (const key of 'ac') {
-      element.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
-    }
-  });
-  await transcript.locator(`${ROW}.active[aria-label^="actor 1 of 2"]`).waitFor();
-  await tree.press('Home');
-  await tree.press('Shift+R');
-  await transcript.locator(`${ROW}.active[aria-label^="reasoner 1 of 2"]`).waitFor();
-  await tree.press('?');
-  const sheet = transcript.getByRole('dialog', { name: 'Keys of the message tree' });
-  await sheet.getByText('Search the messages').waitFor();
-  await workbench.screenshot('keys');
-  await workbench.page.keyboard.press('Escape');
-  assertQuiet(workbench);
-});

@@ -1,41 +1,10 @@
-/**
- * The keyboard in the transcript's replay form, the sheet of keys, and by mouse what has a key.
- */
+/** The keyboard in the transcript's replay form: a message of one's own, and a request that is cancelled. */
 import assert from 'node:assert/strict';
-import type { FrameLocator, Locator } from 'playwright-core';
-import type { BucketView } from '../../src/shared/records/records.ts';
+import { FEW_REPLAYS, field, openPlan, press, requests } from './firstTranscript.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, choose, firstPlan, hasFocus, reading, tabTo, transcriptOf } from './team.ts';
+import { hasFocus, tabTo } from './team.ts';
 
-const scenario = workbenchScenarios({
-  recording: 'arithmetic',
-  settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 },
-});
-const ROW = '[role="treeitem"]';
-
-interface Opened {
-  readonly transcript: FrameLocator;
-  readonly question: string;
-  /** The first plan. */
-  readonly message: number;
-}
-
-/** The transcript of the first training episode, at its first plan. */
-async function openPlan(workbench: Workbench): Promise<Opened> {
-  const { question, message } = await firstPlan(workbench);
-  const transcript = await transcriptOf(workbench, question);
-  // By way of another row: its form is as offered.
-  await choose(transcript, 'actor');
-  await choose(transcript, 'reasoner');
-  return { transcript, question, message };
-}
-
-const requests = (workbench: Workbench, message: number): readonly BucketView[] =>
-  reading(workbench, (store) => store.bucketsFor(message).filter(({ origin }) => origin === 'request'));
-const field = (transcript: FrameLocator, name: string): Locator =>
-  transcript.getByRole('textbox', { name, exact: true });
-const press = (transcript: FrameLocator, name: string): Locator =>
-  transcript.getByRole('button', { name, exact: true });
+const scenario = workbenchScenarios(FEW_REPLAYS);
 
 /** Types a value in place of what is in a field that has the keyboard. */
 async function retype(workbench: Workbench, value: string): Promise<void> {
@@ -144,62 +113,5 @@ scenario(
       cancelled.alternatives.map(({ returns }) => returns),
       'nothing comes after a cancel',
     );
-  },
-);
-
-scenario('the sheet of keys opens by mouse and closes by a button; the keyboard is where it was', async (workbench) => {
-  const { transcript } = await openPlan(workbench);
-  const sheet = transcript.getByRole('dialog', { name: 'Keys of the message tree' });
-  const open = press(transcript, 'Keys ( ? )');
-  await open.click();
-  await sheet.waitFor();
-  await workbench.screenshot('keys-button');
-  await press(transcript, 'Close').click();
-  await sheet.waitFor({ state: 'hidden' });
-  await eventually('the keyboard on the button', () => hasFocus(open));
-  const tree = transcript.getByRole('tree');
-  for (const way of ['Escape', '?', 'Enter']) {
-    await tree.press('?');
-    await sheet.waitFor();
-    // Enter presses the button that has the keyboard: the one that closes.
-    await workbench.page.keyboard.press(way);
-    await sheet.waitFor({ state: 'hidden' });
-    await eventually('the keyboard in the tree', () => hasFocus(tree));
-  }
-  assertQuiet(workbench);
-});
-
-scenario(
-  'by mouse alone a message is selected to compare, compared, and its model input read token by token',
-  async (workbench) => {
-    const { transcript } = await openPlan(workbench);
-    await transcript.locator(`${ROW}[aria-label^="actor 1 of"]`).first().click({ button: 'right' });
-    await workbench.chooseFromMenu('Select to compare');
-    await transcript
-      .locator(`${ROW}.compared[aria-label^="actor 1 of"]`)
-      .getByText('to compare', { exact: true })
-      .waitFor();
-    await workbench.chooseOnceOffered(
-      transcript.locator(`${ROW}[aria-label^="actor 2 of"]`).first(),
-      'Compare with the selected branch',
-    );
-    await workbench.page.locator('.monaco-diff-editor').waitFor();
-    await workbench.closeEditor();
-    const tokens = async (): Promise<void> => {
-      const editor = workbench.page.locator('.editor-instance .monaco-editor .view-lines');
-      await eventually('rows of tokens', async () =>
-        /^ *0 +\d+ +([0-9a-f]{2} )+ *│.*│/mu.test((await editor.first().innerText()).replaceAll('\u00a0', ' ')),
-      );
-      await workbench.closeEditor();
-    };
-    const { transcript: again } = await openPlan(workbench);
-    await again.locator(`${ROW}[aria-label^="reasoner 1 of"]`).first().click({ button: 'right' });
-    await workbench.chooseFromMenu('Show model input as tokens');
-    await tokens();
-    const { transcript: pane } = await openPlan(workbench);
-    await pane.getByText('Model input, exactly as the model saw it').click();
-    await press(pane, 'Show tokens and bytes').click();
-    await tokens();
-    assertQuiet(workbench);
   },
 );

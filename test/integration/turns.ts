@@ -12,16 +12,8 @@ export const SHORT_REPLAYS: WorkbenchOptions = {
 const running = (workbench: Workbench): number =>
   reading(workbench, (store) => store.runs(0, 10).filter(({ status }) => status !== 'done').length);
 
-/**
- * Two windows replay a message in turn, `rounds` times each, and the command line runs a team beside them.
- * @param overrides of its run
- */
-export async function takeTurns(
-  workbench: Workbench,
-  second: Workbench,
-  rounds: number,
-  overrides: readonly string[] = [],
-): Promise<void> {
+/** Two windows replay a message in turn, `rounds` times each, and the command line runs a team beside them. */
+export async function takeTurns(workbench: Workbench, second: Workbench, rounds: number): Promise<void> {
   await workbench.openView('C3');
   // The run finds two windows that have replayed before.
   const { question, message } = await firstPlan(workbench);
@@ -56,7 +48,7 @@ export async function takeTurns(
     }
   }
   assert.equal(requests(), 2 * rounds);
-  await c3(workbench.folder, 'run', 'tiny.c3.yaml', ...overrides.flatMap((key) => ['--override', key]));
+  await c3(workbench.folder, 'run', 'tiny.c3.yaml');
   await c3(workbench.folder, 'replay', String(message), '--alternatives', '1', '--replays', '1');
   assert.deepEqual([running(workbench), requests()], [0, 2 * rounds + 1]);
   for (const window of [workbench, second]) {

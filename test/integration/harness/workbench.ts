@@ -65,10 +65,10 @@ const PAGE = {
   extraHTTPHeaders: { 'accept-encoding': 'identity' },
 } as const;
 /** Ceilings, not paces: a busy machine takes long to start an engine, and nothing waits longer than it must. */
-const LOCATOR_TIMEOUT = 120_000;
+const LOCATOR_TIMEOUT = 60_000;
 /** For a list or a box that a late focus may have closed: then it is asked for again. */
 const LIST_TIMEOUT = 15_000;
-const WORKBENCH_TIMEOUT = 240_000;
+const WORKBENCH_TIMEOUT = 120_000;
 const SCENARIO_TIMEOUT = 900_000;
 /**
  * One window for all scenarios of a test file, opened before the first and closed after the last.

@@ -2,18 +2,16 @@
 import assert from 'node:assert/strict';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { reading } from '../../integration/team.ts';
-import { teamScenarios, type Team } from '../../integration/teams.ts';
+import { teamScenarios } from '../../integration/teams.ts';
 
-const ALL: readonly Team[] = ['feedback', 'turns', 'calculator', 'voters', 'policy'];
 const scenario = workbenchScenarios({
   recording: 'teams',
   settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 },
 });
 
 teamScenarios(scenario, {
-  shown: ALL,
-  replayed: ALL,
-  verified: ALL,
+  shown: ['feedback', 'turns', 'calculator', 'voters', 'policy'],
+  replayed: true,
   picture: async (workbench, name) => {
     for (const theme of ['light', 'highContrast', 'dark'] as const) {
       await workbench.screenshot(name, theme);

@@ -4,7 +4,17 @@ import { describe, it } from 'node:test';
 import { heldOnDevice } from '../../../../../src/runtime/session/deviceTensor.ts';
 import { Trainer } from '../../../../../src/runtime/train/trainer.ts';
 import { initialState, type TrainingState } from '../../../../../src/runtime/train/trainingState.ts';
-import { close, CONFIG, contexts, CPU, NEVER, parameters, STEP, useDevice, WEBGPU } from '../../../../system/runtime/provider/onDevice.ts';
+import {
+  close,
+  CONFIG,
+  contexts,
+  CPU,
+  NEVER,
+  parameters,
+  STEP,
+  useDevice,
+  WEBGPU,
+} from '../../../../system/runtime/provider/onDevice.ts';
 
 useDevice();
 

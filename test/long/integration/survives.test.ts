@@ -4,14 +4,35 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { reportPage, runReport } from '../../src/report/report.ts';
-import { RUN } from '../unit/extension/storeFixture.ts';
-import { eventually, workbenchScenarios } from './harness/workbench.ts';
-import { saveAs } from './saveReport.ts';
-import { lines, prepare, reloadAtFiles } from './survivors.ts';
-import { assertQuiet, reading, unfold } from './team.ts';
+import { reportPage, runReport } from '../../../src/report/report.ts';
+import { openStoreForWriting } from '../../../src/store/write/writer.ts';
+import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../../unit/extension/storeFixture.ts';
+import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
+import { saveAs } from '../../integration/saveReport.ts';
+import { assertQuiet, reading, reloadWindow, storeOf, unfold } from '../../integration/team.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
+
+/** Stores a run with one problem that was tried twice. */
+function prepare(workbench: Workbench): void {
+  const writer = openStoreForWriting(storeOf(workbench.folder));
+  addRun(writer);
+  writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
+  addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
+  writer.finishStep(RUN, 1, METRICS, LEDGER);
+  writer.updateRunStatus(RUN, 'done', '2026-01-03T00:00:00.000Z', null);
+  writer.close();
+}
+
+/** The view of the files has the side bar, so that nothing but a tab can wake the extension. */
+async function reloadAtFiles(workbench: Workbench): Promise<void> {
+  await workbench.openView('Explorer');
+  await reloadWindow(workbench);
+}
+
+/** The lines of an editor, by its selector. */
+const lines = async (workbench: Workbench, editor: string): Promise<string> =>
+  (await workbench.page.locator(`${editor} .view-lines`).first().innerText()).replaceAll('\u00a0', ' ');
 
 scenario(
   'a comparison in the diff editor, and the model input of a message, come back after a reload',

@@ -1,8 +1,8 @@
 /** A program of LangGraph and nothing else: it is recorded, and the search for the message that lost it begins. */
 import assert from 'node:assert/strict';
-import { workbenchScenarios } from './harness/workbench.ts';
-import { assertFolder, beginSearch, FOLDER } from './langGraph.ts';
-import { assertQuiet, reading } from './team.ts';
+import { workbenchScenarios } from '../../integration/harness/workbench.ts';
+import { assertFolder, beginSearch, FOLDER } from '../../integration/langGraph.ts';
+import { assertQuiet, reading } from '../../integration/team.ts';
 
 const scenario = workbenchScenarios({ files: FOLDER });
 

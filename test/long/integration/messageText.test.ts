@@ -3,50 +3,20 @@
  * hits of a search in sight.
  */
 import assert from 'node:assert/strict';
-import type { FrameLocator, Locator } from 'playwright-core';
-import { findings } from './axe.ts';
-import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { addTexts, CODE, RICH } from './messageTexts.ts';
-import { assertQuiet, frameOf, openFromEpisodes } from './team.ts';
+import type { Locator } from 'playwright-core';
+import { findings } from '../../integration/axe.ts';
+import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
+import { CODE, openTexts, RICH, rowOf, textOf } from '../../integration/messageTexts.ts';
+import { assertQuiet, frameOf } from '../../integration/team.ts';
 
 const ROW = '[role="treeitem"]';
 
 const scenario = workbenchScenarios({ recording: 'arithmetic' });
 
-let prepared = false;
-const asked: string[] = [];
-
-async function openTranscript(workbench: Workbench): Promise<FrameLocator> {
-  if (!prepared) {
-    prepared = true;
-    workbench.page.on('request', (request) => {
-      if (request.url().includes('c3-canary')) {
-        asked.push(request.url());
-      }
-    });
-    addTexts(workbench.folder);
-    await workbench.openView('C3');
-    await workbench.runCommand('C3: Refresh');
-  }
-  const tab = workbench.page.locator('.tabs-container [role="tab"][aria-label^="How many"]');
-  if ((await tab.count()) > 0) {
-    await tab.click();
-  } else {
-    await openFromEpisodes(workbench, 'uid:texts');
-  }
-  const transcript = await workbench.webview(/^How many/u);
-  await transcript.locator(`${ROW}:not([aria-busy])`).nth(3).waitFor();
-  return transcript;
-}
-
-const textOf = (transcript: FrameLocator): Locator => transcript.getByRole('group', { name: 'Text', exact: true });
-const rowOf = (transcript: FrameLocator, beginning: string): Locator =>
-  transcript.locator(`${ROW}[aria-label*="${beginning}"]`).first();
-
 scenario(
   'mathematics is loaded when a message has some, and is MathML; code is in letters of one width, prose does not; money is no mathematics',
   async (workbench) => {
-    const transcript = await openTranscript(workbench);
+    const transcript = await openTexts(workbench);
     const frame = await frameOf(transcript);
     const text = textOf(transcript);
     await rowOf(transcript, 'Nothing but prose').click();
@@ -76,7 +46,7 @@ scenario(
 );
 
 scenario('what is copied is what was written', async (workbench) => {
-  const transcript = await openTranscript(workbench);
+  const transcript = await openTexts(workbench);
   const text = textOf(transcript);
   await rowOf(transcript, 'First write').click();
   await text.locator('math').nth(3).waitFor();
@@ -93,7 +63,7 @@ scenario('what is copied is what was written', async (workbench) => {
 scenario(
   'as written: by mouse and by keyboard, to the letter, and kept by a panel that was hidden',
   async (workbench) => {
-    const transcript = await openTranscript(workbench);
+    const transcript = await openTexts(workbench);
     const text = textOf(transcript);
     const toggle = transcript.getByRole('button', { name: 'As written' });
     await rowOf(transcript, 'First write').click();
@@ -108,7 +78,7 @@ scenario(
     await workbench.screenshot('message-text-as-written');
     await workbench.tab('Episodes').click();
     await workbench.webview('Episodes');
-    const again = await openTranscript(workbench);
+    const again = await openTexts(workbench);
     await eventually(
       'the text to the letter, again',
       async () => (await textOf(again).evaluate((element) => element.textContent)) === RICH,
@@ -129,33 +99,8 @@ scenario(
   },
 );
 
-scenario('hostile mathematics is text, and nothing of it is executed or asked for', async (workbench) => {
-  const transcript = await openTranscript(workbench);
-  const text = textOf(transcript);
-  await rowOf(transcript, '\\\\href').click();
-  // Until the message is here, the pane shows the one before.
-  await text.getByText('\\includegraphics').first().waitFor();
-  await text.locator('math').first().waitFor();
-  const words = await text.innerText();
-  for (const part of [
-    '$\\href{https://c3-canary.invalid}{x}$',
-    '\\includegraphics',
-    '\\def\\a{\\a\\a}\\a',
-    '\\htmlClass',
-    '\\fcolorbox',
-    '⟨U+202E⟩',
-  ]) {
-    assert.ok(words.includes(part), part);
-  }
-  assert.equal(await text.locator('a, img, script, [href], [style]').count(), 0);
-  assert.equal(await (await frameOf(transcript)).evaluate('globalThis.c3Canary'), undefined);
-  assert.deepEqual(asked, []);
-  await workbench.screenshot('message-text-hostile');
-  assertQuiet(workbench);
-});
-
 scenario('the code of the answering role is in letters of one width as a whole', async (workbench) => {
-  const transcript = await openTranscript(workbench);
+  const transcript = await openTexts(workbench);
   const text = textOf(transcript);
   await rowOf(transcript, 'def f').click();
   await text.getByText('def f(n)').waitFor();
@@ -164,7 +109,7 @@ scenario('the code of the answering role is in letters of one width as a whole',
 });
 
 scenario('a search steps to its words inside a long message', async (workbench) => {
-  const transcript = await openTranscript(workbench);
+  const transcript = await openTexts(workbench);
   await transcript.locator(`${ROW}[aria-label^="Question"]`).click();
   await transcript.getByRole('tree').press('/');
   const field = transcript.getByRole('searchbox', { name: 'Search messages' });

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
-import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
-import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { openStoreForWriting } from '../../../src/store/write/writer.ts';
+import { addRun, addTree, instance } from '../../unit/extension/storeFixture.ts';
+import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import {
   assertQuiet,
   choose,
@@ -18,10 +18,10 @@ import {
   reading,
   storeOf,
   transcriptOf,
-} from './team.ts';
+} from '../../integration/team.ts';
 
 const scenario = workbenchScenarios({ recording: 'arithmetic' });
-const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'screenshots');
+const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts', 'screenshots');
 const ROW = '[role="treeitem"]';
 const WIDE = { width: 1400, height: 900 };
 

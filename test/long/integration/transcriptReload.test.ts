@@ -3,36 +3,25 @@
  * anew.
  */
 import assert from 'node:assert/strict';
-import type { FrameLocator, Locator } from 'playwright-core';
-import type { BucketView } from '../../src/shared/records/records.ts';
-import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { addLostEpisodes, LOST_QUESTIONS } from './lostEpisodes.ts';
+import type { FrameLocator } from 'playwright-core';
+import { FEW_REPLAYS, field, press, requests } from '../../integration/firstTranscript.ts';
+import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
+import { addLostEpisodes, LOST_QUESTIONS } from '../../integration/lostEpisodes.ts';
 import {
   assertQuiet,
   choose,
   firstPlan,
   hasFocus,
   openFromEpisodes,
-  reading,
   reloadWindow,
   transcriptOf,
-} from './team.ts';
+} from '../../integration/team.ts';
 
-const scenario = workbenchScenarios({
-  recording: 'arithmetic',
-  settings: { 'c3.replay.alternatives': 3, 'c3.replay.replays': 2 },
-});
+const scenario = workbenchScenarios(FEW_REPLAYS);
 const ROW = '[role="treeitem"]';
 /** How far the pane is scrolled, in pixels. */
 const PLACE = 90;
 const DRAFT = 'what if\nit had said 7';
-
-const requests = (workbench: Workbench, message: number): readonly BucketView[] =>
-  reading(workbench, (store) => store.bucketsFor(message).filter(({ origin }) => origin === 'request'));
-const field = (transcript: FrameLocator, name: string): Locator =>
-  transcript.getByRole('textbox', { name, exact: true });
-const press = (transcript: FrameLocator, name: string): Locator =>
-  transcript.getByRole('button', { name, exact: true });
 
 /** The other snapshot that the form of the draft chose, as it names it. */
 let snapshot = '';
