@@ -3,12 +3,8 @@
  * another program recorded.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { promisify } from 'node:util';
-import { isRecord } from '../../src/shared/guard.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
 import { c3, transcriptOf } from './team.ts';
 
@@ -85,22 +81,4 @@ scenario('the log of another program opens as a transcript, and its messages are
   await page.locator('.monaco-editor .view-line', { hasText: /^steps:/u }).waitFor();
   await workbench.screenshot('inferred-team');
   await assert.rejects(c3(folder, 'replay', '1'), /was recorded elsewhere: .* Give --team FILE/u);
-});
-
-test('c3 bench activation activates the extension that was built', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    join(import.meta.dirname, '..', '..', 'dist', 'cli.js'),
-    'bench',
-    'activation',
-    '--quick',
-    '--json',
-  ]);
-  const report: unknown = JSON.parse(stdout);
-  assert.ok(isRecord(report) && Array.isArray(report['figures']));
-  assert.ok(
-    report['figures'].some(
-      (figure: unknown) =>
-        isRecord(figure) && figure['name'] === 'loading and activating, median' && Number(figure['value']) > 0,
-    ),
-  );
 });

@@ -1,5 +1,70 @@
+/** Every cheat on every backend, processes that are left behind, and values that are too large. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
 import { triedCheats } from '../../../../system/evaluate/python/triedCheats.ts';
-import { CHEATS } from '../../../../unit/evaluate/python/cheats.ts';
-import { BACKENDS } from '../../../../unit/evaluate/python/support.ts';
+import { CHEATS, SQUARES } from '../../../../unit/evaluate/python/cheats.ts';
+import { BACKENDS, grader } from '../../../../unit/evaluate/python/support.ts';
+
+/** All processes that this one has started, and theirs. */
+function descendants(): readonly string[] {
+  if (process.platform !== 'linux') {
+    return [];
+  }
+  const parents = readdirSync('/proc').flatMap((entry) => {
+    try {
+      const stat = readFileSync(`/proc/${entry}/stat`, 'latin1');
+      const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return state === 'Z' ? [] : [[entry, parent] as const];
+    } catch {
+      return [];
+    }
+  });
+  const found = new Set([String(process.pid)]);
+  for (let before = 0; before < found.size;) {
+    before = found.size;
+    for (const [entry, parent] of parents) {
+      if (parent !== undefined && found.has(parent)) {
+        found.add(entry);
+      }
+    }
+  }
+  found.delete(String(process.pid));
+  return [...found];
+}
+
+const alive = (pid: string): boolean =>
+  existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
 
 triedCheats(Object.keys(CHEATS), BACKENDS);
+
+describe('a grader that is closed', () => {
+  for (const backend of BACKENDS) {
+    it(`keeps no process alive (${backend})`, async () => {
+      const other = grader({ backend, lanes: 1, limits: { seconds: 1 } });
+      await other.grade('while True: pass', SQUARES);
+      const started = descendants();
+      assert.ok(started.length > 0 || process.platform !== 'linux');
+      other.close();
+      for (let wait = 0; started.some(alive) && wait < 2400; wait++) {
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+      assert.deepEqual(started.filter(alive), []);
+    });
+  }
+});
+
+describe('a candidate', () => {
+  for (const backend of BACKENDS) {
+    it(`fails one test by a giant text beside an object, not those after it (${backend})`, async () => {
+      const some = grader({ backend, lanes: 1, passRule: 'fraction' });
+      try {
+        const code = 'def f(x): return ["x" * 5 * 10**6, object()] if x == 2 else x * x';
+        const { rule, passed, detail } = await some.grade(code, SQUARES);
+        assert.deepEqual([rule, passed, detail], ['partly', 2, 'test 1: a value of type object']);
+      } finally {
+        some.close();
+      }
+    });
+  }
+});
