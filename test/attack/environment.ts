@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { EngineClient } from '../../src/client/engineClient.ts';
+import { engineClient } from '../../src/client/engineClient.ts';
 import { engineEnvironment } from '../../src/client/environment.ts';
 import { VERSION } from '../../src/engine/version.ts';
 import { ownRuntimeFolder } from '../support/engines.ts';
@@ -86,7 +86,7 @@ export function environmentAttacks(sizes: EnvironmentSizes): void {
       process.env[name] = name === 'NODE_OPTIONS' ? '--no-deprecation' : '';
     }
     Object.assign(process.env, PASSED);
-    const client = new EngineClient(
+    const client = engineClient(
       {
         script: fileURLToPath(new URL(`file://${script}`)),
         version: VERSION,

@@ -7,14 +7,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import { CancellationTokenSource, ResponseError } from 'vscode-jsonrpc/node';
-import {
-  CANCELLED_CODE,
-  CancelRunRequest,
-  JobsRequest,
-  StartRunRequest,
-  TestModelProgressNotification,
-  TestModelRequest,
-} from '../../src/shared/protocols/engineProtocol.ts';
+import { CANCELLED_CODE, REQUESTS, TestModelProgressNotification } from '../../src/shared/protocols/engineProtocol.ts';
 import { folderOf } from '../unit/golden.ts';
 import { startEngine, type EngineProcess } from '../unit/engine/engineProcess.ts';
 import { makeWorkspace } from '../unit/engine/workspace.ts';
@@ -44,7 +37,7 @@ function hostile(name: string, change: (folder: string) => void): string {
 
 const answered = async (engine: EngineProcess): Promise<void> => {
   const began = performance.now();
-  await engine.connection.sendRequest(JobsRequest);
+  await engine.connection.sendRequest(REQUESTS.jobs);
   assert.ok(performance.now() - began < CANCELLED_WITHIN, 'the engine does not answer');
 };
 
@@ -63,12 +56,12 @@ async function cancelledRun(
     config,
     readFileSync(join(workspace, 'tiny.c3.yaml'), 'utf8').replace(/^model:.*$/mu, `model: ${JSON.stringify(folder)}`),
   );
-  const { id } = await engine.connection.sendRequest(StartRunRequest, { config, overrides: [] });
+  const { id } = await engine.connection.sendRequest(REQUESTS.startRun, { config, overrides: [] });
   await engine.until(({ jobs }) => jobs.some((job) => job.id === id && job.state === 'running'));
   await busy(engine);
   await answered(engine);
   const at = performance.now();
-  await engine.connection.sendRequest(CancelRunRequest, { job: id });
+  await engine.connection.sendRequest(REQUESTS.cancelRun, { job: id });
   const list = await engine.until(({ jobs }) => jobs.some((job) => job.id === id && job.state === 'finished'));
   const took = performance.now() - at;
   const outcome = list.jobs.find((job) => job.id === id)?.outcome;
@@ -121,7 +114,7 @@ it('a self-test of a folder whose template loops is cancelled', async (t) => {
       });
     });
     const source = new CancellationTokenSource();
-    const asked = engine.connection.sendRequest(TestModelRequest, { folder, provider: 'cpu' }, source.token).then(
+    const asked = engine.connection.sendRequest(REQUESTS.testModel, { folder, provider: 'cpu' }, source.token).then(
       () => null,
       (error: unknown) => error,
     );

@@ -8,22 +8,7 @@ import type { Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { connectToEngine } from '../../src/client/startEngine.ts';
-import {
-  ContextTokensRequest,
-  InspectModelRequest,
-  JobsRequest,
-  LabelRequest,
-  PlanRequest,
-  ReplayRequest,
-  RestartJobRequest,
-  ResumeRunRequest,
-  StartRunRequest,
-  TaxonomyRequest,
-  TestModelRequest,
-  VerifyRequest,
-  InitializeRequest,
-  CancelRunRequest,
-} from '../../src/shared/protocols/engineProtocol.ts';
+import { InitializeRequest, REQUESTS } from '../../src/shared/protocols/engineProtocol.ts';
 import { startEngine, type EngineProcess } from '../unit/engine/engineProcess.ts';
 import { makeWorkspace } from '../unit/engine/workspace.ts';
 import { seed, tally } from './harness.ts';
@@ -34,19 +19,19 @@ let folder = '';
 
 const METHODS = [
   InitializeRequest,
-  ContextTokensRequest,
-  InspectModelRequest,
-  JobsRequest,
-  LabelRequest,
-  PlanRequest,
-  ReplayRequest,
-  RestartJobRequest,
-  ResumeRunRequest,
-  StartRunRequest,
-  TaxonomyRequest,
-  TestModelRequest,
-  VerifyRequest,
-  CancelRunRequest,
+  REQUESTS.contextTokens,
+  REQUESTS.inspectModel,
+  REQUESTS.jobs,
+  REQUESTS.label,
+  REQUESTS.plan,
+  REQUESTS.replay,
+  REQUESTS.restartJob,
+  REQUESTS.resumeRun,
+  REQUESTS.startRun,
+  REQUESTS.taxonomy,
+  REQUESTS.testModel,
+  REQUESTS.verify,
+  REQUESTS.cancelRun,
 ].map(({ method }) => method);
 
 async function peer(engine: EngineProcess): Promise<Socket> {
@@ -61,7 +46,7 @@ async function peer(engine: EngineProcess): Promise<Socket> {
 
 /** A client that behaves is answered still. */
 async function answers(engine: EngineProcess, what: string): Promise<void> {
-  const list = await Promise.race([engine.connection.sendRequest(JobsRequest), engine.exit.then(() => null)]);
+  const list = await Promise.race([engine.connection.sendRequest(REQUESTS.jobs), engine.exit.then(() => null)]);
   if (list === null) {
     return peers.broken(`${what}: the engine ended`);
   }

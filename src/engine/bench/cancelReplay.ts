@@ -20,7 +20,7 @@ import {
   InitializeRequest,
   PROTOCOL_VERSION,
   ReplayProgressNotification,
-  ReplayRequest,
+  REQUESTS,
   ShutdownRequest,
 } from '../../shared/protocols/engineProtocol.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
@@ -112,7 +112,7 @@ async function cancelOnce(
     }
   });
   try {
-    const asked = connection.sendRequest(ReplayRequest, { message, ...REQUEST }, source.token).then(
+    const asked = connection.sendRequest(REQUESTS.replay, { message, ...REQUEST }, source.token).then(
       () => false,
       (error: unknown) => {
         if (error instanceof ResponseError && error.code === CANCELLED_CODE) {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { EngineClient } from '../../client/engineClient.ts';
+import { engineClient, type EngineClient } from '../../client/engineClient.ts';
 import type { EngineEvents } from '../../client/engineConnection.ts';
 import type { JobList, RunJob, UnstartedJob } from '../../shared/protocols/jobs.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -58,7 +58,7 @@ async function withEngine<Result>(
   work: (client: EngineClient) => Promise<Result>,
   events: Partial<EngineEvents> = {},
 ): Promise<Result> {
-  const client = new EngineClient(
+  const client = engineClient(
     { script: fileURLToPath(ENGINE_ENTRY), store, kind: 'command', version: VERSION },
     { ...SILENT, ...events },
   );
@@ -93,7 +93,7 @@ export async function detach(
   const [job, list] = await withEngine(store, async (client) => {
     const asked =
       again !== null
-        ? await client.restartJob(again)
+        ? await client.restartJob({ job: again })
         : resumed !== null
           ? await client.resumeRun({ run: resumed })
           : await client.startRun({ config: file, overrides, folder });
@@ -217,7 +217,7 @@ export async function cancel(args: readonly string[], context: CommandContext): 
   }
   const store = storePath(parsed, context);
   const asked = await withEngine(store, async (client) =>
-    (await client.attach()) ? (await client.cancelRun(name)).cancelled : null,
+    (await client.attach()) ? (await client.cancelRun({ job: name })).cancelled : null,
   );
   const cancelled = asked ?? (cancelElsewhere(store, name) ? 'elsewhere' : forget(store, name) ? 'unstarted' : null);
   if (cancelled === null) {

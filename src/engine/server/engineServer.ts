@@ -11,48 +11,33 @@ import {
 } from 'vscode-jsonrpc/node';
 import {
   CANCELLED_CODE,
-  CancelRunRequest,
-  ContextTokensRequest,
-  DoctorRequest,
   FAILED_CODE,
   InitializeRequest,
-  InspectModelRequest,
   JobsChangedNotification,
-  JobsRequest,
-  ImportLogRequest,
-  LabelRequest,
   LogNotification,
   OfferKeysRequest,
-  PlanRequest,
   PROTOCOL_VERSION,
+  REQUESTS,
   RecordProgressNotification,
-  RecordRequest,
-  ReplayCostsRequest,
   ReplayProgressNotification,
-  ReplaceRequest,
-  ReplayRequest,
-  RestartJobRequest,
-  ResumeRunRequest,
   RunProgressNotification,
   ShutdownRequest,
-  StartRunRequest,
   StoreWaitNotification,
-  TaxonomyRequest,
   TestModelProgressNotification,
-  TestModelRequest,
-  UpdateStoreRequest,
-  VerifyCostsRequest,
   VerifyProgressNotification,
-  VerifyRequest,
   YieldRequest,
+  type ParamsOf,
+  type RecordParams,
   type RecordProgress,
   type ReplayParams,
-  type StartRunParams,
+  type RequestName,
+  type ResultOf,
 } from '../../shared/protocols/engineProtocol.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { anyOf } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
 import type { ClientKind } from '../../shared/protocols/jobs.ts';
+import type { Recorded } from '../../shared/records/logImport.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import { examine } from '../machine/doctor.ts';
 import { clientWindow } from './clientWindow.ts';
@@ -77,6 +62,14 @@ interface Client {
   kind: ClientKind | null;
   readonly gone: AbortController;
 }
+
+/** Of each request: what it is given, and a signal that aborts when its client cancels it or goes. */
+type Handlers = {
+  readonly [Name in RequestName]: (
+    params: ParamsOf<Name>,
+    signal: () => AbortSignal,
+  ) => ResultOf<Name> | Promise<ResultOf<Name>>;
+};
 
 export interface ServerEvents {
   /** Whether anything needs the engine may have changed. */
@@ -189,102 +182,99 @@ export class EngineServer {
         return { ending };
       }),
     );
-    connection.onRequest(StartRunRequest, (params) => this.answering(() => jobs.start(params, asker(client))));
-    connection.onRequest(ReplaceRequest, (params) => this.answering(() => service.replacement(params)));
-    connection.onRequest(ResumeRunRequest, ({ run }) => this.answering(() => jobs.resume(run, asker(client))));
-    connection.onRequest(RestartJobRequest, ({ job }) => this.answering(() => jobs.restart(job, asker(client))));
-    connection.onRequest(CancelRunRequest, ({ job }) => this.answering(() => jobs.cancel(job)));
-    connection.onRequest(JobsRequest, () => this.answering(() => jobs.list()));
-    connection.onRequest(PlanRequest, ({ config, overrides, folder }: StartRunParams, token) =>
-      this.answering(async () =>
-        service.plan(
-          await readRecipe(config, overrides, folder ?? dirname(dirname(this.store))),
-          cancelledBy(client, token),
-        ),
-      ),
-    );
-    connection.onRequest(InspectModelRequest, ({ folder }, token) =>
-      this.answering(() => inspectModel(folder, cancelledBy(client, token))),
-    );
-    connection.onRequest(TestModelRequest, ({ folder, provider = DEFAULT_PROVIDER }, token) =>
-      this.answering(() =>
-        testModel(folder, provider, {
-          signal: cancelledBy(client, token),
-          onProgress: (progress) => {
-            send(client, (to) => to.sendNotification(TestModelProgressNotification, { folder, progress }));
-          },
-        }),
-      ),
-    );
-    connection.onRequest(ReplayRequest, (params, token) => this.answering(() => this.replay(client, params, token)));
-    connection.onRequest(ReplayCostsRequest, (params) => this.answering(() => service.replayCosts(params)));
-    connection.onRequest(VerifyCostsRequest, ({ message }) => this.answering(() => service.verifyCosts(message)));
     connection.onRequest(OfferKeysRequest, ({ keys }) =>
       this.answering(() => {
         service.endpoints.offer(keys);
         return null;
       }),
     );
-    connection.onRequest(VerifyRequest, ({ message, again = false }, token) =>
-      this.answering(() =>
-        service.verifyMessage(message, {
-          again,
-          signal: cancelledBy(client, token),
-          onProgress: (done, total) => {
-            send(client, (to) => to.sendNotification(VerifyProgressNotification, { message, done, total }));
-          },
-        }),
-      ),
-    );
-    connection.onRequest(ContextTokensRequest, ({ message }, token) =>
-      this.answering(() => service.contextTokens(message, cancelledBy(client, token))),
-    );
-    connection.onRequest(TaxonomyRequest, (params) => this.answering(() => service.taxonomyView(params)));
-    connection.onRequest(LabelRequest, (params, token) =>
-      this.answering(() => service.label(params, cancelledBy(client, token))),
-    );
-    connection.onRequest(ImportLogRequest, (params, token) =>
-      this.answering(() => service.importLog(params, cancelledBy(client, token))),
-    );
-    connection.onRequest(RecordRequest, ({ upstream, serve, ...params }, token) =>
-      this.answering(() => {
-        const signal = cancelledBy(client, token);
-        const tell = (progress: RecordProgress): void => {
-          send(client, (to) => to.sendNotification(RecordProgressNotification, progress));
-        };
-        const settings = {
-          ...params,
-          quiet: true,
-          onLine: (line: string) => {
-            tell({ line });
-          },
-          onMessage: (messages: number) => {
-            tell({ messages });
-          },
-        };
-        return serve === null
-          ? record(service, { ...settings, upstream: upstreamOf(upstream), served: null }, signal)
-          : whileServing(
-              modelToServe(serve, params.folder),
-              ({ url, ...served }) => record(service, { ...settings, upstream: url, served }, signal),
-              { signal },
-            );
-      }),
-    );
-    connection.onRequest(UpdateStoreRequest, (token) =>
-      this.answering(() => service.writing('update of the store', cancelledBy(client, token), () => null)),
-    );
-    connection.onRequest(DoctorRequest, () => this.answering(() => examine(this.store)));
     connection.onRequest(ShutdownRequest, () =>
       this.answering(() => {
         this.endSoon();
         return null;
       }),
     );
+    const handlers = this.handlers(client);
+    for (const name of Object.keys(REQUESTS) as RequestName[]) {
+      const { method, numberOfParams } = REQUESTS[name];
+      // Each handler and the type of its request stand in one row of two tables.
+      const handle = handlers[name] as (params: unknown, signal: () => AbortSignal) => unknown;
+      connection.onRequest(method, (...given: unknown[]) =>
+        this.answering(() =>
+          handle(numberOfParams === 0 ? undefined : given[0], () =>
+            cancelledBy(client, given.at(-1) as CancellationToken),
+          ),
+        ),
+      );
+    }
   }
 
-  private async replay(client: Client, params: ReplayParams, token: CancellationToken): Promise<ReplayResult> {
-    const signal = cancelledBy(client, token);
+  /** What answers each request of a client. */
+  private handlers(client: Client): Handlers {
+    const { jobs, service } = this;
+    return {
+      startRun: (params) => jobs.start(params, asker(client)),
+      replacement: (params) => service.replacement(params),
+      resumeRun: ({ run }) => jobs.resume(run, asker(client)),
+      restartJob: ({ job }) => jobs.restart(job, asker(client)),
+      cancelRun: ({ job }) => jobs.cancel(job),
+      jobs: () => jobs.list(),
+      plan: async ({ config, overrides, folder }, signal) =>
+        service.plan(await readRecipe(config, overrides, folder ?? dirname(dirname(this.store))), signal()),
+      inspectModel: ({ folder }, signal) => inspectModel(folder, signal()),
+      testModel: ({ folder, provider = DEFAULT_PROVIDER }, signal) =>
+        testModel(folder, provider, {
+          signal: signal(),
+          onProgress: (progress) => {
+            send(client, (to) => to.sendNotification(TestModelProgressNotification, { folder, progress }));
+          },
+        }),
+      replay: (params, signal) => this.replay(client, params, signal()),
+      replayCosts: (params) => service.replayCosts(params),
+      verifyCosts: ({ message }) => service.verifyCosts(message),
+      verify: ({ message, again = false }, signal) =>
+        service.verifyMessage(message, {
+          again,
+          signal: signal(),
+          onProgress: (done, total) => {
+            send(client, (to) => to.sendNotification(VerifyProgressNotification, { message, done, total }));
+          },
+        }),
+      contextTokens: ({ message }, signal) => service.contextTokens(message, signal()),
+      taxonomy: (params) => service.taxonomyView(params),
+      label: (params, signal) => service.label(params, signal()),
+      importLog: (params, signal) => service.importLog(params, signal()),
+      record: (params, signal) => this.record(client, params, signal()),
+      updateStore: (_, signal) => service.writing('update of the store', signal(), () => null),
+      doctor: () => examine(this.store),
+    };
+  }
+
+  /** Runs a user's program; its calls go to a server, or to a model that is served meanwhile. */
+  private record(client: Client, { upstream, serve, ...params }: RecordParams, signal: AbortSignal): Promise<Recorded> {
+    const tell = (progress: RecordProgress): void => {
+      send(client, (to) => to.sendNotification(RecordProgressNotification, progress));
+    };
+    const settings = {
+      ...params,
+      quiet: true,
+      onLine: (line: string) => {
+        tell({ line });
+      },
+      onMessage: (messages: number) => {
+        tell({ messages });
+      },
+    };
+    return serve === null
+      ? record(this.service, { ...settings, upstream: upstreamOf(upstream), served: null }, signal)
+      : whileServing(
+          modelToServe(serve, params.folder),
+          ({ url, ...served }) => record(this.service, { ...settings, upstream: url, served }, signal),
+          { signal },
+        );
+  }
+
+  private async replay(client: Client, params: ReplayParams, signal: AbortSignal): Promise<ReplayResult> {
     const given = await this.service.replay(params, {
       signal,
       onProgress: (bucket, done, total) => {

@@ -79,7 +79,7 @@ export class Documents implements FileSystemProvider {
       return contextDocument(decision, reason);
     }
     try {
-      return contextDocument(decision, await this.engine.client().contextTokens(message));
+      return contextDocument(decision, await this.engine.client().contextTokens({ message }));
     } catch (error) {
       return contextDocument(decision, messageOf(error));
     }

@@ -3,7 +3,7 @@
  * the window.
  */
 import { EventEmitter, workspace } from 'vscode';
-import { EngineClient } from '../../client/engineClient.ts';
+import { engineClient, type EngineClient } from '../../client/engineClient.ts';
 import type { EditorModels } from '../../shared/protocols/editorProtocol.ts';
 import type {
   RecordProgress,
@@ -147,7 +147,7 @@ export class Engine {
 
   private create(path: string): EngineClient {
     let process: number | null = null;
-    const client: EngineClient = new EngineClient(
+    const client: EngineClient = engineClient(
       { ...this.program, store: path, kind: 'window' },
       {
         log: (line) => {

@@ -81,7 +81,7 @@ export class Verifier {
     if (reader === null || !asksServers(reader.runConfig(reader.message(message).run))) {
       return false;
     }
-    const costs = await this.engine.client().verifyCosts(message);
+    const costs = await this.engine.client().verifyCosts({ message });
     const why =
       'Servers that take no seeds give no message twice. Their replays can only be sampled again, so that returns are compared. Otherwise they are not comparable.';
     const detail = [why, ...costs.map(costWords)].join('\n');

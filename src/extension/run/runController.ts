@@ -88,7 +88,7 @@ export class RunController {
 
   /** Asks again for a run that never began. */
   restart(job: string): Promise<void> {
-    return this.follow(() => this.engine.client().restartJob(job));
+    return this.follow(() => this.engine.client().restartJob({ job }));
   }
 
   /**
@@ -98,7 +98,7 @@ export class RunController {
     if (name === undefined) {
       return;
     }
-    const { cancelled } = await this.engine.client().cancelRun(name);
+    const { cancelled } = await this.engine.client().cancelRun({ job: name });
     if (cancelled === null) {
       void window.showInformationMessage('That run is no longer in progress.');
     }

@@ -217,55 +217,75 @@ export interface RecordParams {
 /** Messages that are stored by now, or a line that the program printed. */
 export type RecordProgress = { readonly messages: number } | { readonly line: string };
 
-/** Requests; `replay/start` and `verify/start` answer at the end of the work and honour JSON-RPC cancellation. */
 export const InitializeRequest = new RequestType<InitializeParams, InitializeResult, void>('initialize');
 /** Asks an engine of another version to end where nothing is in progress in it. */
 export const YieldRequest = new RequestType0<YieldResult, void>('engine/yield');
-/**
- * Both answer with the job as soon as it is in the queue; what cannot be run is refused before. Progress comes to all
- * clients.
- */
-export const StartRunRequest = new RequestType<StartRunParams, RunJob, void>('run/start');
-/** Answers with the run that begins with an agent replaced; nothing is started. */
-export const ReplaceRequest = new RequestType<ReplaceParams, StartRunParams, void>('run/replace');
-export const ResumeRunRequest = new RequestType<ResumeRunParams, RunJob, void>('run/resume');
-export const JobsRequest = new RequestType0<JobList, void>('runs/status');
-export const CancelRunRequest = new RequestType<JobParams, CancelResult, void>('runs/cancel');
-/** Asks again for a job that had never begun. */
-export const RestartJobRequest = new RequestType<JobParams, RunJob, void>('runs/restart');
-export const ReplayRequest = new RequestType<ReplayParams, ReplayResult, void>('replay/start');
-/** What a replay may ask of servers at most; nothing is asked. */
-export const ReplayCostsRequest = new RequestType<ReplayParams, readonly EndpointCost[], void>('replay/costs');
 /** Gives the engine the keys that the user keeps in the editor, in the place of those that were given before. */
 export const OfferKeysRequest = new RequestType<OfferKeysParams, null, void>('keys/offer');
-/** What verifying a message may ask of servers at most, where what no seed gives again is sampled again. */
-export const VerifyCostsRequest = new RequestType<{ readonly message: number }, readonly EndpointCost[], void>(
-  'verify/costs',
-);
-export const VerifyRequest = new RequestType<VerifyParams, VerificationReport, void>('verify/start');
-export const TaxonomyRequest = new RequestType<TaxonomyParams, TaxonomyView, void>('taxonomy');
-/** Brings a store of an older version up to date. */
-export const UpdateStoreRequest = new RequestType0<null, void>('store/update');
-/** Appends a label; waits while another process writes the store. */
-export const LabelRequest = new RequestType<LabelParams, CaseLabel, void>('taxonomy/label');
-/** Stores what other programs recorded of their agents; a log that is stored already changes nothing. */
-export const ImportLogRequest = new RequestType<ImportLogParams, LogImport, void>('log/import');
-/**
- * Runs a user's own program and stores what its agents say; answers when it has ended, and ends it where it is
- * cancelled.
- */
-export const RecordRequest = new RequestType<RecordParams, Recorded, void>('record/start');
-/** Token boundaries of a stored decision; needs no model, only the run's tokenizer. */
-export const ContextTokensRequest = new RequestType<ContextTokensParams, ContextTokens, void>('context/tokens');
-/** Looks at the headers of a folder's files; refused with one sentence where the model could not be loaded. */
-export const InspectModelRequest = new RequestType<InspectModelParams, ModelFacts, void>('model/inspect');
-/** Nothing is loaded and nothing stored. A plan that does not fit is an answer, not an error. */
-export const PlanRequest = new RequestType<PlanParams, RunPlan, void>('run/plan');
-/** Answers with all steps at the end, among them those that failed; honours cancellation. */
-export const TestModelRequest = new RequestType<TestModelParams, readonly SelfTestStep[], void>('model/test');
-export const DoctorRequest = new RequestType0<DoctorReport, void>('doctor');
 /** Ends the engine: what is in progress is cancelled. */
 export const ShutdownRequest = new RequestType0<null, void>('shutdown');
+
+/**
+ * What a client may ask: each is a method of `EngineClient` and has its handler in `EngineServer`. Those that take long
+ * answer at the end of the work, honor JSON-RPC cancellation and report progress meanwhile.
+ */
+export const REQUESTS = {
+  /**
+   * This, `resumeRun` and `restartJob` answer with the job as soon as it is in the queue; what cannot be run is refused
+   * before. Progress comes to all clients. The run continues whether or not the client stays.
+   */
+  startRun: new RequestType<StartRunParams, RunJob, void>('run/start'),
+  /** Answers with the run that begins with an agent replaced; nothing is started. */
+  replacement: new RequestType<ReplaceParams, StartRunParams, void>('run/replace'),
+  /** Takes an interrupted run to its end. */
+  resumeRun: new RequestType<ResumeRunParams, RunJob, void>('run/resume'),
+  /** The runs that are asked for, wait, go on or have ended. */
+  jobs: new RequestType0<JobList, void>('runs/status'),
+  /** Cancels a run, whoever asked for it. */
+  cancelRun: new RequestType<JobParams, CancelResult, void>('runs/cancel'),
+  /** Asks again for a job that had never begun. */
+  restartJob: new RequestType<JobParams, RunJob, void>('runs/restart'),
+  /** Replays one message; alternatives arrive as progress meanwhile. */
+  replay: new RequestType<ReplayParams, ReplayResult, void>('replay/start'),
+  /** What a replay may ask of servers at most; nothing is asked. */
+  replayCosts: new RequestType<ReplayParams, readonly EndpointCost[], void>('replay/costs'),
+  /** What verifying a message may ask of servers at most, where what no seed gives again is sampled again. */
+  verifyCosts: new RequestType<{ readonly message: number }, readonly EndpointCost[], void>('verify/costs'),
+  /** Re-executes the replays of one message. */
+  verify: new RequestType<VerifyParams, VerificationReport, void>('verify/start'),
+  /** The failure taxonomy of a run. */
+  taxonomy: new RequestType<TaxonomyParams, TaxonomyView, void>('taxonomy'),
+  /** Brings a store of an older version up to date. */
+  updateStore: new RequestType0<null, void>('store/update'),
+  /** Appends a label; waits while another process writes the store. */
+  label: new RequestType<LabelParams, CaseLabel, void>('taxonomy/label'),
+  /** Stores what other programs recorded of their agents; a log that is stored already changes nothing. */
+  importLog: new RequestType<ImportLogParams, LogImport, void>('log/import'),
+  /**
+   * Runs a user's own program and stores what its agents say; answers when it has ended, and ends it where it is
+   * cancelled.
+   */
+  record: new RequestType<RecordParams, Recorded, void>('record/start'),
+  /** Token boundaries of a stored decision; needs no model, only the run's tokenizer. */
+  contextTokens: new RequestType<ContextTokensParams, ContextTokens, void>('context/tokens'),
+  /** Looks at the headers of a folder's files; refused with one sentence where the model could not be loaded. */
+  inspectModel: new RequestType<InspectModelParams, ModelFacts, void>('model/inspect'),
+  /** Nothing is loaded and nothing stored. A plan that does not fit is an answer, not an error. */
+  plan: new RequestType<PlanParams, RunPlan, void>('run/plan'),
+  /** Answers with all steps at the end, among them those that failed; honours cancellation. */
+  testModel: new RequestType<TestModelParams, readonly SelfTestStep[], void>('model/test'),
+  /** What the machine can do. */
+  doctor: new RequestType0<DoctorReport, void>('doctor'),
+} as const;
+
+export type RequestName = keyof typeof REQUESTS;
+/** Parameters (where it has any), result and error of a request, as its type carries them. */
+type Parts<Name extends RequestName> = NonNullable<(typeof REQUESTS)[Name]['_']>;
+/** What a request is given; nothing where it needs nothing. */
+export type ParamsOf<Name extends RequestName> =
+  Parts<Name> extends [infer Params, unknown, unknown, unknown] ? Params : undefined;
+export type ResultOf<Name extends RequestName> =
+  Parts<Name> extends [unknown, infer Result, unknown, unknown] ? Result : Parts<Name>[0];
 
 /** To all clients. */
 export const JobsChangedNotification = new NotificationType<JobList>('runs/changed');

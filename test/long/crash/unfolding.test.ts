@@ -47,7 +47,7 @@ function killedTeams(teams: readonly UnfoldingTeam[], kills: number): void {
     writeFileSync(join(workspace, 'tiny.c3.yaml'), CONFIG);
     writeFileSync(join(workspace, 'train.jsonl'), jsonl(sums(10)));
     for (const team of Object.keys(TEAMS)) {
-      cpSync(join(import.meta.dirname, '../../media/examples', `${team}.json`), join(workspace, `${team}.json`));
+      cpSync(join(import.meta.dirname, '../../../media/examples', `${team}.json`), join(workspace, `${team}.json`));
     }
   });
   after(() => {

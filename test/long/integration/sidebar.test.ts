@@ -32,7 +32,7 @@ scenario('buckets, all of them and the plans alone', async (workbench) => {
 
 scenario('the dashboard of a run', async (workbench) => {
   await workbench.closeAllEditors();
-  await workbench.runCommandAndPick('C3: Open run dashboard', `Run ${RUN}`);
+  await workbench.runCommand('C3: Open run dashboard');
   const dashboard = await workbench.webview('Run dashboard');
   await dashboard.getByRole('heading', { name: 'Run dashboard' }).waitFor();
   await workbench.pictures('dashboard', THEMES, [[1400, 900]]);

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { CancellationTokenSource } from 'vscode-jsonrpc/node';
-import { EngineClient } from '../../../src/client/engineClient.ts';
+import { engineClient, type EngineClient } from '../../../src/client/engineClient.ts';
 import type { EngineEvents } from '../../../src/client/engineConnection.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import type {
@@ -85,7 +85,7 @@ function client(
       spawnSync('kill', ['-9', String(pid)], { stdio: 'ignore' });
     }
   });
-  return { client: new EngineClient({ script, store, kind: 'window', version }, events), seen, store };
+  return { client: engineClient({ script, store, kind: 'window', version }, events), seen, store };
 }
 
 const none = new CancellationTokenSource().token;
@@ -99,7 +99,7 @@ test('a run answers with its job, and one engine serves several requests', async
     seen.runs.map((progress) => progress.done),
     [0, 1, 2],
   );
-  assert.deepEqual(await engine.cancelRun('r'), { cancelled: 'running' });
+  assert.deepEqual(await engine.cancelRun({ job: 'r' }), { cancelled: 'running' });
   const bucket = await engine.replay({ message: 12, alternatives: 2, replays: 1, text: null }, none);
   assert.equal(bucket.message, 12);
   assert.deepEqual(

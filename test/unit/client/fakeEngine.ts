@@ -15,25 +15,15 @@ import {
 import { engineAddresses } from '../../../src/client/address.ts';
 import {
   CANCELLED_CODE,
-  CancelRunRequest,
-  DoctorRequest,
   FAILED_CODE,
   InitializeRequest,
-  InspectModelRequest,
-  PlanRequest,
   PROTOCOL_VERSION,
   ReplayProgressNotification,
-  ReplayRequest,
-  ResumeRunRequest,
+  REQUESTS,
   RunProgressNotification,
   ShutdownRequest,
-  StartRunRequest,
-  LabelRequest,
-  TaxonomyRequest,
   TestModelProgressNotification,
-  TestModelRequest,
   VerifyProgressNotification,
-  VerifyRequest,
   YieldRequest,
 } from '../../../src/shared/protocols/engineProtocol.ts';
 import { modelFacts, runPlan } from '../extension/model/modelFixture.ts';
@@ -82,8 +72,8 @@ function serve(connection: MessageConnection): void {
     }
     return { ending: busy === '' };
   });
-  connection.onRequest(CancelRunRequest, ({ job }) => ({ cancelled: job === 'r' ? 'running' : null }));
-  connection.onRequest(StartRunRequest, async ({ config }) => {
+  connection.onRequest(REQUESTS.cancelRun, ({ job }) => ({ cancelled: job === 'r' ? 'running' : null }));
+  connection.onRequest(REQUESTS.startRun, async ({ config }) => {
     if (config === 'crash') {
       process.exit(3);
     }
@@ -106,7 +96,7 @@ function serve(connection: MessageConnection): void {
     }
     return finishedJob('r');
   });
-  connection.onRequest(ResumeRunRequest, ({ run }) => {
+  connection.onRequest(REQUESTS.resumeRun, ({ run }) => {
     if (run === 'changed') {
       throw new ResponseError(FAILED_CODE, 'Run changed cannot be resumed: the training instances have changed.', {
         kind: 'input',
@@ -114,7 +104,7 @@ function serve(connection: MessageConnection): void {
     }
     return { ...finishedJob(run), kind: 'resume' };
   });
-  connection.onRequest(ReplayRequest, async ({ message, alternatives }, token) => {
+  connection.onRequest(REQUESTS.replay, async ({ message, alternatives }, token) => {
     const bucket: BucketView = {
       id: 1,
       run: 'r',
@@ -135,14 +125,14 @@ function serve(connection: MessageConnection): void {
     return alternatives === 0 ? cancelled(token) : bucket;
   });
 
-  connection.onRequest(VerifyRequest, async ({ message }) => {
+  connection.onRequest(REQUESTS.verify, async ({ message }) => {
     for (let done = 1; done <= 2; done++) {
       await connection.sendNotification(VerifyProgressNotification, { message, done, total: 2 });
     }
     return { checked: 2, identical: 2, different: 0, notComparable: 0, firstDifference: null, firstReason: null };
   });
 
-  connection.onRequest(TaxonomyRequest, ({ run, thresholds }) => ({
+  connection.onRequest(REQUESTS.taxonomy, ({ run, thresholds }) => ({
     run,
     buckets: 0,
     thresholds,
@@ -156,17 +146,17 @@ function serve(connection: MessageConnection): void {
     matching: 0,
     rows: [],
   }));
-  connection.onRequest(LabelRequest, ({ name, note }) => ({ name, note, author: 'you', createdAt: '2026-01-01' }));
-  connection.onRequest(InspectModelRequest, ({ folder }) => {
+  connection.onRequest(REQUESTS.label, ({ name, note }) => ({ name, note, author: 'you', createdAt: '2026-01-01' }));
+  connection.onRequest(REQUESTS.inspectModel, ({ folder }) => {
     if (folder === 'broken') {
       throw new ResponseError(FAILED_CODE, 'broken/config.json: is no JSON.', { kind: 'model' });
     }
     return modelFacts(folder);
   });
 
-  connection.onRequest(PlanRequest, ({ overrides }) => runPlan(overrides));
+  connection.onRequest(REQUESTS.plan, ({ overrides }) => runPlan(overrides));
 
-  connection.onRequest(TestModelRequest, async ({ folder }, token) => {
+  connection.onRequest(REQUESTS.testModel, async ({ folder }, token) => {
     if (folder === 'endless') {
       return cancelled(token);
     }
@@ -185,7 +175,7 @@ function serve(connection: MessageConnection): void {
     return steps;
   });
 
-  connection.onRequest(DoctorRequest, () => ({
+  connection.onRequest(REQUESTS.doctor, () => ({
     providers: [{ name: 'cpu', available: true, selfTest: 'passed', batchInvariance: null, device: null }],
     versions: { node: process.versions.node },
     store: { path: store, state: 'absent', findings: [], extent: '' },

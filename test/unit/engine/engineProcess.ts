@@ -12,13 +12,12 @@ import {
 import { connectToEngine } from '../../../src/client/startEngine.ts';
 import {
   InitializeRequest,
+  type InitializeResult,
   JobsChangedNotification,
   LogNotification,
   PROTOCOL_VERSION,
+  REQUESTS,
   RunProgressNotification,
-  StartRunRequest,
-  ResumeRunRequest,
-  type InitializeResult,
   type StartRunParams,
 } from '../../../src/shared/protocols/engineProtocol.ts';
 import type { JobList, RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
@@ -164,8 +163,8 @@ export async function openDoor(t: TestContext, store: string): Promise<Door> {
           }
         });
       }),
-    run: async (params) => ended(await connection.sendRequest(StartRunRequest, params)),
-    resume: async (run) => ended(await connection.sendRequest(ResumeRunRequest, { run })),
+    run: async (params) => ended(await connection.sendRequest(REQUESTS.startRun, params)),
+    resume: async (run) => ended(await connection.sendRequest(REQUESTS.resumeRun, { run })),
     log: () => lines.join('\n'),
     leave: async () => {
       open.destroy();

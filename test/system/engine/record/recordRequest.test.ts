@@ -9,10 +9,9 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { CancellationTokenSource } from 'vscode-jsonrpc/node';
 import {
-  RecordProgressNotification,
-  RecordRequest,
-  ReplayCostsRequest,
   type RecordProgress,
+  RecordProgressNotification,
+  REQUESTS,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
 import { runtime, startEngine } from '../../../unit/engine/engineProcess.ts';
 import { c3 } from '../../../unit/engine/workspace.ts';
@@ -76,7 +75,7 @@ it('is shown while it runs, ends with a cancel and stays stored; its key and our
     maskSecrets: false,
     right: null,
   } as const;
-  const { report, ended } = await engine.connection.sendRequest(RecordRequest, { ...asked }, source.token);
+  const { report, ended } = await engine.connection.sendRequest(REQUESTS.record, { ...asked }, source.token);
   assert.deepEqual([ended, report.episodes, report.messages], ['SIGTERM', 1, 1]);
   assert.deepEqual(heard.map((one) => JSON.stringify(one)).sort(), [
     '{"line":"ours: 0"}',
@@ -90,7 +89,7 @@ it('is shown while it runs, ends with a cancel and stays stored; its key and our
   const priced = 'model_name: m, prices: {input: 1, output: 2}';
   writeFileSync(team, `driver: [no-such-program]\npolicy: {endpoint: ${JSON.stringify(upstream)}, ${priced}}\n`);
   const fork = { message: 1, alternatives: 2, replays: 1, text: null, team };
-  const [cost, ...others] = await engine.connection.sendRequest(ReplayCostsRequest, fork);
+  const [cost, ...others] = await engine.connection.sendRequest(REQUESTS.replayCosts, fork);
   assert.ok(cost !== undefined && cost.requests >= 2 && cost.money > 0, JSON.stringify(cost));
   assert.deepEqual([cost.role, cost.local, others, keys.length], ['planner', true, [], 1]);
   await engine.leave();

@@ -4,9 +4,9 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
-import { EngineClient } from '../../../../src/client/engineClient.ts';
+import { engineClient, type EngineClient } from '../../../../src/client/engineClient.ts';
 import { VERSION } from '../../../../src/engine/version.ts';
-import { ReplayRequest, VerifyRequest } from '../../../../src/shared/protocols/engineProtocol.ts';
+import { REQUESTS } from '../../../../src/shared/protocols/engineProtocol.ts';
 import type { EditorAnswer, EditorFailure } from '../../../../src/shared/protocols/editorProtocol.ts';
 import { startEngine, type EngineProcess } from '../../../unit/engine/engineProcess.ts';
 import { c3, copyOf, errorOf, makeWorkspace, withStore } from '../../../unit/engine/workspace.ts';
@@ -38,7 +38,7 @@ const saying: Answer = (count) => ({
 /** A window with a chat model. */
 async function openWindow(t: TestContext, { store }: EngineProcess, answer: Answer): Promise<() => Promise<void>> {
   const ignored = (): void => undefined;
-  const client: EngineClient = new EngineClient(
+  const client: EngineClient = engineClient(
     {
       ...{ script: programOf('engine'), store, kind: 'window', version: VERSION },
       editor: {
@@ -73,9 +73,9 @@ it('runs, and is replayed and verified as sampled; the command line has none', a
     return store.episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 1 })[0]?.leaf ?? assert.fail();
   });
   const asked = { message: leaf, alternatives: 3, replays: 1, text: null };
-  const { alternatives } = await engine.connection.sendRequest(ReplayRequest, asked);
+  const { alternatives } = await engine.connection.sendRequest(REQUESTS.replay, asked);
   assert.equal(alternatives.length, 4);
-  const verified = await engine.connection.sendRequest(VerifyRequest, { message: leaf, again: true });
+  const verified = await engine.connection.sendRequest(REQUESTS.verify, { message: leaf, again: true });
   assert.deepEqual([verified.checked, verified.notComparable], [4, 4]);
   assert.ok(verified.returns !== undefined && verified.returns.p > 0);
   await close();
@@ -128,7 +128,7 @@ it('answers for recorded agents by a team file; the command line has none', asyn
   const engine = await startEngine(t, folder);
   await openWindow(t, engine, saying);
   const request = { message, alternatives: 1, replays: 1, text: null, team };
-  const { alternatives } = await engine.connection.sendRequest(ReplayRequest, request);
+  const { alternatives } = await engine.connection.sendRequest(REQUESTS.replay, request);
   assert.deepEqual(
     alternatives.map(({ text, returns }) => [text.replace(/^\d+/u, 'n'), returns]),
     [

@@ -5,11 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { z } from 'zod';
 import { c3, copyOf, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
-import {
-  OfferKeysRequest,
-  ReplayCostsRequest,
-  ReplayRequest,
-} from '../../../../src/shared/protocols/engineProtocol.ts';
+import { OfferKeysRequest, REQUESTS } from '../../../../src/shared/protocols/engineProtocol.ts';
 import { runtime, startEngine } from '../../../unit/engine/engineProcess.ts';
 import { badServer, type Behaviour } from '../../../unit/policy/endpoint/badServer.ts';
 import { base, KEY, servedAtOnce, workspace } from './servedTeam.ts';
@@ -251,9 +247,9 @@ it('a key that a window gives is used, and is in no file of the workspace, log, 
   const { run } = await engine.run(config);
   const message = firstMessage(folder, run, 'actor');
   const asked = { message, alternatives: 2, replays: 1, text: null };
-  const [cost] = await engine.connection.sendRequest(ReplayCostsRequest, asked);
+  const [cost] = await engine.connection.sendRequest(REQUESTS.replayCosts, asked);
   assert.deepEqual([cost?.role, cost?.requests, cost?.local], ['actor', 2, true]);
-  await engine.connection.sendRequest(ReplayRequest, asked);
+  await engine.connection.sendRequest(REQUESTS.replay, asked);
   assert.deepEqual(refused, [undefined]);
   assert.ok(!engine.log().includes(key));
   await engine.leave();

@@ -10,9 +10,9 @@ import { CancellationTokenSource, ResponseError, type MessageConnection } from '
 import {
   CANCELLED_CODE,
   FAILED_CODE,
-  VerifyProgressNotification,
-  VerifyRequest,
+  REQUESTS,
   type VerifyProgress,
+  VerifyProgressNotification,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { drawsOf } from '../../../../src/shared/records/draws.ts';
@@ -47,7 +47,7 @@ describe('verify/start', () => {
     connection.onNotification(VerifyProgressNotification, (progress) => {
       told.push(progress);
     });
-    const same = await connection.sendRequest(VerifyRequest, { message });
+    const same = await connection.sendRequest(REQUESTS.verify, { message });
     assert.deepEqual(same, {
       checked: 4,
       identical: 4,
@@ -60,7 +60,7 @@ describe('verify/start', () => {
     const db = new (loadSqlite())(join(folder, '.c3', 'c3.sqlite'));
     tamper(db, `UPDATE replay SET return = 1 - return WHERE alternative = ${String(message)} AND replay_index = 2`);
     db.close();
-    const { different, identical, firstDifference } = await connection.sendRequest(VerifyRequest, { message });
+    const { different, identical, firstDifference } = await connection.sendRequest(REQUESTS.verify, { message });
     assert.deepEqual([different, identical], [1, 3]);
     assert.match(
       firstDifference?.detail ?? '',
@@ -76,7 +76,7 @@ describe('verify/start', () => {
     const folder = copyOf(t, workspace);
     const connection = await engine(t, folder);
     const source = new CancellationTokenSource();
-    const verification = connection.sendRequest(VerifyRequest, { message: firstPlan(folder) }, source.token);
+    const verification = connection.sendRequest(REQUESTS.verify, { message: firstPlan(folder) }, source.token);
     source.cancel();
     await assert.rejects(
       verification,
@@ -100,11 +100,11 @@ describe('verify/start', () => {
       (error: unknown): boolean =>
         error instanceof ResponseError && error.code === FAILED_CODE && pattern.test(error.message);
     await assert.rejects(
-      connection.sendRequest(VerifyRequest, { message: evaluated }),
+      connection.sendRequest(REQUESTS.verify, { message: evaluated }),
       refused(/Message \d+ has no replay to verify; replay its alternatives first/),
     );
     await assert.rejects(
-      connection.sendRequest(VerifyRequest, { message: 999_999 }),
+      connection.sendRequest(REQUESTS.verify, { message: 999_999 }),
       refused(/There is no message 999999/),
     );
   });

@@ -3,13 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import {
-  CancelRunRequest,
-  LabelRequest,
-  ReplayRequest,
-  RestartJobRequest,
-  StartRunRequest,
-} from '../../../../src/shared/protocols/engineProtocol.ts';
+import { REQUESTS } from '../../../../src/shared/protocols/engineProtocol.ts';
 import type { RunJob } from '../../../../src/shared/protocols/jobs.ts';
 import { connectToEngine } from '../../../../src/client/startEngine.ts';
 import { enginesIn } from '../../../support/engines.ts';
@@ -27,7 +21,7 @@ after(() => {
 });
 
 const ask = ({ connection }: Door, folder: string, ...overrides: string[]): Promise<RunJob> =>
-  connection.sendRequest(StartRunRequest, { config: join(folder, 'tiny.c3.yaml'), overrides });
+  connection.sendRequest(REQUESTS.startRun, { config: join(folder, 'tiny.c3.yaml'), overrides });
 const ENDLESS = ['steps=5000', 'evaluation.instances=0'];
 const lastWeights = (folder: string, run: string): string =>
   withStore(folder, (store) => store.snapshotsOfRun(run).at(-1)?.id ?? '');
@@ -67,11 +61,13 @@ describe('an engine', () => {
     const message = firstMessage(folder);
     const replays = await Promise.all(
       [first, second].map(({ connection }) =>
-        connection.sendRequest(ReplayRequest, { message, alternatives: 1, replays: 1, text: null }),
+        connection.sendRequest(REQUESTS.replay, { message, alternatives: 1, replays: 1, text: null }),
       ),
     );
     assert.equal(new Set(replays.map(({ id }) => id)).size, 2);
-    assert.deepEqual(await second.connection.sendRequest(CancelRunRequest, { job: job.id }), { cancelled: 'running' });
+    assert.deepEqual(await second.connection.sendRequest(REQUESTS.cancelRun, { job: job.id }), {
+      cancelled: 'running',
+    });
     await assert.rejects(first.ended(job), /cancelled/);
     // Neither holds the store now.
     assert.ok(!existsSync(`${first.store}.lock`));
@@ -82,7 +78,7 @@ describe('an engine', () => {
     const engine = await startEngine(t, folder);
     const bucket = withStore(folder, (store) => store.bucketsOfRun({ run: oldRun, offset: 0, limit: 1 })[0]?.id ?? 0);
     const label = (name: string): Promise<unknown> =>
-      engine.connection.sendRequest(LabelRequest, { bucket, name, note: '' });
+      engine.connection.sendRequest(REQUESTS.label, { bucket, name, note: '' });
     const child = startC3(folder, [
       'run',
       'tiny.c3.yaml',
@@ -99,7 +95,7 @@ describe('an engine', () => {
     const { jobs } = await engine.until((list) => list.jobs.some(({ waitingFor }) => waitingFor !== null));
     assert.match(jobs[0]?.waitingFor ?? '', new RegExp(`^Waiting for run c3-\\S+ \\(process ${String(child.pid)}\\)`));
     const elsewhere = withStore(folder, (store) => store.runs(0, 1)[0]?.id ?? '');
-    assert.deepEqual(await engine.connection.sendRequest(CancelRunRequest, { job: elsewhere }), {
+    assert.deepEqual(await engine.connection.sendRequest(REQUESTS.cancelRun, { job: elsewhere }), {
       cancelled: 'elsewhere',
     });
     assert.match((await ended).stderr, /Cancelled; what was stored stays/);
@@ -140,7 +136,7 @@ describe('an engine', () => {
     );
     const summary = await second.resume(run ?? '');
     assert.deepEqual([summary.run, summary.steps], [run, 8]);
-    const again = await second.connection.sendRequest(RestartJobRequest, { job: queued.id });
+    const again = await second.connection.sendRequest(REQUESTS.restartJob, { job: queued.id });
     assert.equal((await second.ended(again)).steps, 1);
     assert.deepEqual(second.list().unstarted, []);
     const whole = copyOf(t, workspace);

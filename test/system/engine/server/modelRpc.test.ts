@@ -7,11 +7,9 @@ import { CancellationTokenSource, ResponseError, type MessageConnection } from '
 import {
   CANCELLED_CODE,
   FAILED_CODE,
-  InspectModelRequest,
-  PlanRequest,
-  TestModelProgressNotification,
-  TestModelRequest,
+  REQUESTS,
   type TestModelProgress,
+  TestModelProgressNotification,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
 import { folderOf } from '../../../unit/golden.ts';
 import { startEngine } from '../../../unit/engine/engineProcess.ts';
@@ -40,13 +38,13 @@ const fails = (code: number) => (error: unknown) => error instanceof ResponseErr
 
 it('facts, or the sentence that says why not', async (t) => {
   const { connection } = await engine(t);
-  assert.equal((await connection.sendRequest(InspectModelRequest, { folder: folderOf('llama') })).family, 'llama');
-  await assert.rejects(connection.sendRequest(InspectModelRequest, { folder: workspace }), fails(FAILED_CODE));
+  assert.equal((await connection.sendRequest(REQUESTS.inspectModel, { folder: folderOf('llama') })).family, 'llama');
+  await assert.rejects(connection.sendRequest(REQUESTS.inspectModel, { folder: workspace }), fails(FAILED_CODE));
 });
 
 it('a plan of a configuration with overrides, though it does not fit; nothing is stored', async (t) => {
   const { connection } = await engine(t);
-  const plan = await connection.sendRequest(PlanRequest, {
+  const plan = await connection.sendRequest(REQUESTS.plan, {
     config: join(workspace, 'tiny.c3.yaml'),
     overrides: ['memory.limit_gb=0.1', 'steps=3'],
   });
@@ -55,7 +53,7 @@ it('a plan of a configuration with overrides, though it does not fit; nothing is
   assert.equal(plan.budget.steps, 3);
   assert.equal(existsSync(join(workspace, '.c3')), false);
   await assert.rejects(
-    connection.sendRequest(PlanRequest, { config: null, overrides: ['stepps=3'] }),
+    connection.sendRequest(REQUESTS.plan, { config: null, overrides: ['stepps=3'] }),
     fails(FAILED_CODE),
   );
 });
@@ -63,7 +61,7 @@ it('a plan of a configuration with overrides, though it does not fit; nothing is
 it('a self-test reports loading and steps, and ends where it is cancelled', async (t) => {
   const { connection, heard } = await engine(t);
   const folder = folderOf('qwen2');
-  const steps = await connection.sendRequest(TestModelRequest, { folder });
+  const steps = await connection.sendRequest(REQUESTS.testModel, { folder });
   assert.ok(steps.length > 0 && steps.every(({ passed }) => passed));
   assert.ok(heard.every((progress) => progress.folder === folder));
   assert.deepEqual(
@@ -72,7 +70,7 @@ it('a self-test reports loading and steps, and ends where it is cancelled', asyn
   );
   assert.ok(heard.some(({ progress }) => progress.kind === 'load'));
   const source = new CancellationTokenSource();
-  const cancelled = connection.sendRequest(TestModelRequest, { folder, provider: 'cpu' }, source.token);
+  const cancelled = connection.sendRequest(REQUESTS.testModel, { folder, provider: 'cpu' }, source.token);
   source.cancel();
   await assert.rejects(cancelled, fails(CANCELLED_CODE));
 });

@@ -5,18 +5,12 @@ import { after, before, describe, it } from 'node:test';
 import { CancellationTokenSource, ResponseError } from 'vscode-jsonrpc/node';
 import {
   CANCELLED_CODE,
-  CancelRunRequest,
-  DoctorRequest,
-  FAILED_CODE,
-  LabelRequest,
-  ReplayProgressNotification,
-  ReplayRequest,
-  ResumeRunRequest,
-  ShutdownRequest,
-  StartRunRequest,
-  TaxonomyRequest,
   type CancelResult,
+  FAILED_CODE,
   type ReplayProgress,
+  ReplayProgressNotification,
+  REQUESTS,
+  ShutdownRequest,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
 import type { ErrorCode } from '../../../../src/shared/errors.ts';
 import type { RunJob, RunProgress } from '../../../../src/shared/protocols/jobs.ts';
@@ -66,12 +60,12 @@ const firstMessage = ({ folder }: EngineProcess, offset = 0): number =>
     (store) => store.bucketsOfRun({ run: oldRun, offset, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
   );
 const endless = (engine: EngineProcess): Promise<RunJob> =>
-  engine.connection.sendRequest(StartRunRequest, {
+  engine.connection.sendRequest(REQUESTS.startRun, {
     config: tiny(engine),
     overrides: ['steps=5000', 'evaluation.instances=0'],
   });
 const cancel = ({ connection }: EngineProcess, job: string): Promise<CancelResult> =>
-  connection.sendRequest(CancelRunRequest, { job });
+  connection.sendRequest(REQUESTS.cancelRun, { job });
 
 /** What a panel that was just opened asks. */
 function taxonomyOf(run: string): TaxonomyParams {
@@ -84,7 +78,7 @@ describe('the engine process', () => {
     assert.match(engine.hello.version, /^\d+\.\d+\.\d+$/);
     assert.equal(engine.hello.pid, engine.pid);
     await assert.rejects(
-      engine.connection.sendRequest(TaxonomyRequest, taxonomyOf('r')),
+      engine.connection.sendRequest(REQUESTS.taxonomy, taxonomyOf('r')),
       failedWith('store', /There is no store at/),
     );
     assert.ok(!existsSync(join(engine.folder, '.c3')));
@@ -126,21 +120,24 @@ describe('the engine process', () => {
     const engine = await startEngine(t, copyOf(t, done));
     const job = await endless(engine);
     await engine.heard(training);
-    const view = await engine.connection.sendRequest(TaxonomyRequest, taxonomyOf(oldRun));
+    const view = await engine.connection.sendRequest(REQUESTS.taxonomy, taxonomyOf(oldRun));
     assert.deepEqual(
       view.counts.map(({ name }) => name),
       [...VERDICTS],
     );
     const [{ bucket } = { bucket: 0 }] = view.rows;
     assert.equal(
-      (await engine.connection.sendRequest(LabelRequest, { bucket, name: 'said while it trains', note: '' })).author,
+      (await engine.connection.sendRequest(REQUESTS.label, { bucket, name: 'said while it trains', note: '' })).author,
       'you',
     );
     assert.equal(
-      (await engine.connection.sendRequest(TaxonomyRequest, taxonomyOf(oldRun))).rows[0]?.label?.name,
+      (await engine.connection.sendRequest(REQUESTS.taxonomy, taxonomyOf(oldRun))).rows[0]?.label?.name,
       'said while it trains',
     );
-    const next = await engine.connection.sendRequest(StartRunRequest, { config: tiny(engine), overrides: ['steps=1'] });
+    const next = await engine.connection.sendRequest(REQUESTS.startRun, {
+      config: tiny(engine),
+      overrides: ['steps=1'],
+    });
     assert.equal(next.state, 'queued');
     assert.deepEqual(statuses(engine), ['running', 'done']);
     assert.deepEqual(await cancel(engine, job.id), { cancelled: 'running' });
@@ -162,22 +159,22 @@ describe('the engine process', () => {
       await assert.rejects(engine.ended(job), runCancelled);
     };
     await cancelAfter(1, () =>
-      engine.connection.sendRequest(StartRunRequest, {
+      engine.connection.sendRequest(REQUESTS.startRun, {
         config: tiny(engine),
         overrides: ['steps=40', 'evaluation.instances=0'],
       }),
     );
     const run = engine.runs.at(-1)?.run ?? '';
-    await cancelAfter(6, () => engine.connection.sendRequest(ResumeRunRequest, { run }));
+    await cancelAfter(6, () => engine.connection.sendRequest(REQUESTS.resumeRun, { run }));
     const before = withStore(engine.folder, (store) => store.run(run).steps);
     assert.ok(before >= 6 && before < 40, String(before));
     await assert.rejects(
-      engine.connection.sendRequest(ResumeRunRequest, { run: 'none' }),
+      engine.connection.sendRequest(REQUESTS.resumeRun, { run: 'none' }),
       failedWith('input', /There is no run none/, 'notFound'),
     );
     const [asked, again] = [
-      await engine.connection.sendRequest(ResumeRunRequest, { run }),
-      await engine.connection.sendRequest(ResumeRunRequest, { run }),
+      await engine.connection.sendRequest(REQUESTS.resumeRun, { run }),
+      await engine.connection.sendRequest(REQUESTS.resumeRun, { run }),
     ];
     assert.equal(again.id, asked.id, 'a run is not queued twice');
     const summary = await engine.ended(asked);
@@ -199,7 +196,7 @@ describe('the engine process', () => {
       replays.push(progress);
     });
     const message = firstMessage(engine);
-    const bucket = await engine.connection.sendRequest(ReplayRequest, {
+    const bucket = await engine.connection.sendRequest(REQUESTS.replay, {
       message,
       alternatives: 3,
       replays: 2,
@@ -243,7 +240,7 @@ describe('the engine process', () => {
     const message = firstMessage(engine);
     const source = new CancellationTokenSource();
     const replay = engine.connection.sendRequest(
-      ReplayRequest,
+      REQUESTS.replay,
       { message, alternatives: 64, replays: 64, text: null },
       source.token,
     );
@@ -258,7 +255,7 @@ describe('the engine process', () => {
     assert.ok(bucket !== undefined && bucket.alternatives.length > 2);
     assert.ok(bucket.alternatives.flatMap(({ returns }) => returns).length < 65 * 64);
     assert.equal(
-      (await engine.connection.sendRequest(ReplayRequest, { message, alternatives: 1, replays: 1, text: null }))
+      (await engine.connection.sendRequest(REQUESTS.replay, { message, alternatives: 1, replays: 1, text: null }))
         .alternatives.length,
       2,
     );
@@ -282,7 +279,7 @@ describe('the engine process', () => {
       (store) => store.bucketsOfRun({ run: widerRun, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
     );
     const replays = [firstMessage(engine), firstMessage(engine, 9), other].map((message) =>
-      engine.connection.sendRequest(ReplayRequest, { message, alternatives: 2, replays: 2, text: null }),
+      engine.connection.sendRequest(REQUESTS.replay, { message, alternatives: 2, replays: 2, text: null }),
     );
     for (const bucket of await Promise.all(replays)) {
       assert.equal(bucket.alternatives.length, 3);
@@ -310,11 +307,11 @@ describe('the engine process', () => {
       failedWith('input', /--override model: There is no such folder: .*nowhere\.$/),
     );
     await assert.rejects(
-      connection.sendRequest(TaxonomyRequest, taxonomyOf('none')),
+      connection.sendRequest(REQUESTS.taxonomy, taxonomyOf('none')),
       failedWith('input', /There is no run none/, 'notFound'),
     );
     const replay = (message: number, text: string | null = null, alternatives = 1): Promise<unknown> =>
-      connection.sendRequest(ReplayRequest, { message, alternatives, replays: 1, text });
+      connection.sendRequest(REQUESTS.replay, { message, alternatives, replays: 1, text });
     await assert.rejects(replay(9999), failedWith('input', /There is no message 9999/, 'notFound'));
     await assert.rejects(replay(firstMessage(engine), null, 0), failedWith('input', /Nothing to replay/));
     await assert.rejects(
@@ -333,7 +330,7 @@ describe('the engine process', () => {
 
   it('examines the machine', async (t) => {
     const engine = await startEngine(t, copyOf(t, done));
-    const { providers, versions, store } = await engine.connection.sendRequest(DoctorRequest);
+    const { providers, versions, store } = await engine.connection.sendRequest(REQUESTS.doctor);
     assert.match(providers.find(({ name }) => name === 'cpu')?.selfTest ?? '', /^passed/);
     assert.equal(versions['node'], process.versions.node);
     assert.deepEqual([store.path, store.state.startsWith('healthy: 1 runs')], [engine.store, true]);

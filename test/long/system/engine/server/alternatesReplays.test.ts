@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { it } from 'node:test';
-import { ReplayRequest } from '../../../../../src/shared/protocols/engineProtocol.ts';
+import { REQUESTS } from '../../../../../src/shared/protocols/engineProtocol.ts';
 import { newRecorded } from '../../../../support/recordedStores.ts';
 import { openDoor, startEngine } from '../../../../unit/engine/engineProcess.ts';
 import { c3, withStore } from '../../../../unit/engine/workspace.ts';
@@ -26,11 +26,11 @@ it('alternates 50 replays between two clients, with a command line between them,
   const before = requests();
   for (let turn = 0; turn < TURNS; turn++) {
     const { connection } = turn % 2 === 0 ? first : second;
-    await connection.sendRequest(ReplayRequest, { message, alternatives: 1, replays: 1, text: null });
+    await connection.sendRequest(REQUESTS.replay, { message, alternatives: 1, replays: 1, text: null });
     if (turn % EVERY !== 0) {
       continue;
     }
-    const ours = connection.sendRequest(ReplayRequest, { message, alternatives: 1, replays: 1, text: null });
+    const ours = connection.sendRequest(REQUESTS.replay, { message, alternatives: 1, replays: 1, text: null });
     const command = await c3(folder, ['replay', String(message), '--alternatives', '1', '--replays', '1', '--json']);
     assert.equal(command.code, 0, command.stderr);
     await ours;
