@@ -41,6 +41,8 @@ const WINDOWS = CORES;
  */
 const FILE_BUDGET = { unit: 15, system: 20, integration: 20 } as const;
 const SUITE_BUDGET: Readonly<Partial<Record<string, number>>> = { unit: 260, system: 560, integration: 400 };
+/** Seconds after which a file is ended: many times what it takes, and little enough to learn soon that it hangs. */
+const FILE_SECONDS = { unit: 180, system: 300, integration: 600, long: 2400, attack: 2400 } as const;
 /** Files whose times are shown at the end. */
 const SLOWEST = 12;
 
@@ -241,7 +243,7 @@ function task({ suite, file }: { readonly suite: Suite; readonly file: string })
 
 async function runFile(suite: Suite, file: string, env: NodeJS.ProcessEnv, windows?: () => number): Promise<void> {
   const before = windows?.() ?? 0;
-  const result = await runTestFile(file, { C3_ATTACK_TOTALS: scratch, ...env });
+  const result = await runTestFile(file, { C3_ATTACK_TOTALS: scratch, ...env }, 1000 * FILE_SECONDS[suite]);
   const processorSeconds = result.processorSeconds + Math.max(0, (windows?.() ?? 0) - before);
   count(suite, { ...result, processorSeconds });
   files.push({ file, suite, processorSeconds });

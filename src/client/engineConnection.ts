@@ -8,8 +8,10 @@ import {
   type CancellationToken,
   type MessageConnection,
 } from 'vscode-jsonrpc/node';
+import type { Blame } from '../shared/records/blame.ts';
 import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
 import {
+  BlameProgressNotification,
   CANCELLED_CODE,
   FAILED_CODE,
   InitializeRequest,
@@ -48,6 +50,7 @@ export interface EngineEvents {
   verifyProgress(progress: VerifyProgress): void;
   testModelProgress(progress: TestModelProgress): void;
   recordProgress?(progress: RecordProgress): void;
+  blameProgress?(blame: Blame): void;
   /** For whom the engine waits to write the store; null when the wait is over. */
   waiting(words: string | null): void;
   /** The engine answered its first request. */
@@ -214,6 +217,9 @@ export class EngineConnection {
     });
     connection.onNotification(RecordProgressNotification, (progress) => {
       events.recordProgress?.(progress);
+    });
+    connection.onNotification(BlameProgressNotification, (blame) => {
+      events.blameProgress?.(blame);
     });
     connection.onNotification(JobsChangedNotification, (list) => {
       events.jobs(list);

@@ -9,10 +9,10 @@ import type { BucketEvidence } from './pairing.ts';
 export const ALPHA = 0.05;
 
 /**
- * Evidence that a side needs: the capital of a bet against a true hypothesis exceeds it with probability at most ALPHA
+ * Evidence that a side needs: the capital of a bet against a true hypothesis exceeds it with probability at most alpha
  * / 2 (Ville's inequality).
  */
-const NEEDED = 2 / ALPHA;
+const needed = (alpha: number): number => 2 / alpha;
 
 /**
  * Shares of the capital that are staked, and how much of the capital is bet at each. Chosen once, by the mean number of
@@ -83,27 +83,28 @@ export function mixedCapital(capitals: readonly number[], growth: readonly numbe
 }
 
 /** Whether a log capital is enough to say that a side is decided. */
-export const isEnough = (capital: number): boolean => capital >= Math.log(NEEDED);
+export const isEnough = (capital: number, alpha = ALPHA): boolean => capital >= Math.log(needed(alpha));
 
 export const THETAS: readonly number[] = STAKES.map(([theta]) => theta);
 
 /**
- * The interval of the mean of D at level 1 - ALPHA, valid at all looks together.
+ * The interval of the mean of D at level 1 - alpha, valid at all looks together.
  *
- * The capital of the bet on "above d0" falls in d0, so the lower bound is where it drops below 2 / ALPHA; the upper one
+ * The capital of the bet on "above d0" falls in d0, so the lower bound is where it drops below 2 / alpha; the upper one
  * is the mirror image. Either is found by halving and rounded outward.
  * @param span the returns' range, so that D lies in [-span, span]
  */
 export function bettingInterval(
   evidence: readonly BucketEvidence[],
   span: number,
+  alpha = ALPHA,
 ): { readonly low: number; readonly high: number } {
   // Minus zero, which the mirror image of a bound at 0 would be, reads oddly.
-  return { low: lowerBound(evidence, 1, span), high: 0 - lowerBound(evidence, -1, span) };
+  return { low: lowerBound(evidence, 1, span, alpha), high: 0 - lowerBound(evidence, -1, span, alpha) };
 }
 
-function lowerBound(evidence: readonly BucketEvidence[], side: Side, span: number): number {
-  const excluded = (d0: number): boolean => isExcluded(evidence, side, d0, span);
+function lowerBound(evidence: readonly BucketEvidence[], side: Side, span: number, alpha: number): number {
+  const excluded = (d0: number): boolean => isExcluded(evidence, side, d0, span, alpha);
   // Zero is looked at itself, so that a bound is on the side of it on which the evidence is.
   const positive = excluded(0);
   let below = positive ? 0 : -span;
@@ -120,7 +121,13 @@ function lowerBound(evidence: readonly BucketEvidence[], side: Side, span: numbe
 }
 
 /** Whether all stakes together have won enough against "the mean is d0 or less". */
-export function isExcluded(evidence: readonly BucketEvidence[], side: Side, d0: number, span: number): boolean {
+export function isExcluded(
+  evidence: readonly BucketEvidence[],
+  side: Side,
+  d0: number,
+  span: number,
+  alpha = ALPHA,
+): boolean {
   let capital = 0;
   for (const [theta, weight] of STAKES) {
     const factor = theta / (span + d0);
@@ -132,8 +139,8 @@ export function isExcluded(evidence: readonly BucketEvidence[], side: Side, d0: 
   }
   // What is too small for a number counts as nothing, which only widens the interval.
   return Number.isFinite(capital)
-    ? capital >= NEEDED
-    : isEnough(mixedCapital(stakeCapitals(evidence, side, d0, span), [], 0));
+    ? capital >= needed(alpha)
+    : isEnough(mixedCapital(stakeCapitals(evidence, side, d0, span), [], 0), alpha);
 }
 
 function logSum(logs: readonly number[]): number {

@@ -6,8 +6,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 const REPORTER = join(import.meta.dirname, 'reporter.ts');
-/** Well above what any file takes on two slow cores. */
-const TIMEOUT_MILLISECONDS = 900_000;
 /** A file that floods its output keeps the end of it. */
 const KEPT_CHARACTERS = 400_000;
 
@@ -29,11 +27,7 @@ export interface FileResult {
  * @param env on top of this process's own
  * @param milliseconds after which it is ended
  */
-export async function runTestFile(
-  file: string,
-  env: NodeJS.ProcessEnv,
-  milliseconds = TIMEOUT_MILLISECONDS,
-): Promise<FileResult> {
+export async function runTestFile(file: string, env: NodeJS.ProcessEnv, milliseconds: number): Promise<FileResult> {
   const folder = mkdtempSync(join(tmpdir(), 'c3-totals-'));
   const path = join(folder, 'totals.json');
   const begun = performance.now();

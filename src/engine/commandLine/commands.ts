@@ -3,6 +3,7 @@ import { CREDIT_ESTIMATORS } from '../../credit/estimators.ts';
 import { SUITE_NAMES } from '../bench/suites.ts';
 import { exportRun, importFile } from './exchange.ts';
 import { bench, credit, diagnoseRun, doctor, grade, label, taxonomy } from './measures.ts';
+import { blame } from './blame.ts';
 import { convert } from './convert.ts';
 import { cancel, status } from './jobs.ts';
 import { generate, modelCommand, planCommand, score } from './models.ts';
@@ -47,6 +48,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary:
       'replay one decision, exactly or with another continuation; --settle spends replays in pairs until its credit is decided; --team says who answers for a recorded one, --result tries another result of the tool that it called',
     run: replay,
+  },
+  blame: {
+    usage: 'blame EPISODE [--budget N] [--json]',
+    summary:
+      'which message lost an episode: the chance of success after each message, from at most N (96) continuations; EPISODE is any message of it',
+    run: blame,
   },
   infer: {
     usage: 'infer MESSAGE [--endpoint URL] [--model-name NAME]',

@@ -10,6 +10,7 @@ import {
   type MessageConnection,
 } from 'vscode-jsonrpc/node';
 import {
+  BlameProgressNotification,
   CANCELLED_CODE,
   FAILED_CODE,
   InitializeRequest,
@@ -47,6 +48,7 @@ import { JobQueue } from './jobs.ts';
 import { inspectModel } from '../models/modelFacts.ts';
 import { testModel } from '../models/modelTest.ts';
 import { readRecipe } from '../recipe/recipe.ts';
+import { findWhatLost } from '../replay/blame.ts';
 import { record, upstreamOf } from '../record/record.ts';
 import { modelToServe, whileServing } from '../serve/whileServing.ts';
 import { EngineService } from '../service.ts';
@@ -230,6 +232,16 @@ export class EngineServer {
           },
         }),
       replay: (params, signal) => this.replay(client, params, signal()),
+      blame: (params, signal) =>
+        findWhatLost(service, params, {
+          signal: signal(),
+          onProgress: (blame) => {
+            send(client, (to) => to.sendNotification(BlameProgressNotification, blame));
+          },
+          onRemark: (line) => {
+            this.log.write(line);
+          },
+        }),
       replayCosts: (params) => service.replayCosts(params),
       verifyCosts: ({ message }) => service.verifyCosts(message),
       verify: ({ message, again = false }, signal) =>

@@ -3,6 +3,7 @@
  * the window.
  */
 import { EventEmitter, workspace } from 'vscode';
+import type { Blame } from '../../shared/records/blame.ts';
 import { engineClient, type EngineClient } from '../../client/engineClient.ts';
 import type { EditorModels } from '../../shared/protocols/editorProtocol.ts';
 import type {
@@ -46,6 +47,7 @@ export class Engine {
   private readonly replays = this.disposables.add(new EventEmitter<ReplayProgress>());
   private readonly verifications = this.disposables.add(new EventEmitter<VerifyProgress>());
   private readonly modelTests = this.disposables.add(new EventEmitter<TestModelProgress>());
+  private readonly blames = this.disposables.add(new EventEmitter<Blame>());
   private readonly recordings = this.disposables.add(new EventEmitter<RecordProgress>());
   private readonly pending = new Set<NodeJS.Timeout>();
   private current: { readonly path: string; readonly client: EngineClient } | null = null;
@@ -57,6 +59,7 @@ export class Engine {
   readonly onReplayProgress = this.replays.event;
   readonly onVerifyProgress = this.verifications.event;
   readonly onRecordProgress = this.recordings.event;
+  readonly onBlameProgress = this.blames.event;
   readonly onTestModelProgress = this.modelTests.event;
 
   constructor(program: EngineProgram, store: StoreAccess, log: Log) {
@@ -169,6 +172,10 @@ export class Engine {
         },
         testModelProgress: (progress) => {
           this.modelTests.fire(progress);
+        },
+        blameProgress: (blame) => {
+          this.store.touch();
+          this.blames.fire(blame);
         },
         recordProgress: (progress) => {
           this.store.touch();

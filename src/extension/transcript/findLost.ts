@@ -1,26 +1,91 @@
-/** "Find the message that lost it": the credit of every message of an episode, settled one after another. */
-import { ProgressLocation, window } from 'vscode';
+/** "Find the message that lost it": the engine's search, or, where servers answer, the credit of every message. */
+import { env, ProgressLocation, window, type CancellationToken, type Progress } from 'vscode';
+import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { isDecided, sentence } from '../../shared/credit/headline.ts';
+import { BLAME_BUDGET, chanceWords, type Blame } from '../../shared/records/blame.ts';
+import { IMPORTED } from '../../shared/records/logImport.ts';
 import type { Message } from '../../shared/records/records.ts';
+import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import { signed } from '../../shared/text/figures.ts';
 import { withoutLinks } from '../common/plainText.ts';
+import { asksServers } from '../engine/asksServers.ts';
+import type { Services } from '../services.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { episodeThrough } from './message/whyLost.ts';
 import type { PanelReplay } from './panelReplay.ts';
 
 /** Replays of each message at most: enough for a message that decides half of the returns. */
 const MOST_REPLAYS = 32;
 /** Messages of an episode that are compared, from its beginning. */
 const MOST_MESSAGES = 50;
+const TITLE = 'Finding the message that lost it';
+
+export interface FindPlace {
+  readonly engine: Services['engine'];
+  readonly replay: Pick<PanelReplay, 'settleEach' | 'cancel'>;
+  readonly reader: () => StoreReader;
+}
 
 /**
- * Settles what is not decided yet of the episode that goes through a message.
- * Ends without a word where the user left a question, or a replay was cancelled or failed, which its state says.
- * @param show hears the lowest-credit message
+ * Finds which message lost the episode that goes through a message, says so in one sentence, and goes there.
+ * Ends without a word where the user left a question or cancelled.
+ * @param show hears the message that is named
  */
-export async function findLost(
-  replay: Pick<PanelReplay, 'settleEach' | 'cancel'>,
-  reader: () => StoreReader,
+export async function findLost(place: FindPlace, message: number, show: (message: number) => void): Promise<void> {
+  const { run } = place.reader().message(message);
+  const isElsewhere = place.reader().run(run).method === IMPORTED || asksServers(place.reader().runConfig(run));
+  await (isElsewhere ? settleAll(place, message, show) : search(place, message, show));
+}
+
+/** Searches with what answers on this machine; what is sampled shows in the transcript as it is stored. */
+async function search(place: FindPlace, message: number, show: (message: number) => void): Promise<void> {
+  try {
+    const blame = await inNotification((progress, token) => asked(place.engine, message, progress, token));
+    const [named] = blame.messages;
+    if (named !== undefined) {
+      show(named);
+    }
+    const further = blame.verdict === 'undecided' ? 'Search Further' : 'Copy Answer';
+    // The editor shows the whole of a message that has a button, and one line of another.
+    void window.showInformationMessage(withoutLinks(blame.sentence), further).then(async (chosen) => {
+      if (chosen === 'Search Further') {
+        await search(place, message, show);
+      } else if (chosen === 'Copy Answer') {
+        await env.clipboard.writeText(blame.sentence);
+      }
+    });
+  } catch (error) {
+    if (!(error instanceof CancelledError)) {
+      void window.showErrorMessage(withoutLinks(messageOf(error)));
+    }
+  }
+}
+
+async function asked(
+  engine: Services['engine'],
+  message: number,
+  progress: Progress<{ message: string }>,
+  token: CancellationToken,
+): Promise<Blame> {
+  const budget = BLAME_BUDGET.usual;
+  const listener = engine.onBlameProgress(({ evaluatorCalls, curve: [start], most }) => {
+    const chance = start === undefined || start.n === 0 ? '' : `, ${chanceWords(start, most)} at the start`;
+    progress.report({ message: `${String(evaluatorCalls)} of at most ${String(budget)} calls${chance}` });
+  });
+  try {
+    return await engine.client().blame({ message, budget }, token);
+  } finally {
+    listener.dispose();
+  }
+}
+
+const inNotification = <Result>(
+  work: (progress: Progress<{ message: string }>, token: CancellationToken) => Promise<Result>,
+): Thenable<Result> =>
+  window.withProgress({ location: ProgressLocation.Notification, title: TITLE, cancellable: true }, work);
+
+/** Settles what is not decided yet of the episode, after the user agreed to what servers are asked. */
+async function settleAll(
+  { replay, reader }: FindPlace,
   message: number,
   show: (message: number) => void,
 ): Promise<void> {
@@ -28,19 +93,16 @@ export async function findLost(
     .slice(0, MOST_MESSAGES)
     .filter(({ credit }) => credit === null || !isDecided(credit))
     .map(({ id }) => id);
-  const settled = await replay.settleEach(open, MOST_REPLAYS, (work) =>
-    window.withProgress(
-      { location: ProgressLocation.Notification, title: 'Finding the message that lost it', cancellable: true },
-      (progress, token) => {
-        token.onCancellationRequested(() => {
-          replay.cancel();
-        });
-        return work((number, id) => {
-          const { eventType } = reader().message(id);
-          progress.report({ message: `${eventType}, ${String(number)} of ${String(open.length)}` });
-        });
-      },
-    ),
+  const settled = await replay.settleEach(open, MOST_REPLAYS, async (work) =>
+    inNotification((progress, token) => {
+      token.onCancellationRequested(() => {
+        replay.cancel();
+      });
+      return work((number, id) => {
+        const { eventType } = reader().message(id);
+        progress.report({ message: `${eventType}, ${String(number)} of ${String(open.length)}` });
+      });
+    }),
   );
   if (!settled) {
     return;

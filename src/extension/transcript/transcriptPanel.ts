@@ -154,9 +154,10 @@ export class TranscriptPanel {
     this.later(this.replay.begin({ message, alternatives, replays, ...sampled }));
   }
 
-  /** Settles the credit of every message of an episode, and goes to the lowest. */
+  /** Finds which message lost an episode, and goes there. */
   findLost(message: number): Promise<void> {
-    return findLost(this.replay, this.reader, message, (found) => {
+    const place = { engine: this.services.engine, replay: this.replay, reader: this.reader };
+    return findLost(place, message, (found) => {
       this.show(targetOf(this.reader(), found), found);
     });
   }

@@ -6,6 +6,7 @@ import type { DeviceRequest } from '../devices.ts';
 import type { ClientKind, JobList, RunJob, RunProgress } from './jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../models.ts';
 import type { EndpointCost, SpendingChoice } from '../endpointCost.ts';
+import type { Blame } from '../records/blame.ts';
 import type { BucketView } from '../records/records.ts';
 import type { VerificationReport } from '../records/verification.ts';
 import type { RightAnswer } from '../records/rightAnswer.ts';
@@ -116,6 +117,13 @@ export interface ReplayParams {
   readonly spending?: SpendingChoice;
   /** Of a message that was recorded elsewhere: the file that says who answers and which program goes on. */
   readonly team?: string;
+}
+
+export interface BlameParams {
+  /** Any message of the episode; of several episodes through it, the one that returned least is meant. */
+  readonly message: number;
+  /** Evaluator calls that may be spent. */
+  readonly budget: number;
 }
 
 export interface OfferKeysParams {
@@ -247,6 +255,11 @@ export const REQUESTS = {
   restartJob: new RequestType<JobParams, RunJob, void>('runs/restart'),
   /** Replays one message; alternatives arrive as progress meanwhile. */
   replay: new RequestType<ReplayParams, ReplayResult, void>('replay/start'),
+  /**
+   * Finds which message lost an episode; what is known arrives as progress meanwhile, and what was sampled by a cancel
+   * stays.
+   */
+  blame: new RequestType<BlameParams, Blame, void>('blame/start'),
   /** What a replay may ask of servers at most; nothing is asked. */
   replayCosts: new RequestType<ReplayParams, readonly EndpointCost[], void>('replay/costs'),
   /** What verifying a message may ask of servers at most, where what no seed gives again is sampled again. */
@@ -294,6 +307,7 @@ export const LogNotification = new NotificationType<LogLine>('engine/log');
 export const RunProgressNotification = new NotificationType<RunProgress>('run/progress');
 /** To the client that asked. */
 export const ReplayProgressNotification = new NotificationType<ReplayProgress>('replay/progress');
+export const BlameProgressNotification = new NotificationType<Blame>('blame/progress');
 export const TestModelProgressNotification = new NotificationType<TestModelProgress>('model/test/progress');
 export const RecordProgressNotification = new NotificationType<RecordProgress>('record/progress');
 export const VerifyProgressNotification = new NotificationType<VerifyProgress>('verify/progress');

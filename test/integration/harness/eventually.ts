@@ -1,7 +1,7 @@
 /** Waiting for a condition that no event announces: asked again and again, never a fixed sleep. */
 import { setTimeout as pause } from 'node:timers/promises';
 
-const TIMEOUT = 60_000;
+const TIMEOUT = 90_000;
 const BETWEEN = 100;
 
 /**

@@ -65,7 +65,7 @@ const PAGE = {
   extraHTTPHeaders: { 'accept-encoding': 'identity' },
 } as const;
 /** Ceilings, not paces: a busy machine takes long to start an engine, and nothing waits longer than it must. */
-const LOCATOR_TIMEOUT = 60_000;
+const LOCATOR_TIMEOUT = 90_000;
 /** For a list or a box that a late focus may have closed: then it is asked for again. */
 const LIST_TIMEOUT = 15_000;
 const WORKBENCH_TIMEOUT = 120_000;

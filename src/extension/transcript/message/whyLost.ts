@@ -2,14 +2,13 @@
 import type { Headline } from '../../../shared/credit/headline.ts';
 import type { Alternative, Message } from '../../../shared/records/records.ts';
 import { bestOf, decisiveOf, type WhyLost, type WhyMessage } from '../../../shared/transcript/whyLost.ts';
+import { episodeThrough } from '../../../shared/transcript/episodeThrough.ts';
 import { beginning } from '../../../shared/text/visible.ts';
 import { DIFF_LIMIT } from '../../../shared/transcript/wordDiff.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 
 type Reader = Pick<StoreReader, 'chain' | 'children' | 'bucketsFor'>;
 
-/** Longer episodes are cut: a transcript may be one chain without end. */
-const MOST_MESSAGES = 1_000;
 /** Alternatives looked through in each bucket. */
 const MOST_ALTERNATIVES = 1_000;
 
@@ -33,23 +32,6 @@ export function whyLost(reader: Reader, id: number): WhyLost | null {
   const best =
     decisive === null ? null : bestOf({ text: message.text, credit: decisive.credit }, alternativesOf(reader, message));
   return { leaf, return: value, decided, decisive, best: best === null ? null : ofAlternative(best, message) };
-}
-
-/** The messages of the episode that goes through a message; of several, the one that returned least. */
-export function episodeThrough(reader: Pick<Reader, 'chain' | 'children'>, id: number): readonly Message[] {
-  const messages = [...reader.chain(id)];
-  for (let last = messages.at(-1); last !== undefined && messages.length < MOST_MESSAGES;) {
-    const { phase, iteration } = last;
-    const below = reader.children(last.id).filter((child) => child.phase === phase && child.iteration === iteration);
-    last = below.reduce<Message | undefined>(
-      (least, child) => ((child.return ?? Infinity) < (least?.return ?? Infinity) ? child : least),
-      below[0],
-    );
-    if (last !== undefined) {
-      messages.push(last);
-    }
-  }
-  return messages;
 }
 
 /** What was sampled or typed in the place of a message, and continued as it was. */

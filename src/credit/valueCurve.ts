@@ -1,0 +1,170 @@
+/**
+ * How the expected return moves through an episode, and which message lost it.
+ *
+ * V_t is the expected return after message t when the team goes on as recorded; V_0 is before the first message and V_T
+ * is the recorded return. The drop of message t is V_t - V_(t-1), its credit against a fresh message of its context
+ * (C3, eq. 13 to 15); the drops add up to V_T - V_0. Both sides of a drop are continued on the same random numbers, in
+ * pairs. All intervals are betting confidence sequences (betting.ts), so that a search may stop at any look.
+ */
+import type { ReturnRange } from '../shared/credit/creditPool.ts';
+import type { BlameVerdict, Chance } from '../shared/records/blame.ts';
+import { ALPHA, bettingInterval } from './betting.ts';
+import type { BucketEvidence } from './pairing.ts';
+import { replaysToSettle } from './settle.ts';
+
+/** What was sampled of one message of an episode. */
+export interface MessageSamples {
+  /** Returns of pairs: the message itself, and a fresh one of its context on the same numbers. */
+  readonly pairs: readonly (readonly [own: number, fresh: number])[];
+  /** Whether its text settles the return: then `own` is the recorded one, and is no sample. */
+  readonly terminal: boolean;
+}
+
+export interface EpisodeSamples {
+  readonly range: ReturnRange;
+  /** The recorded return. */
+  readonly end: number;
+  /** In the order in which they were said. */
+  readonly messages: readonly MessageSamples[];
+}
+
+/** A problem whose chance at the start is below this share of the range is rarely solved. */
+export const REACH = 0.2;
+/** No point of an episode that is rarely solved is above this share: there would have been something to lose. */
+const EVEN = 0.5;
+/** Drops that differ by less, as a share of the range, are called equal. */
+const EQUAL = 0.1;
+
+/** Whether an episode returned less than it could. */
+export const isLost = ({ end, range }: EpisodeSamples): boolean => end < range.high;
+
+const spanOf = ({ low, high }: ReturnRange): number => high - low;
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+const evidence = (units: readonly number[]): BucketEvidence => ({
+  assignments: [units],
+  cells: units,
+  units: units.length,
+});
+
+/** The mean of returns with its interval; the whole range where there are none. */
+function chanceOf(returns: readonly number[], range: ReturnRange, alpha: number): Chance {
+  const middle = (range.low + range.high) / 2;
+  if (returns.length === 0) {
+    return { value: middle, low: range.low, high: range.high, n: 0 };
+  }
+  // Twice the distance from the middle lies within the span on either side, as a difference does.
+  const units = returns.map((one) => 2 * (one - middle));
+  const { low, high } = bettingInterval([evidence(units)], spanOf(range), alpha);
+  const value = mean(returns);
+  return { value, low: Math.min(value, middle + low / 2), high: Math.max(value, middle + high / 2), n: returns.length };
+}
+
+const unitsOf = ({ pairs }: MessageSamples): number[] => pairs.map(([own, fresh]) => own - fresh);
+
+/** What a message changed, with its interval; the whole span where nothing was sampled. */
+export function dropOf(samples: MessageSamples, range: ReturnRange, alpha = ALPHA): Chance {
+  const units = unitsOf(samples);
+  const span = spanOf(range);
+  if (units.length === 0) {
+    return { value: 0, low: -span, high: span, n: 0 };
+  }
+  const { low, high } = bettingInterval([evidence(units)], span, alpha);
+  const value = mean(units);
+  return { value, low: Math.min(value, low), high: Math.max(value, high), n: units.length };
+}
+
+/**
+ * V_0 to V_T. A point is estimated by all continuations from it: those of the message before it, and those of fresh
+ * messages after it.
+ */
+export function curveOf({ range, end, messages }: EpisodeSamples, alpha = ALPHA): Chance[] {
+  const points = messages.map((next, index) => {
+    const before = messages[index - 1];
+    const own = before === undefined || before.terminal ? [] : before.pairs.map(([one]) => one);
+    return chanceOf([...own, ...next.pairs.map(([, fresh]) => fresh)], range, alpha);
+  });
+  return [...points, { value: end, low: end, high: end, n: 0 }];
+}
+
+/** What the samples decide. */
+export interface CurveVerdict {
+  readonly verdict: Exclude<BlameVerdict, 'won'>;
+  /** Places of the messages that it names. */
+  readonly places: readonly number[];
+  /** The place to sample next; null where the verdict will not change. */
+  readonly next: number | null;
+}
+
+/**
+ * What the samples so far decide, and where to look next.
+ *
+ * The search is for the message of the largest fall: the one with the lowest mean and the one that may still be lower
+ * are sampled, the less certain of the two first (LUCB: Kalyanakrishnan et al., "PAC subset selection in stochastic
+ * multi-armed bandits", ICML 2012). Where the team seems to solve the problem rarely, the first message is sampled in
+ * turn with them, whose fresh messages show how rarely. Half of the error goes to the drops, divided by their number,
+ * and half to V_0, so that a named message, or "rare", is wrong with probability `error` at most, however long the
+ * search is.
+ */
+export function decide(samples: EpisodeSamples, error = ALPHA): CurveVerdict {
+  const { range, messages } = samples;
+  const span = spanOf(range);
+  const share = (value: number): number => (value - range.low) / span;
+  // One side of an interval of twice the error.
+  const [start, ...later] = curveOf(samples, error).slice(0, -1);
+  if (
+    start !== undefined &&
+    share(start.high) <= REACH &&
+    later.every(({ value, high }) => share(value) <= REACH && share(high) <= EVEN)
+  ) {
+    return { verdict: 'rare', places: [], next: null };
+  }
+  const drops = messages.map((message) => dropOf(message, range, error / 2 / messages.length));
+  const order = [...drops.keys()];
+  const dropAt = (place: number): Chance => drops[place] ?? { value: 0, low: -span, high: span, n: 0 };
+  const first = least(order, (place) => dropAt(place).value);
+  const rest = order.filter((place) => place !== first);
+  const lowest = dropAt(first);
+  if (lowest.high < 0 && rest.every((place) => dropAt(place).low > lowest.high)) {
+    return { verdict: 'message', places: [first], next: null };
+  }
+  const fell = order.filter((place) => dropAt(place).high < 0);
+  const second = least(rest, (place) => dropAt(place).low);
+  const rival = dropAt(second);
+  const areEqual = Math.max(lowest.high - rival.low, rival.high - lowest.low) <= EQUAL * span;
+  if (order.every((place) => dropAt(place).low > -EQUAL * span) || (fell.length > 1 && areEqual)) {
+    return { verdict: 'several', places: fell.length > 1 ? fell : order, next: null };
+  }
+  const width = ({ low, high }: Chance): number => high - low;
+  const wider = rest.length === 0 || width(lowest) >= width(rival) ? first : second;
+  const seemsRare = start !== undefined && start.n > 0 && share(start.value) <= REACH;
+  const next = seemsRare && (messages[0]?.pairs.length ?? 0) <= (messages[wider]?.pairs.length ?? 0) ? 0 : wider;
+  if (fell.length > 1) {
+    return { verdict: 'several', places: fell, next };
+  }
+  const open = order.filter((place) => place === first || dropAt(place).low <= lowest.high);
+  return { verdict: 'undecided', places: open, next };
+}
+
+/** The first of those for which a figure is least; -1 where there are none. */
+function least(places: readonly number[], figure: (place: number) => number): number {
+  return places.reduce((best, place) => (best === -1 || figure(place) < figure(best) ? place : best), -1);
+}
+
+/** About how many further evaluator calls decide the messages at these places; null where that cannot be said. */
+export function callsToDecide({ range, messages }: EpisodeSamples, places: readonly number[]): number | null {
+  let calls = 0;
+  for (const place of places) {
+    const message = messages[place];
+    const units = message === undefined ? [] : unitsOf(message);
+    if (message === undefined || units.length === 0) {
+      return null;
+    }
+    const more = replaysToSettle([evidence(units)], spanOf(range), message.terminal);
+    if (more === null) {
+      return null;
+    }
+    calls = Math.max(calls, more);
+  }
+  return calls;
+}
