@@ -11,7 +11,7 @@ after(() => {
 });
 
 /** Runs a test file with this body. */
-function running(body: string, milliseconds?: number): ReturnType<typeof runTestFile> {
+function running(body: string, milliseconds = 60_000): ReturnType<typeof runTestFile> {
   const file = join(folder, 'one.test.mjs');
   writeFileSync(file, `import { test } from 'node:test';\nimport assert from 'node:assert/strict';\n${body}`);
   return runTestFile(file, { C3_WORD: 'lent' }, milliseconds);
