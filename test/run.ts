@@ -37,10 +37,11 @@ const LOAD = { unit: 1, system: 1, long: 1, attack: 1, integration: 0.7 } as con
 const WINDOWS = CORES;
 /**
  * Processor seconds that a file of the fast suites may take, and each suite: what is above fails with its name. Those
- * of the VS Code suite hold what the window takes, five seconds of which go into opening it.
+ * of the VS Code suite hold what the window takes, five seconds of which go into opening it. The same work takes a
+ * quarter more from one run to the next on a machine that is shared: the limits leave room for half more.
  */
-const FILE_BUDGET = { unit: 15, system: 20, integration: 20 } as const;
-const SUITE_BUDGET: Readonly<Partial<Record<string, number>>> = { unit: 260, system: 560, integration: 400 };
+const FILE_BUDGET = { unit: 15, system: 25, integration: 30 } as const;
+const SUITE_BUDGET: Readonly<Partial<Record<string, number>>> = { unit: 300, system: 660, integration: 520 };
 /** Seconds after which a file is ended: many times what it takes, and little enough to learn soon that it hangs. */
 const FILE_SECONDS = { unit: 180, system: 300, integration: 600, long: 2400, attack: 2400 } as const;
 /** Files whose times are shown at the end. */

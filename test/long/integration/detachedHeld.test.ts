@@ -1,6 +1,6 @@
 /** A run outlives what looks at it: a reload, a killed extension host and a closed window. */
-import { workbenchScenarios } from './harness/workbench.ts';
-import { configOf, outlives } from './outlives.ts';
+import { workbenchScenarios } from '../../integration/harness/workbench.ts';
+import { configOf, outlives } from '../../integration/outlives.ts';
 
 const STEPS = 12;
 

@@ -1,8 +1,8 @@
 /** The run dashboard in a real VS Code holds still while it is read. */
-import { chart, choose, openDashboard, seePoints, takeOff, withMade } from './dashboardPanel.ts';
-import { addMadeRun, addMadeStep } from './dashboardStore.ts';
-import { eventually, workbenchScenarios } from './harness/workbench.ts';
-import { assertQuiet } from './team.ts';
+import { chart, choose, openDashboard, seePoints, takeOff, withMade } from '../../integration/dashboardPanel.ts';
+import { addMadeRun, addMadeStep } from '../../integration/dashboardStore.ts';
+import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
+import { assertQuiet } from '../../integration/team.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
 

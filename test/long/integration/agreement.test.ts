@@ -1,12 +1,12 @@
 /** For one run its transcripts, the side bar, the classes and the dashboard say what the command line says. */
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
-import type { Message } from '../../src/shared/records/records.ts';
-import { decimal } from '../../src/shared/text/figures.ts';
-import { choose, openDashboard, seePoints, tableOf } from './dashboardPanel.ts';
-import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { quantile, roundNumbers } from './storeNumbers.ts';
-import { assertQuiet, c3, reading, unfold } from './team.ts';
+import type { Message } from '../../../src/shared/records/records.ts';
+import { decimal } from '../../../src/shared/text/figures.ts';
+import { choose, openDashboard, seePoints, tableOf } from '../../integration/dashboardPanel.ts';
+import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
+import { quantile, roundNumbers } from '../../integration/storeNumbers.ts';
+import { assertQuiet, c3, reading, unfold } from '../../integration/team.ts';
 
 // A diagnosis compares the alternatives of one bucket: so does this run.
 const scenario = workbenchScenarios({ recording: 'arithmeticApart' });
