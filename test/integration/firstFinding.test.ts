@@ -76,15 +76,6 @@ scenario(
       async () => (await row.getAttribute('aria-label'))?.includes(credit) ?? false,
     );
     await workbench.screenshot('first-finding');
-    // And from a lost episode beside it to which of its messages lost it, in one sentence.
-    await act(() => transcript.locator(`${ROW}[aria-label*="; return 0;"]`).first().click());
-    await act(() => workbench.runCommand('C3: Find the message that lost it'));
-    await workbench
-      .notification(
-        /lost it: the chance of success fell from \d+ %|rarely solves this problem \(\d+ %|Undecided between|lost it together/u,
-      )
-      .waitFor();
-    await workbench.screenshot('first-answer');
     assert.ok(actions <= MOST_ACTIONS, `${String(actions)} actions`);
     assertQuiet(workbench);
   },
