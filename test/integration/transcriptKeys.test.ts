@@ -1,4 +1,4 @@
-/** The keyboard in the transcript's replay form: a message of one's own, and a request that is cancelled. */
+/** The transcript's replay form by keyboard: a typed message is replayed, and a request is canceled. */
 import assert from 'node:assert/strict';
 import { FEW_REPLAYS, field, openPlan, press, requests } from './firstTranscript.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';

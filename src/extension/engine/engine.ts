@@ -174,7 +174,6 @@ export class Engine {
           this.modelTests.fire(progress);
         },
         blameProgress: (blame) => {
-          this.store.touch();
           this.blames.fire(blame);
         },
         recordProgress: (progress) => {

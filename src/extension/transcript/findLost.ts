@@ -21,6 +21,7 @@ const TITLE = 'Finding the message that lost it';
 
 export interface FindPlace {
   readonly engine: Services['engine'];
+  readonly store: Services['store'];
   readonly replay: Pick<PanelReplay, 'settleEach' | 'cancel'>;
   readonly reader: () => StoreReader;
 }
@@ -40,6 +41,8 @@ export async function findLost(place: FindPlace, message: number, show: (message
 async function search(place: FindPlace, message: number, show: (message: number) => void): Promise<void> {
   try {
     const blame = await inNotification((progress, token) => asked(place.engine, message, progress, token));
+    // Views read the store once, not after each of a dozen requests.
+    place.store.touch();
     const [named] = blame.messages;
     if (named !== undefined) {
       show(named);

@@ -156,7 +156,8 @@ export class TranscriptPanel {
 
   /** Finds which message lost an episode, and goes there. */
   findLost(message: number): Promise<void> {
-    const place = { engine: this.services.engine, replay: this.replay, reader: this.reader };
+    const { engine, store } = this.services;
+    const place = { engine, store, replay: this.replay, reader: this.reader };
     return findLost(place, message, (found) => {
       this.show(targetOf(this.reader(), found), found);
     });

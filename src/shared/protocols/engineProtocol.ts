@@ -249,7 +249,7 @@ export const REQUESTS = {
   resumeRun: new RequestType<ResumeRunParams, RunJob, void>('run/resume'),
   /** The runs that are asked for, wait, go on or have ended. */
   jobs: new RequestType0<JobList, void>('runs/status'),
-  /** Cancels a run, whoever asked for it. */
+  /** Cancels a run of this or another client. */
   cancelRun: new RequestType<JobParams, CancelResult, void>('runs/cancel'),
   /** Asks again for a job that had never begun. */
   restartJob: new RequestType<JobParams, RunJob, void>('runs/restart'),
@@ -292,7 +292,7 @@ export const REQUESTS = {
 } as const;
 
 export type RequestName = keyof typeof REQUESTS;
-/** Parameters (where it has any), result and error of a request, as its type carries them. */
+/** The parameters, result and error types of a request; one without parameters has two of them. */
 type Parts<Name extends RequestName> = NonNullable<(typeof REQUESTS)[Name]['_']>;
 /** What a request is given; nothing where it needs nothing. */
 export type ParamsOf<Name extends RequestName> =

@@ -32,8 +32,9 @@ export interface CurvePoint extends Chance {
 /** What the team would rather say in the place of the message that lost the episode. */
 export interface Remedy {
   readonly text: string;
-  /** How often the team said it, of so many fresh messages. */
+  /** The number of fresh messages with this text. */
   readonly said: number;
+  /** The number of all fresh messages. */
   readonly of: number;
   /** Its mean return. */
   readonly value: number;
@@ -60,7 +61,7 @@ export interface Blame {
   readonly sentence: string;
 }
 
-/** Evaluator calls that a search may spend, and what it spends unless told. */
+/** The bounds of a search's budget and its default, in evaluator calls. */
 export const BLAME_BUDGET = { least: 1, usual: 96, most: 100_000 } as const;
 
 const percent = (value: number, most: number): string => String(Math.round((100 * value) / most));

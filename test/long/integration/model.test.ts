@@ -20,10 +20,7 @@ import { assertQuiet, chooseOption, reloadWindow } from '../../integration/team.
 /** A width of feed-forward layers: about 90 million numbers in all take a while. */
 const LARGE = 200_000;
 
-/**
- * The widest that is read, in so many layers: 19 billion numbers, and to train them three times as many, fit no machine
- * that runs this test.
- */
+/** The widest model that is read, and its layers. Its 19 billion parameters do not fit into a test machine. */
 const [TOO_WIDE, TOO_MANY] = [2 ** 18, 512];
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });

@@ -1,7 +1,6 @@
 /** The side bar and a dashboard in every theme: pictures, wide and narrow. */
-import { RUN } from '../../unit/extension/storeFixture.ts';
 import { workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
-import { fill, tickPlans } from '../../integration/sidebarStore.ts';
+import { showBuckets, tickPlans } from '../../integration/sidebarStore.ts';
 import { assertQuiet } from '../../integration/team.ts';
 
 const THEMES = ['light', 'highContrast', 'dark'] as const;
@@ -17,12 +16,7 @@ async function pictures(workbench: Workbench, name: string, height: number): Pro
 }
 
 scenario('buckets, all of them and the plans alone', async (workbench) => {
-  fill(workbench);
-  await workbench.runCommand('C3: Refresh');
-  const view = await workbench.openView('C3');
-  await workbench.treeItem(view, `Run ${RUN}`).click();
-  const buckets = await workbench.openView('C3', 'Buckets');
-  await workbench.treeItem(buckets, 'reasoner +0.90').waitFor();
+  const buckets = await showBuckets(workbench);
   await pictures(workbench, 'sidebar', 800);
   await tickPlans(workbench);
   await workbench.page.keyboard.press('Enter');

@@ -1,7 +1,4 @@
-/**
- * The tree of a transcript by arrow keys, messages of one's own, and what re-execution showed of every branch, with the
- * real engine.
- */
+/** The transcript with the real engine: arrow keys in the tree, typed messages, and verified branches. */
 import assert from 'node:assert/strict';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
 import { tamper } from '../../support/tamper.ts';

@@ -104,7 +104,7 @@ function continuedMap(scale: MapScale): void {
     writeFileSync(file, text('map.json').replace(`"hardware":"${here}"`, `"hardware":"Another, 2 cores; ${here}"`));
     await make(Infinity);
     assert.equal(hardware(), `${here}; Another, 2 cores`);
-    // Where it has a gap, what comes behind is shown before the gap is filled.
+    // Lines after a gap are shown before the gap is filled.
     const rest = lines().filter((line) => !(line.includes('"task.levels=[0,0,0,1]"') && line.includes('"seed=1"')));
     assert.equal(rest.length, all.trim().split('\n').length - 2);
     writeFileSync(path, rest.map((line) => `${line}\n`).join(''));

@@ -8,7 +8,7 @@ import { openDoor, startEngine } from '../../../../unit/engine/engineProcess.ts'
 import { c3, withStore } from '../../../../unit/engine/workspace.ts';
 
 const TURNS = 50;
-/** After so many turns the command line replays beside a client. */
+/** The command line replays beside a client once in this many turns. */
 const EVERY = 10;
 
 it('alternates 50 replays between two clients, with a command line between them, and refuses none', async (t) => {

@@ -1,0 +1,32 @@
+/** From a lost episode to the message that lost it, in one sentence. */
+import assert from 'node:assert/strict';
+import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
+import { assertQuiet, openFromEpisodes, paneReady, reading, transcriptOf } from '../../integration/team.ts';
+
+const ANSWER =
+  /lost it: the chance of success fell from \d+ %|rarely solves this problem \(\d+ %|Undecided between|lost it together/u;
+
+const scenario = workbenchScenarios({ recording: 'arithmetic' });
+
+scenario('the search says what lost an episode, and its pairs are in the tree', async (workbench) => {
+  const { leaf, question, run } = reading(workbench, (store) => {
+    const [newest] = store.runs(0, 1);
+    const episodes = store.episodes({ run: newest?.id ?? '', phase: 'train', iteration: 1, offset: 0, limit: 100 });
+    return episodes.find((one) => one.return === 0) ?? assert.fail('no lost episode');
+  });
+  const requests = (): number => reading(workbench, (store) => store.countBuckets({ run, origin: 'request' }));
+  await openFromEpisodes(workbench, question);
+  const transcript = await transcriptOf(workbench, question);
+  await transcript.locator('[role="treeitem"][aria-label*="; return 0;"]').first().click();
+  await paneReady(transcript);
+  const before = requests();
+  await workbench.runCommand('C3: Find the message that lost it');
+  await workbench.notification(ANSWER).waitFor();
+  await workbench.screenshot('blame');
+  assert.ok(requests() > before, `pairs about episode ${String(leaf)} are stored`);
+  // What was replayed shows below the messages of the episode.
+  await eventually('the replays in the tree', async () =>
+    /\d+ replays? in \d+ requests?/u.test(await transcript.getByRole('tree').innerText()),
+  );
+  assertQuiet(workbench);
+});
