@@ -1,13 +1,6 @@
 /** The connection to a store's engine: found or started, introduced, and made anew after it ended. */
 import type { Socket } from 'node:net';
-import {
-  createMessageConnection,
-  ResponseError,
-  SocketMessageReader,
-  SocketMessageWriter,
-  type CancellationToken,
-  type MessageConnection,
-} from 'vscode-jsonrpc/node';
+import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
 import type { Blame } from '../shared/records/blame.ts';
 import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
 import {
@@ -32,6 +25,7 @@ import {
   type TestModelProgress,
   type VerifyProgress,
 } from '../shared/protocols/engineProtocol.ts';
+import { socketConnection } from '../shared/protocols/socketConnection.ts';
 import { EditorAnswerRequest, EditorOpenRequest, type EditorModels } from '../shared/protocols/editorProtocol.ts';
 import { jobInProgress, type ClientKind, type JobList, type RunProgress } from '../shared/protocols/jobs.ts';
 import { ALLOW_COMMANDS } from '../shared/runNames.ts';
@@ -193,7 +187,7 @@ export class EngineConnection {
   private async greet(socket: Socket): Promise<Live | null> {
     const { store, kind } = this.options;
     const { events } = this;
-    const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
+    const connection = socketConnection(socket);
     const ended = new Promise<undefined>((resolve) => {
       socket.once('close', () => {
         resolve(undefined);

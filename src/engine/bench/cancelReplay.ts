@@ -6,14 +6,7 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import {
-  CancellationTokenSource,
-  createMessageConnection,
-  ResponseError,
-  SocketMessageReader,
-  SocketMessageWriter,
-  type MessageConnection,
-} from 'vscode-jsonrpc/node';
+import { CancellationTokenSource, ResponseError, type MessageConnection } from 'vscode-jsonrpc/node';
 import { connectOrStart } from '../../client/startEngine.ts';
 import {
   CANCELLED_CODE,
@@ -23,6 +16,7 @@ import {
   REQUESTS,
   ShutdownRequest,
 } from '../../shared/protocols/engineProtocol.ts';
+import { socketConnection } from '../../shared/protocols/socketConnection.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
 import { ENGINE_ENTRY } from '../places.ts';
@@ -158,7 +152,7 @@ async function withEngine(store: string, work: (connection: MessageConnection) =
   const ended = closed.then((): never => {
     throw new C3Error('engine', 'The engine ended while its cancels were measured; run `c3 doctor`.');
   });
-  const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
+  const connection = socketConnection(socket);
   connection.listen();
   try {
     await Promise.race([

@@ -1,14 +1,7 @@
 /** The engine's conversations: any number of windows and commands at once, all about one store. */
 import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
-import {
-  createMessageConnection,
-  ResponseError,
-  SocketMessageReader,
-  SocketMessageWriter,
-  type CancellationToken,
-  type MessageConnection,
-} from 'vscode-jsonrpc/node';
+import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
 import {
   BlameProgressNotification,
   CANCELLED_CODE,
@@ -34,6 +27,7 @@ import {
   type RequestName,
   type ResultOf,
 } from '../../shared/protocols/engineProtocol.ts';
+import { socketConnection } from '../../shared/protocols/socketConnection.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { anyOf } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
@@ -128,7 +122,7 @@ export class EngineServer {
   /** Talks with whoever connected. What a client asked for that is no run is cancelled when it goes. */
   accept(socket: Socket): void {
     boundFrames(socket);
-    const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
+    const connection = socketConnection(socket);
     const client: Client = { connection, socket, kind: null, gone: new AbortController() };
     this.clients.add(client);
     socket.on('error', () => undefined);

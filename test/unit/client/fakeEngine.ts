@@ -4,14 +4,7 @@
  */
 import { createServer } from 'node:net';
 import { rmSync } from 'node:fs';
-import {
-  createMessageConnection,
-  ResponseError,
-  SocketMessageReader,
-  SocketMessageWriter,
-  type CancellationToken,
-  type MessageConnection,
-} from 'vscode-jsonrpc/node';
+import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
 import { engineAddresses } from '../../../src/client/address.ts';
 import {
   CANCELLED_CODE,
@@ -26,6 +19,7 @@ import {
   VerifyProgressNotification,
   YieldRequest,
 } from '../../../src/shared/protocols/engineProtocol.ts';
+import { socketConnection } from '../../../src/shared/protocols/socketConnection.ts';
 import { modelFacts, runPlan } from '../extension/model/modelFixture.ts';
 import type { SelfTestProgress, SelfTestStep } from '../../../src/shared/models.ts';
 import type { RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
@@ -198,7 +192,7 @@ if (address === undefined) {
 rmSync(address.socket, { force: true });
 createServer((socket) => {
   socket.on('error', () => undefined);
-  serve(createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket)));
+  serve(socketConnection(socket));
 }).listen(address.socket);
 
 function cancelled(token: CancellationToken): Promise<never> {

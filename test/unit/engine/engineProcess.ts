@@ -3,12 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import {
-  createMessageConnection,
-  SocketMessageReader,
-  SocketMessageWriter,
-  type MessageConnection,
-} from 'vscode-jsonrpc/node';
+import type { MessageConnection } from 'vscode-jsonrpc/node';
 import { connectToEngine } from '../../../src/client/startEngine.ts';
 import {
   InitializeRequest,
@@ -20,6 +15,7 @@ import {
   RunProgressNotification,
   type StartRunParams,
 } from '../../../src/shared/protocols/engineProtocol.ts';
+import { socketConnection } from '../../../src/shared/protocols/socketConnection.ts';
 import type { JobList, RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
 import type { RunSummary } from '../../../src/shared/records/records.ts';
 import { ownRuntimeFolder } from '../../support/engines.ts';
@@ -93,7 +89,7 @@ export async function openDoor(t: TestContext, store: string): Promise<Door> {
   }
   const open = socket;
   const closed = once(open, 'close');
-  const connection = createMessageConnection(new SocketMessageReader(open), new SocketMessageWriter(open));
+  const connection = socketConnection(open);
   const runs: RunProgress[] = [];
   const [watching, listening] = [new Set<(progress: RunProgress) => void>(), new Set<(list: JobList) => void>()];
   let list: JobList = { jobs: [], unstarted: [] };
