@@ -1,6 +1,7 @@
 /**
  * Builds dist/: the extension with its help for configurations and the thread of that, the engine, its worker, its
- * probe, its process for texts and its sandbox, the command line with its commands and one bundle for each webview.
+ * probe, its process for texts and its sandbox, the command line with its commands and one bundle for each webview; and
+ * the memory image from which sandboxes start, where the sandbox or its interpreter is another than at the last build.
  *
  *   node esbuild.mjs [--watch] [--production]
  *   node esbuild.mjs --packages    prints which npm packages the bundles hold, and writes nothing
@@ -8,7 +9,7 @@
  * Native packages stay outside the bundles and are loaded from node_modules. This file is plain JavaScript on purpose:
  * it is the first thing that a fresh machine runs, whatever its Node.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, context } from 'esbuild';
@@ -145,6 +146,23 @@ const bundles = [
   mathematics,
 ];
 
+const SANDBOX = join(root, 'dist/sandbox/sandbox.mjs');
+const IMAGE = join(root, 'dist/sandbox/image.bin');
+const INTERPRETER = join(root, 'node_modules/pyodide/pyodide.asm.wasm');
+
+const sandboxProgram = () => (existsSync(SANDBOX) ? readFileSync(SANDBOX, 'utf8') : null);
+
+/** Makes the image again unless it is of this program and this interpreter. */
+async function makeImage(programBefore) {
+  const current =
+    programBefore === sandboxProgram() && existsSync(IMAGE) && statSync(IMAGE).mtimeMs > statSync(INTERPRETER).mtimeMs;
+  if (!current) {
+    rmSync(IMAGE, { force: true });
+    const { writeImage } = await import('./src/evaluate/python/sandbox/writeImage.ts');
+    await writeImage(SANDBOX, dirname(INTERPRETER), IMAGE);
+  }
+}
+
 /** The lines that the editor's background task waits for. */
 const announce = {
   name: 'announce',
@@ -172,6 +190,8 @@ async function bundledPackages() {
 if (process.argv.includes('--packages')) {
   console.log(JSON.stringify(await bundledPackages()));
 } else if (watching) {
+  // What the sandbox becomes while it is watched makes its own.
+  rmSync(IMAGE, { force: true });
   const contexts = await Promise.all(
     bundles.map((options) =>
       context({ ...options, logLevel: 'silent', plugins: [...(options.plugins ?? []), announce] }),
@@ -180,12 +200,19 @@ if (process.argv.includes('--packages')) {
   await Promise.all(contexts.map((watched) => watched.watch()));
 } else {
   const started = performance.now();
+  const programBefore = sandboxProgram();
   try {
     await Promise.all(bundles.map((options) => build(options)));
   } catch {
     // esbuild has printed what is wrong and where.
     console.error('The build failed: see the errors above.');
     process.exit(1);
+  }
+  try {
+    await makeImage(programBefore);
+  } catch (error) {
+    // Not every machine that builds can run it; engines make their own then.
+    console.warn(`Sandboxes will start slower, for their memory image was not made: ${error.message}`);
   }
   console.log(`Built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
 }

@@ -55,6 +55,7 @@ export const EXTENSION_BUNDLE = fileURLToPath(
 export const SANDBOX_PLACES: SandboxPlaces = {
   entry: new URL(FROM_SOURCE ? '../evaluate/python/sandbox/sandbox.ts' : './sandbox/sandbox.mjs', import.meta.url),
   pyodide: packageFolder('pyodide'),
+  image: FROM_SOURCE ? null : new URL('./sandbox/image.bin', import.meta.url),
 };
 
 const TEAM_FOLDERS: Readonly<Record<TeamTask, string>> = {

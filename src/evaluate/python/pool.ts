@@ -1,4 +1,6 @@
 /** Sandboxes kept at hand: used ones are put back to their start, ended ones are replaced before they are missed. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as after } from 'node:timers/promises';
 import type { PythonLimits } from './rules.ts';
 import { SandboxFailure, SandboxProcess, type SandboxPlaces, type SandboxRole } from './sandbox/sandboxProcess.ts';
@@ -13,7 +15,10 @@ export type StartSandbox = (role: SandboxRole, onBegun: (sandbox: SandboxProcess
 export function bundledSandboxes(places: SandboxPlaces, limits: PythonLimits): StartSandbox {
   let image: Promise<Uint8Array> | null = null;
   return async (role, onBegun) => {
-    const used = (image ??= SandboxProcess.image(places, limits, onBegun));
+    const used = (image ??=
+      places.image !== null && existsSync(places.image)
+        ? readFile(places.image)
+        : SandboxProcess.image(places, limits, onBegun));
     try {
       return await SandboxProcess.start(places, role, limits, await used, onBegun);
     } catch (error) {

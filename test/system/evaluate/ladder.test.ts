@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { SANDBOX_PLACES } from '../../../src/engine/places.ts';
+import { sandboxPlaces } from '../../support/programs.ts';
 import { environmentKind } from '../../../src/environment/kinds.ts';
 import { LADDER_POINTS } from '../../../src/evaluate/ladder.ts';
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
@@ -67,7 +67,7 @@ const VECTORS: readonly (readonly [name: string, helper: string, main: string, p
   ];
 
 describe('the ladder in the sandbox', () => {
-  const grader = new PythonGrader({ places: SANDBOX_PLACES, passRule: 'fraction', limits: { seconds: 2 } });
+  const grader = new PythonGrader({ places: sandboxPlaces(), passRule: 'fraction', limits: { seconds: 2 } });
   after(() => {
     grader.close();
   });

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { SANDBOX_PLACES } from '../../../src/engine/places.ts';
+import { sandboxPlaces } from '../../support/programs.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
 import type { Instance } from '../../../src/shared/records/records.ts';
 import { candidateCode } from '../../../src/tasks/candidate.ts';
@@ -270,7 +270,7 @@ test('a repeated question with another answer is reported', async () => {
 });
 
 test('what scores the code of each data set passes its reference in the sandbox and fails another', async (t) => {
-  const grader = new PythonGrader({ places: SANDBOX_PLACES });
+  const grader = new PythonGrader({ places: sandboxPlaces() });
   t.after(() => {
     grader.close();
   });

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { SANDBOX_PLACES } from '../../../src/engine/places.ts';
+import { sandboxPlaces } from '../../support/programs.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { answerFormOf, evaluatorNamed, evaluatorWithoutCode } from '../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
@@ -208,7 +208,7 @@ test('AutoLogi is checked by its own Python, in the sandbox, and a message is da
   assert.equal(instance.uid, 'autologi-en-7');
   // The store keeps what says that a value is read.
   assert.deepEqual(instanceOf({ ...instance, tests: testsText(instance.tests) }), instance);
-  const grader = new PythonGrader({ places: SANDBOX_PLACES });
+  const grader = new PythonGrader({ places: sandboxPlaces() });
   try {
     const evaluator = auto(grader);
     const cases = [

@@ -12,6 +12,8 @@ export interface SandboxPlaces {
   readonly entry: URL;
   /** The folder of the package pyodide; null where it is not installed. */
   readonly pyodide: string | null;
+  /** The file of the memory image that was made with the bundle; null, or no file, where each engine makes its own. */
+  readonly image: URL | null;
 }
 
 /** What is started as a sandbox. */
@@ -155,7 +157,8 @@ export class SandboxProcess {
   }
 
   /**
-   * The memory image from which sandboxes start; making it takes seconds.
+   * The memory image from which sandboxes start: it depends on the program and the package pyodide only, and making it
+   * takes seconds.
    * @param onBegun gets its process, so that it can be ended
    * @throws SandboxFailure
    */

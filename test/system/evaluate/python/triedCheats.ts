@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { PythonBackend, PythonGrader } from '../../../../src/evaluate/python/grader.ts';
-import { SANDBOX_PLACES } from '../../../../src/engine/places.ts';
 import { checkNative, nativeCommand } from '../../../../src/evaluate/python/native/native.ts';
+import { bundledSandboxes } from '../../../../src/evaluate/python/pool.ts';
 import { DEFAULT_LIMITS } from '../../../../src/evaluate/python/rules.ts';
 import { SandboxProcess } from '../../../../src/evaluate/python/sandbox/sandboxProcess.ts';
+import { sandboxPlaces } from '../../../support/programs.ts';
 import { CHEATS, SQUARES } from '../../../unit/evaluate/python/cheats.ts';
 import { grader, tests } from '../../../unit/evaluate/python/support.ts';
 
@@ -23,13 +24,7 @@ async function startOne(backend: PythonBackend, keep: (sandbox: SandboxProcess) 
       keep,
     );
   }
-  return SandboxProcess.start(
-    SANDBOX_PLACES,
-    'candidate',
-    DEFAULT_LIMITS,
-    await SandboxProcess.image(SANDBOX_PLACES, DEFAULT_LIMITS, keep),
-    keep,
-  );
+  return bundledSandboxes(sandboxPlaces(), DEFAULT_LIMITS)('candidate', keep);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { SANDBOX_PLACES } from '../../../../src/engine/places.ts';
+import { sandboxPlaces } from '../../../support/programs.ts';
 import { PythonGrader, type PythonBackend, type PythonGraderOptions } from '../../../../src/evaluate/python/grader.ts';
 import { checkNative } from '../../../../src/evaluate/python/native/native.ts';
 import type { PythonTests } from '../../../../src/evaluate/python/rules.ts';
@@ -19,4 +19,4 @@ export const tests = (given: Partial<PythonTests>): PythonTests => ({
 });
 
 export const grader = (options: Partial<PythonGraderOptions> = {}): PythonGrader =>
-  new PythonGrader({ places: SANDBOX_PLACES, ...options });
+  new PythonGrader({ places: sandboxPlaces(), ...options });

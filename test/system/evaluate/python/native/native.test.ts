@@ -143,7 +143,7 @@ describe('the backend python3', () => {
   it('leaves nothing alive when its parent is killed in the middle of an endless candidate', async () => {
     const program = `
       import { PythonGrader } from ${JSON.stringify(new URL('../../../../../src/evaluate/python/grader.ts', import.meta.url).href)};
-      const grader = new PythonGrader({ places: { entry: new URL('file:///none'), pyodide: null }, backend: 'python3', lanes: 1 });
+      const grader = new PythonGrader({ places: { entry: new URL('file:///none'), pyodide: null, image: null }, backend: 'python3', lanes: 1 });
       void grader.grade('while True: pass', { tests: ['f()'], test: '', entryPoint: null, setup: '' }).then(({ masked }) => console.log(masked));
       setInterval(() => console.log('working'), 200);`;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
