@@ -26,6 +26,9 @@ test('a change of a formula reaches its own test first, and pages that do not im
 test('what a test starts as a program is reached, though it is not imported', () => {
   assert.ok(reached('src/engine/main.ts').some((file) => file.startsWith('test/system/engine/server/')));
   assert.ok(reached('src/engine/worker.ts').some((file) => file.startsWith('test/system/engine/')));
+  const readers = reached('src/engine/readCheckpoints.ts');
+  assert.ok(readers.indexOf('test/system/engine/exchange/importFormats.test.ts') < 10, 'by the constant of its entry');
+  assert.ok(!readers.includes('test/unit/tasks/holdOut.test.ts'), 'who names other entries does not start this one');
   assert.ok(reached('webview/dashboard/main.ts').includes('test/integration/dashboard.test.ts'));
 });
 
