@@ -22,6 +22,7 @@ describe('settledLength', () => {
 
 it('the first of several stop texts counts', () => {
   assert.equal(stopIn('a--b##', ['##', '--']), 1);
+  assert.equal(stopIn('##ab--', ['--', '##']), 0);
   assert.equal(stopIn('ab', ['##']), -1);
 });
 
