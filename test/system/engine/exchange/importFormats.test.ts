@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
+import Database from 'better-sqlite3';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import type { LogImport } from '../../../../src/shared/records/logImport.ts';
@@ -96,6 +97,38 @@ describe('c3 import', () => {
       ['langGraph.sqlite'],
     );
     assert.deepEqual(readFileSync(database), readFileSync(join(LOGS, 'langGraph.sqlite')));
+  });
+
+  it('counts what it leaves out of a database of LangGraph: empty threads, unread checkpoints, forks, graphs within', async (t) => {
+    const folder = folderOf(t);
+    const path = join(folder, 'more.sqlite');
+    copyFileSync(join(LOGS, 'langGraph.sqlite'), path);
+    const db = new Database(path);
+    const add = db.prepare(
+      `INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint)
+        VALUES (?, ?, ?, NULL, 'json', ?)`,
+    );
+    const first = db.prepare<[], { thread_id: string }>('SELECT thread_id FROM checkpoints LIMIT 1').get();
+    assert.ok(first);
+    const nothing = '{"channel_values":{}}';
+    for (const [thread, namespace, id, value] of [
+      ['empty', '', '2', nothing],
+      ['unread', '', '3', 'no JSON'],
+      // Before all others, and nothing follows it.
+      [first.thread_id, '', '0', nothing],
+      [first.thread_id, 'within', '1', nothing],
+    ] as const) {
+      add.run(thread, namespace, id, Buffer.from(value));
+    }
+    db.close();
+    const report = await imported(folder, path);
+    assert.equal(report.episodes, 1);
+    assert.deepEqual(report.leftOut, {
+      'threads without messages in their state': 2,
+      'checkpoints that cannot be read': 1,
+      'checkpoints of graphs within the graph': 1,
+      'checkpoints of forks that the last one does not follow': 1,
+    });
   });
 
   it('reads traces as protocol buffers, compressed logs, and all that the file exporter of the Collector writes', async (t) => {
