@@ -8,13 +8,13 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { openStoreForReading } from '../../src/store/read/reader.ts';
-import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addRun, filesOf, rawConnection, temporaryFolder } from '../unit/store/helpers.ts';
-import { finished, type Finished } from '../unit/engine/workspace.ts';
-import { programOf } from '../support/programs.ts';
-import { recordedStore, type RecordedStore } from './recordedStore.ts';
-import { tally } from './harness.ts';
+import { openStoreForReading } from '../../../src/store/read/reader.ts';
+import { openStoreForWriting } from '../../../src/store/write/writer.ts';
+import { addRun, filesOf, rawConnection, temporaryFolder } from '../../unit/store/helpers.ts';
+import { finished, type Finished } from '../../unit/engine/workspace.ts';
+import { programOf } from '../../support/programs.ts';
+import { recordedStore, type RecordedStore } from '../../attack/recordedStore.ts';
+import { tally } from '../../attack/harness.ts';
 
 const readOnly = tally('read-only stores');
 const CLI = programOf('cli');
@@ -156,7 +156,7 @@ async function c3Writable(folder: string, path: string, command: readonly string
   return stdout;
 }
 
-const READER = new URL('../../src/store/read/reader.ts', import.meta.url).href;
+const READER = new URL('../../../src/store/read/reader.ts', import.meta.url).href;
 const READ = `
   import { openStoreForReading } from ${JSON.stringify(READER)};
   try {
