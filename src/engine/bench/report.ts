@@ -96,6 +96,17 @@ export function figure(
   };
 }
 
+/**
+ * Work per second in what one time is longer than another; null where a busy machine made the shorter work take as
+ * long.
+ */
+export const rateBetween = (work: number, longer: number, shorter: number): number | null =>
+  longer > shorter ? work / (longer - shorter) : null;
+
+/** A value as a share of another; null where it was not measured. */
+export const shareOf = (value: number | null, ceiling: number): number | null =>
+  value === null ? null : value / ceiling;
+
 /** The processor and its number of cores, and what else the figures depend on. */
 export function hardwareName(...details: readonly string[]): string {
   const processors = cpus();

@@ -7,7 +7,15 @@ import { Generator, type Completion } from '../../../runtime/generate/generate.t
 import { initialParameters } from '../../../runtime/model/model.ts';
 import { BareProducts } from '../../../runtime/provider/products.ts';
 import { measurePeer, reportedPeer, type Peer } from './peer.ts';
-import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
+import {
+  figure,
+  hardwareName,
+  rateBetween,
+  shareOf,
+  type BenchFigure,
+  type BenchOptions,
+  type BenchReport,
+} from '../report.ts';
 import { DEVICE, generationRequests, SHAPE, type GenerationWork } from './shape.ts';
 import { medianSeconds } from '../turns.ts';
 
@@ -99,7 +107,7 @@ async function measure(
   options.note(`${name} measured`);
   const rate = (batch * NEW) / seconds.whole;
   const ceiling = (batch * NEW) / (seconds.barePrefill + seconds.bareSteps);
-  const decoding = (batch * (NEW - 1)) / (seconds.whole - seconds.first);
+  const decoding = rateBetween(batch * (NEW - 1), seconds.whole, seconds.first);
   const decodingCeiling = (batch * (NEW - 1)) / seconds.bareSteps;
   const peerSeconds = peer?.seconds[`${shared ? 'shared' : 'distinct'} ${String(batch)}`];
   const beside =
@@ -110,7 +118,7 @@ async function measure(
     figure(`${name}, whole call`, rate, 'tokens/s', { ceiling, ratio: rate / ceiling, ...beside }),
     figure(`${name}, decoding steps`, decoding, 'tokens/s', {
       ceiling: decodingCeiling,
-      ratio: decoding / decodingCeiling,
+      ratio: shareOf(decoding, decodingCeiling),
     }),
   ];
 }

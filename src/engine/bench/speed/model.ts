@@ -22,6 +22,8 @@ import { checkRoom, freeRoom, readShape, type MeasuredModel, type Room } from '.
 import {
   figure,
   hardwareName,
+  rateBetween,
+  shareOf,
   type BenchFigure,
   type BenchOptions,
   type BenchReport,
@@ -232,7 +234,7 @@ function batchFigures({ batch, seconds }: Measured, config: TransformerConfig, b
   const name = `batch ${String(batch)}`;
   const prefill = (batch * PROMPT) / seconds.prefill;
   const bareprefill = (batch * PROMPT) / seconds.bareprefill;
-  const decoding = (batch * (NEW - 1)) / (seconds.whole - seconds.first);
+  const decoding = rateBetween(batch * (NEW - 1), seconds.whole, seconds.first);
   const products = batch / seconds.bareStep;
   const limit = (batch * bandwidth) / (weightBytes(config) + batch * cacheBytes(config));
   const productsLimit = (batch * bandwidth) / weightBytes(config);
@@ -243,7 +245,7 @@ function batchFigures({ batch, seconds }: Measured, config: TransformerConfig, b
     }),
     figure(`${name}, decoding (ceiling: memory bandwidth)`, decoding, 'tokens/s', {
       ceiling: limit,
-      ratio: decoding / limit,
+      ratio: shareOf(decoding, limit),
     }),
     figure(`${name}, bare products of decoding (ceiling: memory bandwidth)`, products, 'tokens/s', {
       ceiling: productsLimit,

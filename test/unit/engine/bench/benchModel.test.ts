@@ -120,7 +120,13 @@ describe('the suite model', () => {
       ],
     );
     for (const { name, value, ceiling, ratio, unit, peer } of report.figures) {
-      assert.ok(value !== null && value > 0 && peer === null, name);
+      assert.equal(peer, null);
+      if (value === null) {
+        // A difference of two times, which a busy machine may turn around.
+        assert.ok(name.includes(', decoding (') && ratio === null, name);
+        continue;
+      }
+      assert.ok(value > 0, name);
       // Of seconds and of memory, less is better.
       if (ceiling !== null) {
         assert.ok(
