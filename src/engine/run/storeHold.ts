@@ -211,12 +211,15 @@ export class StoreHold {
     };
   }
 
-  /** The lock names a run where there is one, else what began last. */
+  /** The lock names a run where there is one, else work that has parts, else what began last. */
   private describe(store: StoreWriter): void {
-    const purposes = [...this.shares].map(({ purpose }) => purpose);
-    const shown = purposes.find(({ kind }) => kind === 'run') ?? purposes.at(-1);
+    const shares = [...this.shares];
+    const shown =
+      shares.find(({ purpose }) => purpose.kind === 'run') ??
+      shares.find(({ companions }) => companions) ??
+      shares.at(-1);
     if (shown !== undefined) {
-      store.describeHolder(shown);
+      store.describeHolder(shown.purpose);
     }
   }
 }
