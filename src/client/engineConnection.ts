@@ -1,7 +1,6 @@
 /** The connection to a store's engine: found or started, introduced, and made anew after it ended. */
 import type { Socket } from 'node:net';
 import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
-import type { Blame } from '../shared/records/blame.ts';
 import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
 import {
   BlameProgressNotification,
@@ -19,6 +18,7 @@ import {
   TestModelProgressNotification,
   VerifyProgressNotification,
   YieldRequest,
+  type BlameProgress,
   type InitializeResult,
   type RecordProgress,
   type ReplayProgress,
@@ -44,7 +44,7 @@ export interface EngineEvents {
   verifyProgress(progress: VerifyProgress): void;
   testModelProgress(progress: TestModelProgress): void;
   recordProgress?(progress: RecordProgress): void;
-  blameProgress?(blame: Blame): void;
+  blameProgress?(progress: BlameProgress): void;
   /** For whom the engine waits to write the store; null when the wait is over. */
   waiting(words: string | null): void;
   /** The engine answered its first request. */
@@ -212,8 +212,8 @@ export class EngineConnection {
     connection.onNotification(RecordProgressNotification, (progress) => {
       events.recordProgress?.(progress);
     });
-    connection.onNotification(BlameProgressNotification, (blame) => {
-      events.blameProgress?.(blame);
+    connection.onNotification(BlameProgressNotification, (progress) => {
+      events.blameProgress?.(progress);
     });
     connection.onNotification(JobsChangedNotification, (list) => {
       events.jobs(list);

@@ -75,16 +75,36 @@ export function dropOf(samples: MessageSamples, range: ReturnRange, alpha = ALPH
 }
 
 /**
- * V_0 to V_T. A point is estimated by all continuations from it: those of the message before it, and those of fresh
+ * The continuations from each point before the last message: those of the message before it, and those of fresh
  * messages after it.
  */
-export function curveOf({ range, end, messages }: EpisodeSamples, alpha = ALPHA): Chance[] {
-  const points = messages.map((next, index) => {
+const continuations = ({ messages }: Pick<EpisodeSamples, 'messages'>): number[][] =>
+  messages.map((next, index) => {
     const before = messages[index - 1];
     const own = before === undefined || before.terminal ? [] : before.pairs.map(([one]) => one);
-    return chanceOf([...own, ...next.pairs.map(([, fresh]) => fresh)], range, alpha);
+    return [...own, ...next.pairs.map(([, fresh]) => fresh)];
   });
+
+/** V_0 to V_T, each point from all continuations from it. */
+export function curveOf({ range, end, messages }: EpisodeSamples, alpha = ALPHA): Chance[] {
+  const points = continuations({ messages }).map((returns) => chanceOf(returns, range, alpha));
   return [...points, { value: end, low: end, high: end, n: 0 }];
+}
+
+/**
+ * What each message lost of the chance, as a share of the range: V_(t-1) - V_t from the same number of pairs of each
+ * message, the first that were drawn. So many are always drawn, whatever they return, so that the mean over episodes
+ * has no bias from a search that went on where it was worth it. They add up to V_0 less the recorded return.
+ * @param pairs how many of each message
+ * @returns null where a message has fewer
+ */
+export function lossesOf({ range, end, messages }: EpisodeSamples, pairs: number): number[] | null {
+  if (messages.some((message) => message.pairs.length < pairs)) {
+    return null;
+  }
+  const even = messages.map((message) => ({ ...message, pairs: message.pairs.slice(0, pairs) }));
+  const points = [...continuations({ messages: even }).map(mean), end];
+  return messages.map((_, index) => ((points[index] ?? NaN) - (points[index + 1] ?? NaN)) / spanOf(range));
 }
 
 /** What the samples decide. */

@@ -77,6 +77,13 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.openDashboard': (argument) => {
       views.dashboard.open(runOf(argument) ?? services.runs.current?.run ?? null);
     },
+    'c3.findLosses': (argument) => {
+      const run = runOf(argument) ?? readerOf(services).runs(0, 1)[0]?.id ?? null;
+      views.dashboard.open(run);
+      if (run !== null) {
+        views.dashboard.findLosses(run);
+      }
+    },
     'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
     'c3.findLostMessage': (argument) => findLostMessage(services, views, argument),
     'c3.verifyReplay': (argument) => verifyReplay(services, views, argument),

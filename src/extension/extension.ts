@@ -79,7 +79,13 @@ export function activate(context: ExtensionContext): void {
   const taxonomies = new TaxonomyPanels(services, (message) => {
     openMessage(services, transcripts, message);
   });
-  const dashboard = new Dashboard(services, (run, phase, iteration) => tree.showRound(run, phase, iteration));
+  const dashboard = new Dashboard(services, {
+    keeper: context.workspaceState,
+    showRound: (run, phase, iteration) => tree.showRound(run, phase, iteration),
+    openMessage: (message) => {
+      openMessage(services, transcripts, message);
+    },
+  });
   const runsTable = new RunsTable(services, (compared) => {
     dashboard.openCompared(compared);
   });

@@ -83,6 +83,8 @@ const DASHBOARD: Table<DashboardToHost> = {
   resumeRun: ['a run goes on', `${OFFERED} and shows, and ${ASKED}`],
   cancelRun: ['a run stops', 'only the run that is shown, while it goes on; it can be resumed'],
   taxonomy: ['a panel opens', OFFERED],
+  findLosses: ['the engine samples and stores replays', `${OFFERED}, and no server answers for`],
+  openMessage: ['a transcript opens', VIEW],
 };
 const TAXONOMY: Table<TaxonomyToHost> = {
   ready: 'none',
@@ -276,6 +278,7 @@ function services(): never {
         plan: asked('plan', runPlan(['weights'])),
         testModel: asked('test', []),
         replay: asked('replay', null),
+        blameRun: asked('losses', null),
         taxonomy: asked('taxonomy', {}),
         label: asked('label', {}),
       }),
@@ -285,9 +288,15 @@ function services(): never {
 
 async function dashboard(): Promise<Panel> {
   const panel = new Panel();
-  new Dashboard(services(), (run) => {
-    editor.done.push(`round ${run}`);
-    return Promise.resolve();
+  new Dashboard(services(), {
+    keeper: { get: () => undefined, update: () => Promise.resolve() },
+    showRound: (run) => {
+      editor.done.push(`round ${run}`);
+      return Promise.resolve();
+    },
+    openMessage: (message) => {
+      editor.done.push(`message ${String(message)}`);
+    },
   }).restore(panel as never, null);
   await panel.says({ type: 'ready' });
   return panel;

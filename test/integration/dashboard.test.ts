@@ -49,4 +49,31 @@ scenario('evaluation.every is a curve: the points, the table and c3 diagnose say
   assertQuiet(workbench);
 });
 
+scenario(
+  'what loses episodes is asked for with a button: the sentence first, shares that add up',
+  async (workbench) => {
+    const dashboard = await openDashboard(workbench);
+    await choose(workbench, dashboard, 'Run', 'Every step');
+    const losses = dashboard.getByRole('region', { name: 'What loses episodes' });
+    await losses.getByRole('button', { name: 'Find what loses episodes' }).press('Enter');
+    await losses.getByText(/^Of \d+ lost episodes \d+ \[\d+, \d+\] (?:was|were) within reach/u).waitFor();
+    await losses.getByRole('button', { name: 'Search further' }).waitFor();
+    const shares = (await losses.getByRole('row').allTextContents()).map((row) =>
+      Number(/(-?\d+) %/u.exec(row)?.[1] ?? NaN),
+    );
+    assert.ok(shares.length === 0 || Math.abs(shares.reduce((sum, one) => sum + one, 0) - 100) <= 1, shares.join(' '));
+    await workbench.screenshot('losses');
+    const run = reading(workbench, (store) => store.runs(0, 1)[0]?.id ?? assert.fail());
+    assert.ok(reading(workbench, (store) => store.countBuckets({ run, origin: 'request' })) > 0, 'replays are stored');
+    // Answers are remembered.
+    await workbench.closeEditor();
+    const again = await openDashboard(workbench);
+    await again
+      .getByText(/within reach/u)
+      .first()
+      .waitFor();
+    assertQuiet(workbench);
+  },
+);
+
 longRunScenario(scenario, 200);

@@ -20,6 +20,7 @@ import { Controls, type Drawing } from './controls.ts';
 import { FigureList } from './figureList.ts';
 import { Hold } from './hold.ts';
 import type { Target } from './chart/lines.ts';
+import { lossesSection } from './losses.ts';
 import { judgeNote, ledgerTable, outcomeTable } from './summary.ts';
 import {
   asItStood,
@@ -47,12 +48,14 @@ export class DashboardPanel {
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly spoken = h('p', { class: 'for-readers', 'aria-live': 'polite' });
   private readonly legend = h('div', { class: 'legend-place' });
+  private readonly losses = h('div', { class: 'losses-place' });
   private readonly summary = h('section', { class: 'summary', 'aria-label': 'Summary' });
   private readonly body: HTMLElement;
   private drawing: Drawing = { smoothing: 'automatic', axis: 'step', scale: 'linear' };
   private snapshot: DashboardSnapshot | null = null;
   private steps: StepsByRun = new Map();
   private legendDrawn = '';
+  private lossesDrawn = '';
   private timer: number | null = null;
   private drawnAt = 0;
   private readonly asked = new Asked();
@@ -135,7 +138,7 @@ export class DashboardPanel {
         host.post({ type: 'taxonomy', run });
       },
     });
-    this.body = h('div', { class: 'dashboard' }, this.legend, this.summary, this.figures.element);
+    this.body = h('div', { class: 'dashboard' }, this.legend, this.losses, this.summary, this.figures.element);
     onThemeChange(() => {
       this.figures.restyle();
       this.drawLegend(true);
@@ -218,10 +221,31 @@ export class DashboardPanel {
       return;
     }
     const { smoothing, axis, scale } = this.drawing;
+    this.drawLosses(view);
     replace(this.summary, outcomeTable(view), ledgerTable(view.snapshot), judgeNote(view.snapshot));
     this.drawLegend();
     this.figures.show(view, { smoothing, axis, scales: logScales(scale) });
     this.scrollBack(view);
+  }
+
+  /** Drawn anew only where it is another: somebody may be reading a case. */
+  private drawLosses({ snapshot: { run, losses } }: View): void {
+    const words = JSON.stringify([run.id, losses]);
+    if (words === this.lossesDrawn) {
+      return;
+    }
+    this.lossesDrawn = words;
+    replace(
+      this.losses,
+      lossesSection(losses, {
+        find: () => {
+          this.host.post({ type: 'findLosses', run: run.id });
+        },
+        openMessage: (message) => {
+          this.host.post({ type: 'openMessage', message });
+        },
+      }),
+    );
   }
 
   /** Back to where the page was before it was thrown away, once it is as long again. */

@@ -1,15 +1,38 @@
-/** `c3 blame`: which message lost an episode. */
-import { BLAME_BUDGET, chanceWords, type Blame } from '../../shared/records/blame.ts';
+/** `c3 blame`: which message lost an episode, and what loses the episodes of a run. */
+import { C3Error } from '../../shared/errors.ts';
+import {
+  BLAME_BUDGET,
+  callsWords,
+  chanceWords,
+  foundWords,
+  RUN_BLAME_BUDGET,
+  shareWords,
+  type Blame,
+  type RunBlame,
+} from '../../shared/records/blame.ts';
 import { signed } from '../../shared/text/figures.ts';
 import { visible } from '../../shared/text/visible.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
 import { findWhatLost } from '../replay/blame.ts';
-import { messageNumber, readArguments, whole } from './arguments.ts';
+import { findWhatLosesRun } from '../replay/blameRun.ts';
+import { messageNumber, readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
 
 export async function blame(args: readonly string[], context: CommandContext): Promise<void> {
-  const { print, note, streams, signal } = context;
-  const options = { ...STORE, ...JSON_FLAG, budget: { type: 'string' } } as const;
+  const options = { ...STORE, ...JSON_FLAG, run: { type: 'string' }, budget: { type: 'string' } } as const;
   const parsed = readArguments('blame', args, options, 1);
+  if (parsed.positionals.length === 0) {
+    await blameRun(parsed, context);
+    return;
+  }
+  if (text(parsed, 'run') !== null) {
+    throw new C3Error('input', 'c3 blame takes either an episode or --run; give one of the two.');
+  }
+  await blameEpisode(parsed, context);
+}
+
+async function blameEpisode(parsed: ParsedArguments, context: CommandContext): Promise<void> {
+  const { print, note, signal } = context;
   const message = messageNumber('blame', parsed);
   const budget = whole(parsed, 'budget', BLAME_BUDGET.least, BLAME_BUDGET.usual);
   await withService(parsed, context, async (service) => {
@@ -19,14 +42,44 @@ export async function blame(args: readonly string[], context: CommandContext): P
       { message, budget },
       {
         signal,
-        onProgress: ({ evaluatorCalls }) =>
-          streams.stderr.isTTY === true &&
-          streams.stderr.write(`\r${String(evaluatorCalls)} of at most ${String(budget)} calls`),
+        onProgress: ({ evaluatorCalls }) => {
+          showSpent(context, evaluatorCalls, budget);
+        },
         onRemark: note,
       },
     );
     print(parsed.values['json'] === true ? JSON.stringify(documentOf(found)) : wordsOf(found).join('\n'));
   });
+}
+
+async function blameRun(parsed: ParsedArguments, context: CommandContext): Promise<void> {
+  const { print, note, signal } = context;
+  const budget = whole(parsed, 'budget', RUN_BLAME_BUDGET.least, RUN_BLAME_BUDGET.usual);
+  await withService(parsed, context, async (service) => {
+    await service.updated(signal);
+    const run = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
+    if (run === undefined) {
+      throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
+    }
+    const found = await findWhatLosesRun(
+      service,
+      { run, budget },
+      {
+        signal,
+        onProgress: (calls) => {
+          showSpent(context, calls, budget);
+        },
+        onRemark: note,
+      },
+    );
+    print(parsed.values['json'] === true ? JSON.stringify(found) : runBlameWords(found).join('\n'));
+  });
+}
+
+function showSpent({ streams: { stderr } }: CommandContext, calls: number, budget: number): void {
+  if (stderr.isTTY === true) {
+    stderr.write(`\r\u001b[2K${callsWords(calls, budget)}`);
+  }
 }
 
 /** The contract of the JSON document; more keys stand beside what it names. */
@@ -55,4 +108,31 @@ function wordsOf({ sentence, curve, remedy, most }: Blame): string[] {
           `  ${visible(remedy.text)}`,
         ];
   return [sentence, '', 'Chance of success after each message', ...points, ...instead];
+}
+
+/** Characters of a question that are shown. */
+const SHOWN = 60;
+
+/** The sentence, what each role lost, and the clearest cases. */
+export function runBlameWords(found: RunBlame): string[] {
+  const { sentence, lost, roles, cases } = found;
+  if (lost === 0) {
+    return [sentence];
+  }
+  const rows = roles.map(({ role, share, episodes }) => [role, shareWords(share), String(episodes)] as const);
+  const [name, part] = [0, 1].map((at) => Math.max(...rows.map((row) => row[at]?.length ?? 0), 'role'.length));
+  const table = rows.map(
+    ([role, share, episodes]) => `  ${role.padEnd(name ?? 0)}  ${share.padEnd(part ?? 0)}  lost ${episodes} alone`,
+  );
+  return [
+    sentence,
+    ...(table.length === 0 ? [] : ['', 'Share of what was within reach, and episodes, by role', ...table]),
+    '',
+    foundWords(found),
+    ...(cases.length === 0 ? [] : ['', 'Clearest cases']),
+    ...cases.flatMap(({ question, sentence: said, message }) => [
+      `  message ${String(message)}: ${said}`,
+      `    ${oneLine(question, SHOWN)}`,
+    ]),
+  ];
 }

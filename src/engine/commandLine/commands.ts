@@ -50,9 +50,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: replay,
   },
   blame: {
-    usage: 'blame EPISODE [--budget N] [--json]',
+    usage: 'blame [EPISODE | --run RUN] [--budget N] [--json]',
     summary:
-      'which message lost an episode: the chance of success after each message, from at most N (96) continuations; EPISODE is any message of it',
+      'which message lost an episode: the chance of success after each message, from at most N (96) continuations; EPISODE is any message of it. Without one, what loses the episodes of a run (the newest), by role, from at most N (6400)',
     run: blame,
   },
   infer: {

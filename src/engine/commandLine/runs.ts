@@ -14,11 +14,17 @@ import { reportWords } from '../../shared/records/verification.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { messageNumber, readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { readRecipe } from '../recipe/recipe.ts';
+import { findWhatLosesRun } from '../replay/blameRun.ts';
 import { defaultReplays, settledWords } from '../replay/settling.ts';
 import { storedVote, votedEpisode } from '../replay/storedVote.ts';
 import { bucketWords, estimateLines, findingWords, summaryWords } from './words.ts';
+import { runBlameWords } from './blame.ts';
 import { detach } from './jobs.ts';
 import { JSON_FLAG, LARGE_MODEL, progressPrinter, STORE, withService, type CommandContext } from './support.ts';
+
+/** What --show looks for what loses episodes with, in evaluator calls, and how many cases it shows. */
+const SHOWN_BUDGET = 1200;
+const SHOWN_CASES = 3;
 
 export async function run(args: readonly string[], context: CommandContext): Promise<void> {
   const { print, note } = context;
@@ -94,6 +100,14 @@ export async function run(args: readonly string[], context: CommandContext): Pro
     );
     const instance = service.reading((store) => store.instance(message.instance));
     print(`\n${findingWords(instance, message, bucket.alternatives)}\n\n${bucketWords(message, bucket)}`);
+    if (service.reading((store) => store.evaluations(summary.run)).length > 0) {
+      const losses = await findWhatLosesRun(
+        service,
+        { run: summary.run, budget: SHOWN_BUDGET },
+        { signal: context.signal, onProgress: () => undefined },
+      );
+      print(`\n${runBlameWords({ ...losses, cases: losses.cases.slice(0, SHOWN_CASES) }).join('\n')}`);
+    }
     print('\nOpen it in VS Code: npm run code, then the C3 view in the activity bar.');
   });
 }

@@ -7,7 +7,6 @@ import {
   isLost,
   type CurveVerdict,
   type EpisodeSamples,
-  type MessageSamples,
 } from '../../credit/valueCurve.ts';
 import type { ReplayControl, ReplayRequest } from '../../replay/request.ts';
 import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
@@ -15,7 +14,7 @@ import { C3Error } from '../../shared/errors.ts';
 import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
 import { IMPORTED } from '../../shared/records/logImport.ts';
 import { BLAME_BUDGET, blameSentence, type Blame, type Remedy } from '../../shared/records/blame.ts';
-import type { Message } from '../../shared/records/records.ts';
+import type { Message, Replay } from '../../shared/records/records.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
@@ -23,9 +22,11 @@ import { returnRangeOf } from '../recipe/headlines.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 
 /** Pairs that are asked for at a time. */
-const PAIRS = 8;
+export const PAIRS = 8;
 /** Longer episodes are refused: each message needs samples of its own. */
 const MOST_MESSAGES = 200;
+/** Requests in one context that are read at a time. */
+const PAGE = 500;
 
 /** What the search needs of the engine. */
 export interface BlamePlace {
@@ -59,55 +60,73 @@ export async function findWhatLost(place: BlamePlace, request: BlameParams, cont
   if (place.reading((store) => store.decision(episode.leaf).sampling.temperature) === 0) {
     control.onRemark?.('The episode was recorded greedily; it is read at the sampling temperature of its run.');
   }
+  return place.keeping(`search of what lost episode ${String(episode.leaf)}`, control.signal, () =>
+    searchEpisode(place, episode, budget, control),
+  );
+}
+
+/**
+ * Samples pairs until the verdict will not change, or to the budget.
+ * @param least pairs of a request: it ends where the budget allows fewer
+ */
+export async function searchEpisode(
+  place: BlamePlace,
+  episode: LostEpisode,
+  budget: number,
+  control: BlameControl,
+  least = 1,
+): Promise<Blame> {
   let spent = 0;
-  const look = (): Looked => place.reading((store) => lookAt(store, episode, spent));
-  return place.keeping(`search of what lost episode ${String(episode.leaf)}`, control.signal, async () => {
-    for (;;) {
-      const { blame, next } = look();
-      const message = next === null ? undefined : episode.messages[next];
-      const left = budget - spent;
-      const perPair = message !== undefined && episode.isTerminal(message) ? 1 : 2;
-      if (message === undefined || left < perPair) {
-        return blame;
-      }
-      control.onProgress(blame);
-      const before = spent;
-      const { id } = message;
-      const bucket = await place.replay(
-        {
-          message: id,
-          alternatives: Math.min(PAIRS, Math.floor(left / perPair)),
-          replays: 1,
-          text: null,
-          design: 'paired',
-        },
-        {
-          signal: control.signal,
-          onProgress: () => undefined,
-          ...(spent === 0 && control.onRemark !== undefined && { onRemark: control.onRemark }),
-        },
-      );
-      spent += callsOf(bucket);
-      if (spent === before) {
-        // Everything was known from equal messages: the same would be asked for without an end.
-        spent += perPair;
-      }
+  for (;;) {
+    const { blame, next } = place.reading((store) => lookAt(store, episode, spent));
+    const message = next === null ? undefined : episode.messages[next];
+    const pairs = message === undefined ? 0 : Math.min(PAIRS, mostPairs(episode, message, budget - spent));
+    if (message === undefined || pairs < least) {
+      return blame;
     }
-  });
+    control.onProgress(blame);
+    // Equal messages may cost nothing: the same would be asked for without an end.
+    spent += (await samplePairs(place, message, pairs, control)) || 1;
+  }
+}
+
+/** The most evaluator calls of pairs of a message: a message whose text settles its return is evaluated once itself. */
+export const callsOfPairs = ({ isTerminal }: LostEpisode, message: Message, pairs: number): number =>
+  isTerminal(message) ? pairs + 1 : 2 * pairs;
+
+/** How many pairs of a message so many evaluator calls allow. */
+const mostPairs = ({ isTerminal }: LostEpisode, message: Message, calls: number): number =>
+  isTerminal(message) ? calls - 1 : Math.floor(calls / 2);
+
+/** Samples pairs of a message and stores them. @returns the evaluator calls that were spent */
+export async function samplePairs(
+  place: BlamePlace,
+  { id }: Message,
+  pairs: number,
+  { signal, onRemark }: Pick<BlameControl, 'signal' | 'onRemark'>,
+): Promise<number> {
+  const bucket = await place.replay(
+    { message: id, alternatives: pairs, replays: 1, text: null, design: 'paired' },
+    { signal, onProgress: () => undefined, due: () => false, ...(onRemark !== undefined && { onRemark }) },
+  );
+  return callsOf(bucket);
 }
 
 const callsOf = ({ alternatives }: ReplayResult): number =>
   alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
 
-interface LostEpisode {
+export interface LostEpisode {
   readonly leaf: number;
   readonly end: number;
   readonly range: EpisodeSamples['range'];
   readonly messages: readonly Message[];
   readonly isTerminal: (message: Message) => boolean;
+  /** The pairs of requests that were read, by bucket, with the number of replays that each had then. */
+  readonly known: Map<number, { readonly count: number; readonly pairs: readonly StoredPair[] }>;
 }
 
-function lostEpisode(store: StoreReader, message: number): LostEpisode {
+/** The episode through a message, as a search needs it. @throws C3Error('input') where it cannot be searched */
+export function lostEpisode(store: StoreReader, message: number): LostEpisode {
   const messages = episodeThrough(store, message);
   const last = messages.at(-1);
   if (last === undefined || last.return === null) {
@@ -143,6 +162,7 @@ function lostEpisode(store: StoreReader, message: number): LostEpisode {
     range,
     messages,
     isTerminal: ({ position }) => isTerminal(protocol, position),
+    known: new Map(),
   };
 }
 
@@ -159,14 +179,23 @@ interface Won {
 }
 const WON: Won = { verdict: 'won', places: [], next: null };
 
-/** What the stored pairs say. */
-function lookAt(store: StoreReader, episode: LostEpisode, evaluatorCalls: number): Looked {
-  const { leaf, end, range, messages } = episode;
-  const samples: EpisodeSamples = {
+/** What is stored of an episode's messages. */
+export function storedSamples(store: StoreReader, episode: LostEpisode): EpisodeSamples {
+  const { range, end, messages, isTerminal } = episode;
+  return {
     range,
     end,
-    messages: messages.map((message) => samplesOf(store, message, end, episode.isTerminal(message))),
+    messages: messages.map((message) => ({
+      pairs: storedPairs(store, episode, message).map(({ returns }) => returns),
+      terminal: isTerminal(message),
+    })),
   };
+}
+
+/** What the stored pairs say. */
+export function lookAt(store: StoreReader, episode: LostEpisode, evaluatorCalls: number): Looked {
+  const { leaf, range, messages } = episode;
+  const samples = storedSamples(store, episode);
   const points = curveOf(samples);
   const found: CurveVerdict | Won = isLost(samples) ? decide(samples) : WON;
   const named = found.places.flatMap((at) => messages[at] ?? []);
@@ -194,56 +223,78 @@ function lookAt(store: StoreReader, episode: LostEpisode, evaluatorCalls: number
   return {
     blame: {
       ...known,
-      remedy: message === null ? null : remedyOf(store, message, end),
+      remedy: message === null ? null : remedyOf(store, episode, message),
       sentence: blameSentence(known),
     },
     next: found.next,
   };
 }
 
-/**
- * The pairs of a message, from requests that continued it as it was recorded. Training's own alternatives are left out:
- * the episode was chosen by what it returned there, and fresh continuations do not remember that.
- */
-function samplesOf(store: StoreReader, { id }: Message, end: number, terminal: boolean): MessageSamples {
-  const pairs: (readonly [number, number])[] = [];
-  for (const bucket of pairedBuckets(store, id)) {
-    const replays = store.replaysOfBucket(bucket);
-    const own = new Map(replays.filter(({ alternative }) => alternative === id).map((one) => [one.replayIndex, one]));
-    for (const { alternative, replayIndex, return: fresh } of replays) {
-      const kept = terminal ? end : (own.get(replayIndex)?.return ?? null);
-      if (alternative !== id && fresh !== null && kept !== null) {
-        pairs.push([kept, fresh]);
-      }
-    }
-  }
-  return { pairs, terminal };
+/** A fresh message in the place of another, and what both returned on the same random numbers. */
+interface StoredPair {
+  /** The fresh message. */
+  readonly alternative: number;
+  readonly returns: readonly [own: number, fresh: number];
 }
 
-/** Requests about a message whose alternatives were all sampled and continued once each. */
-function pairedBuckets(store: StoreReader, message: number): number[] {
-  return store
-    .bucketsFor(message)
-    .filter(
-      ({ message: asked, continuation, alternatives }) =>
-        asked === message &&
-        continuation === null &&
-        alternatives.every(({ original, finish, returns }) => original || (finish !== 'typed' && returns.length === 1)),
-    )
-    .map(({ id }) => id);
+/**
+ * The pairs of a message, the oldest first, from requests that continued it as it was recorded. Training's own
+ * alternatives are left out: the episode was chosen by what it returned there, and fresh continuations do not remember
+ * that.
+ */
+function storedPairs(store: StoreReader, { end, isTerminal, known }: LostEpisode, message: Message): StoredPair[] {
+  const terminal = isTerminal(message);
+  return requestsAbout(store, message).flatMap((bucket) => {
+    const replays = store.replaysOfBucket(bucket);
+    const { count, pairs } = known.get(bucket) ?? { count: 0, pairs: [] };
+    if (count === replays.length) {
+      return pairs;
+    }
+    const read = pairsIn(store, message.id, replays, terminal ? end : null);
+    known.set(bucket, { count: replays.length, pairs: read });
+    return read;
+  });
+}
+
+/** @param end what the message returned, where its own text settles that; else null */
+function pairsIn(store: StoreReader, id: number, replays: readonly Replay[], end: number | null): StoredPair[] {
+  const own = new Map(replays.filter(({ alternative }) => alternative === id).map((one) => [one.replayIndex, one]));
+  const others = replays.filter(({ alternative }) => alternative !== id);
+  const isPaired =
+    new Set(others.map(({ alternative }) => alternative)).size === others.length &&
+    others.every(({ alternative }) => store.decision(alternative).finish !== 'typed');
+  return others.flatMap(({ alternative, replayIndex, return: fresh }): StoredPair[] => {
+    const kept = end ?? own.get(replayIndex)?.return ?? null;
+    return isPaired && fresh !== null && kept !== null ? [{ alternative, returns: [kept, fresh] }] : [];
+  });
+}
+
+/** Requests about a message that were continued as it was recorded, the oldest first. */
+function requestsAbout(store: StoreReader, { id, run, eventType, contextKey }: Message): number[] {
+  const found: number[] = [];
+  for (let offset = 0; ; offset += PAGE) {
+    const page = store.bucketsOfContext({ run, eventType, contextKey, offset, limit: PAGE });
+    for (const bucket of page) {
+      if (bucket.origin === 'request' && bucket.message === id && store.continuationOf(bucket.id) === null) {
+        found.push(bucket.id);
+      }
+    }
+    if (page.length < PAGE) {
+      return found;
+    }
+  }
 }
 
 /** What a role most often says in the place of a message that returns more than its episode did; null where nothing. */
-function remedyOf(store: StoreReader, { id, text: own }: Message, end: number): Remedy | null {
-  const paired = new Set(pairedBuckets(store, id));
-  const fresh = store
-    .bucketsFor(id)
-    .filter((bucket) => paired.has(bucket.id))
-    .flatMap(({ alternatives }) => alternatives.filter(({ original }) => !original));
+function remedyOf(store: StoreReader, episode: LostEpisode, message: Message): Remedy | null {
+  const { end } = episode;
+  const fresh = storedPairs(store, episode, message).map(({ alternative, returns }) => ({
+    text: store.decision(alternative).text,
+    value: returns[1],
+  }));
   const better = [...Map.groupBy(fresh, ({ text }) => text)].flatMap(([text, alike]) => {
-    const returns = alike.flatMap(({ returns: all }) => all.filter((one) => one !== null));
-    const value = returns.reduce((sum, one) => sum + one, 0) / returns.length;
-    return text !== own && value > end ? [{ text, said: alike.length, of: fresh.length, value }] : [];
+    const value = alike.reduce((sum, one) => sum + one.value, 0) / alike.length;
+    return text !== message.text && value > end ? [{ text, said: alike.length, of: fresh.length, value }] : [];
   });
   // What is said often is a habit of the team; what is said once may be luck.
   return better.toSorted((a, b) => b.said * (b.value - end) - a.said * (a.value - end))[0] ?? null;

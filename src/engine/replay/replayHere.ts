@@ -123,7 +123,7 @@ export async function replayHere(
         credit: (alternatives) => comparedCredits(alternatives, 'loo'),
         decided: decidedIn,
       },
-      { ...control, signal, due: paced() },
+      { ...control, signal, due: control.due ?? paced() },
     );
   };
   const agreement = recipe[JUDGE_KEY];

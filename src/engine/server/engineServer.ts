@@ -42,7 +42,9 @@ import { JobQueue } from './jobs.ts';
 import { inspectModel } from '../models/modelFacts.ts';
 import { testModel } from '../models/modelTest.ts';
 import { readRecipe } from '../recipe/recipe.ts';
+import { callsWords, chanceWords } from '../../shared/records/blame.ts';
 import { findWhatLost } from '../replay/blame.ts';
+import { findWhatLosesRun } from '../replay/blameRun.ts';
 import { record, upstreamOf } from '../record/record.ts';
 import { modelToServe, whileServing } from '../serve/whileServing.ts';
 import { EngineService } from '../service.ts';
@@ -208,6 +210,9 @@ export class EngineServer {
   /** What answers each request of a client. */
   private handlers(client: Client): Handlers {
     const { jobs, service } = this;
+    const sayFound = (words: string): void => {
+      send(client, (to) => to.sendNotification(BlameProgressNotification, { words }));
+    };
     return {
       startRun: (params) => jobs.start(params, asker(client)),
       replacement: (params) => service.replacement(params),
@@ -229,8 +234,19 @@ export class EngineServer {
       blame: (params, signal) =>
         findWhatLost(service, params, {
           signal: signal(),
-          onProgress: (blame) => {
-            send(client, (to) => to.sendNotification(BlameProgressNotification, blame));
+          onProgress: ({ evaluatorCalls, curve: [start], most }) => {
+            const chance = start === undefined || start.n === 0 ? '' : `, ${chanceWords(start, most)} at the start`;
+            sayFound(`${callsWords(evaluatorCalls, params.budget)}${chance}`);
+          },
+          onRemark: (line) => {
+            this.log.write(line);
+          },
+        }),
+      blameRun: (params, signal) =>
+        findWhatLosesRun(service, params, {
+          signal: signal(),
+          onProgress: (calls) => {
+            sayFound(callsWords(calls, params.budget));
           },
           onRemark: (line) => {
             this.log.write(line);

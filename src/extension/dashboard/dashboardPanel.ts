@@ -1,5 +1,5 @@
 /** The run dashboard: one panel, which shows the run chosen in it and others laid over it. */
-import { commands, env, ViewColumn, type Tab, type WebviewPanel } from 'vscode';
+import { commands, ViewColumn, type Tab, type WebviewPanel } from 'vscode';
 import {
   COMPARED_MOST,
   isDashboardState,
@@ -20,8 +20,10 @@ import { regionFacts } from '../../shared/records/trustRegion.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { confirmed } from '../webview/confirm.ts';
 import { Disposables } from '../common/disposables.ts';
+import { copyConfirmed } from './copyConfirmed.ts';
 import { bringBack, tabsOfPanel } from '../webview/keptTabs.ts';
 import { report } from '../common/report.ts';
+import { RunLosses, type LossesKeeper } from './runLosses.ts';
 import { RunOutcomes } from './runOutcomes.ts';
 import { RunRemovals } from './runRemovals.ts';
 import type { Services } from '../services.ts';
@@ -37,23 +39,14 @@ const RUNS_SHOWN = 200;
 /** The store is read for so long before the editor has its turn. */
 const SLICE_MILLISECONDS = 20;
 
-/** Lines of a table that the question shows, and characters of them. */
-const [LINES_SHOWN, TEXT_SHOWN] = [12, 600];
-
-/**
- * Puts a table of the page on the clipboard, once the user has seen how it begins: what is pasted elsewhere may run
- * there.
- */
-async function copyConfirmed(text: string): Promise<void> {
-  const beginning = text.split(/\r?\n/u, LINES_SHOWN).join('\n').slice(0, TEXT_SHOWN);
-  const detail = beginning.length < text.trimEnd().length ? `${beginning}\n…` : beginning;
-  if (await confirmed(`Copy ${String(text.length)} characters to the clipboard?`, 'Copy', detail)) {
-    await env.clipboard.writeText(text);
-  }
-}
-
 /** Shows a round of a run in the side bar. */
 export type ShowRound = (run: string, phase: Phase, iteration: number) => Promise<void>;
+
+export interface DashboardParts {
+  readonly keeper: LossesKeeper;
+  readonly showRound: ShowRound;
+  readonly openMessage: (message: number) => void;
+}
 
 /** The run that is looked at, null for the newest, and those over it. */
 interface Shown {
@@ -64,6 +57,8 @@ interface Shown {
 export class Dashboard {
   private readonly services: Services;
   private readonly showRound: ShowRound;
+  private readonly openMessage: (message: number) => void;
+  private readonly losses: RunLosses;
   private readonly histories = new StepHistories();
   private readonly outcomes = new RunOutcomes();
   private readonly removals = new RunRemovals();
@@ -83,9 +78,11 @@ export class Dashboard {
   /** What a tab that is being brought back shall show; null for what it showed. */
   private wanted: Shown | null = null;
 
-  constructor(services: Services, showRound: ShowRound) {
+  constructor(services: Services, { keeper, showRound, openMessage }: DashboardParts) {
     this.services = services;
     this.showRound = showRound;
+    this.openMessage = openMessage;
+    this.losses = new RunLosses(keeper, services.engine);
   }
 
   /** Shows the run, or the newest when none is named, in the one dashboard that a window has. */
@@ -212,6 +209,14 @@ export class Dashboard {
           void commands.executeCommand('c3.inspectTaxonomy', message.run);
         }
         break;
+      case 'findLosses':
+        if (this.offered.has(message.run)) {
+          this.findLosses(message.run);
+        }
+        break;
+      case 'openMessage':
+        this.openMessage(message.message);
+        break;
     }
   }
 
@@ -232,6 +237,15 @@ export class Dashboard {
     if (run !== undefined && this.services.runs.current?.run === run) {
       void commands.executeCommand('c3.cancelRun', run);
     }
+  }
+
+  /** Looks for what loses the episodes of a run, and shows it where they are shown. */
+  findLosses(run: string): void {
+    this.later(
+      this.losses.find(this.services.store.reader(), run, () => {
+        this.publish();
+      }),
+    );
   }
 
   private later(work: Promise<void>): void {
@@ -362,6 +376,7 @@ export class Dashboard {
       evaluations: [run, ...compared].map((one) => evaluationsOf(one, reader.evaluations(one.id))),
       regions: [run, ...compared].map((one) => regionFacts(reader.runConfig(one.id))),
       models: [run, ...compared].map((one) => roleModels(reader.runConfig(one.id))),
+      losses: this.losses.shown(reader, run.id),
       ledger: reader.latestLedger(run.id),
       judge: judgeWordsIn(reader.runConfig(run.id)),
       outcomes,

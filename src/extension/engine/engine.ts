@@ -3,10 +3,10 @@
  * the window.
  */
 import { EventEmitter, workspace } from 'vscode';
-import type { Blame } from '../../shared/records/blame.ts';
 import { engineClient, type EngineClient } from '../../client/engineClient.ts';
 import type { EditorModels } from '../../shared/protocols/editorProtocol.ts';
 import type {
+  BlameProgress,
   RecordProgress,
   ReplayProgress,
   TestModelProgress,
@@ -47,7 +47,7 @@ export class Engine {
   private readonly replays = this.disposables.add(new EventEmitter<ReplayProgress>());
   private readonly verifications = this.disposables.add(new EventEmitter<VerifyProgress>());
   private readonly modelTests = this.disposables.add(new EventEmitter<TestModelProgress>());
-  private readonly blames = this.disposables.add(new EventEmitter<Blame>());
+  private readonly blames = this.disposables.add(new EventEmitter<BlameProgress>());
   private readonly recordings = this.disposables.add(new EventEmitter<RecordProgress>());
   private readonly pending = new Set<NodeJS.Timeout>();
   private current: { readonly path: string; readonly client: EngineClient } | null = null;
@@ -173,8 +173,8 @@ export class Engine {
         testModelProgress: (progress) => {
           this.modelTests.fire(progress);
         },
-        blameProgress: (blame) => {
-          this.blames.fire(blame);
+        blameProgress: (progress) => {
+          this.blames.fire(progress);
         },
         recordProgress: (progress) => {
           this.store.touch();

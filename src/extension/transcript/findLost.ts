@@ -2,7 +2,7 @@
 import { env, ProgressLocation, window, type CancellationToken, type Progress } from 'vscode';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { isDecided, sentence } from '../../shared/credit/headline.ts';
-import { BLAME_BUDGET, chanceWords, type Blame } from '../../shared/records/blame.ts';
+import { BLAME_BUDGET, type Blame } from '../../shared/records/blame.ts';
 import { IMPORTED } from '../../shared/records/logImport.ts';
 import type { Message } from '../../shared/records/records.ts';
 import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
@@ -69,13 +69,11 @@ async function asked(
   progress: Progress<{ message: string }>,
   token: CancellationToken,
 ): Promise<Blame> {
-  const budget = BLAME_BUDGET.usual;
-  const listener = engine.onBlameProgress(({ evaluatorCalls, curve: [start], most }) => {
-    const chance = start === undefined || start.n === 0 ? '' : `, ${chanceWords(start, most)} at the start`;
-    progress.report({ message: `${String(evaluatorCalls)} of at most ${String(budget)} calls${chance}` });
+  const listener = engine.onBlameProgress(({ words }) => {
+    progress.report({ message: words });
   });
   try {
-    return await engine.client().blame({ message, budget }, token);
+    return await engine.client().blame({ message, budget: BLAME_BUDGET.usual }, token);
   } finally {
     listener.dispose();
   }

@@ -2,6 +2,7 @@
 import type { RunStage } from './jobs.ts';
 import type { StoredEvaluation } from '../records/evaluations.ts';
 import { anyOf, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
+import type { RunBlame } from '../records/blame.ts';
 import type { Interval, Ledger, RunRecord } from '../records/records.ts';
 import type { ShownStatus } from '../records/runStatus.ts';
 import type { RoleModels } from '../records/pairings.ts';
@@ -80,6 +81,14 @@ export interface RunOutcome {
   readonly accuracy: Interval;
 }
 
+/** What is known of what loses the episodes of a run. */
+export interface ShownLosses {
+  /** Null until it was asked for. */
+  readonly found: RunBlame | null;
+  /** Whether it is being looked for. */
+  readonly isAsked: boolean;
+}
+
 /**
  * Everything that the dashboard shows but the steps; always whole, so that a hidden panel can skip any number of them.
  */
@@ -94,6 +103,8 @@ export interface DashboardSnapshot {
   /** Of each of these runs, in the same order. */
   readonly regions: readonly RegionFacts[];
   readonly models: readonly RoleModels[];
+  /** What loses the episodes of the shown run; null where it cannot be asked here. */
+  readonly losses: ShownLosses | null;
   /** Cumulative cost at the last finished step; null before the first. */
   readonly ledger: Ledger | null;
   /** What is said of the model judge that scored the shown run; null where none did. */
@@ -140,6 +151,8 @@ export const isDashboardToHost = anyOf(
   object({ type: literal('resumeRun'), run }),
   object({ type: literal('cancelRun') }),
   object({ type: literal('taxonomy'), run }),
+  object({ type: literal('findLosses'), run }),
+  object({ type: literal('openMessage'), message: integer(1) }),
 );
 export type DashboardToHost = Guarded<typeof isDashboardToHost>;
 

@@ -6,7 +6,7 @@ import type { DeviceRequest } from '../devices.ts';
 import type { ClientKind, JobList, RunJob, RunProgress } from './jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../models.ts';
 import type { EndpointCost, SpendingChoice } from '../endpointCost.ts';
-import type { Blame } from '../records/blame.ts';
+import type { Blame, RunBlame } from '../records/blame.ts';
 import type { BucketView } from '../records/records.ts';
 import type { VerificationReport } from '../records/verification.ts';
 import type { RightAnswer } from '../records/rightAnswer.ts';
@@ -124,6 +124,17 @@ export interface BlameParams {
   readonly message: number;
   /** Evaluator calls that may be spent. */
   readonly budget: number;
+}
+
+export interface RunBlameParams {
+  readonly run: string;
+  /** Evaluator calls that may be spent. */
+  readonly budget: number;
+}
+
+/** How far a search for what lost an episode, or loses those of a run, has come. */
+export interface BlameProgress {
+  readonly words: string;
 }
 
 export interface OfferKeysParams {
@@ -260,6 +271,8 @@ export const REQUESTS = {
    * stays.
    */
   blame: new RequestType<BlameParams, Blame, void>('blame/start'),
+  /** Finds what loses the episodes of a run, in the same way. */
+  blameRun: new RequestType<RunBlameParams, RunBlame, void>('blame/run'),
   /** What a replay may ask of servers at most; nothing is asked. */
   replayCosts: new RequestType<ReplayParams, readonly EndpointCost[], void>('replay/costs'),
   /** What verifying a message may ask of servers at most, where what no seed gives again is sampled again. */
@@ -307,7 +320,7 @@ export const LogNotification = new NotificationType<LogLine>('engine/log');
 export const RunProgressNotification = new NotificationType<RunProgress>('run/progress');
 /** To the client that asked. */
 export const ReplayProgressNotification = new NotificationType<ReplayProgress>('replay/progress');
-export const BlameProgressNotification = new NotificationType<Blame>('blame/progress');
+export const BlameProgressNotification = new NotificationType<BlameProgress>('blame/progress');
 export const TestModelProgressNotification = new NotificationType<TestModelProgress>('model/test/progress');
 export const RecordProgressNotification = new NotificationType<RecordProgress>('record/progress');
 export const VerifyProgressNotification = new NotificationType<VerifyProgress>('verify/progress');

@@ -1,4 +1,6 @@
-/** Which message of an episode lost it, as the engine answers, and the answer in words. Pure. */
+/** Which message of an episode lost it, and what loses those of a run: as the engine answers, and in words. Pure. */
+import { isRecord } from '../guard.ts';
+import type { Interval } from './records.ts';
 
 /**
  * message: one message lost more than any other. several: more than one did, and none is known to have lost more. rare:
@@ -61,8 +63,90 @@ export interface Blame {
   readonly sentence: string;
 }
 
+/** A lost episode in the answer about a run. */
+export interface BlamedEpisode {
+  readonly episode: number;
+  readonly verdict: BlameVerdict;
+  /** The message that lost it, its role, and what it changed; null where none is named. */
+  readonly message: number | null;
+  readonly role: string | null;
+  readonly drop: number | null;
+  /** The chance before the first message. */
+  readonly start: Chance | null;
+  readonly question: string;
+  readonly sentence: string;
+}
+
+/** What a role lost. */
+export interface RoleLosses {
+  readonly role: string;
+  /** Its share of what was within reach; negative where its messages raised the chance on balance. */
+  readonly share: Interval;
+  /** In which its message lost it. */
+  readonly episodes: number;
+}
+
+/** What loses the episodes of a run. */
+export interface RunBlame {
+  readonly run: string;
+  /** Lost episodes of its last evaluation. */
+  readonly lost: number;
+  /** How many of them were read: a random part where the budget did not reach. */
+  readonly read: number;
+  /** How many of the lost ones the team would win if it tried again, on average. */
+  readonly withinReach: Interval;
+  /** The largest share first; empty where it may be that nothing was within reach. */
+  readonly roles: readonly RoleLosses[];
+  /** Episodes that were read, by what was found: one message lost it, several did, and so on. */
+  readonly decided: number;
+  readonly several: number;
+  readonly undecided: number;
+  readonly rarelySolved: number;
+  /** Those in which a message is named, the largest fall first. */
+  readonly cases: readonly BlamedEpisode[];
+  readonly evaluatorCalls: number;
+  readonly seconds: number;
+  readonly sentence: string;
+}
+
+const isInterval = (value: unknown): value is Interval =>
+  isRecord(value) &&
+  typeof value['value'] === 'number' &&
+  ['low', 'high'].every((bound) => value[bound] === null || typeof value[bound] === 'number');
+
+const isCase = (value: unknown): value is BlamedEpisode =>
+  isRecord(value) &&
+  ['message', 'drop'].every((name) => typeof value[name] === 'number') &&
+  ['role', 'question', 'sentence'].every((name) => typeof value[name] === 'string');
+
+/** Whether a value that was kept elsewhere can be shown as the answer about a run. */
+export const isRunBlame = (value: unknown): value is RunBlame =>
+  isRecord(value) &&
+  ['run', 'sentence'].every((name) => typeof value[name] === 'string') &&
+  ['lost', 'read', 'decided', 'several', 'undecided', 'rarelySolved', 'evaluatorCalls', 'seconds'].every(
+    (name) => typeof value[name] === 'number',
+  ) &&
+  isInterval(value['withinReach']) &&
+  Array.isArray(value['roles']) &&
+  value['roles'].every(
+    (one: unknown) =>
+      isRecord(one) &&
+      typeof one['role'] === 'string' &&
+      typeof one['episodes'] === 'number' &&
+      isInterval(one['share']),
+  ) &&
+  Array.isArray(value['cases']) &&
+  value['cases'].every(isCase);
+
 /** The bounds of a search's budget and its default, in evaluator calls. */
 export const BLAME_BUDGET = { least: 1, usual: 96, most: 100_000 } as const;
+/** The same for a run. */
+/** The same for a run; `window` is what the editor asks for. */
+export const RUN_BLAME_BUDGET = { least: 1, usual: 6400, most: 10_000_000, window: 1600 } as const;
+
+/** How far a search has come. */
+export const callsWords = (calls: number, budget: number): string =>
+  `${calls.toLocaleString('en-US')} of at most ${budget.toLocaleString('en-US')} calls`;
 
 const percent = (value: number, most: number): string => String(Math.round((100 * value) / most));
 
@@ -120,3 +204,45 @@ export function blameSentence({
       return `Undecided between ${listed(names)}${more === null ? '' : `; about ${more.toLocaleString('en-US')} more calls`}. The chance was ${start === undefined || start.n === 0 ? 'not measured' : chanceWords(start, most)} at the start. ${spent}`;
   }
 }
+
+const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
+
+/** `58 % [49, 66]`. */
+export function shareWords({ value, low, high }: Interval): string {
+  const bounds = low === null || high === null ? '' : ` [${percent(low, 1)}, ${percent(high, 1)}]`;
+  return `${percent(value, 1)} %${bounds}`;
+}
+
+/** The answer about a run in a few sentences. */
+export function runBlameSentence(blame: Omit<RunBlame, 'sentence'>): string {
+  const { lost, read, withinReach, roles, evaluatorCalls, seconds } = blame;
+  if (lost === 0) {
+    return 'No episode of the last evaluation was lost.';
+  }
+  const { value, low, high } = withinReach;
+  const reach = `Of ${whole(lost)} lost ${lost === 1 ? 'episode' : 'episodes'} ${whole(value)} [${whole(low ?? 0)}, ${whole(high ?? lost)}] ${Math.round(value) === 1 ? 'was' : 'were'} within reach${read === lost ? '' : `, by a random ${whole(read)} of them`}`;
+  const spent = `${whole(evaluatorCalls)} ${evaluatorCalls === 1 ? 'call' : 'calls'}, ${seconds.toLocaleString('en-US', { maximumFractionDigits: 0 })} s.`;
+  if (Math.round(value) === 0) {
+    return `${reach}: the team rarely solves these problems. ${spent}`;
+  }
+  const [first, ...others] = roles;
+  if (first === undefined) {
+    return `${reach}; more episodes must be read to say which role lost them. ${spent}`;
+  }
+  const losers = others
+    .filter(({ share }) => share.value >= 0)
+    .map(({ role, share }) => `the ${role} ${shareWords(share)}`);
+  const helpers = others
+    .filter(({ share }) => share.value < 0)
+    .map(({ role, share }) => `The ${role} won some back (${shareWords(share)}).`);
+  return [
+    `${reach}.`,
+    `The ${[`${first.role} lost ${shareWords(first.share)} of that`, ...losers].join(', ')}.`,
+    ...helpers,
+    spent,
+  ].join(' ');
+}
+
+/** What was found of the episodes that were read, by their number. */
+export const foundWords = ({ read, decided, several, rarelySolved, undecided }: RunBlame): string =>
+  `Of ${whole(read)} episodes that were read: ${whole(decided)} lost by one message, ${whole(several)} by several together, ${whole(rarelySolved)} rarely solved by this team, ${whole(undecided)} undecided.`;

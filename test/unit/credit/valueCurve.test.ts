@@ -6,6 +6,7 @@ import {
   curveOf,
   decide,
   dropOf,
+  lossesOf,
   type EpisodeSamples,
   type MessageSamples,
 } from '../../../src/credit/valueCurve.ts';
@@ -111,6 +112,28 @@ describe('the value curve', () => {
         assert.ok(low <= value && value <= high);
       }
     }
+  });
+
+  it('divides what was lost among the messages without remainder, from the first pairs of each', () => {
+    const team: Team = { messages: 3, returns: (texts) => ((texts[0] ?? 0) * (texts[1] ?? 0) + (texts[2] ?? 0)) / 12 };
+    const episode = [0, 3, 1];
+    const messages = episode.map((_, place) => allPairs(team, episode, place));
+    const least = Math.min(...messages.map(({ pairs }) => pairs.length));
+    const range = { low: 0, high: 2 };
+    // Every pair of a message is in the first half of these as often as in the second.
+    const twice = messages.map((one) => ({ ...one, pairs: [...one.pairs, ...one.pairs] }));
+    for (const [samples, pairs] of [
+      [messages, least],
+      [twice, least],
+      [messages, 1],
+    ] as const) {
+      const losses = lossesOf({ range, end: team.returns(episode), messages: samples }, pairs) ?? assert.fail();
+      const first = samples[0]?.pairs.slice(0, pairs).map(([, fresh]) => fresh) ?? [];
+      const start = first.reduce((sum, one) => sum + one, 0) / pairs;
+      const sum = losses.reduce((total, one) => total + one, 0);
+      assert.ok(Math.abs(sum - (start - team.returns(episode)) / 2) < 1e-12);
+    }
+    assert.equal(lossesOf({ range, end: 0, messages }, least + 1), null);
   });
 
   it('is the whole range where nothing was sampled, and the recorded return at the end', () => {

@@ -85,6 +85,7 @@ export function view(
     evaluations: records.map((one) => evaluationsOf(one, [])),
     regions: [],
     models: [],
+    losses: null,
     ledger: null,
     judge: null,
     outcomes,

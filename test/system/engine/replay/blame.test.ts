@@ -135,3 +135,91 @@ describe('c3 blame', () => {
     assert.equal(requests(folder), before);
   });
 });
+
+const interval = z.looseObject({ value: z.number(), low: z.number().nullable(), high: z.number().nullable() });
+const runBlame = z.looseObject({
+  run: z.string(),
+  lost: z.int(),
+  read: z.int(),
+  withinReach: interval,
+  roles: z.array(z.looseObject({ role: z.string(), share: interval, episodes: z.int() })),
+  decided: z.int(),
+  several: z.int(),
+  undecided: z.int(),
+  rarelySolved: z.int(),
+  cases: z.array(z.looseObject({ episode: z.int(), message: z.int(), role: z.string(), drop: z.number() })),
+  evaluatorCalls: z.int(),
+  seconds: z.number(),
+  sentence: z.string(),
+});
+
+/** The lost episodes of the greedy evaluation after training. */
+const lostAtTheEnd = (folder: string): Episode[] =>
+  withStore(folder, (store) => {
+    const last = store.evaluations(run).findLast(({ kind }) => kind === 'greedy') ?? assert.fail();
+    const query = { run, phase: 'evaluate', iteration: last.iteration, offset: 0, limit: 1000 } as const;
+    return store.episodes(query).filter((one) => one.return === 0);
+  });
+
+describe('c3 blame --run', () => {
+  async function blamedRun(folder: string, ...args: readonly string[]): Promise<z.infer<typeof runBlame>> {
+    const { code, stdout, stderr } = await c3(folder, ['blame', '--json', ...args]);
+    assert.equal(code, 0, stderr);
+    return runBlame.parse(parseLine(stdout));
+  }
+
+  it('divides what was within reach among the roles, and names the messages of the clearest cases', async (t) => {
+    const folder = folderFor(t);
+    const losing = lostAtTheEnd(folder);
+    const found = await blamedRun(folder, '--run', run, '--budget', '600');
+    assert.deepEqual([found.run, found.lost, found.read], [run, losing.length, losing.length]);
+    assert.ok(found.evaluatorCalls <= 600 && found.evaluatorCalls > 0);
+    const { value, low, high } = found.withinReach;
+    assert.ok((low ?? NaN) <= value && value <= (high ?? NaN) && (high ?? NaN) <= losing.length);
+    const sum = found.roles.reduce((total, { share }) => total + share.value, 0);
+    assert.ok(found.roles.length === 0 || Math.abs(sum - 1) < 1e-9, String(sum));
+    assert.equal(found.decided + found.several + found.undecided + found.rarelySolved, losing.length);
+    for (const { episode, message, role } of found.cases) {
+      const said = withStore(folder, (store) => store.chain(episode)).find(({ id }) => id === message);
+      assert.equal(said?.eventType, role);
+    }
+    assert.match(found.sentence, /^Of \d+ lost episodes? \d+ \[\d+, \d+\] (?:was|were) within reach/u);
+    const verified = parseLine((await c3(folder, ['verify', '--run', run, '--json'])).stdout);
+    assert.equal(verified['identical'], verified['checked']);
+  });
+
+  it('goes on from what is stored, for the newest run where none is named', async (t) => {
+    const folder = folderFor(t);
+    const first = await blamedRun(folder, '--budget', '200');
+    const again = await blamedRun(folder, '--budget', '200');
+    assert.deepEqual(
+      [again.run, again.withinReach, again.roles.map(({ role, share }) => [role, share])],
+      [first.run, first.withinReach, first.roles.map(({ role, share }) => [role, share])],
+    );
+    assert.ok(again.evaluatorCalls < first.evaluatorCalls);
+  });
+
+  it('reads a random part of the episodes where the budget reaches no further, and says so', async (t) => {
+    const folder = folderFor(t);
+    const { code, stdout, stderr } = await c3(folder, ['blame', '--budget', '18']);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /, by a random \d+ of them/u);
+  });
+
+  it('refuses what it cannot look at in one sentence, and stores nothing', async (t) => {
+    const folder = folderFor(t);
+    const before = requests(folder);
+    for (const [args, words] of [
+      [['blame', '--run', 'nowhere'], /nowhere/u],
+      [['blame', '1', '--run', run], /either an episode or --run/u],
+      [['blame', '--budget', '0'], /--budget needs a whole number of at least 1/u],
+      [['blame', '--budget', '10000001'], /from 1 to 10,000,000/u],
+      [['blame', '--budget', '3'], /does not reach one lost episode; give at least 6 evaluator calls/u],
+    ] as const) {
+      const refused = await c3(folder, args);
+      assert.equal(refused.code, 2, refused.stdout);
+      assert.match(errorOf(refused), words);
+    }
+    assert.equal(requests(folder), before);
+  });
+});

@@ -159,7 +159,12 @@ const ALL = { role: null, credit: null, outcome: null, label: null, lane: null }
 const CASES = { verdict: null, role: null, labels: 'all' };
 const KINDS = {
   dashboard: {
-    make: (parts: never) => new Dashboard(parts, () => Promise.resolve()),
+    make: (parts: never) =>
+      new Dashboard(parts, {
+        keeper: { get: () => undefined, update: () => Promise.resolve() },
+        showRound: () => Promise.resolve(),
+        openMessage: () => undefined,
+      }),
     state: { version: 4, run: RUN, compared: [], tables: [], smoothing: 'none', paused: null, scroll: 0 },
     ready: { type: 'ready' },
   },

@@ -1,0 +1,258 @@
+/** Finding what loses the episodes of a run: each lost episode is read a little, and those worth it to their answer. */
+import { openStream, uniform } from '../../credit/counter.ts';
+import { lossShares, type EpisodeLosses, type LossShares } from '../../credit/lossShares.ts';
+import { lossesOf } from '../../credit/valueCurve.ts';
+import { C3Error } from '../../shared/errors.ts';
+import {
+  RUN_BLAME_BUDGET,
+  runBlameSentence,
+  type BlamedEpisode,
+  type RoleLosses,
+  type RunBlame,
+} from '../../shared/records/blame.ts';
+import { evaluationsOf } from '../../shared/records/evaluations.ts';
+import type { Episode } from '../../shared/records/records.ts';
+import type { StoreReader } from '../../store/types.ts';
+import { returnRangeOf } from '../recipe/headlines.ts';
+import {
+  PAIRS as PAIRS_AT_A_TIME,
+  callsOfPairs,
+  lookAt,
+  lostEpisode,
+  samplePairs,
+  searchEpisode,
+  storedSamples,
+  type BlamePlace,
+  type LostEpisode,
+} from './blame.ts';
+
+/** The part of the budget that reads all episodes alike; the rest goes on with those that are worth it. */
+const EVEN_PART = 0.75;
+/** Pairs of each message by which an episode is read. A budget that does not reach reads a random part of them. */
+const PAIRS = { least: 4, most: 16 } as const;
+/** The most that one episode is searched with, in evaluator calls. */
+const MOST_PER_EPISODE = 96;
+/** Evaluator calls below which no search is begun. */
+const WORTH_SEARCHING = 2 * PAIRS_AT_A_TIME;
+/** Episodes that are shown. */
+const MOST_CASES = 10;
+/** Episodes of an evaluation that are read at a time. */
+const PAGE = 500;
+
+export interface RunBlameControl {
+  readonly signal: AbortSignal;
+  /** After every episode: evaluator calls that were spent. */
+  readonly onProgress: (evaluatorCalls: number, budget: number) => void;
+  readonly onRemark?: (remark: string) => void;
+}
+
+/**
+ * Reads the lost episodes of a run's last evaluation. Three quarters of the budget sample the same number of pairs of
+ * each message of each episode, or of a random part of the episodes, so that the shares of the roles have no bias; the
+ * rest searches the episodes in which most was within reach until their message is named.
+ * @throws C3Error('input') for a run without a scored evaluation, or a team whose messages cannot be replayed;
+ *   CancelledError, keeping what arrived
+ */
+export async function findWhatLosesRun(
+  place: BlamePlace,
+  { run, budget }: { readonly run: string; readonly budget: number },
+  control: RunBlameControl,
+): Promise<RunBlame> {
+  if (!Number.isInteger(budget) || budget < RUN_BLAME_BUDGET.least || budget > RUN_BLAME_BUDGET.most) {
+    throw new C3Error(
+      'input',
+      `The budget is a whole number of evaluator calls from ${String(RUN_BLAME_BUDGET.least)} to ${RUN_BLAME_BUDGET.most.toLocaleString('en-US')}.`,
+    );
+  }
+  const began = performance.now();
+  const lost = place.reading((store) => lostOf(store, run));
+  return place.keeping(`search of what loses run ${run}`, control.signal, async () => {
+    let spent = 0;
+    const spend = (calls: number): void => {
+      spent += calls;
+      control.onProgress(spent, budget);
+    };
+    const { read, pairs } = evenDesign(lost, budget * EVEN_PART);
+    for (const { episode } of read) {
+      spend(await topUp(place, episode, pairs, control));
+    }
+    const losses = read.map((one) => ({
+      ...one,
+      losses: place.reading((store) => lossesIn(store, one.episode, pairs)),
+    }));
+    const worth = losses.toSorted((a, b) => totalOf(b.losses) - totalOf(a.losses));
+    for (const { episode } of worth) {
+      const left = Math.min(MOST_PER_EPISODE, budget - spent);
+      if (left >= WORTH_SEARCHING) {
+        const quiet = { signal: control.signal, onProgress: () => undefined };
+        spend((await searchEpisode(place, episode, left, quiet, PAIRS_AT_A_TIME)).evaluatorCalls);
+      }
+    }
+    const shares = lossShares(
+      losses.map(({ problem, losses: roles }) => ({ problem, roles })),
+      lost.length,
+    );
+    const blamed = place.reading((store) => read.map(({ episode }) => blamedEpisode(store, episode)));
+    return reportOf({ run, lost: lost.length, shares, blamed, spent, seconds: (performance.now() - began) / 1000 });
+  });
+}
+
+interface Lost {
+  readonly problem: string;
+  readonly episode: LostEpisode;
+}
+
+/** The lost episodes of the last evaluation, greedy ones where there are. */
+function lostOf(store: StoreReader, run: string): Lost[] {
+  const record = store.run(run);
+  const range = returnRangeOf(store.runConfig(run));
+  const evaluations = evaluationsOf(record, store.evaluations(run)).filter(({ result }) => result !== null);
+  const last = Math.max(...evaluations.map(({ step }) => step));
+  const evaluation =
+    evaluations.findLast(({ step, kind }) => step === last && kind === 'greedy') ??
+    evaluations.findLast(({ step }) => step === last);
+  if (evaluation === undefined || range === null) {
+    throw new C3Error(
+      'input',
+      `Run ${run} has no evaluation whose episodes were scored, so that nothing is known to be lost; choose another run.`,
+    );
+  }
+  const lost: Lost[] = [];
+  for (let offset = 0; ; offset += PAGE) {
+    const page: Episode[] = store.episodes({
+      run,
+      phase: 'evaluate',
+      iteration: evaluation.iteration,
+      offset,
+      limit: PAGE,
+    });
+    for (const { leaf, instance, return: value } of page) {
+      if (value !== null && value < range.high) {
+        lost.push({ problem: instance, episode: lostEpisode(store, leaf) });
+      }
+    }
+    if (page.length < PAGE) {
+      return lost;
+    }
+  }
+}
+
+/**
+ * Which episodes are read, and by how many pairs of each message: as many as the calls allow, whatever is known.
+ * @throws C3Error('input') where they do not allow one pair of each message of one episode
+ */
+function evenDesign(lost: readonly Lost[], calls: number): { readonly read: readonly Lost[]; readonly pairs: number } {
+  const costOf = ({ episode }: Lost, each: number): number =>
+    episode.messages.reduce((sum, message) => sum + callsOfPairs(episode, message, each), 0);
+  // A random order that the episodes alone decide.
+  const drawn = lost.toSorted((a, b) => drawOf(a) - drawOf(b));
+  const [first] = drawn;
+  if (first === undefined) {
+    return { read: [], pairs: 0 };
+  }
+  const reach = (each: number): number => drawn.reduce((sum, one) => sum + costOf(one, each), 0);
+  let pairs: number = PAIRS.most;
+  while (pairs > PAIRS.least && reach(pairs) > calls) {
+    pairs--;
+  }
+  while (pairs > 0 && costOf(first, pairs) > calls) {
+    pairs--;
+  }
+  if (pairs === 0) {
+    throw new C3Error(
+      'input',
+      `The budget does not reach one lost episode; give at least ${String(Math.ceil(costOf(first, 1) / EVEN_PART))} evaluator calls.`,
+    );
+  }
+  let left = calls;
+  return { read: drawn.filter((one) => (left -= costOf(one, pairs)) >= 0), pairs };
+}
+
+const drawOf = ({ episode }: Lost): number => uniform(openStream(episode.leaf, 0), 0);
+
+/** Samples what is missing of the pairs of each message. @returns the evaluator calls that were spent */
+async function topUp(
+  place: BlamePlace,
+  episode: LostEpisode,
+  pairs: number,
+  control: RunBlameControl,
+): Promise<number> {
+  let spent = 0;
+  const { messages } = place.reading((store) => storedSamples(store, episode));
+  for (const [index, message] of episode.messages.entries()) {
+    const missing = pairs - (messages[index]?.pairs.length ?? 0);
+    if (missing > 0) {
+      spent += await samplePairs(place, message, missing, control);
+    }
+  }
+  return spent;
+}
+
+/** What each role lost in an episode. */
+function lossesIn(store: StoreReader, episode: LostEpisode, pairs: number): ReadonlyMap<string, number> {
+  const losses = lossesOf(storedSamples(store, episode), pairs) ?? [];
+  const byRole = new Map<string, number>();
+  for (const [index, { eventType }] of episode.messages.entries()) {
+    byRole.set(eventType, (byRole.get(eventType) ?? 0) + (losses[index] ?? 0));
+  }
+  return byRole;
+}
+
+const totalOf = (losses: EpisodeLosses['roles']): number => [...losses.values()].reduce((sum, one) => sum + one, 0);
+
+/** What is known of one episode, from all pairs that are stored. */
+function blamedEpisode(store: StoreReader, episode: LostEpisode): BlamedEpisode {
+  const { messages } = storedSamples(store, episode);
+  const calls = episode.messages.reduce(
+    (sum, message, index) => sum + callsOfPairs(episode, message, messages[index]?.pairs.length ?? 0),
+    0,
+  );
+  const { blame } = lookAt(store, episode, calls);
+  const at = blame.curve.find(({ message }) => message !== null && message === blame.message);
+  const first = episode.messages[0];
+  return {
+    episode: blame.episode,
+    verdict: blame.verdict,
+    message: blame.message,
+    role: at?.role ?? null,
+    drop: at?.drop?.value ?? null,
+    start: blame.curve[0] ?? null,
+    question: first === undefined ? '' : store.instance(first.instance).question,
+    sentence: blame.sentence,
+  };
+}
+
+function reportOf(known: {
+  readonly run: string;
+  readonly lost: number;
+  readonly shares: LossShares;
+  readonly blamed: readonly BlamedEpisode[];
+  readonly spent: number;
+  readonly seconds: number;
+}): RunBlame {
+  const { run, lost, shares, blamed, spent, seconds } = known;
+  const count = (verdict: BlamedEpisode['verdict']): number => blamed.filter((one) => one.verdict === verdict).length;
+  const named = blamed.filter(({ verdict }) => verdict === 'message');
+  // Where it may as well be nothing that was within reach, there is nothing to divide.
+  const areKnown = [...shares.shares.values()].every(({ low }) => low !== null);
+  const roles = [...(areKnown ? shares.shares : [])].map(([role, share]): RoleLosses => ({
+    role,
+    share,
+    episodes: named.filter((one) => one.role === role).length,
+  }));
+  const report = {
+    run,
+    lost,
+    read: blamed.length,
+    withinReach: shares.withinReach,
+    roles: roles.toSorted((a, b) => b.share.value - a.share.value),
+    decided: named.length,
+    several: count('several'),
+    undecided: count('undecided'),
+    rarelySolved: count('rare'),
+    cases: named.toSorted((a, b) => (a.drop ?? 0) - (b.drop ?? 0)).slice(0, MOST_CASES),
+    evaluatorCalls: spent,
+    seconds,
+  };
+  return { ...report, sentence: runBlameSentence(report) };
+}

@@ -1,0 +1,113 @@
+/** What loses the episodes of the shown run: the sentence first, then a bar for each role and the clearest cases. */
+import type { ShownLosses } from '../../src/shared/protocols/dashboardProtocol.ts';
+import {
+  foundWords,
+  shareWords,
+  type BlamedEpisode,
+  type RoleLosses,
+  type RunBlame,
+} from '../../src/shared/records/blame.ts';
+import { h } from '../common/dom.ts';
+import { count } from '../common/format.ts';
+import { button } from '../common/toolkit.ts';
+import { plainTitle } from './view.ts';
+
+export interface LossesAround {
+  /** Asks what loses the episodes. */
+  readonly find: () => void;
+  readonly openMessage: (message: number) => void;
+}
+
+/** The section; null where it cannot be asked. */
+export function lossesSection(losses: ShownLosses | null, around: LossesAround): HTMLElement | null {
+  if (losses === null) {
+    return null;
+  }
+  const { found, isAsked } = losses;
+  const ask = button(found === null ? 'Find what loses episodes' : 'Search further', around.find, {
+    primary: found === null,
+    title: 'Replays the lost episodes of the last evaluation from each of their messages',
+  });
+  ask.disabled = isAsked;
+  return h(
+    'section',
+    { class: 'losses', 'aria-label': 'What loses episodes' },
+    h('h2', {}, 'What loses episodes'),
+    ...(found === null ? [] : answer(found, around)),
+    h('div', { class: 'losses-ask' }, ask, isAsked ? h('span', { class: 'muted' }, 'Searching …') : null),
+  );
+}
+
+function answer(found: RunBlame, around: LossesAround): HTMLElement[] {
+  const { sentence, roles, cases } = found;
+  return [
+    h('p', { class: 'losses-sentence' }, sentence),
+    ...(roles.length === 0 ? [] : [shares(roles)]),
+    ...(found.lost === 0 ? [] : [h('p', { class: 'muted' }, foundWords(found))]),
+    ...(cases.length === 0 ? [] : [clearest(cases, around)]),
+  ];
+}
+
+/** A bar from 0 to each share, its interval as a line over it. */
+function shares(roles: readonly RoleLosses[]): HTMLElement {
+  return h(
+    'table',
+    { class: 'losses-roles' },
+    h('caption', {}, 'Share of what was within reach, by role'),
+    h(
+      'tbody',
+      {},
+      ...roles.map(({ role, share, episodes }) => {
+        const bar = h('span', { class: 'losses-bar', 'aria-hidden': 'true' });
+        place(bar, Math.min(0, share.value), Math.max(0, share.value));
+        const reach = h('span', { class: 'losses-reach', 'aria-hidden': 'true' });
+        place(reach, share.low ?? share.value, share.high ?? share.value);
+        return h(
+          'tr',
+          {},
+          h('th', { scope: 'row' }, plainTitle(role)),
+          h('td', { class: 'losses-track' }, bar, reach),
+          h('td', {}, shareWords(share)),
+          h('td', { class: 'muted' }, `lost ${count(episodes)} alone`),
+        );
+      }),
+    ),
+  );
+}
+
+/** From -50 % to 150 %: shares add up to 1, and one may be negative. */
+const [LEAST, MOST] = [-0.5, 1.5];
+
+function place(element: HTMLElement, from: number, to: number): void {
+  const at = (value: number): number => (100 * (Math.min(MOST, Math.max(LEAST, value)) - LEAST)) / (MOST - LEAST);
+  element.style.insetInlineStart = `${String(at(from))}%`;
+  element.style.inlineSize = `${String(at(to) - at(from))}%`;
+}
+
+function clearest(cases: readonly BlamedEpisode[], { openMessage }: LossesAround): HTMLElement {
+  return h(
+    'details',
+    { class: 'losses-cases', open: true },
+    h('summary', {}, `Clearest cases (${count(cases.length)})`),
+    h(
+      'ol',
+      {},
+      ...cases.map(({ message, question, sentence }) =>
+        h(
+          'li',
+          {},
+          button(
+            'Open',
+            () => {
+              if (message !== null) {
+                openMessage(message);
+              }
+            },
+            { title: 'Opens the message in its transcript' },
+          ),
+          h('div', {}, h('div', {}, sentence), h('div', { class: 'muted losses-question' }, question.slice(0, 300))),
+        ),
+      ),
+    ),
+  );
+}
