@@ -8,6 +8,10 @@ export const ASSISTANT_TOOLS = {
   lowest_credit_messages:
     'The messages of a run with the lowest credit, with its interval, evidence and a link to each.',
   failure_taxonomy: 'The classes of failures of a run, with the evidence of each case.',
+  message_that_lost:
+    'Finds which message lost an episode: the chance of success after each message, one sentence, and a link. Costs evaluator calls and is stored; the user is asked first.',
+  what_loses_episodes:
+    'Finds what loses the episodes of a run: how many were within reach, which share of that each role lost, and the clearest cases. Costs evaluator calls and is stored; the user is asked first.',
   finding: 'One message: its context, alternatives, returns, credit with interval, cost, and a link to it.',
 } as const;
 
@@ -71,3 +75,16 @@ export const replayRefusal = (asked: ReplayAsked, costs: readonly EndpointCost[]
   callsAtMost(asked) <= asked.max_evaluator_calls
     ? null
     : `${replayWords(asked, costs)}, more than the ${String(asked.max_evaluator_calls)} allowed; nothing was replayed: ask for fewer.`;
+
+/** A search for the message that lost the episode of a message, or for what loses the episodes of a run. */
+export type SearchAsked = ({ readonly message: number } | { readonly run: string }) & {
+  readonly max_evaluator_calls: number;
+};
+
+/** What a search costs at most, as a sentence without its end. */
+export const searchWords = (asked: SearchAsked): string =>
+  `Searching for ${'run' in asked ? `what loses the episodes of run ${shown(asked.run)}` : `the message that lost the episode of message ${String(asked.message)}`} costs at most ${String(asked.max_evaluator_calls)} evaluator calls`;
+
+/** Why an assistant gets no search of a run that servers answer: its cost is not known beforehand. */
+export const SEARCH_AT_SERVERS =
+  'Servers answer for roles of this run, and a search has no cost that is known beforehand; the user can start it with c3 blame.';

@@ -4,7 +4,7 @@ import { CancelledError } from '../../shared/errors.ts';
 import { isRunBlame, RUN_BLAME_BUDGET, type RunBlame } from '../../shared/records/blame.ts';
 import type { ShownLosses } from '../../shared/protocols/dashboardProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { asksServers } from '../engine/asksServers.ts';
+import { asksServers } from '../../shared/records/asksServers.ts';
 import type { Services } from '../services.ts';
 
 /** Where answers are kept: the state of the workspace. */

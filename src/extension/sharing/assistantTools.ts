@@ -11,9 +11,18 @@ import {
   type Disposable,
   workspace,
 } from 'vscode';
-import { replayRefusal, replayToAsk, replayWords, type ReplayAsked } from '../../report/assistant.ts';
+import {
+  replayRefusal,
+  replayToAsk,
+  replayWords,
+  SEARCH_AT_SERVERS,
+  searchWords,
+  type ReplayAsked,
+  type SearchAsked,
+} from '../../report/assistant.ts';
 import type * as questions from '../../report/questions.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { asksServers } from '../../shared/records/asksServers.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../../shared/records/taxonomy.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
@@ -69,6 +78,47 @@ export function registerAssistantTools(services: Services): readonly Disposable[
         reading((reader, { findingOf }, folder) => findingOf(reader, folder, message)),
       ),
     ),
+    lm.registerTool<SearchAsked & { readonly message: number }>('c3_message_that_lost', {
+      prepareInvocation: ({ input }) => agreed(input),
+      invoke: async ({ input }, token) => {
+        const { message, max_evaluator_calls: budget } = input;
+        await reading((reader) => {
+          refuseServers(reader, reader.message(message).run);
+        });
+        const found = await engine.client().blame({ message, budget }, token);
+        store.touch();
+        return said(
+          await reading((reader, { linkTo }, folder) => ({
+            ...found,
+            link: linkTo(folder, {
+              kind: 'message',
+              id: found.message ?? found.episode,
+              run: reader.message(message).run,
+            }),
+          })),
+        );
+      },
+    }),
+    lm.registerTool<SearchAsked & { readonly run: string }>('c3_what_loses_episodes', {
+      prepareInvocation: ({ input }) => agreed(input),
+      invoke: async ({ input }, token) => {
+        const { run, max_evaluator_calls: budget } = input;
+        await reading((reader) => {
+          refuseServers(reader, run);
+        });
+        const found = await engine.client().blameRun({ run, budget }, token);
+        store.touch();
+        return said(
+          await reading((_, { linkTo }, folder) => ({
+            ...found,
+            cases: found.cases.map((one) => ({
+              ...one,
+              link: linkTo(folder, { kind: 'message', id: one.message ?? one.episode, run }),
+            })),
+          })),
+        );
+      },
+    }),
     lm.registerTool<ReplayAsked>('c3_replay_message', {
       prepareInvocation: async ({ input }) => {
         const costs = await engine.client().replayCosts(replayOf(input));
@@ -91,6 +141,19 @@ export function registerAssistantTools(services: Services): readonly Disposable[
       },
     }),
   ];
+}
+
+/** A search is confirmed by the user, who sees what it costs at most. */
+const agreed = (asked: SearchAsked) => ({
+  invocationMessage: 'Searching',
+  confirmationMessages: { title: 'Search?', message: withoutLinks(`${searchWords(asked)}.`) },
+});
+
+/** @throws C3Error('input') where servers answer for roles of the run */
+function refuseServers(reader: StoreReader, run: string): void {
+  if (asksServers(reader.runConfig(run))) {
+    throw new C3Error('input', SEARCH_AT_SERVERS);
+  }
 }
 
 const said = (value: unknown): LanguageModelToolResult =>

@@ -8,7 +8,7 @@ import type { Message } from '../../shared/records/records.ts';
 import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import { signed } from '../../shared/text/figures.ts';
 import { withoutLinks } from '../common/plainText.ts';
-import { asksServers } from '../engine/asksServers.ts';
+import { asksServers } from '../../shared/records/asksServers.ts';
 import type { Services } from '../services.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { PanelReplay } from './panelReplay.ts';

@@ -6,7 +6,7 @@ import { CancelledError, messageOf } from '../../shared/errors.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import type { ReplayState, TranscriptToHost } from '../../shared/protocols/transcriptProtocol.ts';
 import type { Disposable } from '../common/disposables.ts';
-import { asksServers } from '../engine/asksServers.ts';
+import { asksServers } from '../../shared/records/asksServers.ts';
 import { spendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
 import { confirmCosts, costsOfAll } from './replayCost.ts';

@@ -90,6 +90,8 @@ describe('c3 mcp', () => {
         ['failure_taxonomy', true],
         ['finding', true],
         ['replay_message', false],
+        ['message_that_lost', false],
+        ['what_loses_episodes', false],
       ],
     );
     const [, runs] = await call(client, 'list_runs', {});
@@ -133,6 +135,39 @@ describe('c3 mcp', () => {
     assert.ok(texts.some((one) => one.length === 2 && one[1] === '#### 1'));
     const [isRefused, why] = await call(client, 'replay_message', { ...words, result: '7', max_evaluator_calls: 9 });
     assert.deepEqual([isRefused, why.includes('Results of tools are edited in runs that were recorded')], [true, true]);
+  });
+
+  it('says which message lost an episode, and what loses those of a run, once the user agreed', async (t) => {
+    const asked: string[] = [];
+    const client = await connect(t, clientOf('accept', asked));
+    const lost = withStore(workspace, (store) =>
+      store
+        .evaluations(run)
+        .flatMap(({ iteration }) => store.episodes({ run, phase: 'evaluate', iteration, offset: 0, limit: 100 }))
+        .find((one) => one.return === 0),
+    );
+    assert.ok(lost !== undefined);
+    const search = { message: lost.leaf, max_evaluator_calls: 24 };
+    const [failed, found] = await call(client, 'message_that_lost', search);
+    assert.equal(failed, false, found);
+    const { episode, evaluatorCalls, link } = z
+      .looseObject({ episode: z.int(), evaluatorCalls: z.int(), sentence: z.string(), link: z.string() })
+      .parse(JSON.parse(found));
+    assert.deepEqual([episode, evaluatorCalls <= 24], [lost.leaf, true]);
+    assert.match(link, /^vscode:\/\/c3-replay\.c3-replay\/message\/\d+\?run=/u);
+    const [isWrong, losses] = await call(client, 'what_loses_episodes', { run, max_evaluator_calls: 60 });
+    assert.equal(isWrong, false, losses);
+    assert.match(
+      z.looseObject({ sentence: z.string() }).parse(JSON.parse(losses)).sentence,
+      /^(?:Of \d+ lost episodes?|No episode) /u,
+    );
+    assert.deepEqual(asked, [
+      `Searching for the message that lost the episode of message ${String(lost.leaf)} costs at most 24 evaluator calls. Go on?`,
+      `Searching for what loses the episodes of run "${run}" costs at most 60 evaluator calls. Go on?`,
+    ]);
+    const mute = await connect(t, clientOf(null));
+    assert.match((await call(mute, 'message_that_lost', search)).join(), /^true,.*ask the user, then call again/u);
+    assert.match((await call(mute, 'what_loses_episodes', { run, max_evaluator_calls: 9 })).join(), /^true,.*ask the/u);
   });
 
   it('replays nothing that nobody agreed to, and refuses what is not there in one sentence', async (t) => {

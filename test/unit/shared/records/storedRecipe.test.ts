@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { asksServers } from '../../../../src/extension/engine/asksServers.ts';
+import { asksServers } from '../../../../src/shared/records/asksServers.ts';
 import { sectionOf, storedConfig, storedRecipe } from '../../../../src/shared/records/storedRecipe.ts';
 
 it('a row without a recipe, or with another one than is expected, has no key', () => {
