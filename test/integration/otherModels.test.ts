@@ -104,7 +104,7 @@ scenario('the tools of a chat are there, and answer', async (workbench) => {
   await workbench.runCommand('Test: Ask C3 by its tool');
   await eventually('the answer of the tool', () => Promise.resolve(existsSync(path)));
   const { names, text } = JSON.parse(readFileSync(path, 'utf8')) as { names: string[]; text: string };
-  assert.equal(names.length, 5);
+  assert.equal(names.length, 7);
   assert.match(text, /"title":\s*"Chat c3-test"/u);
 });
 
