@@ -92,9 +92,9 @@ export function curveOf({ range, end, messages }: EpisodeSamples, alpha = ALPHA)
 }
 
 /**
- * What each message lost of the chance, as a share of the range: V_(t-1) - V_t from the same number of pairs of each
- * message, the first that were drawn. So many are always drawn, whatever they return, so that the mean over episodes
- * has no bias from a search that went on where it was worth it. They add up to V_0 less the recorded return.
+ * What each message lost of the chance, as a share of the range: V_(t-1) - V_t. The losses add up to V_0 less the
+ * recorded return. Each message gives its first pairs, and each the same number. A search draws more pairs of some
+ * messages because of what they returned; those later pairs would bias a mean over episodes.
  * @param pairs how many of each message
  * @returns null where a message has fewer
  */

@@ -1,4 +1,5 @@
 /** What an assistant can ask of a store, as plain data of bounded size. */
+import type { Blame, RunBlame } from '../shared/records/blame.ts';
 import { findingReport } from './report.ts';
 import { headlineJson, type HeadlineJson } from '../shared/credit/headline.ts';
 import { linkText, type Subject } from '../shared/links.ts';
@@ -13,6 +14,21 @@ const MOST_RANKED = 500;
 
 /** The link that opens a run or message in VS Code, where the folder of its store is open. */
 export const linkTo = (folder: string, subject: Subject): string => EXTENSION + linkText({ subject, folder });
+
+/** What lost an episode, with a link to the message, or to the end of the episode where none is named. */
+export const linkedBlame = (folder: string, run: string, found: Blame): Blame & { readonly link: string } => ({
+  ...found,
+  link: linkTo(folder, { kind: 'message', id: found.message ?? found.episode, run }),
+});
+
+/** What loses the episodes of a run, with a link to each case. */
+export const linkedLosses = (folder: string, found: RunBlame): object => ({
+  ...found,
+  cases: found.cases.map((one) => ({
+    ...one,
+    link: linkTo(folder, { kind: 'message', id: one.message ?? one.episode, run: found.run }),
+  })),
+});
 
 export interface RunRow {
   readonly run: string;

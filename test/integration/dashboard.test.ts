@@ -4,7 +4,7 @@ import type { EvaluationPoint } from '../../src/shared/records/evaluations.ts';
 import { chart, choose, heard, openDashboard, seePoints, tableOf } from './dashboardPanel.ts';
 import { longRunScenario } from './dashboardRuns.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
-import { assertQuiet, c3, reading } from './team.ts';
+import { assertQuiet, c3, hasFocus, reading } from './team.ts';
 
 const scenario = workbenchScenarios({ recording: 'everyStep' });
 
@@ -58,6 +58,7 @@ scenario(
     await losses.getByRole('button', { name: 'Find what loses episodes' }).press('Enter');
     await losses.getByText(/^Of \d+ lost episodes \d+ \[\d+, \d+\] (?:was|were) within reach/u).waitFor();
     await losses.getByRole('button', { name: 'Search further' }).waitFor();
+    await eventually('the keyboard where the answer came', () => hasFocus(losses));
     const shares = (await losses.getByRole('row').allTextContents()).map((row) =>
       Number(/(-?\d+) %/u.exec(row)?.[1] ?? NaN),
     );

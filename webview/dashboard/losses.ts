@@ -28,13 +28,12 @@ export function lossesSection(losses: ShownLosses | null, around: LossesAround):
     primary: found === null,
     title: 'Replays the lost episodes of the last evaluation from each of their messages',
   });
-  ask.disabled = isAsked;
   return h(
     'section',
-    { class: 'losses', 'aria-label': 'What loses episodes' },
+    { class: 'losses', 'aria-label': 'What loses episodes', tabindex: '-1' },
     h('h2', {}, 'What loses episodes'),
     ...(found === null ? [] : answer(found, around)),
-    h('div', { class: 'losses-ask' }, ask, isAsked ? h('span', { class: 'muted' }, 'Searching …') : null),
+    h('div', { class: 'losses-ask' }, isAsked ? h('span', { class: 'muted', role: 'status' }, 'Searching …') : ask),
   );
 }
 

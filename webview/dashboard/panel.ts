@@ -235,6 +235,7 @@ export class DashboardPanel {
       return;
     }
     this.lossesDrawn = words;
+    const hasKeyboard = focusedIn(this.losses) !== null;
     replace(
       this.losses,
       lossesSection(losses, {
@@ -246,6 +247,10 @@ export class DashboardPanel {
         },
       }),
     );
+    // Whoever asked by keyboard stays where the answer comes.
+    if (hasKeyboard) {
+      this.losses.querySelector('section')?.focus();
+    }
   }
 
   /** Back to where the page was before it was thrown away, once it is as long again. */

@@ -16,7 +16,7 @@ import {
   type ReplayAsked,
   type SearchAsked,
 } from '../../report/assistant.ts';
-import { findingOf, linkTo, lowestCredit, runRows } from '../../report/questions.ts';
+import { findingOf, linkedBlame, linkedLosses, linkTo, lowestCredit, runRows } from '../../report/questions.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { asksServers } from '../../shared/records/asksServers.ts';
 import { findWhatLost } from '../replay/blame.ts';
@@ -174,7 +174,7 @@ function registerSearches(server: McpServer, service: EngineService): void {
           { message: asked.message, budget },
           { signal, onProgress: () => undefined },
         );
-        return { ...found, link: linkTo(folder, { kind: 'message', id: found.message ?? found.episode, run }) };
+        return linkedBlame(folder, run, found);
       }),
   );
   server.registerTool(
@@ -189,11 +189,7 @@ function registerSearches(server: McpServer, service: EngineService): void {
           { run, budget: asked.max_evaluator_calls },
           { signal, onProgress: () => undefined },
         );
-        const cases = found.cases.map((one) => ({
-          ...one,
-          link: linkTo(folder, { kind: 'message', id: one.message ?? one.episode, run }),
-        }));
-        return { ...found, cases };
+        return linkedLosses(folder, found);
       }),
   );
 }

@@ -22,7 +22,7 @@ import { returnRangeOf } from '../recipe/headlines.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 
 /** Pairs that are asked for at a time. */
-export const PAIRS = 8;
+export const PAIRS_AT_A_TIME = 8;
 /** Longer episodes are refused: each message needs samples of its own. */
 const MOST_MESSAGES = 200;
 /** Requests in one context that are read at a time. */
@@ -50,19 +50,35 @@ export interface BlameControl {
  */
 export async function findWhatLost(place: BlamePlace, request: BlameParams, control: BlameControl): Promise<Blame> {
   const { budget } = request;
-  if (!Number.isInteger(budget) || budget < BLAME_BUDGET.least || budget > BLAME_BUDGET.most) {
-    throw new C3Error(
-      'input',
-      `The budget is a whole number of evaluator calls from ${String(BLAME_BUDGET.least)} to ${BLAME_BUDGET.most.toLocaleString('en-US')}.`,
-    );
-  }
+  checkBudget(budget, BLAME_BUDGET);
   const episode = place.reading((store) => lostEpisode(store, request.message));
   if (place.reading((store) => store.decision(episode.leaf).sampling.temperature) === 0) {
     control.onRemark?.('The episode was recorded greedily; it is read at the sampling temperature of its run.');
   }
   return place.keeping(`search of what lost episode ${String(episode.leaf)}`, control.signal, () =>
-    searchEpisode(place, episode, budget, control),
+    searchEpisode(place, episode, budget, { ...control, onRemark: saidOnce(control.onRemark) }),
   );
+}
+
+/** @throws C3Error('input') for a budget that is no whole number within bounds */
+export function checkBudget(budget: number, { least, most }: { readonly least: number; readonly most: number }): void {
+  if (!Number.isInteger(budget) || budget < least || budget > most) {
+    throw new C3Error(
+      'input',
+      `The budget is a whole number of evaluator calls from ${String(least)} to ${most.toLocaleString('en-US')}.`,
+    );
+  }
+}
+
+/** Passes each remark on once: every replay of a search makes the same ones. */
+export function saidOnce(onRemark: ((remark: string) => void) | undefined): (remark: string) => void {
+  const said = new Set<string>();
+  return (remark) => {
+    if (!said.has(remark)) {
+      said.add(remark);
+      onRemark?.(remark);
+    }
+  };
 }
 
 /**
@@ -80,7 +96,7 @@ export async function searchEpisode(
   for (;;) {
     const { blame, next } = place.reading((store) => lookAt(store, episode, spent));
     const message = next === null ? undefined : episode.messages[next];
-    const pairs = message === undefined ? 0 : Math.min(PAIRS, mostPairs(episode, message, budget - spent));
+    const pairs = message === undefined ? 0 : Math.min(PAIRS_AT_A_TIME, mostPairs(episode, message, budget - spent));
     if (message === undefined || pairs < least) {
       return blame;
     }
@@ -94,7 +110,7 @@ export async function searchEpisode(
 export const callsOfPairs = ({ isTerminal }: LostEpisode, message: Message, pairs: number): number =>
   isTerminal(message) ? pairs + 1 : 2 * pairs;
 
-/** How many pairs of a message so many evaluator calls allow. */
+/** The number of pairs of a message that a number of evaluator calls allows. */
 const mostPairs = ({ isTerminal }: LostEpisode, message: Message, calls: number): number =>
   isTerminal(message) ? calls - 1 : Math.floor(calls / 2);
 
@@ -122,7 +138,7 @@ export interface LostEpisode {
   readonly messages: readonly Message[];
   readonly isTerminal: (message: Message) => boolean;
   /** The pairs of requests that were read, by bucket, with the number of replays that each had then. */
-  readonly known: Map<number, { readonly count: number; readonly pairs: readonly StoredPair[] }>;
+  readonly pairsRead: Map<number, { readonly count: number; readonly pairs: readonly StoredPair[] }>;
 }
 
 /** The episode through a message, as a search needs it. @throws C3Error('input') where it cannot be searched */
@@ -162,7 +178,7 @@ export function lostEpisode(store: StoreReader, message: number): LostEpisode {
     range,
     messages,
     isTerminal: ({ position }) => isTerminal(protocol, position),
-    known: new Map(),
+    pairsRead: new Map(),
   };
 }
 
@@ -242,16 +258,16 @@ interface StoredPair {
  * alternatives are left out: the episode was chosen by what it returned there, and fresh continuations do not remember
  * that.
  */
-function storedPairs(store: StoreReader, { end, isTerminal, known }: LostEpisode, message: Message): StoredPair[] {
+function storedPairs(store: StoreReader, { end, isTerminal, pairsRead }: LostEpisode, message: Message): StoredPair[] {
   const terminal = isTerminal(message);
   return requestsAbout(store, message).flatMap((bucket) => {
     const replays = store.replaysOfBucket(bucket);
-    const { count, pairs } = known.get(bucket) ?? { count: 0, pairs: [] };
+    const { count, pairs } = pairsRead.get(bucket) ?? { count: 0, pairs: [] };
     if (count === replays.length) {
       return pairs;
     }
     const read = pairsIn(store, message.id, replays, terminal ? end : null);
-    known.set(bucket, { count: replays.length, pairs: read });
+    pairsRead.set(bucket, { count: replays.length, pairs: read });
     return read;
   });
 }

@@ -15,10 +15,12 @@ import type { Episode } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { returnRangeOf } from '../recipe/headlines.ts';
 import {
-  PAIRS as PAIRS_AT_A_TIME,
   callsOfPairs,
+  checkBudget,
   lookAt,
   lostEpisode,
+  PAIRS_AT_A_TIME,
+  saidOnce,
   samplePairs,
   searchEpisode,
   storedSamples,
@@ -58,14 +60,13 @@ export async function findWhatLosesRun(
   { run, budget }: { readonly run: string; readonly budget: number },
   control: RunBlameControl,
 ): Promise<RunBlame> {
-  if (!Number.isInteger(budget) || budget < RUN_BLAME_BUDGET.least || budget > RUN_BLAME_BUDGET.most) {
-    throw new C3Error(
-      'input',
-      `The budget is a whole number of evaluator calls from ${String(RUN_BLAME_BUDGET.least)} to ${RUN_BLAME_BUDGET.most.toLocaleString('en-US')}.`,
-    );
-  }
+  checkBudget(budget, RUN_BLAME_BUDGET);
   const began = performance.now();
-  const lost = place.reading((store) => lostOf(store, run));
+  const onRemark = saidOnce(control.onRemark);
+  const { lost, greedy } = place.reading((store) => lostOf(store, run));
+  if (greedy) {
+    onRemark('The episodes were recorded greedily; they are read at the sampling temperature of the run.');
+  }
   return place.keeping(`search of what loses run ${run}`, control.signal, async () => {
     let spent = 0;
     const spend = (calls: number): void => {
@@ -74,12 +75,13 @@ export async function findWhatLosesRun(
     };
     const { read, pairs } = evenDesign(lost, budget * EVEN_PART);
     for (const { episode } of read) {
-      spend(await topUp(place, episode, pairs, control));
+      spend(await topUp(place, episode, pairs, { signal: control.signal, onRemark }));
     }
-    const losses = read.map((one) => ({
-      ...one,
-      losses: place.reading((store) => lossesIn(store, one.episode, pairs)),
-    }));
+    // An episode whose replays could not all be scored is no part of the shares: no failure of an evaluator is a loss.
+    const losses = read.flatMap((one) => {
+      const roles = place.reading((store) => lossesIn(store, one.episode, pairs));
+      return roles === null ? [] : [{ ...one, losses: roles }];
+    });
     const worth = losses.toSorted((a, b) => totalOf(b.losses) - totalOf(a.losses));
     for (const { episode } of worth) {
       const left = Math.min(MOST_PER_EPISODE, budget - spent);
@@ -92,8 +94,17 @@ export async function findWhatLosesRun(
       losses.map(({ problem, losses: roles }) => ({ problem, roles })),
       lost.length,
     );
-    const blamed = place.reading((store) => read.map(({ episode }) => blamedEpisode(store, episode)));
-    return reportOf({ run, lost: lost.length, shares, blamed, spent, seconds: (performance.now() - began) / 1000 });
+    const blamed = place.reading((store) => losses.map(({ episode }) => blamedEpisode(store, episode)));
+    const masked = read.length - losses.length;
+    return reportOf({
+      run,
+      lost: lost.length,
+      masked,
+      shares,
+      blamed,
+      spent,
+      seconds: (performance.now() - began) / 1000,
+    });
   });
 }
 
@@ -102,8 +113,8 @@ interface Lost {
   readonly episode: LostEpisode;
 }
 
-/** The lost episodes of the last evaluation, greedy ones where there are. */
-function lostOf(store: StoreReader, run: string): Lost[] {
+/** The lost episodes of the last evaluation, the greedy one where there is one. */
+function lostOf(store: StoreReader, run: string): { readonly lost: readonly Lost[]; readonly greedy: boolean } {
   const record = store.run(run);
   const range = returnRangeOf(store.runConfig(run));
   const evaluations = evaluationsOf(record, store.evaluations(run)).filter(({ result }) => result !== null);
@@ -132,7 +143,7 @@ function lostOf(store: StoreReader, run: string): Lost[] {
       }
     }
     if (page.length < PAGE) {
-      return lost;
+      return { lost, greedy: evaluation.kind === 'greedy' };
     }
   }
 }
@@ -175,7 +186,7 @@ async function topUp(
   place: BlamePlace,
   episode: LostEpisode,
   pairs: number,
-  control: RunBlameControl,
+  control: Pick<RunBlameControl, 'signal' | 'onRemark'>,
 ): Promise<number> {
   let spent = 0;
   const { messages } = place.reading((store) => storedSamples(store, episode));
@@ -188,9 +199,12 @@ async function topUp(
   return spent;
 }
 
-/** What each role lost in an episode. */
-function lossesIn(store: StoreReader, episode: LostEpisode, pairs: number): ReadonlyMap<string, number> {
-  const losses = lossesOf(storedSamples(store, episode), pairs) ?? [];
+/** What each role lost in an episode; null where too few of its replays were scored. */
+function lossesIn(store: StoreReader, episode: LostEpisode, pairs: number): ReadonlyMap<string, number> | null {
+  const losses = lossesOf(storedSamples(store, episode), pairs);
+  if (losses === null) {
+    return null;
+  }
   const byRole = new Map<string, number>();
   for (const [index, { eventType }] of episode.messages.entries()) {
     byRole.set(eventType, (byRole.get(eventType) ?? 0) + (losses[index] ?? 0));
@@ -225,12 +239,13 @@ function blamedEpisode(store: StoreReader, episode: LostEpisode): BlamedEpisode 
 function reportOf(known: {
   readonly run: string;
   readonly lost: number;
+  readonly masked: number;
   readonly shares: LossShares;
   readonly blamed: readonly BlamedEpisode[];
   readonly spent: number;
   readonly seconds: number;
 }): RunBlame {
-  const { run, lost, shares, blamed, spent, seconds } = known;
+  const { run, lost, masked, shares, blamed, spent, seconds } = known;
   const count = (verdict: BlamedEpisode['verdict']): number => blamed.filter((one) => one.verdict === verdict).length;
   const named = blamed.filter(({ verdict }) => verdict === 'message');
   // Where it may as well be nothing that was within reach, there is nothing to divide.
@@ -244,6 +259,7 @@ function reportOf(known: {
     run,
     lost,
     read: blamed.length,
+    masked,
     withinReach: shares.withinReach,
     roles: roles.toSorted((a, b) => b.share.value - a.share.value),
     decided: named.length,

@@ -88,14 +88,7 @@ export function registerAssistantTools(services: Services): readonly Disposable[
         const found = await engine.client().blame({ message, budget }, token);
         store.touch();
         return said(
-          await reading((reader, { linkTo }, folder) => ({
-            ...found,
-            link: linkTo(folder, {
-              kind: 'message',
-              id: found.message ?? found.episode,
-              run: reader.message(message).run,
-            }),
-          })),
+          await reading((reader, { linkedBlame }, folder) => linkedBlame(folder, reader.message(message).run, found)),
         );
       },
     }),
@@ -108,15 +101,7 @@ export function registerAssistantTools(services: Services): readonly Disposable[
         });
         const found = await engine.client().blameRun({ run, budget }, token);
         store.touch();
-        return said(
-          await reading((_, { linkTo }, folder) => ({
-            ...found,
-            cases: found.cases.map((one) => ({
-              ...one,
-              link: linkTo(folder, { kind: 'message', id: one.message ?? one.episode, run }),
-            })),
-          })),
-        );
+        return said(await reading((_, { linkedLosses }, folder) => linkedLosses(folder, found)));
       },
     }),
     lm.registerTool<ReplayAsked>('c3_replay_message', {

@@ -93,6 +93,8 @@ export interface RunBlame {
   readonly lost: number;
   /** How many of them were read: a random part where the budget did not reach. */
   readonly read: number;
+  /** How many more were to be read, whose replays could not all be scored. */
+  readonly masked: number;
   /** How many of the lost ones the team would win if it tried again, on average. */
   readonly withinReach: Interval;
   /** The largest share first; empty where it may be that nothing was within reach. */
@@ -123,7 +125,7 @@ const isCase = (value: unknown): value is BlamedEpisode =>
 export const isRunBlame = (value: unknown): value is RunBlame =>
   isRecord(value) &&
   ['run', 'sentence'].every((name) => typeof value[name] === 'string') &&
-  ['lost', 'read', 'decided', 'several', 'undecided', 'rarelySolved', 'evaluatorCalls', 'seconds'].every(
+  ['lost', 'read', 'masked', 'decided', 'several', 'undecided', 'rarelySolved', 'evaluatorCalls', 'seconds'].every(
     (name) => typeof value[name] === 'number',
   ) &&
   isInterval(value['withinReach']) &&
@@ -140,7 +142,6 @@ export const isRunBlame = (value: unknown): value is RunBlame =>
 
 /** The bounds of a search's budget and its default, in evaluator calls. */
 export const BLAME_BUDGET = { least: 1, usual: 96, most: 100_000 } as const;
-/** The same for a run. */
 /** The same for a run; `window` is what the editor asks for. */
 export const RUN_BLAME_BUDGET = { least: 1, usual: 6400, most: 10_000_000, window: 1600 } as const;
 
@@ -220,8 +221,12 @@ export function runBlameSentence(blame: Omit<RunBlame, 'sentence'>): string {
     return 'No episode of the last evaluation was lost.';
   }
   const { value, low, high } = withinReach;
-  const reach = `Of ${whole(lost)} lost ${lost === 1 ? 'episode' : 'episodes'} ${whole(value)} [${whole(low ?? 0)}, ${whole(high ?? lost)}] ${Math.round(value) === 1 ? 'was' : 'were'} within reach${read === lost ? '' : `, by a random ${whole(read)} of them`}`;
-  const spent = `${whole(evaluatorCalls)} ${evaluatorCalls === 1 ? 'call' : 'calls'}, ${seconds.toLocaleString('en-US', { maximumFractionDigits: 0 })} s.`;
+  const interval = `[${whole(low ?? 0)}, ${whole(high ?? lost)}]`;
+  const reach = [
+    `Of ${whole(lost)} lost ${lost === 1 ? 'episode' : 'episodes'} ${whole(value)} ${interval}`,
+    `${Math.round(value) === 1 ? 'was' : 'were'} within reach${read === lost ? '' : `, by a random ${whole(read)} of them`}`,
+  ].join(' ');
+  const spent = `${whole(evaluatorCalls)} ${evaluatorCalls === 1 ? 'call' : 'calls'}, ${whole(seconds)} s.`;
   if (Math.round(value) === 0) {
     return `${reach}: the team rarely solves these problems. ${spent}`;
   }
@@ -244,5 +249,10 @@ export function runBlameSentence(blame: Omit<RunBlame, 'sentence'>): string {
 }
 
 /** What was found of the episodes that were read, by their number. */
-export const foundWords = ({ read, decided, several, rarelySolved, undecided }: RunBlame): string =>
-  `Of ${whole(read)} episodes that were read: ${whole(decided)} lost by one message, ${whole(several)} by several together, ${whole(rarelySolved)} rarely solved by this team, ${whole(undecided)} undecided.`;
+export const foundWords = ({ read, masked, decided, several, rarelySolved, undecided }: RunBlame): string =>
+  [
+    `Of ${whole(read)} episodes that were read: ${whole(decided)} lost by one message`,
+    `${whole(several)} by several together`,
+    `${whole(rarelySolved)} rarely solved by this team`,
+    `${whole(undecided)} undecided${masked === 0 ? '' : `; ${whole(masked)} more could not be scored`}.`,
+  ].join(', ');

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { foundWords, isRunBlame, runBlameSentence, type RunBlame } from '../../../../src/shared/records/blame.ts';
+
+const interval = (value: number, low: number | null, high: number | null) => ({ value, low, high, n: 10 });
+const FOUND: RunBlame = {
+  run: 'run',
+  lost: 221,
+  read: 221,
+  masked: 0,
+  withinReach: interval(94.2, 80, 108),
+  roles: [
+    { role: 'plan', share: interval(0.58, 0.49, 0.66), episodes: 3 },
+    { role: 'answer', share: interval(0.42, 0.34, 0.51), episodes: 1 },
+  ],
+  decided: 4,
+  several: 1,
+  undecided: 200,
+  rarelySolved: 16,
+  cases: [],
+  evaluatorCalls: 6400,
+  seconds: 40.2,
+  sentence: '',
+};
+
+it('the answer about a run says what was within reach, and who lost which share of it', () => {
+  assert.equal(
+    runBlameSentence(FOUND),
+    'Of 221 lost episodes 94 [80, 108] were within reach. The plan lost 58 % [49, 66] of that, the answer 42 % [34, 51]. 6,400 calls, 40 s.',
+  );
+  const [plan] = FOUND.roles;
+  assert.ok(plan !== undefined);
+  const check = { role: 'check', share: interval(-0.2, -0.3, -0.1), episodes: 0 };
+  assert.match(
+    runBlameSentence({ ...FOUND, read: 60, roles: [plan, check] }),
+    /within reach, by a random 60 of them\. The plan lost 58 % \[49, 66\] of that\. The check won some back \(-20 % \[-30, -10\]\)\. 6,400 calls/u,
+  );
+});
+
+it('what cannot be divided is not divided, and what could not be scored is counted', () => {
+  const none = { ...FOUND, lost: 1, read: 1, withinReach: interval(0, 0, 0.8), roles: [], evaluatorCalls: 1 };
+  assert.match(
+    runBlameSentence(none),
+    /^Of 1 lost episode 0 \[0, 1\] were within reach: the team rarely .* 1 call, 40 s/u,
+  );
+  assert.match(
+    runBlameSentence({ ...FOUND, roles: [] }),
+    /; more episodes must be read to say which role lost them\./u,
+  );
+  assert.equal(runBlameSentence({ ...FOUND, lost: 0 }), 'No episode of the last evaluation was lost.');
+  assert.match(foundWords({ ...FOUND, masked: 2 }), /200 undecided; 2 more could not be scored\.$/u);
+  assert.doesNotMatch(foundWords(FOUND), /could not be scored/u);
+});
+
+it('an answer that was kept elsewhere is taken whole or not at all', () => {
+  assert.equal(isRunBlame(JSON.parse(JSON.stringify(FOUND))), true);
+  for (const wrong of [
+    null,
+    { ...FOUND, masked: '0' },
+    { ...FOUND, roles: [{ role: 1 }] },
+    { ...FOUND, cases: [null] },
+  ]) {
+    assert.equal(isRunBlame(wrong), false);
+  }
+});
