@@ -16,6 +16,7 @@ import { Disposables } from '../common/disposables.ts';
 import { askForFilter } from './filterRuns.ts';
 import type { Log } from '../common/log.ts';
 import type { RunController } from '../run/runController.ts';
+import { findChangedRuns, isSameList, type List } from './runsList.ts';
 import { filterWords, isFiltering, isRunsFilter, NO_FILTER, type RunsFilter } from './runsFilter.ts';
 import {
   allRuns,
@@ -47,14 +48,6 @@ interface Drawn {
   /** Whose items they are; undefined at the top. */
   readonly node: RunsNode | undefined;
   readonly list: List;
-}
-
-interface List {
-  readonly children: readonly RunsNode[];
-  readonly hasRuns: boolean;
-  readonly error: C3Error | null;
-  /** All that is shown and known of each item. */
-  readonly words: readonly string[];
 }
 
 export class RunsTree implements TreeDataProvider<RunsNode> {
@@ -162,12 +155,8 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   private storeChanged(): void {
     const top = this.drawn.get(TOP);
     const now = this.read(undefined);
-    if (top === undefined || !hasSameItems(top.list, now)) {
-      this.refresh();
-      return;
-    }
-    const changed = now.children.filter((_, index) => now.words[index] !== top.list.words[index]);
-    if (!changed.every((child) => child.kind === 'run')) {
+    const changed = top === undefined ? null : findChangedRuns(top.list, now);
+    if (top === undefined || changed === null) {
       this.refresh();
       return;
     }
@@ -177,7 +166,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
       this.changed.fire(top.list.children.find(({ id }) => id === child.id));
     }
     for (const { node, list } of this.drawn.values()) {
-      if (node !== undefined && !isSame(list, this.read(node))) {
+      if (node !== undefined && !isSameList(list, this.read(node))) {
         this.changed.fire(node);
       }
     }
@@ -325,7 +314,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   }
 
   /** Lets the welcome text and the palette know what there is; a broken store is shown in the view and logged once. */
-  private updateContext(hasRuns: boolean, error: C3Error | null): void {
+  private updateContext(hasRuns: boolean, error: Error | null): void {
     const problem = error?.message ?? null;
     void commands.executeCommand('setContext', 'c3.noRuns', !hasRuns);
     void commands.executeCommand('setContext', 'c3.storeBroken', problem !== null);
@@ -340,18 +329,4 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     // A message replaces the welcome text, which has a button for this.
     this.view.message = error instanceof OlderStoreError ? '' : (problem ?? '');
   }
-}
-
-/** Whether two lists have the same items in the same order, whatever is shown of each. */
-function hasSameItems(one: List, other: List): boolean {
-  return (
-    one.hasRuns === other.hasRuns &&
-    one.error?.message === other.error?.message &&
-    one.children.length === other.children.length &&
-    one.children.every(({ id, kind }, index) => other.children[index]?.id === id && other.children[index].kind === kind)
-  );
-}
-
-function isSame(one: List, other: List): boolean {
-  return hasSameItems(one, other) && one.words.every((words, index) => words === other.words[index]);
 }
