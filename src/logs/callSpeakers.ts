@@ -1,5 +1,5 @@
 /** Who speaks in calls that pass by, when nobody knows yet who will: by name, else by system prompt. */
-import type { ParsedMessage } from './chat.ts';
+import type { ParsedMessage } from '../chat/messages.ts';
 import type { Survey } from './episode.ts';
 import { promptHash } from './traces.ts';
 

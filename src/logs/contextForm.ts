@@ -3,7 +3,7 @@
  * `### user` or `### assistant planner`, and its text. Lines of texts that would be read as a heading begin with a
  * backslash.
  */
-import type { ChatMessage } from './episode.ts';
+import type { ChatMessage } from '../chat/messages.ts';
 
 const HEADING = /^\\*### /u;
 

@@ -1,16 +1,8 @@
 /** Conversations: lists of messages, or objects that hold one with what is known of it. */
 import { isReturn } from '../shared/credit/returns.ts';
 import { isRecord } from '../shared/guard.ts';
-import {
-  asText,
-  chatOnly,
-  parsedMessages,
-  questionOf,
-  textAt,
-  valueAt,
-  withToolNames,
-  type ParsedMessage,
-} from './chat.ts';
+import { asText, textAt, valueAt } from '../chat/fields.ts';
+import { chatOnly, parsedMessages, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
 import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
 
 /** The context of each message has all before it: their number squared is what they cost. */

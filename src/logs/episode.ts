@@ -1,14 +1,6 @@
 /** What other programs recorded of their agents, in the form that all formats are read into. */
+import type { ChatMessage } from '../chat/messages.ts';
 import type { SpeakerSource } from '../shared/records/logImport.ts';
-
-/** A message of a chat as a model is asked with it. */
-export interface ChatMessage {
-  readonly role: 'system' | 'user' | 'assistant' | 'tool';
-  /** Who said it, or which tool; null where the log does not say. */
-  readonly name: string | null;
-  /** Its text, with a line for each tool that it calls. */
-  readonly text: string;
-}
 
 /** What a model said. */
 export interface RecordedMessage {

@@ -2,7 +2,7 @@
  * The protocol of one recorded episode, as far as its log shows it: who spoke next, and where what each saw is what was
  * said before. A text that repeats nothing before it is taken as it was recorded.
  */
-import type { ChatMessage } from './episode.ts';
+import type { ChatMessage } from '../chat/messages.ts';
 import { contextMessages } from './contextForm.ts';
 
 /** A text as it is, or what was said before: the question, or the step of this number, from 1. */

@@ -3,10 +3,12 @@
  * spans around them; of a sample without such events its messages.
  */
 import { isRecord } from '../shared/guard.ts';
-import { asText, parsedMessages, textAt, valueAt } from './chat.ts';
+import { asText, textAt, valueAt } from '../chat/fields.ts';
+import { parsedMessages } from '../chat/messages.ts';
 import { conversationEpisode, returnOf } from './conversations.ts';
 import type { RecordedEpisode, Survey } from './episode.ts';
-import { tokenCount, type Step } from './steps.ts';
+import { tokenCount } from '../chat/modelCall.ts';
+import { type Step } from './steps.ts';
 import { lightStep, traceEpisode, SystemPrompts } from './traces.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@
  */
 import { decode, ExtensionCodec } from '@msgpack/msgpack';
 import { isRecord } from '../shared/guard.ts';
-import { textAt } from './chat.ts';
+import { textAt } from '../chat/fields.ts';
 
 /** A checkpoint as far as messages need it. */
 export interface Checkpoint {

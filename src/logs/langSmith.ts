@@ -1,8 +1,10 @@
 /** Runs of LangSmith, as its client lists them: one object for each run, its episode named by `trace_id`. */
 import { isRecord } from '../shared/guard.ts';
-import { asText, parsedMessages, textAt, valueAt, type ParsedMessage } from './chat.ts';
+import { asText, textAt, valueAt } from '../chat/fields.ts';
+import { parsedMessages, type ParsedMessage } from '../chat/messages.ts';
 import { returnOf } from './conversations.ts';
-import { nanosecondsOf, tokenCount, type ModelCall, type Step } from './steps.ts';
+import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
+import { nanosecondsOf, type Step } from './steps.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -3,9 +3,11 @@
  * written as its interface writes them, or with underscores as in files of its tables.
  */
 import { isRecord } from '../shared/guard.ts';
-import { asText, parsedJson, parsedMessages, textAt, valueAt, type ParsedMessage } from './chat.ts';
+import { asText, parsedJson, textAt, valueAt } from '../chat/fields.ts';
+import { parsedMessages, type ParsedMessage } from '../chat/messages.ts';
 import { returnOf } from './conversations.ts';
-import { nanosecondsOf, tokenCount, type ModelCall, type Step } from './steps.ts';
+import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
+import { nanosecondsOf, type Step } from './steps.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

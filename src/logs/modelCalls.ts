@@ -3,10 +3,12 @@
  * with messages as attributes (from 1.37), or as events (before); OpenInference; OpenLLMetry; the AI SDK.
  */
 import { isRecord } from '../shared/guard.ts';
-import { asText, parsedJson, parsedMessages, textAt, valueAt } from './chat.ts';
+import { asText, parsedJson, textAt, valueAt } from '../chat/fields.ts';
+import { parsedMessages } from '../chat/messages.ts';
 import { askedWith, saidBy } from './langSmith.ts';
 import { listAt, type Attributes, type Span } from './spans.ts';
-import { tokenCount, type ModelCall, type Step } from './steps.ts';
+import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
+import { type Step } from './steps.ts';
 
 const MODEL_OPERATIONS = ['chat', 'text_completion', 'generate_content'];
 

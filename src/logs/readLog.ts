@@ -5,7 +5,8 @@
  */
 import { C3Error } from '../shared/errors.ts';
 import { isRecord } from '../shared/guard.ts';
-import { parsedMessage, textAt } from './chat.ts';
+import { textAt } from '../chat/fields.ts';
+import { parsedMessage } from '../chat/messages.ts';
 import { BEYOND, conversationEpisode, isConversation, MOST_MESSAGES } from './conversations.ts';
 import { ElementScanner, type LogElement } from './elements.ts';
 import type { EntryGroup, EntryIndex, EntryKind } from './entryIndex.ts';

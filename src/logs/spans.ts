@@ -1,6 +1,6 @@
 /** Spans of OpenTelemetry in JSON (OTLP), with their attributes as plain values. */
 import { isRecord } from '../shared/guard.ts';
-import { textAt } from './chat.ts';
+import { textAt } from '../chat/fields.ts';
 
 export interface Span {
   readonly trace: string;

@@ -1,5 +1,5 @@
 /** What a program of agents did, one thing at a time: a call of a model or a tool, or what was around such calls. */
-import type { ParsedMessage } from './chat.ts';
+import type { ModelCall } from '../chat/modelCall.ts';
 
 export interface Step {
   /** Of the episode. */
@@ -20,15 +20,6 @@ export interface Step {
   readonly result: () => { readonly source: string; readonly text: string };
 }
 
-/** What a model was asked with, and what it said; empty where the log does not hold it. */
-export interface ModelCall {
-  readonly input: readonly ParsedMessage[];
-  readonly output: readonly ParsedMessage[];
-  readonly model: string | null;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-}
-
 const DIGITS = 9;
 
 /** Nanoseconds since 1970 of an ISO 8601 time with up to nine decimals; 0 for what is none. */
@@ -40,10 +31,4 @@ export function nanosecondsOf(value: unknown): bigint {
   // Without a zone such times are UTC in every log that is read.
   const milliseconds = Date.parse(`${whole.replace(' ', 'T')}${zone === '' ? 'Z' : zone}`);
   return Number.isNaN(milliseconds) ? 0n : BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(DIGITS, '0'));
-}
-
-/** A count of tokens that a log gives; 0 for anything else. */
-export function tokenCount(value: unknown): number {
-  const count = Number(value ?? 0);
-  return Number.isSafeInteger(count) && count > 0 ? count : 0;
 }

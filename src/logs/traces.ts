@@ -1,8 +1,9 @@
 /** Episodes from traces: the calls of models and tools in the order in which they began. */
 import { createHash } from 'node:crypto';
-import { chatOnly, questionOf, withToolNames, type ParsedMessage } from './chat.ts';
+import { chatOnly, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
 import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
-import type { ModelCall, Step } from './steps.ts';
+import type { ModelCall } from '../chat/modelCall.ts';
+import type { Step } from './steps.ts';
 
 /** Steps are nested at most so deeply; beyond, nobody is asked who they belong to. */
 const MOST_ANCESTORS = 200;

@@ -1,6 +1,6 @@
 /** The contexts of a log as they are stored: bounded each, and together. */
 import { contextText } from '../../logs/contextForm.ts';
-import type { ChatMessage } from '../../logs/episode.ts';
+import type { ChatMessage } from '../../chat/messages.ts';
 
 /** Characters. A context has everything said before it, so that they grow with the square of a conversation. */
 const LONGEST = 1_000_000;

@@ -1,7 +1,7 @@
 /** A driver as what says what is next in an episode, with the requests that its program makes. */
 import { z } from 'zod';
 import { contextText } from '../../logs/contextForm.ts';
-import { chatOnly, parsedMessages, withToolNames } from '../../logs/chat.ts';
+import { chatOnly, parsedMessages, withToolNames } from '../../chat/messages.ts';
 import type { EpisodeProgram, ProgramStep } from '../../replay/program.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';

@@ -1,5 +1,5 @@
 /** What is next by the steps of a team file: the protocol that was inferred from a log, as the user confirmed it. */
-import type { ChatMessage } from '../../logs/episode.ts';
+import type { ChatMessage } from '../../chat/messages.ts';
 import { contextText } from '../../logs/contextForm.ts';
 import { seenMessages, type EpisodeStep } from '../../logs/inferred.ts';
 import type { ProgramStep } from '../../replay/program.ts';

@@ -5,7 +5,7 @@ import { request as plainRequest, type IncomingMessage, type ServerResponse } fr
 import { request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import { API_PATHS, bodyIn, type RecordedApi } from '../../logs/apiCalls.ts';
+import { API_PATHS, bodyIn, type RecordedApi } from '../../chat/apiCalls.ts';
 import { tracesInProtobuf } from '../../logs/otlpProtobuf.ts';
 import { eventsIn } from '../../policy/endpoint/events.ts';
 import { returnOf } from '../../logs/conversations.ts';

@@ -1,11 +1,11 @@
 /** Calls that pass by, stored as an imported run while they happen: one episode, or one for each name that is given. */
 import { randomBytes } from 'node:crypto';
-import { apiCall, bodyIn, type RecordedApi } from '../../logs/apiCalls.ts';
+import { apiCall, bodyIn, type RecordedApi } from '../../chat/apiCalls.ts';
 import { CallSpeakers } from '../../logs/callSpeakers.ts';
-import { chatOnly, questionOf, withToolNames } from '../../logs/chat.ts';
+import { chatOnly, questionOf, withToolNames } from '../../chat/messages.ts';
 import { Survey, type RecordedEvent, type RecordedMessage } from '../../logs/episode.ts';
 import { masked } from '../../logs/secrets.ts';
-import type { ModelCall } from '../../logs/steps.ts';
+import type { ModelCall } from '../../chat/modelCall.ts';
 import { newResults } from '../../logs/traces.ts';
 import { NEVER } from '../../shared/cancellation.ts';
 import type { LogImport } from '../../shared/records/logImport.ts';

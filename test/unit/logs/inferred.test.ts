@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { contextMessages, contextText } from '../../../src/logs/contextForm.ts';
 import { inferredSteps, seenMessages, unseenSteps, type EpisodeEntry } from '../../../src/logs/inferred.ts';
-import type { ChatMessage } from '../../../src/logs/episode.ts';
+import type { ChatMessage } from '../../../src/chat/messages.ts';
 
 const chat = (role: ChatMessage['role'], text: string, name: string | null = null): ChatMessage => ({
   role,

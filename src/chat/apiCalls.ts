@@ -2,8 +2,9 @@
  * Calls of OpenAI-compatible servers as they pass by: chat completions, completions and responses, whole or in pieces.
  */
 import { isRecord } from '../shared/guard.ts';
-import { parsedJson, parsedMessages, textAt, type ParsedMessage } from './chat.ts';
-import { tokenCount, type ModelCall } from './steps.ts';
+import { parsedJson, textAt } from './fields.ts';
+import { parsedMessages, type ParsedMessage } from './messages.ts';
+import { tokenCount, type ModelCall } from './modelCall.ts';
 
 /** The forms of requests that say something of agents. */
 export const API_PATHS = {

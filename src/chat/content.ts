@@ -1,0 +1,313 @@
+/**
+ * What the content of a chat message says, in the forms of OpenAI, Anthropic, Gemini, Bedrock, LangChain, pydantic-ai,
+ * the AI SDK and OpenTelemetry. Nothing that is said is dropped: a part of an unknown form is shown as JSON.
+ */
+import { isRecord } from '../shared/guard.ts';
+import { asText, jsonWithoutBytes, structured, textAt, valueAt, type Fields } from './fields.ts';
+
+/** What a tool gave, within a message. */
+export interface ToolResult {
+  /** The call that it is the result of; null where the message does not say. */
+  readonly answers: string | null;
+  readonly name: string | null;
+  readonly text: string;
+}
+
+export interface Content {
+  /** Texts, and a line for each tool that is called, in order. */
+  readonly texts: string[];
+  /** The names of the tools that are called, by the id of the call. */
+  readonly calls: Map<string, string>;
+  readonly results: ToolResult[];
+}
+
+export const emptyContent = (): Content => ({ texts: [], calls: new Map(), results: [] });
+
+/** Parts within parts. */
+const MOST_DEPTH = 12;
+
+const CALL = /(?:^|[_-])(?:call|use)$|^(?:tool|function)(?:Call|Use)$/u;
+const RESULT = /(?:^|[_-])(?:result|output|response|return|error)$|^(?:tool|function)(?:Result|Response)$/u;
+const MEDIA =
+  /^(?:(?:input_|output_)?(?:image|audio|video|file|media)(?:_url|-url)?|blob|uri|binary|inlineData|inline_data|fileData|file_data)$/u;
+/** Marks of a stream's steps, which say nothing. */
+const MARKS: ReadonlySet<string> = new Set(['step-start', 'step_start', 'cachePoint', 'redacted_thinking']);
+/** Keys that hold a part as a whole: of Gemini, Bedrock and the AI SDK. */
+const WRAPPERS = [
+  'functionCall',
+  'function_call',
+  'functionResponse',
+  'function_response',
+  'toolUse',
+  'toolResult',
+  'toolCall',
+  'toolInvocation',
+  'reasoningContent',
+  'executableCode',
+  'codeExecutionResult',
+  'inlineData',
+  'inline_data',
+  'fileData',
+  'file_data',
+  'image',
+  'document',
+  'video',
+] as const;
+const TEXTS = ['text', 'content', 'reasoning', 'thinking', 'refusal', 'transcript', 'markdown'] as const;
+const ABOUT_CALL: ReadonlySet<string> = new Set([
+  'type',
+  'id',
+  'call_id',
+  'toolCallId',
+  'tool_call_id',
+  'toolUseId',
+  'status',
+  'state',
+  'name',
+  'toolName',
+  'tool_name',
+  'tool',
+  'part_kind',
+  'index',
+  'output',
+  'outputs',
+  'result',
+  'results',
+  'error',
+  'errorText',
+  'thoughtSignature',
+  'server_label',
+  'caller',
+  'cache_control',
+]);
+
+const CALL_IDS = ['id', 'call_id', 'toolCallId', 'tool_call_id', 'toolUseId', 'tool_use_id'] as const;
+const ANSWERED_IDS = ['tool_use_id', 'toolUseId', 'tool_call_id', 'toolCallId', 'call_id', 'id'] as const;
+const NAMES = ['name', 'toolName', 'tool_name', 'tool'] as const;
+const ARGUMENTS = ['arguments', 'args', 'input', 'parameters', 'arguments_json'] as const;
+const RESULTS = [
+  'response',
+  'result',
+  'output',
+  'outputs',
+  'content',
+  'errorText',
+  'error',
+  'text',
+  'results',
+] as const;
+
+/** `search {"query": "..."}`: a tool that a message calls, as a line of its text. */
+export const callLine = (name: string, given: unknown): string => `${name} ${asText(given)}`.trimEnd();
+
+/** Takes in a call of a tool in any form; what it gave too, where that stands beside it. */
+export function addCall(content: Content, call: unknown, type = 'tool_call'): void {
+  if (!isRecord(call)) {
+    if (call !== null && call !== undefined) {
+      content.texts.push(asText(call));
+    }
+    return;
+  }
+  const inner = [call['tool_call'], call['toolCall']].find(isRecord) ?? call;
+  const of = isRecord(inner['function']) ? inner['function'] : inner;
+  const name =
+    textAt(of, ...NAMES, 'function') ??
+    (/^(?:tool|function)[_-]?(?:call|use)$/iu.test(type) ? 'tool' : type.replace(/^tool-|[_-]?call$/gu, ''));
+  const id = textAt(inner, ...CALL_IDS) ?? textAt(call, ...CALL_IDS);
+  if (id !== null) {
+    content.calls.set(id, name);
+  }
+  const given = valueAt(of, ...ARGUMENTS) ?? (of === inner ? restOf(inner) : undefined);
+  content.texts.push(callLine(name, given));
+  const gave = valueAt(inner, 'output', 'outputs', 'result', 'results', 'errorText', 'error');
+  if (gave !== undefined && of === inner) {
+    content.results.push({ answers: id, name, text: resultText(gave) });
+  }
+}
+
+/** What a call says under keys of its own, such as the query of a search; undefined for nothing. */
+function restOf(call: Fields): unknown {
+  const rest = Object.entries(call).filter(
+    ([key, value]) => !ABOUT_CALL.has(key) && value !== null && typeof value !== 'boolean',
+  );
+  return rest.length === 0 ? undefined : Object.fromEntries(rest);
+}
+
+function addResult(content: Content, part: Fields): void {
+  const given = valueAt(part, ...RESULTS);
+  content.results.push({
+    answers: textAt(part, ...ANSWERED_IDS),
+    name: textAt(part, ...NAMES),
+    text: resultText(given),
+  });
+}
+
+/** What a tool gave as text: parts as messages have them, a wrapped value as what it wraps, all else as JSON. */
+export function resultText(given: unknown, depth = 0): string {
+  if (depth > MOST_DEPTH) {
+    return asText(given);
+  }
+  if (Array.isArray(given) && given.some(isPart)) {
+    return textOf(given, depth + 1);
+  }
+  if (isRecord(given)) {
+    // The AI SDK wraps results: {type: 'text' | 'json' | 'content', value}.
+    if ('value' in given && typeof given['type'] === 'string') {
+      return resultText(given['value'], depth + 1);
+    }
+    if (isPart(given)) {
+      return textOf([given], depth + 1);
+    }
+    const keys = Object.keys(given);
+    if (keys.length === 1 && (keys[0] === 'content' || keys[0] === 'output' || keys[0] === 'result')) {
+      return resultText(given[keys[0]], depth + 1);
+    }
+    const message = textAt(given, 'message');
+    if (message !== null && keys.every((key) => ['message', 'type', 'name', 'code'].includes(key))) {
+      return message;
+    }
+  }
+  return typeof given === 'string' ? given : given === undefined || given === null ? '' : jsonWithoutBytes(given);
+}
+
+/** Parts that results are made of. Any other object is what the tool gave, whatever its keys are called. */
+const PART = /^(?:(?:input_|output_)?(?:text|image|audio|file)(?:_url)?|resource|resource_link|document|refusal)$/u;
+const isPart = (value: unknown): boolean =>
+  isRecord(value) &&
+  ((typeof value['type'] === 'string' && PART.test(value['type'])) ||
+    (Object.keys(value).length === 1 && (typeof value['text'] === 'string' || 'json' in value)));
+
+/** All that parts say as one text. */
+function textOf(parts: readonly unknown[], depth: number): string {
+  const content = emptyContent();
+  for (const part of parts) {
+    addPart(content, part, depth);
+  }
+  return [...content.texts, ...content.results.map(({ text }) => text)].filter((text) => text !== '').join('\n');
+}
+
+/** Takes in what a part says, or a list of parts. */
+export function addPart(content: Content, part: unknown, depth = 0): void {
+  if (part === null || part === undefined) {
+    return;
+  }
+  if (typeof part !== 'object') {
+    content.texts.push(asText(part));
+    return;
+  }
+  if (depth > MOST_DEPTH) {
+    content.texts.push(jsonWithoutBytes(part));
+    return;
+  }
+  if (Array.isArray(part)) {
+    for (const one of part) {
+      addPart(content, one, depth + 1);
+    }
+    return;
+  }
+  if (isRecord(part)) {
+    addObject(content, part, depth);
+  }
+}
+
+function addObject(content: Content, part: Fields, depth: number): void {
+  const given = isRecord(part['message_content']) ? part['message_content'] : part;
+  const wrapper =
+    typeof given['type'] === 'string' && !(given['type'] in given)
+      ? given['type'] === 'tool-invocation'
+        ? 'toolInvocation'
+        : undefined
+      : WRAPPERS.find((key) => isRecord(given[key]));
+  const type = wrapper ?? textAt(given, 'type', 'part_kind') ?? 'text';
+  const inner = wrapper !== undefined && isRecord(given[wrapper]) ? given[wrapper] : given;
+  if (type === 'toolInvocation' || /^(?:tool-(?!call|result|return|error|approval)|dynamic-tool$)/u.test(type)) {
+    addCall(content, inner, type);
+  } else if (CALL.test(type)) {
+    addCall(content, inner, type);
+  } else if (RESULT.test(type) && !(type === 'error' && !hasId(inner))) {
+    addResult(content, inner);
+  } else if (MEDIA.test(type)) {
+    content.texts.push(mediaText(type, inner));
+  } else if (type === 'reasoning' || type === 'reasoningContent' || type === 'thinking') {
+    addReasoning(content, inner, depth);
+  } else if (!MARKS.has(type)) {
+    addText(content, type, inner, depth);
+  }
+}
+
+const hasId = (part: Fields): boolean => textAt(part, ...ANSWERED_IDS) !== null;
+
+/** Bytes of a picture or a sound are no text; what was heard in it, or where it is, is. */
+function mediaText(type: string, part: Fields): string {
+  const nested = [
+    part[type],
+    part['audio'],
+    part['image_url'],
+    part['file'],
+    part['source'],
+    part['input_audio'],
+  ].filter(isRecord);
+  for (const one of [part, ...nested]) {
+    const transcript = textAt(one, 'transcript');
+    if (transcript !== null) {
+      return transcript;
+    }
+  }
+  const place = [part, ...nested].map((one) =>
+    textAt(one, 'url', 'uri', 'image_url', 'fileUri', 'file_uri', 'filename'),
+  );
+  const named = place.find((one) => one !== null && !one.startsWith('data:'));
+  return named === undefined || named === null ? `[${type}]` : `[${type}] ${named}`;
+}
+
+/** The summary of the reasoning too; reasoning that only its maker can read says nothing. */
+function addReasoning(content: Content, part: Fields, depth: number): void {
+  const keys = ['reasoningText', 'text', 'thinking', 'reasoning', 'content', 'summary'] as const;
+  for (const value of new Set(keys.map((key) => part[key]))) {
+    addPart(content, value, depth + 1);
+  }
+}
+
+function addText(content: Content, type: string, part: Fields, depth: number): void {
+  const before = content.texts.length + content.results.length;
+  for (const value of new Set(TEXTS.map((key) => part[key]))) {
+    addPart(content, value, depth + 1);
+  }
+  if (type === 'executableCode' || type === 'codeExecutionResult') {
+    addPart(content, valueAt(part, 'code', 'output'), depth + 1);
+  }
+  if (isRecord(part['source'])) {
+    // A document of Anthropic: its text, unless it is bytes.
+    const { data, content: within, type: kind } = part['source'];
+    addPart(content, kind === 'text' ? data : within, depth + 1);
+  }
+  if (content.texts.length + content.results.length > before) {
+    return;
+  }
+  if ('json' in part) {
+    content.texts.push(jsonWithoutBytes(part['json']));
+    return;
+  }
+  const rest = Object.entries(part).filter(
+    ([key, value]) => key !== 'type' && key !== 'part_kind' && value !== null && value !== '' && !isText(key),
+  );
+  if (type !== 'text') {
+    content.texts.push(rest.length === 0 ? `[${type}]` : `[${type}] ${jsonWithoutBytes(Object.fromEntries(rest))}`);
+  } else if (rest.length > 0 && !TEXTS.some((key) => key in part)) {
+    content.texts.push(jsonWithoutBytes(Object.fromEntries(rest)));
+  }
+}
+
+const isText = (key: string): boolean => (TEXTS as readonly string[]).includes(key);
+
+/** What a tool's message or event says: its result, and why it failed where the result does not say so. */
+export function resultWithError(given: unknown, error: unknown): string {
+  const [text, why] = [resultText(structuredResult(given)), resultText(structuredResult(error))];
+  return why === '' || text.includes(why) ? text : text === '' ? why : `${text}\n${why}`;
+}
+
+/** Results that are parts as JSON are read; any other JSON is the result as it was. */
+function structuredResult(given: unknown): unknown {
+  const value = structured(given);
+  return Array.isArray(value) ? (value.some(isPart) ? value : given) : isRecord(value) && isPart(value) ? value : given;
+}

@@ -1,0 +1,406 @@
+/**
+ * Messages of chats in the forms in which programs and servers write them: roles with text or parts, tool calls inside
+ * or beside the text, items of OpenAI's responses, LangChain's types, AutoGen's sources, pydantic-ai's parts,
+ * ShareGPT's speakers. One entry may be several messages: the results of two tools and a person's words are three.
+ */
+import { isRecord } from '../shared/guard.ts';
+import { addCall, addPart, emptyContent, resultWithError, type Content, type ToolResult } from './content.ts';
+import { asText, fieldsAt, listAtKey, parsedJson, textAt, valueAt, type Fields } from './fields.ts';
+
+/** A message of a chat as a model is asked with it. */
+export interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
+  /** Who said it, or which tool; null where the log does not say. */
+  readonly name: string | null;
+  /** Its text, with a line for each tool that it calls. */
+  readonly text: string;
+}
+
+/** A message with what only its own log needs of it. */
+export interface ParsedMessage extends ChatMessage {
+  /** The names of the tools that it calls, by the id of the call. */
+  readonly calls: ReadonlyMap<string, string>;
+  /** The call that it is the result of; null for none. */
+  readonly answers: string | null;
+  readonly finish: 'end' | 'length';
+  /** What entries that are pieces of one message share; null where they share nothing. */
+  readonly id: string | null;
+  /** Whether it is an item of a response, of which several are one message. */
+  readonly item: boolean;
+}
+
+const ROLES: ReadonlyMap<string, ChatMessage['role']> = new Map([
+  ['system', 'system'],
+  ['developer', 'system'],
+  ['user', 'user'],
+  ['human', 'user'],
+  ['prompter', 'user'],
+  ['assistant', 'assistant'],
+  ['ai', 'assistant'],
+  ['model', 'assistant'],
+  ['gpt', 'assistant'],
+  ['chatgpt', 'assistant'],
+  ['bot', 'assistant'],
+  ['chatbot', 'assistant'],
+  ['agent', 'assistant'],
+  ['function_call', 'assistant'],
+  ['tool', 'tool'],
+  ['function', 'tool'],
+  ['tool_result', 'tool'],
+  ['tool_response', 'tool'],
+  ['toolresult', 'tool'],
+  ['function_response', 'tool'],
+  ['observation', 'tool'],
+  ['environment', 'tool'],
+  ['ipython', 'tool'],
+]);
+/** Roles that say which tool it was. */
+const TOOLS: ReadonlySet<string> = new Set(['observation', 'environment', 'ipython']);
+/** Characters of a role that is the name of an agent. */
+const LONGEST_ROLE = 100;
+
+/** Why an answer ended too early, as OpenAI, Anthropic, Gemini, TGI, Ollama and Cohere say it. */
+const LENGTH: ReadonlySet<string> = new Set([
+  'length',
+  'max_tokens',
+  'max_output_tokens',
+  'max_completion_tokens',
+  'max_length',
+  'model_length',
+  'model_context_window_exceeded',
+  'token_limit',
+  'incomplete',
+]);
+
+/** Whether an answer ended by itself or at a limit. @param reason as a server says it; what is unknown is an end */
+export const finishOf = (reason: unknown): 'end' | 'length' =>
+  typeof reason === 'string' && LENGTH.has(reason.toLowerCase()) ? 'length' : 'end';
+
+const FINISH = ['finish_reason', 'finishReason', 'stop_reason', 'stopReason', 'done_reason'] as const;
+
+/** Events of AutoGen that are no messages: questions to a person, memory, and pieces of what a later message says. */
+const NO_MESSAGES: readonly unknown[] = [
+  'UserInputRequestedEvent',
+  'MemoryQueryEvent',
+  'ModelClientStreamingChunkEvent',
+];
+const AUTOGEN_RESULTS: readonly unknown[] = ['ToolCallExecutionEvent', 'FunctionExecutionResultMessage'];
+/** Items of OpenAI's responses: `function_call`, `web_search_call`, `function_call_output`, `reasoning`, `message`. */
+const CALL_ITEM = /^(?:\w+_)?call$/u;
+const OUTPUT_ITEM = /_call_output$/u;
+/** Parts of pydantic-ai's messages, by what they are. */
+const PYDANTIC: ReadonlyMap<unknown, ChatMessage['role']> = new Map([
+  ['system-prompt', 'system'],
+  ['user-prompt', 'user'],
+  ['tool-return', 'tool'],
+  ['retry-prompt', 'tool'],
+]);
+
+/** The messages of a list, the pieces of one message together; entries that are none are left out. */
+export const parsedMessages = (value: unknown): ParsedMessage[] =>
+  Array.isArray(value) ? joined(value.flatMap(messagesOf)) : [];
+
+/** A message in any of the forms, the first of several that a value is; null for a value that is none. */
+export const parsedMessage = (value: unknown): ParsedMessage | null => parsedMessages([value])[0] ?? null;
+
+/** All that one answer of a model says, as the one message that it is, and what tools gave meanwhile. */
+export function answerOf(messages: readonly ParsedMessage[]): {
+  readonly said: ParsedMessage | null;
+  readonly results: readonly ParsedMessage[];
+} {
+  const own = messages.filter(({ role }) => role === 'assistant');
+  return {
+    said: own.length === 0 ? null : own.reduce(together),
+    results: messages.filter(({ role }) => role === 'tool'),
+  };
+}
+
+/** Pieces of one message: of one id, or items of one response. */
+function joined(messages: readonly ParsedMessage[]): ParsedMessage[] {
+  const made: ParsedMessage[] = [];
+  let last: ParsedMessage | undefined;
+  for (const message of messages) {
+    const before = made.at(-1);
+    const isPiece =
+      before?.role === 'assistant' &&
+      message.role === 'assistant' &&
+      ((message.id !== null && message.id === before.id) ||
+        (last?.item === true && message.item && !(message.calls.size === 0 && last.calls.size > 0)));
+    if (isPiece) {
+      made[made.length - 1] = together(before, message);
+    } else {
+      made.push(message);
+    }
+    last = message;
+  }
+  return made;
+}
+
+const together = (first: ParsedMessage, second: ParsedMessage): ParsedMessage => ({
+  ...first,
+  name: first.name ?? second.name,
+  text: [first.text, second.text].filter((text) => text !== '').join('\n'),
+  calls: new Map([...first.calls, ...second.calls]),
+  finish: second.finish,
+});
+
+const plain = (role: ChatMessage['role'], text: string): ParsedMessage => ({
+  role,
+  name: null,
+  text,
+  calls: new Map(),
+  answers: null,
+  finish: 'end',
+  id: null,
+  item: false,
+});
+
+/** The messages that an entry of a list is; none for what is no message. */
+function messagesOf(entry: unknown): readonly ParsedMessage[] {
+  if (!isRecord(entry)) {
+    return [];
+  }
+  const { type, content } = entry;
+  if (typeof type === 'string' && (CALL_ITEM.test(type) || OUTPUT_ITEM.test(type) || type === 'reasoning')) {
+    return itemOf(entry);
+  }
+  if (NO_MESSAGES.includes(type)) {
+    return [];
+  }
+  if (AUTOGEN_RESULTS.includes(type) && Array.isArray(content)) {
+    return content.filter(isRecord).map((one) => resultMessage(one, one['content'], one['error']));
+  }
+  if ((entry['kind'] === 'request' || entry['kind'] === 'response') && Array.isArray(entry['parts'])) {
+    return pydanticMessages(entry['kind'], entry['parts'], entry);
+  }
+  const isCalls =
+    Array.isArray(content) &&
+    content.length > 0 &&
+    content.every((one) => isRecord(one) && 'arguments' in one && !('type' in one));
+  const one = isCalls ? { ...entry, role: 'assistant', content: entry['thought'] ?? '', tool_calls: content } : entry;
+  return general(one);
+}
+
+/** An item of a response: a call, what it gave, or reasoning. */
+function itemOf(item: Fields): readonly ParsedMessage[] {
+  const content = emptyContent();
+  addPart(content, item);
+  const text = content.texts.filter((one) => one !== '').join('\n');
+  const results = content.results.map(toolMessage);
+  return text === '' ? results : [{ ...plain('assistant', text), calls: content.calls, item: true }, ...results];
+}
+
+const toolMessage = ({ answers, name, text }: ToolResult): ParsedMessage => ({ ...plain('tool', text), name, answers });
+
+const resultMessage = (from: Fields, given: unknown, error: unknown): ParsedMessage => ({
+  ...plain('tool', resultWithError(given, error)),
+  name: textAt(from, 'name', 'tool_name', 'toolName'),
+  answers: textAt(from, 'call_id', 'tool_call_id', 'toolCallId', 'id'),
+});
+
+function pydanticMessages(kind: string, parts: readonly unknown[], entry: Fields): readonly ParsedMessage[] {
+  if (kind === 'response') {
+    return general({ ...entry, role: 'assistant' });
+  }
+  return parts.filter(isRecord).flatMap((part): readonly ParsedMessage[] => {
+    const role = PYDANTIC.get(part['part_kind']) ?? 'user';
+    return role === 'tool' && textAt(part, 'tool_name') !== null
+      ? [resultMessage(part, part['content'], null)]
+      : general({ role: role === 'tool' ? 'user' : role, content: part['content'] });
+  });
+}
+
+/** A message with a role, in the wrappers of its library. */
+function general(value: Fields): readonly ParsedMessage[] {
+  const { fields, type, around } = unwrapped(value);
+  const named = textAt(fields, 'role') ?? textAt(fields, 'from') ?? textAt(fieldsAt(fields, 'author'), 'role');
+  const source = textAt(fields, 'source', 'sender', 'speaker') ?? textAt(fields, 'author');
+  const role = roleOf(named, type ?? textAt(around, 'role', 'type'), source);
+  const kwargs = fieldsAt(fields, 'additional_kwargs');
+  const content = contentOf(fields, kwargs);
+  if (role === null || content === null) {
+    return [];
+  }
+  const isAgent = named !== null && !ROLES.has(named.toLowerCase());
+  const name =
+    textAt(fields, 'name', 'agent', 'agent_name', 'agentName', 'tool_name') ??
+    textAt(fieldsAt(fields, 'author'), 'name') ??
+    source ??
+    (isAgent || (role === 'tool' && TOOLS.has(named?.toLowerCase() ?? '')) ? named : null);
+  const reason = [fields, around, fieldsAt(fields, 'response_metadata')]
+    .map((one) => textAt(one, ...FINISH))
+    .find((one) => one !== null);
+  const own: ParsedMessage = {
+    ...plain(role, content.texts.filter((text) => text !== '').join('\n')),
+    name,
+    calls: content.calls,
+    finish: finishOf(reason),
+    id: role === 'assistant' ? pieceId(fields, around) : null,
+    item: role === 'assistant' && textAt(fields, 'type') === 'message' && Array.isArray(fields['content']),
+  };
+  return withResults(own, content, fields);
+}
+
+/** The id of an answer that may come in pieces; what is around it may give all messages of a conversation one id. */
+function pieceId(fields: Fields, around: Fields): string | null {
+  const id = textAt(fields, 'id');
+  return id !== null && (fields !== around || /^(?:msg|resp|run|gen|chatcmpl)[-_]/u.test(id)) ? id : null;
+}
+
+/** A message and what tools gave in it, each by itself: results come before a person's words, after a model's. */
+function withResults(own: ParsedMessage, { results }: Content, fields: Fields): readonly ParsedMessage[] {
+  if (own.role === 'tool') {
+    const answers = textAt(fields, 'tool_call_id', 'toolCallId', 'tool_use_id', 'call_id', 'id');
+    const error = valueAt(fields, 'error');
+    if (results.length === 0) {
+      return [{ ...own, answers, text: resultWithError(own.text, error) }];
+    }
+    const made = results.map((one) => ({
+      ...toolMessage(one),
+      name: one.name ?? own.name,
+      answers: one.answers ?? answers,
+    }));
+    return own.text === '' ? made : [...made, { ...own, answers }];
+  }
+  if (results.length === 0) {
+    return [own];
+  }
+  const made = results.map(toolMessage);
+  return own.role === 'assistant' ? [own, ...made] : own.text === '' ? made : [...made, own];
+}
+
+interface Unwrapped {
+  readonly fields: Fields;
+  /** What it is where it names no role. */
+  readonly type: string | null;
+  /** What is around it: how it ended. */
+  readonly around: Fields;
+}
+
+/** The message within a choice, a candidate, a session's line, or a class of LangChain. */
+function unwrapped(value: Fields): Unwrapped {
+  if (isRecord(value['message'])) {
+    return { ...unwrapped(value['message']), around: value };
+  }
+  if (isRecord(value['kwargs'])) {
+    return { fields: value['kwargs'], type: classOf(value), around: value };
+  }
+  if (isRecord(value['data']) && textAt(value, 'type') !== null && 'content' in value['data']) {
+    return { fields: value['data'], type: textAt(value, 'type'), around: value };
+  }
+  // A candidate of Gemini: {content: {role, parts}}.
+  const { content } = value;
+  if (isRecord(content) && Array.isArray(content['parts'])) {
+    return { fields: { role: 'model', ...value, ...content, content: undefined }, type: null, around: value };
+  }
+  return { fields: value, type: textAt(value, 'type'), around: value };
+}
+
+/** All that a message says; null where it has no key that could say anything. */
+function contentOf(fields: Fields, kwargs: Fields): Content | null {
+  const given = [
+    'parts',
+    'contents',
+    'content',
+    'text',
+    'value',
+    'reasoning_content',
+    'reasoning',
+    'thinking',
+    'refusal',
+  ];
+  const calls = [fields['tool_calls'], fields['toolCalls'], fields['invalid_tool_calls']].filter(Array.isArray);
+  const called = calls.some((list) => list.length > 0) ? calls : [listAtKey(kwargs, 'tool_calls')];
+  const single = [fields['function_call'], kwargs['function_call']].find(isRecord);
+  const audio = fieldsAt(fields, 'audio');
+  const isAny =
+    given.some((key) => key in fields && fields[key] !== undefined) ||
+    calls.length > 0 ||
+    single !== undefined ||
+    'transcript' in audio;
+  if (!isAny) {
+    return null;
+  }
+  const content = emptyContent();
+  addReasoned(content, fields, kwargs);
+  addBody(content, fields);
+  for (const refusal of [fields['refusal'], kwargs['refusal'], audio['transcript']]) {
+    addPart(content, refusal);
+  }
+  for (const call of called.flat()) {
+    addNew(content, call);
+  }
+  if (called.flat().length === 0 && single !== undefined) {
+    addCall(content, single);
+  }
+  return content;
+}
+
+/** Reasoning that stands beside the text; of several forms of it the first. */
+function addReasoned(content: Content, fields: Fields, kwargs: Fields): void {
+  addPart(
+    content,
+    valueAt(fields, 'reasoning_content', 'reasoning', 'thinking', 'reasoning_details') ??
+      valueAt(kwargs, 'reasoning_content', 'reasoning'),
+  );
+}
+
+/** The text or the parts; of an entry that has both, what only one of them says too. */
+function addBody(content: Content, fields: Fields): void {
+  const bodies = ['parts', 'contents', 'content', 'text', 'value'].map((key) => fields[key]);
+  const [first, ...others] = bodies.filter((body) => body !== undefined && body !== null && body !== '');
+  addPart(content, first);
+  for (const other of others) {
+    if (typeof other === 'string' && !content.texts.join('\n').includes(other.trim())) {
+      content.texts.push(other);
+    }
+  }
+}
+
+/** A call that stands among the parts and beside them is one. */
+function addNew(content: Content, call: unknown): void {
+  const id = isRecord(call) ? textAt(call, 'id', 'call_id', 'toolCallId') : null;
+  if (id === null || !content.calls.has(id)) {
+    addCall(content, parsedJson(call));
+  }
+}
+
+/** LangChain's own form names a class where others have a role: `["langchain_core", "messages", "AIMessage"]`. */
+function classOf({ lc, id }: Fields): string | null {
+  const last: unknown = lc !== undefined && Array.isArray(id) ? id.at(-1) : null;
+  return typeof last === 'string' ? last.replace(/Message(?:Chunk)?$/u, '') : null;
+}
+
+/**
+ * The role that an entry names. A role of another name is an agent's, and so is a source that is no person.
+ * @param type of the entry where it has no role
+ */
+function roleOf(named: string | null, type: string | null, source: string | null): ChatMessage['role'] | null {
+  if (named !== null) {
+    return ROLES.get(named.toLowerCase()) ?? (named.length <= LONGEST_ROLE ? 'assistant' : null);
+  }
+  // AutoGen's UserMessage has a source, which says more.
+  const typed = ROLES.get((source === null ? type?.replace(/Message(?:Chunk)?$/u, '') : type)?.toLowerCase() ?? '');
+  return typed ?? (source === null ? null : (ROLES.get(source.toLowerCase()) ?? 'assistant'));
+}
+
+/** What the first person asked; the system prompt where nobody did. */
+export function questionOf(messages: readonly ChatMessage[]): string {
+  const asked = messages.find(({ role }) => role === 'user') ?? messages[0];
+  return asked?.text ?? '';
+}
+
+/** Messages with the tool of each result named, where an earlier message called it. */
+export function withToolNames(messages: readonly ParsedMessage[]): ParsedMessage[] {
+  const called = new Map(messages.flatMap(({ calls }) => [...calls]));
+  return messages.map((message) =>
+    message.role === 'tool' && message.name === null
+      ? { ...message, name: (message.answers === null ? undefined : called.get(message.answers)) ?? null }
+      : message,
+  );
+}
+
+export const chatOnly = ({ role, name, text }: ChatMessage): ChatMessage => ({ role, name, text });
+
+/** A message that says a text alone. */
+export const plainMessage = (role: ChatMessage['role'], text: unknown): ParsedMessage => plain(role, asText(text));
