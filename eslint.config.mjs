@@ -163,7 +163,7 @@ export default defineConfig(
       ],
     },
   },
-  { files: ['src/**/*.ts', 'webview/**/*.ts'], rules: { 'max-lines': ['error', 400] } },
+  { files: ['src/**/*.ts', 'webview/**/*.ts'], rules: { 'max-lines': ['error', 600] } },
   {
     files: ['test/**/*.ts'],
     rules: {

@@ -114,9 +114,8 @@ export function addCall(content: Content, call: unknown, type = 'tool_call'): vo
     textAt(of, ...NAMES, 'function') ??
     (/^(?:tool|function)[_-]?(?:call|use)$/iu.test(type) ? 'tool' : type.replace(/^tool-|[_-]?call$/gu, ''));
   const id = textAt(inner, ...CALL_IDS) ?? textAt(call, ...CALL_IDS);
-  if (id !== null) {
-    content.calls.set(id, name);
-  }
+  // A call without an id is found by the name of its tool.
+  content.calls.set(id ?? `#${String(content.calls.size)}`, name);
   const given = valueAt(of, ...ARGUMENTS) ?? (of === inner ? restOf(inner) : undefined);
   content.texts.push(callLine(name, given));
   const gave = valueAt(inner, 'output', 'outputs', 'result', 'results', 'errorText', 'error');

@@ -400,6 +400,14 @@ export function withToolNames(messages: readonly ParsedMessage[]): ParsedMessage
   );
 }
 
+/** Instructions that stand beside the messages: a text, parts, or an object with parts; none for undefined. */
+export function systemOf(instructions: unknown): readonly ParsedMessage[] {
+  const content = isRecord(instructions) ? (instructions['parts'] ?? [instructions]) : instructions;
+  return content === undefined || content === null || content === ''
+    ? []
+    : parsedMessages([{ role: 'system', content }]);
+}
+
 export const chatOnly = ({ role, name, text }: ChatMessage): ChatMessage => ({ role, name, text });
 
 /** A message that says a text alone. */

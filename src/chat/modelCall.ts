@@ -9,6 +9,8 @@ export interface ModelCall {
   /** Tokens as the log counts them; 0 where it does not. */
   readonly promptTokens: number;
   readonly completionTokens: number;
+  /** What of it is not read, or not there as it was; a reason each. */
+  readonly notes?: readonly string[];
 }
 
 /** A count of tokens that a log gives; 0 for anything else. */

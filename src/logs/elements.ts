@@ -1,7 +1,7 @@
 /**
  * Where the entries of a log are in its bytes: spans in the lists of OTLP, samples, runs, items of a list, or whole
  * documents, one after another. Only their places are kept, so a file may be far longer than memory. What is between
- * them is passed over; whoever reads an entry parses it.
+ * them is passed over; whoever reads an entry parses it. A document that breaks off costs its own line.
  */
 import { C3Error } from '../shared/errors.ts';
 import type { LogSource } from './source.ts';
@@ -16,6 +16,8 @@ export interface LogElement {
   readonly document: number;
   /** Whether it is an item of a list that is the document itself. */
   readonly item: boolean;
+  /** Where the object begins that holds it in a list, such as `runs`; null where none does. */
+  readonly holder: number | null;
   /** Longer or more deeply nested than is read. */
   readonly excessive: boolean;
 }
@@ -29,16 +31,69 @@ const LONGEST_KEY = 64;
 type Lists = ReadonlyMap<string, Lists | 'entries'>;
 
 const SPANS: Lists = new Map([['spans', 'entries' as const]]);
+const RECORDS: Lists = new Map([
+  ['logRecords', 'entries' as const],
+  ['log_records', 'entries' as const],
+]);
 const SCOPES: Lists = new Map([
   ['scopeSpans', SPANS],
+  ['scope_spans', SPANS],
   ['instrumentationLibrarySpans', SPANS],
+  ['instrumentation_library_spans', SPANS],
 ]);
-/** OTLP; Inspect's logs; pages of the interfaces of Langfuse and LangSmith. */
+const LOG_SCOPES: Lists = new Map([
+  ['scopeLogs', RECORDS],
+  ['scope_logs', RECORDS],
+]);
+/** OTLP, also as Tempo writes it; Inspect's logs; pages of interfaces and lists of results under their usual keys. */
 const DOCUMENT: Lists = new Map<string, Lists | 'entries'>([
   ['resourceSpans', SCOPES],
-  ['samples', 'entries'],
-  ['data', 'entries'],
-  ['runs', 'entries'],
+  ['resource_spans', SCOPES],
+  ['batches', SCOPES],
+  ['resourceLogs', LOG_SCOPES],
+  ['resource_logs', LOG_SCOPES],
+  ...[
+    'samples',
+    'data',
+    'runs',
+    'spans',
+    'traces',
+    'calls',
+    'items',
+    'rows',
+    'results',
+    'records',
+    'simulations',
+    'trajectories',
+    'episodes',
+    'sessions',
+    'threads',
+  ].map((key) => [key, 'entries'] as const),
+]);
+/** Objects of a document that hold the lists in its place: Tempo's `trace`, MLflow's `data`. */
+const WITHIN: ReadonlySet<string> = new Set(['trace', 'data', 'result']);
+/** Keys of an object that says something itself, whatever lists it has beside them. */
+const OWN: ReadonlySet<string> = new Set([
+  'messages',
+  'conversation',
+  'conversations',
+  'chat_history',
+  'history',
+  'trajectory',
+  'traj',
+  'turns',
+  'dialog',
+  'dialogue',
+  'contents',
+  'request',
+  'response',
+  'prompt',
+  'completion',
+  'choices',
+  'observations',
+  'child_runs',
+  'run_type',
+  'span_data',
 ]);
 
 interface Frame {
@@ -47,31 +102,61 @@ interface Frame {
   readonly holds: Lists | 'entries' | 'items';
   readonly start: number;
   readonly line: number;
-  /** Whether it is an entry as a whole, unless it holds lists of them. */
-  candidate: boolean;
+  /** Whether it may be an entry as a whole. */
+  readonly candidate: boolean;
+  /** Whether it holds lists of entries: then it is an entry only where it says something itself. */
+  hasLists: boolean;
+  isOwn: boolean;
   key: string;
   expectsKey: boolean;
 }
 
-const [QUOTE, BACKSLASH, NEWLINE, HASH, COMMA] = [0x22, 0x5c, 0x0a, 0x23, 0x2c] as const;
+/** What is wrong at a place of the file. */
+interface Fault {
+  readonly why: string;
+  readonly at: number;
+}
+
+/** Documents that could not be read: where the first of them begin, and why. */
+export interface Broken {
+  readonly line: number;
+  readonly error: C3Error;
+}
+/** Broken documents that are named by their lines. */
+const MOST_NAMED = 5;
+
+const [QUOTE, BACKSLASH, NEWLINE, HASH, COMMA, COLON] = [0x22, 0x5c, 0x0a, 0x23, 0x2c, 0x3a] as const;
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d] as const;
 const BLANKS = new Set([0x20, 0x09, 0x0a, 0x0d, COMMA]);
+/** How often a file is read at most, that has many documents without an end. */
+const MOST_READINGS = 4;
 
 /** Finds the entries of a log. */
 export class ElementScanner {
   /** The keys under which lists of entries were found. */
   readonly lists = new Set<string>();
   documents = 0;
+  /** The first documents that break off or are no JSON. */
+  readonly broken: Broken[] = [];
+  brokenCount = 0;
   private readonly source: LogSource;
-  private readonly frames: Frame[] = [];
+  private frames: Frame[] = [];
   /** How deep the value is that is passed over; 0 outside of one. */
   private depth = 0;
   private deepest = 0;
+  /** Of the value that is passed over: whether each of its levels is an object, from the outside. */
+  private kinds: boolean[] = [];
   /** Where the entry began that is passed over; -1 for a value that is none. */
   private taken = -1;
   private takenLine = 0;
   private line = 1;
-
+  /** The byte before, blanks and the insides of strings apart. */
+  private last = 0;
+  private isComment = false;
+  /** Where the string began that goes on; -1 outside of one. */
+  private begun = -1;
+  /** Where the last entry ended: one that is read again after a broken document is not found twice. */
+  private foundUntil = 0;
   private readonly piece: number;
 
   /** @param piece bytes that are looked at together */
@@ -82,62 +167,153 @@ export class ElementScanner {
 
   /**
    * The entries in order, those of each piece of the file together, so that whoever reads can do other work between.
-   * @throws C3Error('input') where the file is cut, or holds something else than objects and lists
+   * @param onBytes hears every byte once, in order
+   * @throws C3Error('input') where the file cannot be read
    */
   *pieces(onBytes: (bytes: Buffer) => void = () => undefined): Generator<readonly LogElement[]> {
     const { source } = this;
-    let string = -1;
-    let isComment = false;
     const chunk = Buffer.alloc(this.piece);
-    for (let from = 0; from < source.size; from += this.piece) {
+    let heard = 0;
+    let budget = source.size * MOST_READINGS + CHUNK;
+    for (let from = 0; from < source.size && budget >= 0;) {
       const bytes = chunk.subarray(0, source.fill(chunk, from));
-      onBytes(bytes);
+      if (from + bytes.length > heard) {
+        onBytes(bytes.subarray(Math.max(0, heard - from)));
+        heard = from + bytes.length;
+      }
       const found: LogElement[] = [];
-      let at = from === 0 && bytes.subarray(0, 3).equals(BOM) ? BOM.length : 0;
-      while (at < bytes.length) {
-        if (isComment) {
-          const end = bytes.indexOf(NEWLINE, at);
-          isComment = end === -1;
-          at = end === -1 ? bytes.length : end;
-          continue;
-        }
-        if (string !== -1) {
-          const end = this.endOfString(bytes, at, from);
-          if (end === -1) {
-            break;
-          }
-          this.string(string, from + end);
-          string = -1;
-          at = end + 1;
-          continue;
-        }
-        const byte = bytes[at] ?? 0;
-        if (byte === QUOTE) {
-          string = from + at;
-        } else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
-          this.open(byte === OPEN_OBJECT, from + at);
-        } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
-          this.close(from + at, found);
-        } else if (byte === NEWLINE) {
-          this.line++;
-        } else if (this.frames.length === 0) {
-          isComment = byte === HASH;
-          if (!isComment && !BLANKS.has(byte)) {
-            throw this.error('what begins here is neither an object nor a list');
-          }
-        } else if (byte === COMMA && this.depth === 0) {
-          const frame = this.frames.at(-1);
-          if (frame !== undefined) {
-            frame.expectsKey = true;
-          }
-        }
-        at++;
+      let next = from;
+      while (next >= from && next < from + bytes.length && budget >= 0) {
+        const begin = next;
+        const fault = this.scan(bytes, from, next - from, found);
+        next = fault === null ? from + bytes.length : this.recover(fault);
+        budget -= (fault?.at ?? next) - begin;
       }
       yield found;
+      from = next;
+      if (from >= source.size && this.frames.length > 0) {
+        from = this.recover({ why: 'the document that begins here does not end', at: source.size });
+      }
     }
-    const open = this.frames[0];
-    if (open !== undefined || string !== -1) {
-      throw this.error('the document that begins here does not end', open?.line);
+    if (budget < 0) {
+      this.note('too much of the file is broken, and the rest of it was not read', this.line);
+    }
+    // A file that was given up has a hash of all its bytes too.
+    while (heard < source.size) {
+      const bytes = chunk.subarray(0, source.fill(chunk, heard));
+      onBytes(bytes);
+      heard += bytes.length;
+    }
+  }
+
+  /**
+   * Goes through a piece.
+   * @param from where it begins in the file
+   * @param begin where in it to begin
+   * @returns what is wrong with the document that goes on; null for nothing
+   */
+  private scan(bytes: Buffer, from: number, begin: number, found: LogElement[]): Fault | null {
+    let at = from + begin === 0 && bytes.subarray(0, 3).equals(BOM) ? BOM.length : begin;
+    let newline = bytes.indexOf(NEWLINE, at);
+    while (at < bytes.length) {
+      if (this.isComment) {
+        const end = bytes.indexOf(NEWLINE, at);
+        this.isComment = end === -1;
+        at = end === -1 ? bytes.length : end;
+        continue;
+      }
+      if (newline !== -1 && newline < at) {
+        newline = bytes.indexOf(NEWLINE, at);
+      }
+      if (this.begun !== -1) {
+        const end = this.endOfString(bytes, at, from);
+        if (newline !== -1 && (end === -1 || newline < end)) {
+          return { why: 'a text goes on behind the end of its line', at: from + newline };
+        }
+        if (end === -1) {
+          break;
+        }
+        this.string(this.begun, from + end);
+        this.begun = -1;
+        this.last = QUOTE;
+        at = end + 1;
+        continue;
+      }
+      const why = this.byte(bytes[at] ?? 0, from + at, found);
+      if (why !== null) {
+        return { why, at: from + at };
+      }
+      at++;
+    }
+    return null;
+  }
+
+  /** Takes in a byte outside of strings. @returns what is wrong with it; null for nothing */
+  private byte(byte: number, at: number, found: LogElement[]): string | null {
+    if (byte === NEWLINE) {
+      this.line++;
+      return null;
+    }
+    if (this.frames.length === 0 && byte !== OPEN_OBJECT && byte !== OPEN_LIST) {
+      this.isComment = byte === HASH;
+      return this.isComment || BLANKS.has(byte) ? null : 'what begins here is neither an object nor a list';
+    }
+    if (byte === QUOTE) {
+      this.begun = at;
+    } else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+      if (!this.mayOpen()) {
+        return 'the document that begins here breaks off';
+      }
+      this.open(byte === OPEN_OBJECT, at);
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
+      if ((this.isInObject() ?? byte === CLOSE_OBJECT) !== (byte === CLOSE_OBJECT)) {
+        return 'a bracket of the document that begins here is closed by another one';
+      }
+      this.close(at, found);
+    } else if (byte === COMMA && this.depth === 0) {
+      const frame = this.frames.at(-1);
+      if (frame !== undefined) {
+        frame.expectsKey = true;
+      }
+    }
+    if (byte > SPACE) {
+      this.last = byte;
+    }
+    return null;
+  }
+
+  /** Whether the value that goes on is an object; of very deep ones it is not known. */
+  private isInObject(): boolean | undefined {
+    return this.depth > 0 ? this.kinds[this.depth - 1] : this.frames.at(-1)?.isObject;
+  }
+
+  /** Whether an object or a list may begin after the byte before. */
+  private mayOpen(): boolean {
+    const isIn = this.isInObject();
+    return isIn === undefined || (isIn ? this.last === COLON : this.last === COMMA || this.last === OPEN_LIST);
+  }
+
+  /** Counts the document that goes on as broken. @returns where the line after its first one begins */
+  private recover({ why, at: place }: Fault): number {
+    const { start, line } = this.frames[0] ?? { start: place, line: this.line };
+    this.note(why, line);
+    [this.frames, this.kinds] = [[], []];
+    [this.depth, this.deepest, this.taken, this.begun, this.last] = [0, 0, -1, -1, 0];
+    this.documents++;
+    this.line = line + 1;
+    for (let at = start; at < this.source.size; at += SEARCHED) {
+      const end = this.source.read(at, Math.min(this.source.size, at + SEARCHED)).indexOf(NEWLINE);
+      if (end !== -1) {
+        return at + end + 1;
+      }
+    }
+    return this.source.size;
+  }
+
+  private note(why: string, line: number): void {
+    this.brokenCount++;
+    if (this.broken.length < MOST_NAMED) {
+      this.broken.push({ line, error: this.error(why, line) });
     }
   }
 
@@ -175,12 +351,10 @@ export class ElementScanner {
 
   private string(start: number, end: number): void {
     const frame = this.frames.at(-1);
-    if (frame === undefined) {
-      throw this.error('what begins here is neither an object nor a list');
-    }
-    if (this.depth === 0 && frame.isObject && frame.expectsKey) {
+    if (this.depth === 0 && frame?.isObject === true && frame.expectsKey) {
       frame.expectsKey = false;
       frame.key = end - start > LONGEST_KEY ? '' : this.source.read(start + 1, end).toString('latin1');
+      frame.isOwn ||= OWN.has(frame.key);
     }
   }
 
@@ -188,35 +362,51 @@ export class ElementScanner {
     if (this.depth > 0) {
       this.depth++;
       this.deepest = Math.max(this.deepest, this.depth);
+      if (this.depth <= ELEMENT_LIMITS.depth) {
+        this.kinds[this.depth - 1] = isObject;
+      } else {
+        this.kinds.length = ELEMENT_LIMITS.depth;
+      }
       return;
     }
     const frame = this.frames.at(-1);
-    const base = { isObject, start: at, line: this.line, key: '', expectsKey: true };
+    const base = { isObject, start: at, line: this.line, key: '', expectsKey: true, hasLists: false, isOwn: false };
     if (frame === undefined) {
       this.frames.push({ ...base, holds: isObject ? DOCUMENT : 'items', candidate: isObject });
     } else if (frame.isObject) {
-      const list = typeof frame.holds === 'string' || isObject ? undefined : frame.holds.get(frame.key);
-      if (list === undefined) {
-        this.pass(-1);
-      } else {
-        frame.candidate = false;
-        this.lists.add(frame.key);
-        this.frames.push({ ...base, holds: list, candidate: false });
-      }
+      this.openIn(frame, isObject, { ...base, candidate: false }, at);
     } else if (frame.holds === 'items' && isObject) {
       this.frames.push({ ...base, holds: DOCUMENT, candidate: true });
     } else if (typeof frame.holds === 'string') {
-      this.pass(at);
+      this.pass(at, isObject);
     } else if (isObject) {
       this.frames.push({ ...base, holds: frame.holds, candidate: false });
     } else {
-      this.pass(-1);
+      this.pass(-1, isObject);
+    }
+  }
+
+  /** A value under a key of an object: a list of entries, an object that holds such lists, or any other. */
+  private openIn(frame: Frame, isObject: boolean, base: Omit<Frame, 'holds'>, at: number): void {
+    const { holds, key } = frame;
+    const list = typeof holds === 'string' ? undefined : holds.get(key);
+    if (isObject && holds === DOCUMENT && WITHIN.has(key)) {
+      this.frames.push({ ...base, holds: DOCUMENT });
+    } else if (list === undefined || isObject) {
+      this.pass(-1, isObject);
+    } else {
+      for (const one of this.frames) {
+        one.hasLists = true;
+      }
+      this.lists.add(key);
+      this.frames.push({ ...base, start: at, holds: list });
     }
   }
 
   /** Passes over a value; `taken` is where it begins if it is an entry. */
-  private pass(taken: number): void {
+  private pass(taken: number, isObject: boolean): void {
     this.depth = 1;
+    this.kinds = [isObject];
     if (taken !== -1) {
       this.deepest = 1;
       this.taken = taken;
@@ -228,31 +418,33 @@ export class ElementScanner {
     if (this.depth > 0) {
       this.depth--;
       if (this.depth === 0 && this.taken !== -1) {
-        found.push(this.element(this.taken, at + 1, this.takenLine, this.frames.at(-1)?.holds === 'items'));
+        this.add(this.taken, at + 1, this.takenLine, found);
         this.taken = -1;
       }
       return;
     }
     const frame = this.frames.pop();
-    if (frame === undefined) {
-      throw this.error('a bracket closes here that none opened');
-    }
-    if (frame.candidate) {
-      found.push(this.element(frame.start, at + 1, frame.line, this.frames.length > 0));
-      this.deepest = 0;
+    if (frame?.candidate === true && (!frame.hasLists || frame.isOwn)) {
+      this.add(frame.start, at + 1, frame.line, found);
     }
     if (this.frames.length === 0) {
       this.documents++;
     }
   }
 
-  private element(start: number, end: number, line: number, item: boolean): LogElement {
+  private add(start: number, end: number, line: number, found: LogElement[]): void {
     const excessive = end - start > ELEMENT_LIMITS.bytes || this.deepest > ELEMENT_LIMITS.depth;
     this.deepest = 0;
-    return { start, end, line, document: this.documents, item, excessive };
+    if (end <= this.foundUntil) {
+      return;
+    }
+    this.foundUntil = end;
+    const item = this.frames.at(-1)?.holds === 'items';
+    const holder = this.frames.findLast(({ candidate }) => candidate)?.start ?? null;
+    found.push({ start, end, line, document: this.documents, item, holder, excessive });
   }
 
-  private error(what: string, line = this.line): C3Error {
+  private error(what: string, line: number): C3Error {
     return new C3Error(
       'input',
       `${this.source.name}:${String(line)}: this is no log in JSON (${what}); give one JSON document, or one in each line.`,
@@ -261,3 +453,6 @@ export class ElementScanner {
 }
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+const SPACE = 0x20;
+/** Bytes that the end of a line is looked for in at once. */
+const SEARCHED = 2 ** 16;

@@ -52,18 +52,42 @@ export const OTHERS = 'others';
 /** How many entries were left out, by the reason. */
 export type LeftOutCounts = readonly (readonly [string, number])[];
 
+/** Places that are named of each reason. */
+const MOST_PLACES = 5;
+
+interface LeftOut {
+  count: number;
+  readonly places: string[];
+}
+
 /** What is learned of a log while it is read. */
 export class Survey {
-  /** How many entries were left out, by the reason. */
-  readonly leftOut = new Map<string, number>();
   /** In the order in which they first spoke. */
   readonly speakers = new Map<string, SpeakerSource>();
   masked = 0;
+  private readonly reasons = new Map<string, LeftOut>();
 
-  leaveOut(reason: string, count = 1): void {
-    if (count > 0) {
-      this.leftOut.set(reason, (this.leftOut.get(reason) ?? 0) + count);
+  /** @param place where it was left out, such as `line 2`; the first of each reason are named */
+  leaveOut(reason: string, count = 1, place: string | null = null): void {
+    if (count <= 0) {
+      return;
     }
+    const known = this.reasons.get(reason) ?? { count: 0, places: [] };
+    this.reasons.set(reason, known);
+    known.count += count;
+    if (place !== null && known.places.length < MOST_PLACES) {
+      known.places.push(place);
+    }
+  }
+
+  /** How many entries were left out, by the reason, with the places of the first. */
+  get leftOut(): ReadonlyMap<string, number> {
+    return new Map(
+      [...this.reasons].map(([reason, { count, places }]) => {
+        const further = count > places.length ? ', ...' : '';
+        return [places.length === 0 ? reason : `${reason} (${places.join('; ')}${further})`, count] as const;
+      }),
+    );
   }
 
   /** Takes in who speaks. @returns the name under which they are: their own, or `others` once there are too many */

@@ -2,16 +2,17 @@
  * Samples of Inspect's logs (`EvalSample` of its log schema): the calls of models and tools among its events, with the
  * spans around them; of a sample without such events its messages.
  */
-import { isRecord } from '../shared/guard.ts';
-import { asText, textAt, valueAt } from '../chat/fields.ts';
+import { answerIn, FURTHER } from '../chat/answers.ts';
+import { resultWithError } from '../chat/content.ts';
+import { asText, fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { parsedMessages } from '../chat/messages.ts';
-import { conversationEpisode, returnOf } from './conversations.ts';
+import { isRecord } from '../shared/guard.ts';
+import { conversationEpisode } from './conversations.ts';
+import { returnOf } from './scores.ts';
 import type { RecordedEpisode, Survey } from './episode.ts';
 import { tokenCount } from '../chat/modelCall.ts';
 import { type Step } from './steps.ts';
 import { lightStep, traceEpisode, SystemPrompts } from './traces.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Grades that scorers of Inspect give as letters: correct, incorrect, partially correct, no answer. */
 const GRADES: ReadonlyMap<unknown, number> = new Map([
@@ -50,11 +51,12 @@ export function sampleEpisode(sample: Fields, survey: Survey): RecordedEpisode |
   return traceEpisode(id, light, prompts, survey, outcome);
 }
 
-/** The first score that is a number or a grade. */
-function scoreOf(scores: unknown): number | null {
-  for (const score of Object.values(isRecord(scores) ? scores : {})) {
-    const value = isRecord(score) ? score['value'] : null;
-    const grade = GRADES.get(value) ?? returnOf(value);
+/** The first score that is a number or a grade, or a list or an object whose first such is meant. */
+function scoreOf(scores: unknown, depth = 0): number | null {
+  const all: readonly unknown[] = Array.isArray(scores) ? scores : isRecord(scores) ? Object.values(scores) : [];
+  for (const score of all) {
+    const value = isRecord(score) && 'value' in score ? score['value'] : score;
+    const grade = GRADES.get(value) ?? returnOf(value) ?? (depth < 2 ? scoreOf(value, depth + 1) : null);
     if (grade !== null) {
       return grade;
     }
@@ -71,12 +73,17 @@ function stepsOf(sample: Fields, trace: string): Step[] {
       return [];
     }
     const isSpan = known === 'other';
+    const failed = errorOf(event['error']) ?? errorOf(fieldsAt(event, 'output')['error']);
     const step: Step = {
       trace,
       id: (isSpan ? textAt(event, 'id') : null) ?? `event ${String(index)}`,
       parent: textAt(event, ...(isSpan ? ['parent_id'] : ['span_id'])) ?? '',
       start: BigInt(index),
+      end: 0n,
       kind: known,
+      failed,
+      answers: known === 'tool' ? textAt(event, 'id') : null,
+      lacks: [],
       agent: isSpan
         ? event['type'] === 'agent'
           ? textAt(event, 'name')
@@ -88,7 +95,7 @@ function stepsOf(sample: Fields, trace: string): Step[] {
       call: () => callOf(event, sample),
       result: () => ({
         source: textAt(event, 'function') ?? 'tool',
-        text: resultText(withAttachments(event['result'], sample['attachments'], 0)),
+        text: resultWithError(withAttachments(event['result'], sample['attachments'], 0), failed),
       }),
     };
     return [step];
@@ -101,21 +108,26 @@ const KINDS: ReadonlyMap<unknown, Step['kind']> = new Map([
   ['span_begin', 'other'],
 ]);
 
-/** A result is a text, or content with parts as messages have them. */
-const resultText = (result: unknown): string =>
-  Array.isArray(result) ? (parsedMessages([{ role: 'tool', content: result }])[0]?.text ?? '') : asText(result);
+/** The words of an error, which is a text or an object; null for none. */
+const errorOf = (error: unknown): string | null =>
+  isRecord(error)
+    ? (textAt(error, 'message', 'type') ?? 'it failed')
+    : typeof error === 'string' && error !== ''
+      ? error
+      : null;
 
 function callOf(event: Fields, sample: Fields): ReturnType<Step['call']> {
   const output = isRecord(event['output']) ? event['output'] : {};
   const usage = isRecord(output['usage']) ? output['usage'] : {};
-  const choices: readonly unknown[] = Array.isArray(output['choices']) ? output['choices'] : [];
   const resolved = (value: unknown): unknown => withAttachments(value, sample['attachments'], 0);
+  const { said, further } = answerIn(resolved(output));
   return {
     input: parsedMessages(resolved(inputOf(event, sample))),
-    output: parsedMessages(resolved(choices.slice(0, 1).map(withFinish))),
+    output: said,
     model: textAt(output, 'model') ?? textAt(event, 'model'),
     promptTokens: tokenCount(valueAt(usage, 'input_tokens')),
     completionTokens: tokenCount(valueAt(usage, 'output_tokens')),
+    notes: further === 0 ? [] : [FURTHER],
   };
 }
 
@@ -131,9 +143,6 @@ function inputOf({ input, input_refs: refs }: Fields, sample: Fields): unknown {
     return Number.isSafeInteger(from) && Number.isSafeInteger(to) ? pool.slice(Number(from), Number(to)) : [];
   });
 }
-
-const withFinish = (choice: unknown): unknown =>
-  isRecord(choice) && choice['stop_reason'] === 'max_tokens' ? { ...choice, finish_reason: 'length' } : choice;
 
 /** A value with the texts that lie in the sample's table. */
 function withAttachments(value: unknown, attachments: unknown, depth: number): unknown {

@@ -2,14 +2,14 @@
  * What Langfuse exports: observations, each with its `traceId`; or traces with their observations and scores. Keys are
  * written as its interface writes them, or with underscores as in files of its tables.
  */
-import { isRecord } from '../shared/guard.ts';
-import { asText, parsedJson, textAt, valueAt } from '../chat/fields.ts';
+import { answerIn, FURTHER } from '../chat/answers.ts';
+import { resultWithError } from '../chat/content.ts';
+import { jsonWithoutBytes, parsedJson, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { parsedMessages, type ParsedMessage } from '../chat/messages.ts';
-import { returnOf } from './conversations.ts';
+import { isRecord } from '../shared/guard.ts';
+import { returnOf } from './scores.ts';
 import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
 import { nanosecondsOf, type Step } from './steps.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const KINDS: ReadonlyMap<string, Step['kind']> = new Map([
   ['GENERATION', 'model'],
@@ -34,18 +34,26 @@ export function stepOfObservation(value: unknown, given: string | null = null): 
   if (trace === null || id === null || kind === undefined) {
     return null;
   }
-  const metadata = parsedJson(value['metadata']);
+  const metadata = structured(value['metadata']);
+  const failed = value['level'] === 'ERROR' ? (textAt(value, 'statusMessage', 'status_message') ?? 'it failed') : null;
   const node = isRecord(metadata) ? textAt(metadata, 'langgraph_node', 'agent') : null;
   return {
     trace,
     id,
     parent: textAt(value, 'parentObservationId', 'parent_observation_id') ?? '',
     start: nanosecondsOf(valueAt(value, 'startTime', 'start_time')),
+    end: nanosecondsOf(valueAt(value, 'endTime', 'end_time')),
     kind,
     agent: node ?? (type?.toUpperCase() === 'AGENT' ? textAt(value, 'name') : null),
     score: null,
+    failed,
+    answers: null,
+    lacks: [],
     call: () => callOf(value),
-    result: () => ({ source: textAt(value, 'name') ?? 'tool', text: asText(parsedJson(value['output'])) }),
+    result: () => ({
+      source: textAt(value, 'name') ?? 'tool',
+      text: isMissing(value['output']) && failed === null ? null : resultWithError(value['output'], failed),
+    }),
   };
 }
 
@@ -74,21 +82,27 @@ function callOf(observation: Fields): ModelCall {
     .map(parsedJson)
     .find(isRecord);
   const count = (...keys: readonly string[]): number => tokenCount(valueAt(usage ?? {}, ...keys));
+  const { said, further } = answerIn(structured(observation['output']));
   return {
-    input: messagesOf(parsedJson(observation['input']), 'user'),
-    output: messagesOf(parsedJson(observation['output']), 'assistant').slice(-1),
+    input: askedWith(structured(observation['input'])),
+    output: said,
     model: textAt(observation, 'model', 'providedModelName', 'provided_model_name'),
-    promptTokens: count('input', 'promptTokens'),
-    completionTokens: count('output', 'completionTokens'),
+    promptTokens: count('input', 'promptTokens', 'prompt_tokens', 'input_tokens'),
+    completionTokens: count('output', 'completionTokens', 'completion_tokens', 'output_tokens'),
+    notes: further === 0 ? [] : [FURTHER],
   };
 }
 
-/** A list of messages, an object with one, one message, or a text of the role that it can only be of. */
-function messagesOf(value: unknown, role: 'user' | 'assistant'): readonly ParsedMessage[] {
-  if (value === null || value === undefined || value === '') {
+const isMissing = (value: unknown): boolean => value === null || value === undefined;
+
+/** A list of messages, an object with one, one message, or what a person said. */
+function askedWith(value: unknown): readonly ParsedMessage[] {
+  if (isMissing(value) || value === '') {
     return [];
   }
-  const list: unknown = isRecord(value) ? (value['messages'] ?? value) : value;
+  const list: unknown = isRecord(value) ? (valueAt(value, 'messages', 'input', 'contents') ?? value) : value;
   const own = parsedMessages(Array.isArray(list) ? list : [list]);
-  return own.length > 0 ? own : parsedMessages([{ role, content: isRecord(value) ? asText(value) : value }]);
+  return own.length > 0
+    ? own
+    : parsedMessages([{ role: 'user', content: isRecord(value) ? jsonWithoutBytes(value) : value }]);
 }

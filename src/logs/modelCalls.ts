@@ -1,28 +1,44 @@
 /**
  * Which spans are calls of models and tools, and what was said in them, in the conventions in use: OpenTelemetry GenAI
- * with messages as attributes (from 1.37), or as events (before); OpenInference; OpenLLMetry; the AI SDK.
+ * with messages as attributes (from 1.37), as events, as records of a log, or as one attribute (pydantic-ai);
+ * OpenInference; OpenLLMetry; the AI SDK; Logfire; MLflow; Google's ADK.
  */
-import { isRecord } from '../shared/guard.ts';
-import { asText, parsedJson, textAt, valueAt } from '../chat/fields.ts';
-import { parsedMessages } from '../chat/messages.ts';
-import { askedWith, saidBy } from './langSmith.ts';
-import { listAt, type Attributes, type Span } from './spans.ts';
+import { answerIn, FURTHER } from '../chat/answers.ts';
+import { resultWithError } from '../chat/content.ts';
+import { asText, fieldsAt, listAtKey, parsedJson, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { parsedMessages, systemOf } from '../chat/messages.ts';
 import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
-import { type Step } from './steps.ts';
+import { isRecord } from '../shared/guard.ts';
+import { valueOfCut } from './cutJson.ts';
+import { askedWith } from './langSmith.ts';
+import { jsonText, listAt, type Attributes, type Span, type SpanEvent } from './spans.ts';
+import type { Step, ToolResult } from './steps.ts';
 
-const MODEL_OPERATIONS = ['chat', 'text_completion', 'generate_content'];
+const MODEL_OPERATIONS = ['chat', 'text_completion', 'generate_content', 'completion', 'generate'];
+const MODEL_TYPES = ['CHAT_MODEL', 'LLM'];
+
+const spanType = (attributes: Attributes): string | null => {
+  const type = jsonText(attributes['mlflow.spanType']) ?? attributes['langfuse.observation.type'];
+  return typeof type === 'string' ? type.toUpperCase() : null;
+};
 
 /** Whether a span is a call of a model. */
 function isModelCall({ name, attributes }: Span): boolean {
   const operation = textAt(attributes, 'gen_ai.operation.name');
   const kind = textAt(attributes, 'openinference.span.kind');
+  const type = spanType(attributes) ?? '';
   return (
     MODEL_OPERATIONS.includes(operation ?? '') ||
     kind === 'LLM' ||
+    MODEL_TYPES.includes(type) ||
+    type === 'GENERATION' ||
     /\.(doGenerate|doStream)$/u.test(name) ||
     (operation === null &&
       kind === null &&
-      ('gen_ai.prompt.0.role' in attributes || 'gen_ai.request.model' in attributes))
+      ('gen_ai.prompt.0.role' in attributes ||
+        'gen_ai.completion.0.content' in attributes ||
+        ['chat', 'completion'].includes(textAt(attributes, 'llm.request.type') ?? '') ||
+        ('gen_ai.request.model' in attributes && !('gen_ai.tool.name' in attributes))))
   );
 }
 
@@ -31,61 +47,141 @@ const isToolCall = ({ name, attributes }: Span): boolean =>
   textAt(attributes, 'gen_ai.operation.name') === 'execute_tool' ||
   textAt(attributes, 'openinference.span.kind') === 'TOOL' ||
   textAt(attributes, 'traceloop.span.kind') === 'tool' ||
-  name === 'ai.toolCall';
+  spanType(attributes) === 'TOOL' ||
+  name === 'ai.toolCall' ||
+  (textAt(attributes, 'gen_ai.operation.name') === null && 'gen_ai.tool.name' in attributes);
 
-/** What a tool is called, and what it gave. */
-const toolResult = ({ name, attributes }: Span): { readonly source: string; readonly text: string } => ({
-  source: textAt(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name') ?? name,
-  text: asText(
-    valueAt(attributes, 'gen_ai.tool.call.result', 'output.value', 'ai.toolCall.result', 'traceloop.entity.output'),
-  ),
-});
+/** What a tool is called, and what it gave, or why it failed. */
+function toolResult({ name, attributes, events, failed }: Span): ToolResult {
+  const given = valueAt(
+    attributes,
+    'gen_ai.tool.call.result',
+    'tool_response',
+    'gcp.vertex.agent.tool_response',
+    'ai.toolCall.result',
+    'mlflow.spanOutputs',
+    'traceloop.entity.output',
+    'output.value',
+    'output',
+  );
+  const choice = events.find((event) => event.name === 'gen_ai.choice')?.attributes ?? {};
+  const told = given ?? valueAt(choice, 'message', 'content');
+  return {
+    source: textAt(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name') ?? name,
+    text: told === undefined && failed === null ? null : resultWithError(jsonText(told), failed),
+  };
+}
+
+const callOfTool = (attributes: Attributes): string | null =>
+  textAt(attributes, 'gen_ai.tool.call.id', 'ai.toolCall.id', 'tool_call.id', 'tool_call_id', 'gen_ai.tool.call_id');
 
 /** The agent that a span names; null where it names none. */
 function agentOf({ name, attributes }: Span): string | null {
-  const metadata = parsedJson(attributes['metadata']);
+  const metadata = structured(attributes['metadata']);
   const node = isRecord(metadata) ? textAt(metadata, 'langgraph_node') : null;
   const isAgent =
-    textAt(attributes, 'openinference.span.kind') === 'AGENT' || textAt(attributes, 'traceloop.span.kind') === 'agent';
+    textAt(attributes, 'openinference.span.kind') === 'AGENT' ||
+    textAt(attributes, 'traceloop.span.kind') === 'agent' ||
+    spanType(attributes) === 'AGENT';
   return (
-    textAt(attributes, 'gen_ai.agent.name', 'agent.name', 'graph.node.id', 'ai.telemetry.functionId') ??
+    textAt(
+      attributes,
+      'gen_ai.agent.name',
+      'agent.name',
+      'agent_name',
+      'graph.node.id',
+      'ai.telemetry.functionId',
+      'traceloop.association.properties.langgraph_node',
+    ) ??
     node ??
     (isAgent ? (textAt(attributes, 'traceloop.entity.name') ?? name) : null)
   );
 }
 
+/** Reads attributes, and notes which of them hold JSON that a limit cut off. */
+class AttributeReader {
+  readonly attributes: Attributes;
+  readonly events: readonly SpanEvent[];
+  readonly cut = new Set<string>();
+
+  constructor({ attributes, events }: Pick<Span, 'attributes' | 'events'>, cut = new Set<string>()) {
+    this.attributes = attributes;
+    this.events = events;
+    this.cut = cut;
+  }
+
+  /** The value of an attribute that may be JSON; of JSON that was cut what is there. */
+  json(...keys: readonly string[]): unknown {
+    for (const key of keys) {
+      const value = jsonText(this.attributes[key]);
+      if (value !== undefined && value !== null) {
+        const parsed = structured(value);
+        const rest = typeof parsed === 'string' ? valueOfCut(parsed) : undefined;
+        if (rest !== undefined) {
+          this.cut.add(key);
+        }
+        return rest ?? parsed;
+      }
+    }
+    return undefined;
+  }
+
+  text(...keys: readonly string[]): string | null {
+    return textAt(this.attributes, ...keys);
+  }
+
+  list(prefix: string): unknown[] {
+    return listAt(this.attributes, prefix);
+  }
+}
+
 function modelCall(span: Span): ModelCall {
   const { attributes } = span;
-  const found = firstOf(span, FORMS);
+  const reader = new AttributeReader(span);
+  const found = firstOf(reader);
+  const usage = [
+    fieldsAt(reader.json('response_data'), 'usage'),
+    fieldsAt(reader.json('gcp.vertex.agent.llm_response'), 'usage_metadata'),
+  ].find((one) => Object.keys(one).length > 0);
+  const tokens = (...keys: readonly string[]): number => tokenCount(valueAt(attributes, ...keys));
   return {
-    input: found?.input ?? [],
+    input: found?.input() ?? [],
     output: found?.output ?? [],
     model: textAt(attributes, 'gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name', 'ai.model.id'),
-    promptTokens: tokensAt(
-      attributes,
-      'gen_ai.usage.input_tokens',
-      'gen_ai.usage.prompt_tokens',
-      'llm.token_count.prompt',
-    ),
-    completionTokens: tokensAt(
-      attributes,
-      'gen_ai.usage.output_tokens',
-      'gen_ai.usage.completion_tokens',
-      'llm.token_count.completion',
-    ),
+    promptTokens:
+      tokens(
+        'gen_ai.usage.input_tokens',
+        'gen_ai.usage.prompt_tokens',
+        'llm.token_count.prompt',
+        'ai.usage.promptTokens',
+      ) || tokenCount(valueAt(usage ?? {}, 'prompt_tokens', 'input_tokens', 'prompt_token_count')),
+    completionTokens:
+      tokens(
+        'gen_ai.usage.output_tokens',
+        'gen_ai.usage.completion_tokens',
+        'llm.token_count.completion',
+        'ai.usage.completionTokens',
+      ) || tokenCount(valueAt(usage ?? {}, 'completion_tokens', 'output_tokens', 'candidates_token_count')),
+    notes: [
+      ...[...reader.cut].map((key) => `attributes that a limit of the recording program cut off (${key})`),
+      ...(found?.further === undefined || found.further === 0 ? [] : [FURTHER]),
+      ...(found === null ? unreadOf(attributes) : []),
+    ],
   };
 }
 
-/** What the first form reads that finds something said. */
-function firstOf(span: Span, forms: readonly ((span: Span) => Said)[]): Pick<ModelCall, 'input' | 'output'> | null {
-  for (const form of forms) {
-    const { output, input } = form(span);
-    if (output.length > 0) {
-      return { output, input: input() };
-    }
-  }
-  return null;
+/** What is said under names that no form knows. */
+function unreadOf(attributes: Attributes): string[] {
+  const key = Object.entries(attributes).find(
+    ([name, value]) => SAYS.test(name) && !TELLS.test(name) && typeof value === 'string' && value.length > 1,
+  )?.[0];
+  return key === undefined ? [] : [`${UNREAD} (${key})`];
 }
+export const UNREAD = 'calls of models whose words are in a form that is not read';
+const SAYS =
+  /(?:^|[._])(?:completions?|outputs?|response|answer|content|messages?|events|response_data|result)(?:[._]|$)/iu;
+const TELLS =
+  /input|prompt|request|instruction|definition|tool|model|id$|ids$|finish|stop|token|format|type|count|mime|status|time|provider|header|stream|fingerprint|tier/iu;
 
 type Messages = ModelCall['input'];
 
@@ -93,118 +189,206 @@ type Messages = ModelCall['input'];
 interface Said {
   readonly output: Messages;
   readonly input: () => Messages;
+  /** Answers beside the first. */
+  readonly further?: number;
 }
+
+/** What the first form reads that finds something said. */
+function firstOf(reader: AttributeReader): Said | null {
+  for (const form of FORMS) {
+    const said = form(reader);
+    if (said.output.length > 0) {
+      return said;
+    }
+  }
+  return null;
+}
+
+const NOTHING: Said = { output: [], input: () => [] };
 
 /** `gen_ai.input.messages` and `gen_ai.output.messages`, as JSON texts or structured. */
-function asAttributes({ attributes }: Pick<Span, 'attributes'>): Said {
-  return {
-    output: parsedMessages(parsedJson(attributes['gen_ai.output.messages'])),
-    input: () => {
-      const instructions = parsedJson(attributes['gen_ai.system_instructions']);
-      const system = instructions === undefined ? [] : parsedMessages([{ role: 'system', content: instructions }]);
-      return [...system, ...parsedMessages(parsedJson(attributes['gen_ai.input.messages']))];
-    },
-  };
-}
+const asAttributes = (reader: AttributeReader): Said => ({
+  output: parsedMessages(reader.json('gen_ai.output.messages')),
+  input: () => {
+    const system = systemOf(reader.json('gen_ai.system_instructions'));
+    return [...system, ...parsedMessages(reader.json('gen_ai.input.messages'))];
+  },
+});
 
 /** The same attributes, of the event that the conventions name for them. */
-const asDetails = ({ events }: Span): Said =>
-  asAttributes({
-    attributes: events.find(({ name }) => name === 'gen_ai.client.inference.operation.details')?.attributes ?? {},
-  });
+function asDetails({ events, cut }: AttributeReader): Said {
+  const details = events.find(({ name }) => name === 'gen_ai.client.inference.operation.details');
+  return details === undefined
+    ? NOTHING
+    : asAttributes(new AttributeReader({ attributes: details.attributes, events: [] }, cut));
+}
 
-const asOpenInference = ({ attributes }: Span): Said => ({
-  output: parsedMessages(listAt(attributes, 'llm.output_messages')),
-  input: () => parsedMessages(listAt(attributes, 'llm.input_messages')),
+const asOpenInference = (reader: AttributeReader): Said => ({
+  output: parsedMessages(reader.list('llm.output_messages').map(withRole('assistant'))),
+  // A role may be lost where attributes are dropped; the text that is there stays.
+  input: () => parsedMessages(reader.list('llm.input_messages').map(withRole('user'))),
 });
 
 /** A model that completes texts: `llm.prompts.0.prompt.text`, `llm.choices.0.completion.text`. */
-const asPrompts = ({ attributes }: Span): Said => ({
-  output: textsOf(attributes, 'llm.choices', 'completion', 'assistant'),
-  input: () => textsOf(attributes, 'llm.prompts', 'prompt', 'user'),
+const asPrompts = (reader: AttributeReader): Said => ({
+  output: textsOf(reader, 'llm.choices', 'completion', 'assistant'),
+  input: () => textsOf(reader, 'llm.prompts', 'prompt', 'user'),
+  further: Math.max(0, reader.list('llm.choices').length - 1),
 });
 
-const textsOf = (attributes: Attributes, list: string, key: string, role: string): Messages =>
+const textsOf = (reader: AttributeReader, list: string, key: string, role: string): Messages =>
   parsedMessages(
-    listAt(attributes, list)
+    reader
+      .list(list)
       .slice(0, 1)
       .map((one) => ({ role, content: isRecord(one) && isRecord(one[key]) ? one[key]['text'] : undefined })),
   );
 
-/** What a text holds as JSON, where that is an object or a list: another value is a text that looks like one. */
-function structured(value: unknown): unknown {
-  const parsed = parsedJson(value);
-  return isRecord(parsed) || Array.isArray(parsed) ? parsed : value;
+/** What the client of a model was given and gave, as text or JSON. */
+const asValues =
+  (given: readonly string[], asked: readonly string[]) =>
+  (reader: AttributeReader): Said => {
+    const { said, further } = answerIn(reader.json(...given));
+    return {
+      output: said,
+      further,
+      input: () => {
+        const input = reader.json(...asked);
+        return askedWith(isRecord(input) ? input : { input });
+      },
+    };
+  };
+
+/** OpenLLMetry: `gen_ai.prompt.0.role`, `gen_ai.completion.0.content`. */
+function asIndexed(reader: AttributeReader): Said {
+  const [first, ...others] = reader.list('gen_ai.completion');
+  return {
+    output: parsedMessages(first === undefined ? [] : [assistant(first)]),
+    input: () => parsedMessages(reader.list('gen_ai.prompt')),
+    further: others.length,
+  };
 }
 
-/** `input.value` and `output.value` of a call of a model, as text, or as what its client was given and gave. */
-function asValues({ attributes }: Span): Said {
-  if (textAt(attributes, 'openinference.span.kind') !== 'LLM') {
-    return { output: [], input: () => [] };
-  }
-  const given = structured(attributes['output.value']);
+function asAiSdk(reader: AttributeReader): Said {
+  const text = reader.text('ai.response.text', 'ai.response.object', 'ai.result.text', 'ai.result.object');
+  const reasoning = reader.text('ai.response.reasoning');
+  const calls = reader.json('ai.response.toolCalls', 'ai.result.toolCalls');
+  const message = { role: 'assistant', content: text ?? '', reasoning, tool_calls: calls };
+  const finish = reader.text('ai.response.finishReason', 'ai.finishReason');
   return {
-    output: saidBy(isRecord(given) ? given : { output: given }),
+    output:
+      text === null && reasoning === null && !Array.isArray(calls)
+        ? []
+        : parsedMessages([{ ...message, finish_reason: finish }]),
     input: () => {
-      const asked = structured(attributes['input.value']);
-      return askedWith(isRecord(asked) ? asked : { input: asked });
+      const messages = parsedMessages(reader.json('ai.prompt.messages'));
+      return messages.length > 0 ? messages : askedWith(fieldsOf(reader.json('ai.prompt')));
     },
   };
 }
 
-/** OpenLLMetry: `gen_ai.prompt.0.role`, `gen_ai.completion.0.content`. */
-const asIndexed = ({ attributes }: Span): Said => ({
-  output: parsedMessages(listAt(attributes, 'gen_ai.completion').map(assistant)),
-  input: () => parsedMessages(listAt(attributes, 'gen_ai.prompt')),
+const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
+
+const openedFields = (attributes: Attributes): Fields => ({
+  ...attributes,
+  ...fieldsOf(parsedJson(attributes['gen_ai.event.content'])),
 });
 
-function asAiSdk({ attributes }: Span): Said {
-  const text = textAt(attributes, 'ai.response.text', 'ai.response.object', 'ai.result.text');
-  const calls = parsedJson(valueAt(attributes, 'ai.response.toolCalls', 'ai.result.toolCalls'));
-  const message = { role: 'assistant', content: text ?? '', tool_calls: calls };
-  const finish = textAt(attributes, 'ai.response.finishReason', 'ai.finishReason');
+/** Events `gen_ai.user.message`, ..., `gen_ai.choice`, one for each message; Azure keeps their content as JSON. */
+function asEvents({ events }: AttributeReader): Said {
+  const opened = events.map(({ name, attributes }) => ({
+    name: name === '' ? (textAt(attributes, 'event.name') ?? '') : name,
+    fields: openedFields(attributes),
+  }));
+  const asked = (): unknown[] =>
+    opened.flatMap(({ name, fields }) => {
+      const kind = /^gen_ai\.(system|user|assistant|tool)\.message$/u.exec(name)?.[1];
+      const content = structured(valueAt(fields, 'content'));
+      return kind === undefined
+        ? []
+        : [{ role: kind, ...fields, content, tool_calls: structured(fields['tool_calls']) }];
+    });
+  const choices = opened.filter(({ name }) => name === 'gen_ai.choice').map(({ fields }) => fields);
+  const first = choices.filter((fields) => Number(fields['index'] ?? 0) === 0);
   return {
-    output: text === null && !Array.isArray(calls) ? [] : parsedMessages([{ ...message, finish_reason: finish }]),
-    input: () => parsedMessages(parsedJson(attributes['ai.prompt.messages'])),
+    output: parsedMessages(first.map(choiceMessage)),
+    input: () => parsedMessages(asked()),
+    further: choices.length - first.length,
   };
 }
 
-/** Events `gen_ai.user.message`, ..., `gen_ai.choice`, one for each message. */
-function asEvents({ events }: Span): Said {
-  const asked = (): unknown[] =>
-    events.flatMap(({ name, attributes }) => {
-      const kind = /^gen_ai\.(system|user|assistant|tool)\.message$/u.exec(name)?.[1];
-      return kind === undefined
-        ? []
-        : [{ role: kind, ...attributes, tool_calls: parsedJson(attributes['tool_calls']) }];
-    });
-  const choices = events.flatMap(({ name, attributes }) => {
-    const message = parsedJson(attributes['message']);
-    return name === 'gen_ai.choice'
-      ? [
-          assistant({
-            ...attributes,
-            ...(isRecord(message) ? message : typeof message === 'string' && { content: message }),
-            message: undefined,
-          }),
-        ]
-      : [];
-  });
-  return { output: parsedMessages(choices), input: () => parsedMessages(asked()) };
+/** The message of a choice: an object, a list of parts, or a text. */
+function choiceMessage(fields: Fields): unknown {
+  const message = structured(fields['message']);
+  const said = isRecord(message) ? message : message === undefined ? {} : { content: message };
+  const content = structured(valueAt(said, 'content') ?? fields['content']);
+  const calls = structured(valueAt(said, 'tool_calls') ?? fields['tool_calls']);
+  return assistant({ ...fields, role: 'assistant', ...said, content, tool_calls: calls, message: undefined });
 }
 
-/** Events `gen_ai.content.prompt` and `gen_ai.content.completion`, each with a list of messages as JSON. */
-function asContentEvents({ events }: Span): Said {
-  const listOf = (name: string, key: string): unknown[] =>
-    events.filter((event) => event.name === name).flatMap(({ attributes }) => parsedJson(attributes[key]) ?? []);
+/** pydantic-ai: the events of a call in one attribute. */
+function asEventList(reader: AttributeReader): Said {
+  const events = reader.json('events');
+  return Array.isArray(events)
+    ? asEvents(
+        new AttributeReader({
+          attributes: {},
+          events: events
+            .filter(isRecord)
+            .map((event) => ({ name: textAt(event, 'event.name') ?? '', attributes: event })),
+        }),
+      )
+    : NOTHING;
+}
+
+/** Events `gen_ai.content.prompt` and `gen_ai.content.completion`, each with a list of messages as JSON, or a text. */
+function asContentEvents({ events }: AttributeReader): Said {
+  const listOf = (role: string, name: string, key: string): unknown[] =>
+    events
+      .filter((event) => event.name === name)
+      .flatMap(({ attributes }) => {
+        const value = structured(attributes[key]);
+        const list: readonly unknown[] = Array.isArray(value) ? value : value === undefined ? [] : [value];
+        return list.map((one) => (isRecord(one) ? one : { role, content: one }));
+      });
   return {
-    output: parsedMessages(listOf('gen_ai.content.completion', 'gen_ai.completion').map(assistant)),
-    input: () => parsedMessages(listOf('gen_ai.content.prompt', 'gen_ai.prompt')),
+    output: parsedMessages(listOf('assistant', 'gen_ai.content.completion', 'gen_ai.completion').map(assistant)),
+    input: () => parsedMessages(listOf('user', 'gen_ai.content.prompt', 'gen_ai.prompt')),
+  };
+}
+
+/** Logfire: the request and the response of a client. */
+function asRequest(reader: AttributeReader): Said {
+  const response = fieldsOf(reader.json('response_data'));
+  const { said, further } = answerIn(valueAt(response, 'message', 'combined_chunk_content') ?? response);
+  return {
+    output: said.length > 0 ? said : parsedMessages([{ role: 'assistant', ...fieldsAt(response, 'message') }]),
+    input: () => {
+      const asked = fieldsOf(reader.json('request_data'));
+      return [...systemOf(valueAt(asked, 'system', 'instructions')), ...askedWith(asked)];
+    },
+    further,
+  };
+}
+
+/** Google's ADK: a request and a response of Gemini. */
+function asGemini(reader: AttributeReader): Said {
+  const response = fieldsOf(reader.json('gcp.vertex.agent.llm_response'));
+  const content = { role: 'model', ...fieldsAt(response, 'content') };
+  return {
+    output: parsedMessages([{ ...response, content }]),
+    input: () => {
+      const request = fieldsOf(reader.json('gcp.vertex.agent.llm_request'));
+      return [
+        ...systemOf(valueAt(fieldsAt(request, 'config'), 'system_instruction', 'systemInstruction')),
+        ...parsedMessages(listAtKey(request, 'contents')),
+      ];
+    },
   };
 }
 
 /** The values come last: what is in them is said with less. */
-const FORMS = [
+const FORMS: readonly ((reader: AttributeReader) => Said)[] = [
   asAttributes,
   asDetails,
   asOpenInference,
@@ -212,22 +396,56 @@ const FORMS = [
   asIndexed,
   asAiSdk,
   asEvents,
+  asEventList,
   asContentEvents,
-  asValues,
-] as const;
+  asRequest,
+  asGemini,
+  asValues(['mlflow.spanOutputs'], ['mlflow.spanInputs']),
+  asValues(['langfuse.observation.output'], ['langfuse.observation.input']),
+  asValues(['gen_ai.completion', 'gen_ai.content.completion'], ['gen_ai.prompt', 'gen_ai.content.prompt']),
+  asValues(['output.value'], ['input.value']),
+  asValues(['traceloop.entity.output'], ['traceloop.entity.input']),
+];
+
+/** A message of OpenInference that lost its role. */
+const withRole =
+  (role: string) =>
+  (value: unknown): unknown => {
+    const message = isRecord(value) && isRecord(value['message']) ? value['message'] : null;
+    return message === null || 'role' in message ? value : { message: { role, ...message } };
+  };
 
 /** A message whose role is left out where it can only be the model's. */
 const assistant = (value: unknown): unknown =>
   isRecord(value) && !('role' in value) && !isRecord(value['message']) ? { ...value, role: 'assistant' } : value;
 
-const tokensAt = (attributes: Attributes, ...keys: readonly string[]): number =>
-  tokenCount(valueAt(attributes, ...keys));
-
 /** A span as a step. */
 export function stepOfSpan(span: Span): Step {
-  const { trace, id, parent, start } = span;
+  const { trace, id, parent, start, end, failed, attributes, dropped, name } = span;
   const kind = isModelCall(span) ? 'model' : isToolCall(span) ? 'tool' : 'other';
   let read: ModelCall | undefined;
-  const [call, result] = [() => (read ??= modelCall(span)), () => toolResult(span)];
-  return { trace, id, parent, start, kind, agent: agentOf(span), score: null, call, result };
+  return {
+    trace,
+    id,
+    parent,
+    start,
+    end,
+    kind,
+    failed,
+    agent: agentOf(span),
+    score: null,
+    answers: kind === 'tool' ? callOfTool(attributes) : null,
+    lacks:
+      dropped > 0 && kind !== 'other'
+        ? [
+            [
+              `attributes that a limit of the recording program dropped (${asText(name).slice(0, LONGEST_NAME)})`,
+              dropped,
+            ],
+          ]
+        : [],
+    call: () => (read ??= modelCall(span)),
+    result: () => toolResult(span),
+  };
 }
+const LONGEST_NAME = 60;

@@ -1,22 +1,24 @@
 /**
  * A log in whichever form it is: JSON documents one after another, in lines or not, or entries in lists of one. It is
  * read twice and never as a whole: first where its entries are and which of them belong together, then each episode by
- * itself, so that a file may be far longer than memory.
+ * itself, so that a file may be far longer than memory. What cannot be read costs its own entry, and is counted.
  */
-import { C3Error } from '../shared/errors.ts';
-import { isRecord } from '../shared/guard.ts';
 import { textAt } from '../chat/fields.ts';
 import { parsedMessage } from '../chat/messages.ts';
+import { C3Error } from '../shared/errors.ts';
+import { isRecord } from '../shared/guard.ts';
 import { BEYOND, conversationEpisode, isConversation, MOST_MESSAGES } from './conversations.ts';
 import { ElementScanner, type LogElement } from './elements.ts';
 import type { EntryGroup, EntryIndex, EntryKind } from './entryIndex.ts';
 import type { RecordedEpisode, RecordedLog, Survey } from './episode.ts';
 import { isSample, sampleEpisode } from './inspectSample.ts';
 import { langfuseTrace, stepOfObservation } from './langfuse.ts';
-import { stepOfRun } from './langSmith.ts';
+import { runsWithin, stepOfRun } from './langSmith.ts';
 import { stepOfSpan } from './modelCalls.ts';
-import type { EntryPlace, LogReader } from './source.ts';
-import { spanOf } from './spans.ts';
+import { stepOfAgentSpan, stepOfWeaveCall } from './otherTraces.ts';
+import { sessionEpisode, sessionOf } from './sessions.ts';
+import type { EntryPlace, LogReader, Repair } from './source.ts';
+import { logRecordOf, spanOf, spansOfTrace, type LogRecord, type Span } from './spans.ts';
 import type { Step } from './steps.ts';
 import { lightStep, SystemPrompts, traceEpisode, type LightStep } from './traces.ts';
 
@@ -34,34 +36,79 @@ const MOST: Readonly<Record<EntryKind, number>> = {
   trace: 1,
 };
 
-interface Known {
-  readonly format: string;
-  readonly kind: EntryKind;
-  readonly step?: Step;
+const SPANS = 'OpenTelemetry spans';
+const CONVERSATIONS = 'messages of conversations';
+const NO_JSON = 'entries that are not JSON';
+const UNKNOWN = 'entries of no known form';
+const REPAIRED: Readonly<Record<Repair, string>> = {
+  nan: 'entries with numbers that JSON does not have (NaN, Infinity), which are read as none',
+  bytes: 'entries with bytes that are no UTF-8, which are read as \u{fffd}',
+  surrogates: 'entries with halves of characters, which are read as \u{fffd}',
+};
+
+/** What an entry is. */
+type Known =
+  | { readonly format: string; readonly kind: 'step'; readonly step: Step; readonly span?: Span }
+  | { readonly format: string; readonly kind: 'step'; readonly record: LogRecord }
+  | { readonly format: string; readonly kind: 'trace'; readonly trace: WholeTrace }
+  | { readonly format: string; readonly kind: 'message' | 'conversation' | 'sample' };
+
+/** A trace that is one entry. */
+interface WholeTrace {
+  readonly id: string;
+  readonly steps: readonly Step[];
+  readonly score: number | null;
 }
 
 const FORMATS: readonly ((value: unknown) => Known | null)[] = [
   (value) => {
     const span = spanOf(value);
-    return span === null ? null : { format: 'OpenTelemetry spans', kind: 'step', step: stepOfSpan(span) };
+    return span === null ? null : { format: SPANS, kind: 'step', step: stepOfSpan(span), span };
   },
   (value) => {
-    const step = stepOfRun(value);
-    return step === null ? null : { format: 'runs of LangSmith', kind: 'step', step };
+    const record = logRecordOf(value);
+    return record === null ? null : { format: SPANS, kind: 'step', record };
   },
   (value) => {
-    const step = stepOfObservation(value);
-    return step === null ? null : { format: 'observations of Langfuse', kind: 'step', step };
+    const spans = spansOfTrace(value);
+    const trace = { id: spans?.[0]?.trace ?? '', steps: (spans ?? []).map(stepOfSpan), score: null };
+    return spans === null ? null : { format: SPANS, kind: 'trace', trace };
   },
+  (value) => {
+    const runs = runsWithin(value);
+    const steps = (runs ?? []).flatMap((run) => stepOfRun(run) ?? []);
+    const score = steps.find((step) => step.score !== null)?.score ?? null;
+    return runs === null
+      ? null
+      : { format: 'runs of LangSmith', kind: 'trace', trace: { id: steps[0]?.trace ?? '', steps, score } };
+  },
+  (value) => asStep('runs of LangSmith', stepOfRun(value)),
+  (value) => asStep("spans of OpenAI's Agents SDK", stepOfAgentSpan(value)),
+  (value) => asStep('calls of Weave', stepOfWeaveCall(value)),
+  (value) => asStep('observations of Langfuse', stepOfObservation(value)),
   (value) => (isSample(value) ? { format: 'samples of Inspect', kind: 'sample' } : null),
-  (value) => (langfuseTrace(value) === null ? null : { format: 'traces of Langfuse', kind: 'trace' }),
+  (value) => {
+    const trace = langfuseTrace(value);
+    return trace === null ? null : { format: 'traces of Langfuse', kind: 'trace', trace };
+  },
   (value) =>
     isRecord(value) && value['langgraph_thread'] === true
       ? { format: 'checkpoints of LangGraph', kind: 'conversation' }
       : null,
-  (value) => (isConversation(value) ? { format: 'messages of conversations', kind: 'conversation' } : null),
-  (value) => (parsedMessage(value) === null ? null : { format: 'messages of conversations', kind: 'message' }),
+  (value) =>
+    sessionOf(value) === null || parsedMessage(value) === null
+      ? null
+      : { format: 'sessions of agents', kind: 'message' },
+  (value) => (parsedMessage(value) !== null && !isHolder(value) ? { format: CONVERSATIONS, kind: 'message' } : null),
+  (value) => (isConversation(value) ? { format: CONVERSATIONS, kind: 'conversation' } : null),
 ];
+
+const asStep = (format: string, step: Step | null): Known | null =>
+  step === null ? null : { format, kind: 'step', step };
+
+/** Whether an object holds messages, whatever else it says. */
+const isHolder = (value: unknown): boolean =>
+  isRecord(value) && ['messages', 'choices', 'request', 'response'].some((key) => typeof value[key] === 'object');
 
 const knownAs = (value: unknown): Known | null => {
   for (const format of FORMATS) {
@@ -85,6 +132,7 @@ const conversationOf = (value: unknown): string | null =>
         'thread',
         'session_id',
         'session',
+        'sessionId',
         'chat_id',
       )
     : null;
@@ -106,49 +154,128 @@ export function* readLog(
   const scanner = new ElementScanner(reader.source);
   const prompts = new SystemPrompts();
   const formats = new Set<string>();
+  const recorded = new Set<string>();
+  const unknown = new UnknownEntries(survey);
+  let fault: C3Error | undefined;
   for (const elements of scanner.pieces(onBytes)) {
     for (const element of elements) {
       if (element.excessive) {
-        survey.leaveOut('entries longer than 64 MB or more deeply nested than 256 levels');
+        survey.leaveOut('entries longer than 64 MB or more deeply nested than 256 levels', 1, lineOf(element));
         continue;
       }
-      const { value, masked } = reader.value(element);
-      survey.masked += masked;
-      const known = knownAs(value);
+      const read = reader.value(element);
+      if (read instanceof C3Error) {
+        fault ??= read;
+        survey.leaveOut(NO_JSON, 1, lineOf(element));
+        continue;
+      }
+      survey.masked += read.masked;
+      for (const repair of read.repaired) {
+        survey.leaveOut(REPAIRED[repair], 1, lineOf(element));
+      }
+      const known = knownAs(read.value);
       if (known === null) {
-        survey.leaveOut('entries of no known form');
+        unknown.add(element, read.value);
         continue;
       }
+      unknown.hold(element);
       formats.add(known.format);
-      index.add(element, known.kind, groupOf(known, value, element));
-      addPrompt(prompts, known.step);
+      index.add(element, known.kind, groupOf(known, read.value, element));
+      addPrompt(prompts, known);
+      if ('record' in known) {
+        recorded.add(known.record.trace);
+      }
     }
     yield undefined;
   }
-  if (formats.size === 0 && !scanner.lists.has('resourceSpans')) {
+  unknown.settle();
+  fault ??= scanner.broken[0]?.error;
+  if (formats.size === 0 && fault !== undefined) {
+    throw fault;
+  }
+  for (const { line } of scanner.broken) {
+    survey.leaveOut(NO_JSON, 1, `line ${String(line)}`);
+  }
+  survey.leaveOut(NO_JSON, scanner.brokenCount - scanner.broken.length);
+  if (
+    formats.size === 0 &&
+    !['resourceSpans', 'resource_spans', 'resourceLogs'].some((key) => scanner.lists.has(key))
+  ) {
     return null;
   }
   return {
-    format: [...formats].join(' and ') || 'OpenTelemetry spans',
-    episodes: (of) => episodesOf({ reader, index, prompts, survey: of }),
+    format: [...formats].join(' and ') || SPANS,
+    episodes: (of) => episodesOf({ reader, index, prompts, recorded, survey: of }),
   };
 }
 
-function addPrompt(prompts: SystemPrompts, step: Step | undefined): void {
-  if (step?.kind === 'model') {
-    const { input, output } = step.call();
-    if (output.length > 0) {
-      prompts.add(input, step.start);
+const lineOf = ({ line }: EntryPlace): string | null => (line === 0 ? null : `line ${String(line)}`);
+
+/** Keys of an entry of no known form that are named. */
+const MOST_KEYS = 6;
+
+/**
+ * Entries of no known form. Those in a list of an object, such as `runs`, wait for the object: where it is a
+ * conversation itself, what lies in its other lists is no entry.
+ */
+class UnknownEntries {
+  private readonly survey: Survey;
+  private waiting: { readonly holder: number; readonly places: (string | null)[] } | null = null;
+
+  constructor(survey: Survey) {
+    this.survey = survey;
+  }
+
+  add({ holder, ...place }: LogElement, value: unknown): void {
+    if (this.waiting !== null && this.waiting.holder !== holder) {
+      this.settle();
     }
+    const line = lineOf(place);
+    const keys = isRecord(value) ? Object.keys(value).slice(0, MOST_KEYS) : [];
+    const named = line === null ? null : `${line}${keys.length === 0 ? '' : ` with ${keys.join(', ')}`}`;
+    if (holder === null) {
+      this.survey.leaveOut(UNKNOWN, 1, named);
+      return;
+    }
+    this.waiting ??= { holder, places: [] };
+    this.waiting.places.push(this.waiting.places.length < MOST_KEYS ? named : null);
+  }
+
+  /** Takes in an entry of a known form, which may be what holds those that wait. */
+  hold({ start }: LogElement): void {
+    if (this.waiting?.holder === start) {
+      this.waiting = null;
+    }
+  }
+
+  /** Counts those that wait. */
+  settle(): void {
+    for (const place of this.waiting?.places ?? []) {
+      this.survey.leaveOut(UNKNOWN, 1, place);
+    }
+    this.waiting = null;
+  }
+}
+
+function addPrompt(prompts: SystemPrompts, known: Known): void {
+  if ('step' in known && known.step.kind === 'model') {
+    addCall(prompts, known.step);
+  }
+}
+
+function addCall(prompts: SystemPrompts, step: Step): void {
+  const { input, output } = step.call();
+  if (output.length > 0) {
+    prompts.add(input, step.start);
   }
 }
 
 /** What an entry shares with those of its episode; null for one that is an episode by itself. */
-function groupOf({ format, kind, step }: Known, value: unknown, { item, document }: LogElement): string | null {
-  if (step !== undefined) {
-    return `${format} ${step.trace}`;
+function groupOf(known: Known, value: unknown, { item, document }: LogElement): string | null {
+  if (known.kind === 'step') {
+    return `${known.format} ${traceOf(known)}`;
   }
-  if (kind !== 'message') {
+  if (known.kind !== 'message') {
     return null;
   }
   const named = conversationOf(value);
@@ -160,6 +287,8 @@ interface Reading {
   readonly reader: LogReader;
   readonly index: EntryIndex;
   readonly prompts: SystemPrompts;
+  /** The traces of which the log has events as records of their own. */
+  readonly recorded: ReadonlySet<string>;
   readonly survey: Survey;
 }
 
@@ -182,55 +311,133 @@ function* episodesOf(reading: Reading): Generator<RecordedEpisode> {
 function episodeOf(
   { kind, count, places }: EntryGroup,
   id: string,
-  { reader, prompts, survey }: Reading,
+  { reader, prompts, recorded, survey }: Reading,
 ): RecordedEpisode | null {
   const [only] = places;
   if (kind === 'step') {
     survey.leaveOut(BEYOND_STEPS, count - places.length);
-    return stepsEpisode(places, { reader, prompts, survey });
+    return stepsEpisode(places, { reader, prompts, recorded, survey });
   }
   if (kind === 'message') {
     survey.leaveOut(BEYOND, count - places.length);
-    const messages = places.map((place) => reader.value(place).value);
-    return conversationEpisode({ messages }, conversationOf(messages[0]) ?? id, survey);
+    const messages = places.map((place) => again(reader, place));
+    const name = conversationOf(messages[0]) ?? id;
+    return sessionOf(messages[0]) === null
+      ? conversationEpisode({ messages }, name, survey)
+      : sessionEpisode(messages, name, survey);
   }
   if (only === undefined) {
     return null;
   }
-  const { value } = reader.value(only);
+  const value = again(reader, only);
   if (kind === 'trace') {
-    const trace = langfuseTrace(value);
-    const own = new SystemPrompts();
-    for (const step of trace?.steps ?? []) {
-      addPrompt(own, step);
-    }
-    const steps = (trace?.steps ?? []).map((step) => lightStep(step, () => step));
-    return trace === null ? null : traceEpisode(trace.id, steps, own, survey, { return: trace.score });
+    const known = knownAs(value);
+    return known?.kind === 'trace' ? wholeTraceEpisode(known.trace, survey) : null;
   }
   return kind === 'sample' && isSample(value) ? sampleEpisode(value, survey) : conversationEpisode(value, id, survey);
 }
 
+/** An entry that was read before. @throws C3Error('input') where its file was changed since */
+function again(reader: LogReader, place: EntryPlace): unknown {
+  const read = reader.value(place);
+  if (read instanceof C3Error) {
+    throw changed(reader);
+  }
+  return read.value;
+}
+
+const changed = ({ source }: LogReader): C3Error =>
+  new C3Error('input', `${source.name} was changed while it was read; import it again.`);
+
+function wholeTraceEpisode({ id, steps, score }: WholeTrace, survey: Survey): RecordedEpisode | null {
+  const prompts = new SystemPrompts();
+  for (const step of steps.filter(({ kind }) => kind === 'model')) {
+    addCall(prompts, step);
+  }
+  return traceEpisode(
+    id,
+    steps.map((step) => lightStep(step, () => step)),
+    prompts,
+    survey,
+    { return: score },
+  );
+}
+
 function stepsEpisode(
   places: readonly EntryPlace[],
-  { reader, prompts, survey }: Omit<Reading, 'index'>,
+  { reader, prompts, survey, recorded }: Omit<Reading, 'index'>,
 ): RecordedEpisode | null {
-  const read = (place: EntryPlace): Step => {
-    const step = knownAs(reader.value(place).value)?.step;
-    if (step === undefined) {
-      throw new C3Error('input', `${reader.source.name} was changed while it was read; import it again.`);
+  const entryAt = (place: EntryPlace): Extract<Known, { kind: 'step' }> => {
+    const entry = knownAs(again(reader, place));
+    if (entry?.kind !== 'step') {
+      throw changed(reader);
     }
-    return step;
+    return entry;
+  };
+  const [first] = places.slice(0, 1).map(entryAt);
+  const trace = first === undefined ? '' : traceOf(first);
+  const records = recorded.has(trace)
+    ? places.map(entryAt).flatMap((entry) => ('record' in entry ? [entry.record] : []))
+    : [];
+  const bySpan = Map.groupBy(records, ({ span }) => span);
+  /** Null for a record, which belongs to its span. */
+  const read = (place: EntryPlace): Step | null => {
+    const entry = entryAt(place);
+    if (!('step' in entry)) {
+      return null;
+    }
+    const own = entry.span === undefined ? undefined : bySpan.get(entry.span.id);
+    return own === undefined || entry.span === undefined ? entry.step : stepOfSpan(withRecords(entry.span, own));
   };
   const isKept = places.reduce((sum, { start, end }) => sum + end - start, 0) <= KEPT_BYTES;
-  let trace = '';
-  const steps = places.map((place): LightStep => {
+  const steps = places.flatMap((place): readonly LightStep[] => {
     const step = read(place);
-    ({ trace } = step);
-    return lightStep(step, isKept ? always(step) : readAgain(read, place));
+    return step === null ? [] : [lightStep(step, isKept ? always(step) : readAgain(read, place, reader))];
   });
+  const known = new Set(steps.map(({ id }) => id));
+  for (const [span, own] of bySpan) {
+    if (!known.has(span)) {
+      const step = stepOfSpan(spanOfRecords(own));
+      steps.push(lightStep(step, always(step)));
+    }
+  }
+  if (records.length > 0) {
+    for (const step of steps.filter(({ kind, said }) => kind === 'model' && said !== null)) {
+      addCall(prompts, step.read());
+    }
+  }
   return traceEpisode(trace, steps, prompts, survey);
 }
 
+const traceOf = (entry: Extract<Known, { kind: 'step' }>): string =>
+  'step' in entry ? entry.step.trace : entry.record.trace;
+
+/** A span with the events that a log has of it. */
+const withRecords = (span: Span, records: readonly LogRecord[]): Span => ({
+  ...span,
+  events: [...span.events, ...records.map(({ event }) => event)],
+});
+
+/** The call that events are of, where the log has no span of it. */
+const spanOfRecords = (records: readonly LogRecord[]): Span => ({
+  trace: records[0]?.trace ?? '',
+  id: records[0]?.span ?? '',
+  parent: '',
+  name: '',
+  start: records[0]?.time ?? 0n,
+  end: 0n,
+  failed: null,
+  dropped: 0,
+  attributes: { 'gen_ai.operation.name': 'chat' },
+  events: records.map(({ event }) => event),
+});
+
 // Functions of one scope hold all that any of them uses: made in one, these would keep every step.
 const always = (step: Step) => (): Step => step;
-const readAgain = (read: (place: EntryPlace) => Step, place: EntryPlace) => (): Step => read(place);
+const readAgain = (read: (place: EntryPlace) => Step | null, place: EntryPlace, reader: LogReader) => (): Step => {
+  const step = read(place);
+  if (step === null) {
+    throw changed(reader);
+  }
+  return step;
+};

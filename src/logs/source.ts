@@ -24,11 +24,22 @@ export interface EntryPlace {
   readonly line: number;
 }
 
+/** An entry as it was read. */
+export interface ReadEntry {
+  readonly value: unknown;
+  /** Texts that look like keys and were masked. */
+  readonly masked: number;
+  /** What of it is no JSON or no Unicode, and was read all the same. */
+  readonly repaired: readonly Repair[];
+}
+export type Repair = 'nan' | 'bytes' | 'surrogates';
+
 /** What is read of a log, and how many texts of it were masked. */
 export class LogReader {
   readonly source: LogSource;
   private readonly maskSecrets: boolean;
-  private readonly decoder = new TextDecoder('utf-8', { fatal: true });
+  private readonly strict = new TextDecoder('utf-8', { fatal: true });
+  private readonly lenient = new TextDecoder('utf-8');
 
   constructor(source: LogSource, maskSecrets: boolean) {
     this.source = source;
@@ -36,27 +47,87 @@ export class LogReader {
   }
 
   /**
-   * The value of an element.
-   * @throws C3Error('input') naming its line, where it is no JSON in UTF-8
+   * The value of an entry. Bytes that are no UTF-8 and halves of characters are read as U+FFFD, and numbers that only
+   * Python writes as null.
+   * @returns an error naming its line, where it is no JSON
+   * @throws C3Error('input') where the file cannot be read
    */
-  value({ start, end, line }: EntryPlace): { readonly value: unknown; readonly masked: number } {
-    const place = `${this.source.name}${line === 0 ? '' : `:${String(line)}`}`;
-    let text: string;
+  value({ start, end, line }: EntryPlace): ReadEntry | C3Error {
+    const repaired: Repair[] = [];
+    const bytes = this.source.read(start, end);
+    let decoded: string;
     try {
-      text = this.decoder.decode(this.source.read(start, end));
-    } catch (error) {
-      if (error instanceof C3Error) {
-        throw error;
-      }
-      throw new C3Error('input', `${place}: the text is not UTF-8; save the file as UTF-8.`, { cause: error });
+      decoded = this.strict.decode(bytes);
+    } catch {
+      decoded = this.lenient.decode(bytes);
+      repaired.push('bytes');
     }
-    const cleaned = this.maskSecrets ? masked(text) : { text, count: 0 };
+    const { text, count } = this.maskSecrets ? masked(decoded) : { text: decoded, count: 0 };
+    const parse = (json: string): unknown => {
+      if (!HALF.test(json)) {
+        return JSON.parse(json) as unknown;
+      }
+      return JSON.parse(json, (_, one: unknown) => {
+        if (typeof one !== 'string' || one.isWellFormed()) {
+          return one;
+        }
+        if (!repaired.includes('surrogates')) {
+          repaired.push('surrogates');
+        }
+        return one.toWellFormed();
+      });
+    };
     try {
-      return { value: JSON.parse(cleaned.text) as unknown, masked: cleaned.count };
+      const value = parse(text);
+      return { value, masked: count, repaired };
     } catch (error) {
+      const numbers = withoutNaN(text);
+      if (numbers !== text) {
+        try {
+          const value = parse(numbers);
+          return { value, masked: count, repaired: [...repaired, 'nan'] };
+        } catch {
+          // Something else is wrong too: the first error says it.
+        }
+      }
+      const place = `${this.source.name}${line === 0 ? '' : `:${String(line)}`}`;
       const why = messageOf(error).slice(0, 120);
-      const advice = 'give one JSON document, or one in each line';
-      throw new C3Error('input', `${place}: this is not JSON (${why}); ${advice}.`, { cause: error });
+      const what = repaired.includes('bytes')
+        ? 'the text is not UTF-8; save the file as UTF-8.'
+        : `this is not JSON (${why}); give one JSON document, or one in each line.`;
+      return new C3Error('input', `${place}: ${what}`, { cause: error });
     }
   }
+}
+
+/** A surrogate as JSON escapes it: half of a character, where the other half is not beside it. */
+const HALF = /\\u[dD][89a-fA-F]/u;
+
+/** A text with null in the place of NaN and infinities outside of its strings. */
+function withoutNaN(text: string): string {
+  const found = /"|-?(?:NaN|Infinity)\b/gu;
+  const pieces: string[] = [];
+  let from = 0;
+  for (let match = found.exec(text); match !== null; match = found.exec(text)) {
+    if (match[0] === '"') {
+      found.lastIndex = endOfString(text, match.index + 1);
+    } else {
+      pieces.push(text.slice(from, match.index), 'null');
+      from = match.index + match[0].length;
+    }
+  }
+  return pieces.length === 0 ? text : `${pieces.join('')}${text.slice(from)}`;
+}
+
+/** Behind the quote that ends a string. */
+function endOfString(text: string, begin: number): number {
+  for (let at = begin; at < text.length; at++) {
+    const character = text[at];
+    if (character === '\\') {
+      at++;
+    } else if (character === '"') {
+      return at + 1;
+    }
+  }
+  return text.length;
 }

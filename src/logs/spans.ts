@@ -1,6 +1,10 @@
-/** Spans of OpenTelemetry in JSON (OTLP), with their attributes as plain values. */
+/**
+ * Spans of OpenTelemetry with their attributes as plain values: OTLP in JSON, as Phoenix, MLflow and the console of
+ * Python write them, and as Jaeger does.
+ */
+import { fieldsAt, listAtKey, parsedJson, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { isRecord } from '../shared/guard.ts';
-import { textAt } from '../chat/fields.ts';
+import { timeOf } from './steps.ts';
 
 export interface Span {
   readonly trace: string;
@@ -10,65 +14,205 @@ export interface Span {
   readonly name: string;
   /** Nanoseconds since 1970. */
   readonly start: bigint;
+  /** Nanoseconds since 1970; 0 where it is not known. */
+  readonly end: bigint;
+  /** Why it failed; null where it did not. */
+  readonly failed: string | null;
+  /** Attributes that the recording program dropped, because there were more than it keeps. */
+  readonly dropped: number;
   readonly attributes: Attributes;
-  readonly events: readonly { readonly name: string; readonly attributes: Attributes }[];
+  readonly events: readonly SpanEvent[];
 }
 export type Attributes = Readonly<Record<string, unknown>>;
+export interface SpanEvent {
+  readonly name: string;
+  readonly attributes: Attributes;
+}
+
+/** An event of a span that is a record of its own. */
+export interface LogRecord {
+  readonly trace: string;
+  readonly span: string;
+  readonly time: bigint;
+  readonly event: SpanEvent;
+}
 
 /** Items of a list that is written as attributes `llm.input_messages.0.message.role`. */
 const MOST_ITEMS = 10_000;
 const MOST_DEPTH = 12;
+/** Attributes that are made of one that holds others. */
+const MOST_FLAT = 20_000;
 
-/** The span that a value of the list `spans` is; null for a value that is none. */
+/** The span that a value is; null for a value that is none. */
 export function spanOf(value: unknown): Span | null {
   if (!isRecord(value)) {
     return null;
   }
-  const [trace, id] = [textAt(value, 'traceId', 'trace_id'), textAt(value, 'spanId', 'span_id')];
-  const start = value['startTimeUnixNano'] ?? value['start_time_unix_nano'];
-  if (trace === null || id === null) {
+  const context = fieldsAt(value, 'context');
+  const trace = idOf(textAt(value, 'traceId', 'trace_id', 'traceID') ?? textAt(context, 'trace_id', 'traceId'));
+  const id = idOf(textAt(value, 'spanId', 'span_id', 'spanID') ?? textAt(context, 'span_id', 'spanId'));
+  if (trace === null || id === null || 'logRecords' in value || isLogRecord(value)) {
     return null;
   }
+  const events = eventsOf(value);
+  const start = timeOf(valueAt(value, 'startTimeUnixNano', 'start_time_unix_nano', 'start_time', 'startTime'));
   return {
     trace,
     id,
-    parent: textAt(value, 'parentSpanId', 'parent_span_id') ?? '',
-    name: textAt(value, 'name') ?? '',
-    start: /^\d{1,20}$/u.test(String(start)) ? BigInt(String(start)) : 0n,
-    attributes: attributesOf(value['attributes']),
-    events: (Array.isArray(value['events']) ? value['events'] : []).flatMap((event: unknown) =>
-      isRecord(event) ? [{ name: textAt(event, 'name') ?? '', attributes: attributesOf(event['attributes']) }] : [],
-    ),
+    parent: idOf(textAt(value, 'parentSpanId', 'parent_span_id', 'parent_id')) ?? parentIn(value),
+    name: textAt(value, 'name', 'operationName') ?? '',
+    start,
+    end: endOf(value, start),
+    failed: failureOf(value, events),
+    dropped: Number(valueAt(value, 'droppedAttributesCount', 'dropped_attributes_count') ?? 0) || 0,
+    attributes: attributesOf(value['attributes'] ?? value['tags']),
+    events,
   };
 }
 
-const attributesOf = (list: unknown): Attributes =>
-  Object.fromEntries(
-    (Array.isArray(list) ? list : []).flatMap((entry: unknown) =>
-      isRecord(entry) && typeof entry['key'] === 'string' ? [[entry['key'], plain(entry['value'], 0)] as const] : [],
-    ),
+/** Python's console writes `0x` before an id. */
+const idOf = (id: string | null): string | null => id?.replace(/^0x/u, '') ?? null;
+
+/** Jaeger's references. */
+function parentIn(value: Fields): string {
+  const parent = listAtKey(value, 'references').find((one) => isRecord(one) && one['refType'] === 'CHILD_OF');
+  return isRecord(parent) ? (textAt(parent, 'spanID') ?? '') : '';
+}
+
+/** When a span ended; Jaeger gives microseconds that it took. */
+function endOf(value: Fields, start: bigint): bigint {
+  const end = timeOf(valueAt(value, 'endTimeUnixNano', 'end_time_unix_nano', 'end_time', 'endTime'));
+  const { duration } = value;
+  return end === 0n && typeof duration === 'number' && duration >= 0 && Number.isFinite(duration)
+    ? start + BigInt(Math.round(duration)) * 1000n
+    : end;
+}
+
+/** OTLP's events; Jaeger's logs, whose fields name them. */
+function eventsOf(value: Fields): readonly SpanEvent[] {
+  return [...listAtKey(value, 'events'), ...listAtKey(value, 'logs')].filter(isRecord).map((event) => {
+    const attributes = attributesOf(event['attributes'] ?? event['fields']);
+    return { name: textAt(event, 'name') ?? textAt(attributes, 'event', 'name') ?? '', attributes };
+  });
+}
+
+/** Why a span failed, by its status, an attribute or an exception that it met. */
+function failureOf(value: Fields, events: readonly SpanEvent[]): string | null {
+  const status = fieldsAt(value, 'status');
+  const code = valueAt(status, 'code', 'status_code') ?? valueAt(value, 'status_code');
+  const attributes = attributesOf(value['attributes'] ?? value['tags']);
+  const type = textAt(attributes, 'error.type', 'otel.status_code');
+  const isError = code === 2 || /ERROR$/u.test(typeof code === 'string' ? code : '') || attributes['error'] === true;
+  const isTyped = type !== null && type !== 'OK' && type !== 'UNSET';
+  if (!isError && !isTyped) {
+    return null;
+  }
+  const exception = events.find(({ name }) => name === 'exception')?.attributes ?? {};
+  return (
+    textAt(status, 'message', 'description') ??
+    textAt(value, 'status_message') ??
+    textAt(exception, 'exception.message') ??
+    textAt(attributes, 'error.message', 'exception.message', 'otel.status_description') ??
+    type ??
+    'it failed'
   );
+}
+
+const isLogRecord = (value: Fields): boolean =>
+  'body' in value &&
+  !('name' in value) &&
+  ('timeUnixNano' in value || 'observedTimeUnixNano' in value || 'eventName' in value);
+
+/** The record of an event that a value of the list `logRecords` is; null for a value that is none of a span. */
+export function logRecordOf(value: unknown): LogRecord | null {
+  if (!isRecord(value) || !('body' in value || 'eventName' in value || 'event_name' in value)) {
+    return null;
+  }
+  const [trace, span] = [textAt(value, 'traceId', 'trace_id'), textAt(value, 'spanId', 'span_id')];
+  if (trace === null || span === null) {
+    return null;
+  }
+  const attributes = attributesOf(value['attributes']);
+  const body = isRecord(value['body']) ? plain(value['body'], 0) : value['body'];
+  const name = textAt(value, 'eventName', 'event_name') ?? textAt(attributes, 'event.name') ?? '';
+  const said = isRecord(body) ? body : body === undefined || body === null ? {} : { content: body };
+  const time = timeOf(valueAt(value, 'timeUnixNano', 'time_unix_nano', 'observedTimeUnixNano'));
+  return { trace, span, time, event: { name, attributes: { ...attributes, ...said } } };
+}
+
+/** The spans of a trace as Jaeger writes it: `{traceID, spans}`; null for a value that is none. */
+export function spansOfTrace(value: unknown): readonly Span[] | null {
+  if (!isRecord(value) || !Array.isArray(value['spans']) || textAt(value, 'traceID', 'traceId', 'trace_id') === null) {
+    return null;
+  }
+  const spans = value['spans'].flatMap((one) => spanOf(one) ?? []);
+  return spans.length === 0 ? null : spans;
+}
+
+/** Attributes by their keys: lists of pairs as OTLP and Jaeger have them, or an object, whose objects are opened. */
+function attributesOf(given: unknown): Attributes {
+  if (isRecord(given)) {
+    return flattened(given);
+  }
+  return Object.fromEntries(
+    (Array.isArray(given) ? given : []).flatMap((entry: unknown) => {
+      if (!isRecord(entry) || typeof entry['key'] !== 'string') {
+        return [];
+      }
+      const { value } = entry;
+      return [[entry['key'], isRecord(value) ? plain(value, 0) : value] as const];
+    }),
+  );
+}
+
+/** An object with what lies deeper in it under keys with dots too: `llm.input_messages.0.message.role`. */
+function flattened(attributes: Fields): Attributes {
+  const flat: [string, unknown][] = [];
+  const add = (key: string, value: unknown, depth: number): void => {
+    if (flat.length >= MOST_FLAT) {
+      return;
+    }
+    flat.push([key, value]);
+    if (typeof value === 'object' && value !== null && depth < MOST_DEPTH) {
+      for (const [inner, one] of Object.entries(value)) {
+        add(`${key}.${inner}`, one, depth + 1);
+      }
+    }
+  };
+  for (const [key, value] of Object.entries(attributes)) {
+    add(key, value, 0);
+  }
+  return Object.fromEntries(flat);
+}
 
 /** An OTLP value as JSON has it. */
 function plain(value: unknown, depth: number): unknown {
   if (!isRecord(value) || depth > MOST_DEPTH) {
     return undefined;
   }
-  const { arrayValue, kvlistValue, intValue } = value;
-  if (isRecord(arrayValue) && Array.isArray(arrayValue['values'])) {
-    return arrayValue['values'].map((one) => plain(one, depth + 1));
+  const [list, pairs, int] = [
+    valueAt(value, 'arrayValue', 'array_value'),
+    valueAt(value, 'kvlistValue', 'kvlist_value'),
+    valueAt(value, 'intValue', 'int_value'),
+  ];
+  if (isRecord(list)) {
+    return listAtKey(list, 'values').map((one) => plain(one, depth + 1));
   }
-  if (isRecord(kvlistValue) && Array.isArray(kvlistValue['values'])) {
+  if (isRecord(pairs)) {
     return Object.fromEntries(
-      kvlistValue['values'].flatMap((entry) =>
+      listAtKey(pairs, 'values').flatMap((entry) =>
         isRecord(entry) && typeof entry['key'] === 'string' ? [[entry['key'], plain(entry['value'], depth + 1)]] : [],
       ),
     );
   }
-  return intValue === undefined
-    ? (value['stringValue'] ?? value['boolValue'] ?? value['doubleValue'])
-    : Number(intValue);
+  return int === undefined
+    ? valueAt(value, 'stringValue', 'boolValue', 'doubleValue', 'string_value', 'bool_value', 'double_value')
+    : Number(int);
 }
+
+/** An attribute of MLflow, whose texts are JSON again. */
+export const jsonText = (value: unknown): unknown =>
+  typeof value === 'string' && value.startsWith('"') ? parsedJson(value) : value;
 
 interface Branch {
   readonly children: Map<string, Branch>;

@@ -9,15 +9,28 @@ export interface Step {
   readonly parent: string;
   /** Nanoseconds since 1970. */
   readonly start: bigint;
+  /** Nanoseconds since 1970; 0 where the log does not say. */
+  readonly end: bigint;
   readonly kind: 'model' | 'tool' | 'other';
   /** The agent that it names; null where it names none. */
   readonly agent: string | null;
   /** What the episode scored, where this says so. */
   readonly score: number | null;
+  /** Why it failed; null where it did not. */
+  readonly failed: string | null;
+  /** Of a tool: the call that it answers; null where the log does not say. */
+  readonly answers: string | null;
+  /** What of it the log does not hold as it was: a reason, with a count. */
+  readonly lacks: readonly (readonly [string, number])[];
   /** What a model was asked with, and what it said. */
   readonly call: () => ModelCall;
-  /** What a tool is called, and what it gave. */
-  readonly result: () => { readonly source: string; readonly text: string };
+  /** What a tool is called, and what it gave; null where the log does not hold it. */
+  readonly result: () => ToolResult;
+}
+
+export interface ToolResult {
+  readonly source: string;
+  readonly text: string | null;
 }
 
 const DIGITS = 9;
@@ -26,9 +39,30 @@ const DIGITS = 9;
 export function nanosecondsOf(value: unknown): bigint {
   const [, whole = '', fraction = '', zone = ''] =
     typeof value === 'string'
-      ? (/^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$/u.exec(value) ?? [])
+      ? (/^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\d*(Z|[+-]\d\d:?\d\d)?$/u.exec(value.trim()) ?? [])
       : [];
   // Without a zone such times are UTC in every log that is read.
   const milliseconds = Date.parse(`${whole.replace(' ', 'T')}${zone === '' ? 'Z' : zone}`);
   return Number.isNaN(milliseconds) ? 0n : BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(DIGITS, '0'));
+}
+
+/** Digits of a count since 1970 today, by its unit. */
+const [NANO, MICRO, MILLI] = [17, 14, 11] as const;
+
+/** Nanoseconds since 1970 of a time as a log has it: ISO 8601, or a count whose unit its length tells; 0 for none. */
+export function timeOf(value: unknown): bigint {
+  const text = typeof value === 'number' ? String(Math.round(value)) : value;
+  if (typeof text !== 'string' || !/^\d{1,20}$/u.test(text)) {
+    return nanosecondsOf(value);
+  }
+  const count = BigInt(text);
+  return text.length >= NANO
+    ? count
+    : text.length >= MICRO
+      ? count * 1000n
+      : text.length >= MILLI
+        ? count * 1_000_000n
+        : typeof value === 'number' && text.length >= DIGITS
+          ? BigInt(Math.round(value * 1e6)) * 1000n
+          : count;
 }

@@ -1,14 +1,19 @@
-/** Episodes from traces: the calls of models and tools in the order in which they began. */
+/** Episodes from traces: the calls of models and tools in the order in which they said something. */
 import { createHash } from 'node:crypto';
-import { chatOnly, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
-import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
+import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
+import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
 import type { Step } from './steps.ts';
 
 /** Steps are nested at most so deeply; beyond, nobody is asked who they belong to. */
 const MOST_ANCESTORS = 200;
 /** System prompts that set agents apart; of more, each says something else every time. */
 const MOST_PROMPTS = 1000;
+
+const UNRECORDED = 'calls of models without what they said: most libraries record it only when asked to';
+const FAILED = 'calls that failed';
+const GAVE_NOTHING = 'calls of tools without what they gave: most libraries record it only when asked to';
+const TWICE = 'results of tools that two libraries recorded';
 
 /** Numbers of the system prompts of all calls, in the order in which they came. */
 export class SystemPrompts {
@@ -22,6 +27,7 @@ export class SystemPrompts {
     const known = this.first.get(hash);
     if (known === undefined ? this.first.size < MOST_PROMPTS : start < known) {
       this.first.set(hash, start);
+      this.numbers = undefined;
     }
   }
 
@@ -40,23 +46,45 @@ export class SystemPrompts {
 }
 
 /** A step without what was said in it, and how to read it again. */
-export interface LightStep extends Pick<Step, 'id' | 'parent' | 'start' | 'kind' | 'agent' | 'score'> {
-  /** Of a call of a model: whether the log holds what it said. */
-  readonly says: boolean;
+export interface LightStep extends Omit<Step, 'trace' | 'call' | 'result'> {
+  /** Names what it said or gave; null where the log does not hold it. */
+  readonly said: string | null;
+  /** Of a model: the ids and the names of the tools that it calls. Of a tool: its name. */
+  readonly tools: readonly string[];
+  /** Of a model: the calls whose results it was told since it spoke last. */
+  readonly told: readonly string[];
+  readonly notes: readonly string[];
   readonly read: () => Step;
 }
 
 /** @param read gives the step again; it is asked when its turn comes */
-export const lightStep = (step: Step, read: () => Step): LightStep => ({
-  id: step.id,
-  parent: step.parent,
-  start: step.start,
-  kind: step.kind,
-  agent: step.agent,
-  score: step.score,
-  says: step.kind === 'model' && step.call().output.length > 0,
-  read,
-});
+export function lightStep(step: Step, read: () => Step): LightStep {
+  const { id, parent, start, end, kind, agent, score, failed, answers, lacks } = step;
+  const light = { id, parent, start, end, kind, agent, score, failed, answers, lacks, read };
+  if (kind === 'tool') {
+    const { source, text } = step.result();
+    return { ...light, said: text === null ? null : hashOf(text), tools: [source], told: NONE, notes: NONE };
+  }
+  if (kind === 'other') {
+    return { ...light, said: null, tools: NONE, told: NONE, notes: NONE };
+  }
+  const { input, output, notes = NONE } = step.call();
+  const { said } = answerOf(output);
+  const told = resultsSince(input).flatMap((result) => result.answers ?? []);
+  return {
+    ...light,
+    said: said === null ? null : hashOf(said.text),
+    tools: said === null || said.calls.size === 0 ? NONE : [...said.calls].flat(),
+    told: told.length === 0 ? NONE : told,
+    notes: notes.length === 0 ? NONE : notes,
+  };
+}
+/** One list for all: a log has very many steps. */
+const NONE: readonly string[] = [];
+
+/** Names a text. So few characters are kept apart from the text that they are cut from. */
+const hashOf = (text: string): string => createHash('sha256').update(text.trim()).digest().toString('latin1', 0, HASH);
+const HASH = 12;
 
 /**
  * The episode of a trace.
@@ -72,82 +100,317 @@ export function traceEpisode(
   outcome: Partial<Pick<RecordedEpisode, 'answer' | 'return'>> = {},
 ): RecordedEpisode | null {
   const byId = new Map(steps.map((step) => [step.id, step]));
-  // A call of a model may be recorded by two libraries, one within the other: the inner one is what was asked.
-  const outer = new Set<LightStep>();
-  for (const step of steps) {
-    if (step.kind === 'model') {
-      for (const around of ancestorsOf(step, byId)) {
-        outer.add(around);
-      }
+  const around = wrappersOf(steps, byId);
+  const models = steps.filter((step) => step.kind === 'model' && !around.has(step));
+  const { tools, twice } = singleTools(steps, byId);
+  survey.leaveOut('spans that are no calls of models or tools', steps.length - models.length - tools.length - twice);
+  survey.leaveOut(TWICE, twice);
+  for (const { lacks, notes, failed, said } of [...models, ...tools]) {
+    for (const [reason, count] of lacks) {
+      survey.leaveOut(reason, count);
+    }
+    // What a call that failed lacks is said by that.
+    for (const note of failed === null || said !== null ? notes : []) {
+      survey.leaveOut(note);
     }
   }
-  const calls = steps
-    .filter((step) => (step.kind === 'model' && !outer.has(step)) || step.kind === 'tool')
-    .toSorted((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0));
-  survey.leaveOut('spans that are no calls of models or tools', steps.length - calls.length);
-  survey.leaveOut(
-    'calls of models without what they said: most libraries record it only when asked to',
-    calls.filter(({ kind, says }) => kind === 'model' && !says).length,
+  const silent = models.filter(({ said }) => said === null);
+  for (const { failed, notes } of silent) {
+    if (failed !== null || notes.length === 0) {
+      survey.leaveOut(failed === null ? UNRECORDED : FAILED);
+    }
+  }
+  const ordered = inOrder(
+    models.filter(({ said }) => said !== null),
+    tools.filter(({ said }) => said !== null),
+    byId,
   );
-  const spoken = calls.filter(({ kind, says }) => kind === 'tool' || says);
-  const begin = spoken.findIndex(({ kind }) => kind === 'model');
-  const first = spoken[begin];
-  if (first === undefined) {
+  const begin = ordered.find(({ kind }) => kind === 'model');
+  if (begin === undefined) {
     return null;
   }
-  const hasToolSteps = calls.some(({ kind }) => kind === 'tool');
+  survey.leaveOut(GAVE_NOTHING, tools.filter(({ said }) => said === null).length);
   return {
     id,
-    question: questionOf(first.read().call().input),
+    question: questionOf(begin.read().call().input),
     answer: '',
     return: steps.find(({ score }) => score !== null)?.score ?? null,
     ...outcome,
-    // What came before the first message belongs to its context.
-    entries: entriesOf(spoken.slice(begin), byId, { prompts, survey, hasToolSteps }),
+    entries: entriesOf(ordered, byId, { prompts, survey, silent: silent.length }),
   };
+}
+
+/**
+ * The calls of models that are around others and say nothing else: a call may be recorded by two libraries, one within
+ * the other. A call around others that says something of its own is a call.
+ */
+function wrappersOf(steps: readonly LightStep[], byId: ReadonlyMap<string, LightStep>): ReadonlySet<LightStep> {
+  const wrappers = new Set<LightStep>();
+  for (const step of steps) {
+    if (step.kind !== 'model') {
+      continue;
+    }
+    for (const outer of ancestorsOf(step, byId)) {
+      if (outer.kind !== 'model') {
+        continue;
+      }
+      if (outer.said === null) {
+        wrappers.add(outer);
+      } else if (step.said === null) {
+        if (step.failed === null) {
+          wrappers.add(step);
+        }
+      } else if (outer.said === step.said && isWithin(step, outer)) {
+        wrappers.add(outer);
+      }
+    }
+  }
+  return wrappers;
+}
+
+/** Whether a step began before the one around it ended, as what belongs to a call does. */
+const isWithin = (inner: LightStep, outer: LightStep): boolean => outer.end === 0n || inner.start < outer.end;
+
+/** The calls of tools, each once, also where two libraries recorded them. */
+function singleTools(
+  steps: readonly LightStep[],
+  byId: ReadonlyMap<string, LightStep>,
+): { readonly tools: readonly LightStep[]; readonly twice: number } {
+  const all = steps.filter(({ kind }) => kind === 'tool');
+  const bySaid = Map.groupBy(all, ({ said }) => said);
+  const doubles = new Set<LightStep>();
+  for (const tool of all) {
+    const outer = [...ancestorsOf(tool, byId)].filter(({ kind }) => kind === 'tool');
+    const sameResult = outer.some(({ said }) => said === tool.said || (tool.said === null && said !== null));
+    const isBeside =
+      !sameResult &&
+      (bySaid.get(tool.said) ?? [])
+        .slice(0, MOST_COMPARED)
+        .some((one) => one !== tool && !doubles.has(one) && isSameCall(one, tool) && isFirst(one, tool, all));
+    if (sameResult || isBeside) {
+      doubles.add(tool);
+    }
+  }
+  return { tools: all.filter((tool) => !doubles.has(tool)), twice: doubles.size };
+}
+/** Results that read alike and are compared with each other. */
+const MOST_COMPARED = 1000;
+
+/** Whether two results that read alike are of one call: by its id, or by its name within its time. */
+function isSameCall(one: LightStep, other: LightStep): boolean {
+  if (one.answers !== null && other.answers !== null) {
+    return one.answers === other.answers;
+  }
+  const contains = (a: LightStep, b: LightStep): boolean => a.end !== 0n && a.start <= b.start && b.end <= a.end;
+  return one.tools[0] === other.tools[0] && one.said !== null && (contains(one, other) || contains(other, one));
+}
+
+const isFirst = (one: LightStep, other: LightStep, all: readonly LightStep[]): boolean =>
+  one.start < other.start || (one.start === other.start && all.indexOf(one) < all.indexOf(other));
+
+/**
+ * The steps in the order in which they said something. A tool's result comes after the message that called it, after
+ * the calls within the tool, and before the message that was told it: clocks of several machines may say otherwise.
+ */
+function inOrder(
+  models: readonly LightStep[],
+  tools: readonly LightStep[],
+  byId: ReadonlyMap<string, LightStep>,
+): readonly LightStep[] {
+  const spoken = models.toSorted(byTime(({ start }) => start));
+  const places = new Map(spoken.map((step, index) => [step, index]));
+  const callers = new Map<string, number[]>();
+  const listeners = new Map<string, number>();
+  for (const [index, { tools: called, told }] of spoken.entries()) {
+    for (const name of called) {
+      callers.set(name, [...(callers.get(name) ?? []).slice(-MOST_CALLERS), index]);
+    }
+    for (const name of told) {
+      listeners.set(name, Math.min(listeners.get(name) ?? index, index));
+    }
+  }
+  const within = new Map<LightStep, number>();
+  for (const step of spoken) {
+    for (const outer of ancestorsOf(step, byId)) {
+      if (outer.kind === 'tool') {
+        within.set(outer, Math.max(within.get(outer) ?? -1, places.get(step) ?? -1));
+      }
+    }
+  }
+  /** How many messages come before a result. */
+  const placeOf = (tool: LightStep): number => {
+    const time = timeOf(tool);
+    const begun = lastBefore(spoken, time);
+    const known = tool.answers === null ? undefined : callers.get(tool.answers)?.[0];
+    const named = callers.get(tool.tools[0] ?? '') ?? [];
+    const caller = known ?? (named.some((index) => index <= begun) ? -1 : (named[0] ?? -1));
+    const after = Math.max(begun, caller, within.get(tool) ?? -1) + 1;
+    const told = tool.answers === null ? undefined : listeners.get(tool.answers);
+    return told === undefined ? after : Math.max(Math.min(after, told), caller + 1);
+  };
+  const results = Map.groupBy(tools.toSorted(byTime(timeOf)), placeOf);
+  return [...Array(spoken.length + 1).keys()].flatMap((place) => [
+    ...(place === 0 ? [] : spoken.slice(place - 1, place)),
+    ...(results.get(place) ?? []),
+  ]);
+}
+/** The last step that began at a time or before it, by halving; -1 for none. @param steps by their time */
+function lastBefore(steps: readonly LightStep[], time: bigint): number {
+  let [low, high] = [0, steps.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const step = steps[middle];
+    if (step !== undefined && step.start <= time) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low - 1;
+}
+
+/** Calls of one tool that are remembered. */
+const MOST_CALLERS = 16;
+
+/** When a tool gave its result. */
+const timeOf = ({ start, end }: LightStep): bigint => (end > start ? end : start);
+
+const byTime =
+  (time: (step: LightStep) => bigint) =>
+  (a: LightStep, b: LightStep): number =>
+    time(a) < time(b) ? -1 : time(a) > time(b) ? 1 : 0;
+
+interface Reading {
+  readonly prompts: SystemPrompts;
+  readonly survey: Survey;
+  /** Calls of models whose words the log does not hold; a later context may. */
+  readonly silent: number;
 }
 
 function* entriesOf(
   steps: readonly LightStep[],
   byId: ReadonlyMap<string, LightStep>,
-  reading: { readonly prompts: SystemPrompts; readonly survey: Survey; readonly hasToolSteps: boolean },
+  reading: Reading,
 ): Generator<RecordedMessage | RecordedEvent> {
-  for (const [index, light] of steps.entries()) {
+  const results = new ResultsSoFar();
+  const said = new Set(steps.flatMap((step) => (step.kind === 'model' && step.said !== null ? [step.said] : [])));
+  let { silent } = reading;
+  const first = steps.find(({ kind }) => kind === 'model');
+  // What a tool gave before the first message belongs to its context, where that holds it.
+  const asked = first?.read().call().input ?? [];
+  let begun = false;
+  for (const light of steps) {
     const step = light.read();
     if (light.kind === 'tool') {
-      yield { kind: 'event', ...step.result() };
+      const { source, text } = step.result();
+      results.add(light, text ?? '');
+      if (begun || !asked.some((message) => message.text.includes((text ?? '').trim()))) {
+        yield { kind: 'event', source, text: text ?? '' };
+      }
       continue;
     }
     const call = step.call();
-    const said = call.output[0];
-    if (said === undefined) {
+    const { said: own, results: within } = answerOf(call.output);
+    if (own === null) {
       continue;
     }
     const context = withToolNames(call.input);
-    if (!reading.hasToolSteps && index > 0) {
-      yield* newResults(context);
+    const speaker = speakerOf(light, byId, call, reading);
+    // What a call said that was not recorded may be there because a later one was told it.
+    for (const [at, message] of context.entries()) {
+      if (silent > 0 && message.role === 'assistant' && !said.has(hashOf(message.text))) {
+        said.add(hashOf(message.text));
+        silent--;
+        const before = context.slice(0, at);
+        if (begun) {
+          yield* newEvents(before, results);
+        }
+        begun = true;
+        const name = message.name === null ? speaker : reading.survey.speaker(message.name, 'name');
+        yield { ...unrecorded(message, before), speaker: name };
+      }
     }
+    if (begun) {
+      yield* newEvents(context, results);
+    }
+    begun = true;
     yield {
       kind: 'message',
-      speaker: speakerOf(light, byId, call, reading),
+      speaker,
       context: context.map(chatOnly),
-      text: said.text,
+      text: own.text,
       model: call.model,
       promptTokens: call.promptTokens,
       completionTokens: call.completionTokens,
-      finish: said.finish,
+      finish: own.finish,
     };
+    for (const { name, text, answers } of within) {
+      results.note({ text, answers });
+      yield { kind: 'event', source: name ?? own.calls.get(answers ?? '') ?? 'tool', text };
+    }
+  }
+}
+
+/** The results that a context ends with and that are no events yet. */
+function* newEvents(context: readonly ParsedMessage[], results: ResultsSoFar): Generator<RecordedEvent> {
+  for (const result of resultsSince(context).filter((one) => !results.has(one))) {
+    results.note(result);
+    yield { kind: 'event', source: result.name ?? 'tool', text: result.text };
+  }
+}
+
+/** A message that only a later context shows. */
+const unrecorded = (
+  { text, finish }: ParsedMessage,
+  before: readonly ParsedMessage[],
+): Omit<RecordedMessage, 'speaker'> => ({
+  kind: 'message',
+  context: before.map(chatOnly),
+  text,
+  model: null,
+  promptTokens: 0,
+  completionTokens: 0,
+  finish,
+});
+
+/** The results that an episode has as events, by which a context's results are known again. */
+class ResultsSoFar {
+  private readonly ids = new Set<string>();
+  private readonly texts = new Set<string>();
+  /** Results of tools with spans of their own that no context has shown yet, by the tool. */
+  private readonly unseen = new Map<string, number>();
+
+  add({ answers, tools: [name = ''] }: LightStep, text: string): void {
+    this.note({ answers, text });
+    this.unseen.set(name, (this.unseen.get(name) ?? 0) + 1);
+  }
+
+  note({ answers, text }: Pick<ParsedMessage, 'answers' | 'text'>): void {
+    this.texts.add(hashOf(text));
+    if (answers !== null) {
+      this.ids.add(answers);
+    }
+  }
+
+  /** Whether a result of a context is an event already; a tool's span may hold it in another form. */
+  has({ answers, text, name }: ParsedMessage): boolean {
+    const unseen = this.unseen.get(name ?? '') ?? 0;
+    if (unseen > 0) {
+      this.unseen.set(name ?? '', unseen - 1);
+    }
+    return unseen > 0 || (answers !== null && this.ids.has(answers)) || this.texts.has(hashOf(text));
   }
 }
 
 /** The results of tools at the end of a context: what came since the model spoke last. */
-export function newResults(context: readonly ParsedMessage[]): RecordedEvent[] {
+function resultsSince(context: readonly ParsedMessage[]): readonly ParsedMessage[] {
   const last = context.findLastIndex(({ role }) => role === 'assistant');
-  return context
-    .slice(last + 1)
-    .filter(({ role }) => role === 'tool')
-    .map(({ name, text }) => ({ kind: 'event', source: name ?? 'tool', text }));
+  return context.slice(last + 1).filter(({ role }) => role === 'tool');
 }
+
+/** The same as what came from outside. */
+export const newResults = (context: readonly ParsedMessage[]): RecordedEvent[] =>
+  resultsSince(context).map(({ name, text }) => ({ kind: 'event', source: name ?? 'tool', text }));
 
 /** The steps around a step, nearest first; each once, also where they are in a circle. */
 function ancestorsOf(step: LightStep, byId: ReadonlyMap<string, LightStep>): ReadonlySet<LightStep> {
@@ -165,7 +428,7 @@ function speakerOf(
   step: LightStep,
   byId: ReadonlyMap<string, LightStep>,
   { input }: ModelCall,
-  { prompts, survey }: { readonly prompts: SystemPrompts; readonly survey: Survey },
+  { prompts, survey }: Reading,
 ): string {
   const named = [step, ...ancestorsOf(step, byId)].find(({ agent }) => agent !== null)?.agent;
   if (named !== undefined && named !== null) {

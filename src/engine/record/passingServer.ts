@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { API_PATHS, bodyIn, type RecordedApi } from '../../chat/apiCalls.ts';
 import { tracesInProtobuf } from '../../logs/otlpProtobuf.ts';
 import { eventsIn } from '../../policy/endpoint/events.ts';
-import { returnOf } from '../../logs/conversations.ts';
+import { returnOf } from '../../logs/scores.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { answerJson, bodyWithin, createLocalServer } from '../http/localServer.ts';

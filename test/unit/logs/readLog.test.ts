@@ -417,6 +417,29 @@ describe('conversations', () => {
   });
 });
 
+describe('an entry', () => {
+  const asked = '{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"ANSWER"}]}';
+
+  it('with half a character, with bytes that are no text or with NaN is read, and counted', () => {
+    const halved = wholeLog(asked.replace('ANSWER', String.raw`so \ud83d or \ud83d\ude00`));
+    assert.deepEqual(said(halved), [['assistant > so \u{fffd} or \u{1f600}']]);
+    const bytes = wholeLog(Buffer.from(asked.replace('ANSWER', 'caf\xe9'), 'latin1'));
+    assert.deepEqual(said(bytes), [['assistant > caf\u{fffd}']]);
+    const numbers = wholeLog(asked.replace(']}', '],"score":NaN,"cost":-Infinity,"note":"NaN \\" NaN"}'));
+    assert.deepEqual([said(numbers), numbers.episodes[0]?.return], [[['assistant > ANSWER']], null]);
+    for (const log of [halved, bytes, numbers]) {
+      assert.deepEqual([...log.leftOut.values()], [1]);
+    }
+    assert.deepEqual([...wholeLog(asked.replace('ANSWER', String.raw`\ud83d\ude00`)).leftOut], []);
+  });
+
+  it('that is broken costs no other one, and is named by its line', () => {
+    const log = wholeLog([asked, '{oops}', asked.slice(0, 30), 'text', asked].join('\n'));
+    assert.deepEqual(said(log), [['assistant > ANSWER'], ['assistant > ANSWER']]);
+    assert.deepEqual([...log.leftOut], [['entries that are not JSON (line 2; line 3; line 4)', 3]]);
+  });
+});
+
 describe('a context as text', () => {
   it('is another one for other messages, also where a text looks like a heading', () => {
     const message = (role: 'user' | 'assistant', text: string, name: string | null = null) => ({ role, name, text });

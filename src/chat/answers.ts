@@ -1,0 +1,78 @@
+/**
+ * What a model answered, in the bodies of OpenAI, Anthropic, Gemini and Ollama, in what LangChain keeps of a call, or
+ * as a bare text.
+ */
+import { isRecord } from '../shared/guard.ts';
+import { listAtKey, textAt, valueAt, type Fields } from './fields.ts';
+import { parsedMessages, plainMessage, type ParsedMessage } from './messages.ts';
+
+export interface Answer {
+  /** What was said, and what tools of the server gave meanwhile. */
+  readonly said: readonly ParsedMessage[];
+  /** Answers beside the first one: a request may ask for several. */
+  readonly further: number;
+}
+
+/** Why an answer is left out, in reports. */
+export const FURTHER = 'further answers to one call (n > 1)';
+
+const TEXTS = ['text', 'generated_text', 'completion', 'response', 'answer', 'result', 'output_text'] as const;
+
+/** @param body of an answer, or a text; nothing is said by what is of another form */
+export function answerIn(body: unknown): Answer {
+  if (Array.isArray(body)) {
+    return { said: fromModel(parsedMessages(body)), further: 0 };
+  }
+  if (!isRecord(body)) {
+    return {
+      said: body === undefined || body === null || body === '' ? [] : [plainMessage('assistant', body)],
+      further: 0,
+    };
+  }
+  for (const key of ['choices', 'candidates', 'generations'] as const) {
+    const list = listAtKey(body, key);
+    const answers = key === 'generations' && Array.isArray(list[0]) ? (list[0] as readonly unknown[]) : list;
+    if (answers.length > 0) {
+      const first = answers.find((one) => isRecord(one) && (one['index'] ?? 0) === 0) ?? answers[0];
+      return { said: ofChoice(first), further: answers.length - 1 };
+    }
+  }
+  return { said: ofBody(body), further: 0 };
+}
+
+const fromModel = (messages: readonly ParsedMessage[]): readonly ParsedMessage[] =>
+  messages.filter(({ role }) => role === 'assistant' || role === 'tool');
+
+/** A choice with a message, or a text alone. */
+function ofChoice(choice: unknown): readonly ParsedMessage[] {
+  const message = parsedMessages([choice]);
+  if (message.length > 0 || !isRecord(choice)) {
+    return fromModel(message);
+  }
+  const { message: inner, delta } = choice;
+  const given = [inner, delta].find(isRecord) ?? { content: valueAt(choice, ...TEXTS) };
+  return fromModel(parsedMessages([{ ...choice, message: undefined, delta: undefined, role: 'assistant', ...given }]));
+}
+
+function ofBody(body: Fields): readonly ParsedMessage[] {
+  const own = valueAt(body, 'output', 'message', 'messages');
+  if (Array.isArray(own)) {
+    // Of a whole conversation the last message is what was said.
+    const messages = parsedMessages(own);
+    return 'messages' in body && !('output' in body) ? fromModel(messages.slice(-1)) : fromModel(messages);
+  }
+  if (isRecord(own)) {
+    const said = fromModel(parsedMessages([{ role: 'assistant', ...own }]));
+    return said.length > 0 ? said : ofBody(own);
+  }
+  if (own !== undefined && textAt(body, 'role') === null) {
+    return [plainMessage('assistant', own)];
+  }
+  if ('content' in body) {
+    return fromModel(parsedMessages([{ role: 'assistant', ...body }]));
+  }
+  const text = valueAt(body, ...TEXTS);
+  return text === undefined || typeof text === 'object'
+    ? fromModel(parsedMessages([body]))
+    : [plainMessage('assistant', text)];
+}

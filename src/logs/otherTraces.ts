@@ -1,0 +1,127 @@
+/** Steps of traces that are not OpenTelemetry's: what OpenAI's Agents SDK exports, and calls of Weave. */
+import { answerIn, FURTHER } from '../chat/answers.ts';
+import { resultWithError } from '../chat/content.ts';
+import { fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { parsedMessages, systemOf } from '../chat/messages.ts';
+import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
+import { isRecord } from '../shared/guard.ts';
+import { askedWith } from './langSmith.ts';
+import { nanosecondsOf, type Step } from './steps.ts';
+
+const AGENT_KINDS: ReadonlyMap<unknown, Step['kind']> = new Map([
+  ['generation', 'model'],
+  ['response', 'model'],
+  ['function', 'tool'],
+]);
+
+/** The step that a span of OpenAI's Agents SDK is; null for a value that is none. */
+export function stepOfAgentSpan(value: unknown): Step | null {
+  const data = isRecord(value) ? value['span_data'] : null;
+  if (!isRecord(value) || !isRecord(data)) {
+    return null;
+  }
+  const [trace, id] = [textAt(value, 'trace_id'), textAt(value, 'id', 'span_id')];
+  if (trace === null || id === null) {
+    return null;
+  }
+  const failed = failureOf(value['error']);
+  return {
+    trace,
+    id,
+    parent: textAt(value, 'parent_id') ?? '',
+    start: nanosecondsOf(value['started_at']),
+    end: nanosecondsOf(value['ended_at']),
+    kind: AGENT_KINDS.get(data['type']) ?? 'other',
+    agent: data['type'] === 'agent' ? textAt(data, 'name') : null,
+    score: null,
+    failed,
+    answers: textAt(data, 'call_id'),
+    lacks: [],
+    call: () => agentCall(data),
+    result: () => ({
+      source: textAt(data, 'name') ?? 'tool',
+      text: valueAt(data, 'output') === undefined && failed === null ? null : resultWithError(data['output'], failed),
+    }),
+  };
+}
+
+function agentCall(data: Fields): ModelCall {
+  const response = fieldsAt(data, 'response');
+  const { said, further } = answerIn(valueAt(response, 'output') ?? valueAt(data, 'output'));
+  const usage = [fieldsAt(data, 'usage'), fieldsAt(response, 'usage')].find((one) => Object.keys(one).length > 0) ?? {};
+  return {
+    input: [
+      ...systemOf(response['instructions']),
+      ...askedWith({ input: valueAt(data, 'input') ?? response['input'] }),
+    ],
+    output: said,
+    model: textAt(data, 'model') ?? textAt(response, 'model'),
+    promptTokens: tokenCount(valueAt(usage, 'input_tokens', 'prompt_tokens')),
+    completionTokens: tokenCount(valueAt(usage, 'output_tokens', 'completion_tokens')),
+    notes: further === 0 ? [] : [FURTHER],
+  };
+}
+
+/** The step that a call of Weave is; null for a value that is none. */
+export function stepOfWeaveCall(value: unknown): Step | null {
+  if (!isRecord(value)) {
+    return null;
+  }
+  const [trace, id, op] = [textAt(value, 'trace_id'), textAt(value, 'id'), textAt(value, 'op_name')];
+  if (trace === null || id === null || op === null) {
+    return null;
+  }
+  // weave:///entity/project/op/openai.chat.completions.create:hash
+  const name = (op.split('/').at(-1) ?? op).replace(/:[^:]*$/u, '');
+  const inputs = fieldsAt(value, 'inputs');
+  const failed = textAt(value, 'exception');
+  const asks = askedWith(inputs);
+  const isModel = asks.length > 0 && MODEL_OP.test(name);
+  return {
+    trace,
+    id,
+    parent: textAt(value, 'parent_id') ?? '',
+    start: nanosecondsOf(value['started_at']),
+    end: nanosecondsOf(value['ended_at']),
+    kind: isModel ? 'model' : /tool/iu.test(name) ? 'tool' : 'other',
+    agent: null,
+    score: null,
+    failed,
+    answers: null,
+    lacks: [],
+    call: () => weaveCall(value, inputs),
+    result: () => ({
+      source: name,
+      text: valueAt(value, 'output') === undefined && failed === null ? null : resultWithError(value['output'], failed),
+    }),
+  };
+}
+/** Operations of the clients that Weave patches. */
+const MODEL_OP =
+  /(?:completions?|messages|responses|chat|models|generate)[._](?:create|parse|generate\w*|complete|stream|acreate)|generate_content|^litellm|chat_?completion|(?:^|\.)(?:invoke|predict|complete|chat)$/iu;
+
+function weaveCall(value: Fields, inputs: Fields): ModelCall {
+  const output = fieldsAt(value, 'output');
+  const { said, further } = answerIn(value['output']);
+  const usage = fieldsAt(output, 'usage');
+  return {
+    input: [...systemOf(valueAt(inputs, 'system', 'instructions')), ...parsedMessagesOf(inputs)],
+    output: said,
+    model: textAt(output, 'model') ?? textAt(inputs, 'model'),
+    promptTokens: tokenCount(valueAt(usage, 'prompt_tokens', 'input_tokens')),
+    completionTokens: tokenCount(valueAt(usage, 'completion_tokens', 'output_tokens')),
+    notes: further === 0 ? [] : [FURTHER],
+  };
+}
+
+const parsedMessagesOf = (inputs: Fields): ModelCall['input'] => {
+  const { messages } = inputs;
+  return Array.isArray(messages) ? parsedMessages(messages) : askedWith(inputs);
+};
+
+const failureOf = (error: unknown): string | null =>
+  isRecord(error)
+    ? (textAt(error, 'message') ?? 'it failed')
+    : typeof error === 'string' && error !== ''
+      ? error
+      : null;

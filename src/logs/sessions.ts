@@ -1,0 +1,111 @@
+/**
+ * Sessions of coding agents as they write them while they work (Claude Code): a line for each piece of a message, with
+ * the line that it follows. Agents that the main one started are side chains, each with a context of its own.
+ */
+import { textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { chatOnly, parsedMessages, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
+import { isRecord } from '../shared/guard.ts';
+import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
+
+/** The session that a line belongs to; null for a value that is none. */
+export const sessionOf = (value: unknown): string | null =>
+  isRecord(value) && 'uuid' in value && 'parentUuid' in value ? textAt(value, 'sessionId', 'session_id') : null;
+
+/** A message of a session, and those of its own chain before it. */
+interface Place {
+  message: ParsedMessage;
+  readonly chain: string;
+  /** How many messages of the chain come before. */
+  readonly before: number;
+}
+
+/**
+ * The episode of a session.
+ * @param lines in the order of the log
+ * @returns null where no model says anything
+ */
+export function sessionEpisode(lines: readonly unknown[], id: string, survey: Survey): RecordedEpisode | null {
+  const places: Place[] = [];
+  const chains = new Map<string, Place[]>();
+  const roots = new Map<string, string>();
+  for (const line of lines.filter(isRecord)) {
+    const name = chainOf(line, roots);
+    const chain = chains.get(name) ?? [];
+    chains.set(name, chain);
+    const messages = parsedMessages([line]);
+    if (messages.length === 0) {
+      survey.leaveOut('entries of conversations that are no messages');
+    }
+    for (const message of messages) {
+      const last = chain.at(-1);
+      if (last !== undefined && message.id !== null && message.id === last.message.id) {
+        last.message = joined(last.message, message);
+      } else {
+        const place = { message, chain: name, before: chain.length };
+        chain.push(place);
+        places.push(place);
+      }
+    }
+  }
+  if (!places.some(({ message: { role } }) => role === 'assistant')) {
+    return null;
+  }
+  return {
+    id,
+    question: questionOf((chains.get(MAIN) ?? places).map(({ message }) => message)),
+    answer: '',
+    return: null,
+    entries: entriesOf(places, chains, survey),
+  };
+}
+
+const MAIN = 'assistant';
+
+/** Who a line is of: the main agent, or a side chain by the id of its agent, or by the line that it begins with. */
+function chainOf(line: Fields, roots: Map<string, string>): string {
+  if (line['isSidechain'] !== true) {
+    return MAIN;
+  }
+  const [own, parent, agent] = [textAt(line, 'uuid') ?? '', textAt(line, 'parentUuid'), valueAt(line, 'agentId')];
+  const known = parent === null ? undefined : roots.get(parent);
+  const root =
+    typeof agent === 'string' ? `agent ${agent}` : (known ?? `side chain ${String(new Set(roots.values()).size + 1)}`);
+  roots.set(own, root);
+  return root;
+}
+
+/** The pieces of one message together. */
+const joined = (first: ParsedMessage, second: ParsedMessage): ParsedMessage => ({
+  ...first,
+  text: [first.text, second.text].filter((text) => text !== '').join('\n'),
+  calls: new Map([...first.calls, ...second.calls]),
+  finish: second.finish,
+});
+
+function* entriesOf(
+  places: readonly Place[],
+  chains: ReadonlyMap<string, readonly Place[]>,
+  survey: Survey,
+): Generator<RecordedMessage | RecordedEvent> {
+  const chats = new Map(
+    [...chains].map(([name, chain]) => [name, withToolNames(chain.map(({ message }) => message))] as const),
+  );
+  const by = chains.size > 1 ? 'name' : 'only speaker';
+  let begun = false;
+  for (const { chain, before } of places) {
+    const chat = chats.get(chain) ?? [];
+    const message = chat[before];
+    if (message === undefined) {
+      continue;
+    }
+    const { role, name, text, finish } = message;
+    if (role === 'assistant') {
+      begun = true;
+      const context = chat.slice(0, before).map(chatOnly);
+      const speaker = survey.speaker(name ?? chain, name === null ? by : 'name');
+      yield { kind: 'message', speaker, context, text, model: null, promptTokens: 0, completionTokens: 0, finish };
+    } else if (begun && role !== 'system') {
+      yield { kind: 'event', source: role === 'user' ? 'user' : (name ?? 'tool'), text };
+    }
+  }
+}
