@@ -25,8 +25,8 @@ export interface ParsedMessage extends ChatMessage {
   readonly finish: 'end' | 'length';
   /** What entries that are pieces of one message share; null where they share nothing. */
   readonly id: string | null;
-  /** Whether it is an item of a response, of which several are one message. */
-  readonly item: boolean;
+  /** Which item of a response it is, of which several are one message; null for any other. */
+  readonly item: 'reasoning' | 'message' | 'call' | null;
 }
 
 const ROLES: ReadonlyMap<string, ChatMessage['role']> = new Map([
@@ -124,8 +124,7 @@ function joined(messages: readonly ParsedMessage[]): ParsedMessage[] {
     const isPiece =
       before?.role === 'assistant' &&
       message.role === 'assistant' &&
-      ((message.id !== null && message.id === before.id) ||
-        (last?.item === true && message.item && !(message.calls.size === 0 && last.calls.size > 0)));
+      ((message.id !== null && message.id === before.id) || follows(last?.item ?? null, message.item));
     if (isPiece) {
       made[made.length - 1] = together(before, message);
     } else {
@@ -135,6 +134,10 @@ function joined(messages: readonly ParsedMessage[]): ParsedMessage[] {
   }
   return made;
 }
+
+/** Whether an item goes on with the message of the one before: reasoning, a text, and then calls, several of them. */
+const follows = (before: ParsedMessage['item'], item: ParsedMessage['item']): boolean =>
+  before === 'reasoning' ? item !== null : before === null ? false : item === 'call';
 
 const together = (first: ParsedMessage, second: ParsedMessage): ParsedMessage => ({
   ...first,
@@ -152,7 +155,7 @@ const plain = (role: ChatMessage['role'], text: string): ParsedMessage => ({
   answers: null,
   finish: 'end',
   id: null,
-  item: false,
+  item: null,
 });
 
 /** The messages that an entry of a list is; none for what is no message. */
@@ -187,7 +190,16 @@ function itemOf(item: Fields): readonly ParsedMessage[] {
   addPart(content, item);
   const text = content.texts.filter((one) => one !== '').join('\n');
   const results = content.results.map(toolMessage);
-  return text === '' ? results : [{ ...plain('assistant', text), calls: content.calls, item: true }, ...results];
+  return text === ''
+    ? results
+    : [
+        {
+          ...plain('assistant', text),
+          calls: content.calls,
+          item: item['type'] === 'reasoning' ? 'reasoning' : 'call',
+        },
+        ...results,
+      ];
 }
 
 const toolMessage = ({ answers, name, text }: ToolResult): ParsedMessage => ({ ...plain('tool', text), name, answers });
@@ -236,7 +248,10 @@ function general(value: Fields): readonly ParsedMessage[] {
     calls: content.calls,
     finish: finishOf(reason),
     id: role === 'assistant' ? pieceId(fields, around) : null,
-    item: role === 'assistant' && textAt(fields, 'type') === 'message' && Array.isArray(fields['content']),
+    item:
+      role === 'assistant' && textAt(fields, 'type') === 'message' && Array.isArray(fields['content'])
+        ? 'message'
+        : null,
   };
   return withResults(own, content, fields);
 }

@@ -100,13 +100,19 @@ function bodyOf(value: Fields, keys: readonly string[]): unknown {
 
 /** What follows a list of messages in the same object: a completion, or answers of a server. */
 function answerBeside(fields: Fields, messages: readonly unknown[]): Answer {
-  const nothing: Answer = { said: [], further: 0 };
-  if (parsedMessages(messages).at(-1)?.role === 'assistant') {
-    return nothing;
-  }
+  const last = parsedMessages(messages).at(-1);
+  const answer = answerOfRow(fields);
+  // The answer may be kept as the last of the messages too.
+  return last?.role === 'assistant' && answer.said.every(({ text }) => text === last.text || text === '')
+    ? { said: [], further: 0 }
+    : answer;
+}
+
+/** A completion, one or several, or answers of a server. */
+function answerOfRow(fields: Fields): Answer {
   const completion = structured(valueAt(fields, 'completion', 'completions', 'responses', 'output'));
   if (completion === undefined) {
-    return isAnswer(fields) ? answerIn(fields) : nothing;
+    return isAnswer(fields) ? answerIn(fields) : { said: [], further: 0 };
   }
   const isMessages = Array.isArray(completion) && parsedMessages(completion).length > 0;
   const list: readonly unknown[] = Array.isArray(completion) && !isMessages ? completion : [completion];
