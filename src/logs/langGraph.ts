@@ -1,114 +1,257 @@
 /**
- * Conversations from the checkpoints of a LangGraph thread: the messages of the state, each with the node that wrote it
- * where one node alone ran between two checkpoints. Values are JSON (LangGraph JS) or msgpack (LangGraph for Python);
- * classes that they name are never made, only their fields are read.
+ * Episodes of LangGraph's threads: each message with the context that it had, from the steps between the checkpoints.
+ * What a summary removed from the state later is there, and what it put in its place is in what came after.
  */
-import { decode, ExtensionCodec } from '@msgpack/msgpack';
+import { listAtKey, textAt, type Fields } from '../chat/fields.ts';
+import { chatOnly, parsedMessages, questionOf, withToolNames } from '../chat/messages.ts';
+import type { ChatMessage, ParsedMessage } from '../chat/messages.ts';
 import { isRecord } from '../shared/guard.ts';
-import { textAt } from '../chat/fields.ts';
+import { oneLine } from '../shared/text/oneLine.ts';
+import { BEYOND, MOST_MESSAGES } from './conversations.ts';
+import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
+import { fieldsOf, MOST_KEYS } from './langGraphState.ts';
 
-/** A checkpoint as far as messages need it. */
-export interface Checkpoint {
-  readonly messages: readonly unknown[];
-  /** What each node has seen, as text to compare. */
-  readonly seen: ReadonlyMap<string, string>;
+/** Characters of a key of a state. */
+const MOST_NAME = 60;
+/** Steps of a thread; most have a message. */
+const MOST_STEPS = 2 * MOST_MESSAGES;
+const BEYOND_STEPS = `steps beyond the first ${MOST_STEPS.toLocaleString('en')} of a thread`;
+/** Lists that all nodes share by custom; the others are of one agent. */
+const SHARED = ['chat_history', 'conversation', 'history', 'messages'];
+/** Texts of a state that ask something, where no message does. */
+const QUESTIONS = ['question', 'query', 'input', 'task', 'topic'];
+/** Reasons that name a key of a state: a log may have any number of keys. */
+const MOST_REASONS = 100;
+
+/** Whether a value is a line of the file that a database of checkpoints is read into. */
+export const isThread = (value: unknown): boolean => isRecord(value) && value['langgraph_thread'] === true;
+
+/** A message of the pool: the messages that it is read as, and its id. */
+interface Pooled {
+  readonly messages: readonly ParsedMessage[];
+  readonly chat: readonly ChatMessage[];
+  readonly id: string | null;
 }
 
-/** Nested values within values. */
-const MOST_DEPTH = 32;
-
-/** Reads a value of the saver; null where it is none, or of another form. */
-export function checkpointOf(type: string, bytes: Uint8Array): Checkpoint | null {
-  const value = type === 'msgpack' ? unpacked(bytes, 0) : type === 'json' ? jsonOf(bytes) : null;
-  if (!isRecord(value) || !isRecord(value['channel_values'])) {
+/**
+ * The episode of a thread.
+ * @param value a line of `ThreadSteps`; what is in no such form is passed over
+ * @param id where it has none of its own
+ * @returns null where no model says anything
+ */
+export function threadEpisode(value: unknown, id: string, survey: Survey): RecordedEpisode | null {
+  const [given, steps] = [listAtKey(value, 'pool'), listAtKey(value, 'steps')];
+  survey.leaveOut(BEYOND, given.length - MOST_MESSAGES);
+  survey.leaveOut(BEYOND_STEPS, steps.length - MOST_STEPS);
+  const pool = pooled(given.slice(0, MOST_MESSAGES));
+  survey.leaveOut('entries of conversations that are no messages', pool.filter((one) => one.chat.length === 0).length);
+  const messages = pool.flatMap((one) => one.messages);
+  if (!messages.some(({ role }) => role === 'assistant')) {
     return null;
   }
-  const { messages } = value['channel_values'];
-  const seen = isRecord(value['versions_seen']) ? value['versions_seen'] : {};
+  const read = steps.slice(0, MOST_STEPS).filter(isRecord);
   return {
-    messages: Array.isArray(messages) ? messages : [],
-    seen: new Map(Object.entries(seen).map(([node, versions]) => [node, JSON.stringify(versions)] as const)),
+    id: (isRecord(value) ? textAt(value, 'id') : null) ?? id,
+    question: questionIn(messages, read),
+    answer: '',
+    return: null,
+    entries: entriesOf(pool, read, survey),
   };
 }
 
-function jsonOf(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof TypeError) {
-      return null;
+function questionIn(messages: readonly ParsedMessage[], steps: readonly Fields[]): string {
+  const isAsked = messages.some(({ role }) => role === 'user');
+  const texts = isAsked
+    ? []
+    : steps.map(({ texts: changed }) => textAt(isRecord(changed) ? changed : {}, ...QUESTIONS));
+  return texts.find((text) => text !== null) ?? questionOf(messages);
+}
+
+function pooled(given: readonly unknown[]): Pooled[] {
+  const parsed = given.map((one) => parsedMessages([one]));
+  const named = withToolNames(parsed.flat());
+  let at = 0;
+  return parsed.map(({ length }, index) => {
+    const messages = named.slice(at, at + length);
+    at += length;
+    return { messages, chat: messages.map(chatOnly), id: textAt(fieldsOf(given[index]), 'id') };
+  });
+}
+
+interface Added {
+  readonly place: number;
+  readonly message: number;
+  readonly task: number;
+}
+
+interface Change {
+  readonly key: string;
+  readonly removed: ReadonlySet<number>;
+  readonly added: readonly Added[];
+}
+
+function* entriesOf(
+  pool: readonly Pooled[],
+  steps: readonly Fields[],
+  survey: Survey,
+): Generator<RecordedMessage | RecordedEvent> {
+  const state = new State(pool);
+  let begun = false;
+  for (const step of steps) {
+    const nodes = listAtKey(step, 'nodes');
+    const changes = changesOf(step, pool.length);
+    for (const { key, one, added } of state.newOnes(changes)) {
+      const before: ChatMessage[] = [];
+      for (const { role, name: own, text, finish } of one.messages) {
+        if (role === 'assistant' && step['given'] !== true) {
+          const node = nodes[added.task];
+          const name = own ?? (typeof node === 'string' && node !== '' ? node : null);
+          const speaker = survey.speaker(name ?? 'assistant', name === null ? 'only speaker' : 'name');
+          const context = [...state.context(key, changes, added), ...before];
+          yield { kind: 'message', speaker, context, text, model: null, promptTokens: 0, completionTokens: 0, finish };
+          begun = true;
+        } else if (begun && (role === 'user' || role === 'tool')) {
+          yield { kind: 'event', source: role === 'user' ? 'user' : (own ?? 'tool'), text };
+        }
+        before.push(chatOnly({ role, name: own, text }));
+      }
     }
-    throw error;
+    state.apply(changes, isRecord(step['texts']) ? step['texts'] : {});
+  }
+  for (const key of state.unseen) {
+    const named = survey.leftOut.size < MOST_REASONS ? `the key "${oneLine(key, MOST_NAME)}"` : 'further keys';
+    survey.leaveOut(`texts of states under ${named} that no message came after`);
   }
 }
 
-/** The arguments of what Python would make an object of: `(module, class, arguments, ...)`. */
-const ARGUMENTS = 2;
+const parts = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-function unpacked(bytes: Uint8Array, depth: number): unknown {
-  if (depth > MOST_DEPTH) {
-    return null;
-  }
-  const extensionCodec = new ExtensionCodec();
-  // 0 to 5: sets, times, data classes and models, each with its arguments; arrays of numbers hold no messages.
-  for (let type = 0; type <= 5; type++) {
-    extensionCodec.register({
-      type,
-      encode: () => null,
-      decode: (data) => {
-        const parts = unpacked(data, depth + 1);
-        return Array.isArray(parts) ? (parts[ARGUMENTS] as unknown) : null;
+function changesOf(step: Fields, most: number): Change[] {
+  const isPlace = (place: unknown): place is number =>
+    typeof place === 'number' && Number.isSafeInteger(place) && place >= 0;
+  return listAtKey(step, 'lists').flatMap((change): Change[] => {
+    const [key, removed, added] = parts(change);
+    if (typeof key !== 'string' || !Array.isArray(removed) || !Array.isArray(added)) {
+      return [];
+    }
+    return [
+      {
+        key,
+        removed: new Set(removed.filter(isPlace)),
+        added: added.flatMap((one: unknown): Added[] => {
+          const [place, message, task] = parts(one);
+          return isPlace(place) && isPlace(message) && isPlace(task) && message < most
+            ? [{ place, message, task }]
+            : [];
+        }),
       },
-    });
+    ];
+  });
+}
+
+interface NewMessage {
+  readonly key: string;
+  readonly one: Pooled;
+  readonly added: Added;
+}
+
+/** The state of a thread as it goes from step to step. */
+class State {
+  /** The keys of texts that entered after the last message. */
+  readonly unseen = new Set<string>();
+  private readonly pool: readonly Pooled[];
+  private readonly lists = new Map<string, number[]>();
+  private readonly texts = new Map<string, ChatMessage>();
+  /** Messages that were said. */
+  private readonly said = new Set<number | string>();
+
+  constructor(pool: readonly Pooled[]) {
+    this.pool = pool;
   }
-  try {
-    return decode(bytes, { extensionCodec, mapKeyConverter: (key) => String(key) });
-  } catch (error) {
-    // What is no msgpack: DecodeError, RangeError for a cut one.
-    if (error instanceof Error) {
-      return null;
+
+  /** The messages that a step says first: in several lists, or with other data about it, a message is still one. */
+  newOnes(changes: readonly Change[]): NewMessage[] {
+    const { said, pool } = this;
+    return changes.flatMap(({ key, added }) =>
+      added.flatMap((one): NewMessage[] => {
+        const found = pool[one.message];
+        const words =
+          found?.id === undefined || found.id === null
+            ? one.message
+            : JSON.stringify([found.id, found.messages.map(({ role, text }) => [role, text])]);
+        if (found === undefined || said.has(one.message) || said.has(words)) {
+          return [];
+        }
+        said.add(one.message).add(words);
+        return [{ key, one: found, added: one }];
+      }),
+    );
+  }
+
+  /**
+   * What a message was asked with: the texts and the lists before the step, and what its task added before it.
+   * @param key of its list
+   */
+  context(key: string, changes: readonly Change[], { place, task }: Added): ChatMessage[] {
+    this.unseen.clear();
+    const own = this.lists.get(key) ?? [];
+    const made = changes.find((change) => change.key === key)?.added ?? [];
+    const step: number[] = [];
+    for (const one of made) {
+      if (one.place >= place) {
+        break;
+      }
+      if (one.task === task) {
+        step.push(one.message);
+      }
     }
-    throw error;
+    const shared = SHARED.filter((other) => other !== key).flatMap((other) => this.lists.get(other) ?? []);
+    const messages = new Set([...shared.filter(without(shared, own)), ...own, ...step]);
+    return [...this.texts.values(), ...[...messages].flatMap((message) => this.pool[message]?.chat ?? [])];
+  }
+
+  apply(changes: readonly Change[], texts: Fields): void {
+    for (const { key, removed, added } of changes) {
+      if (this.lists.has(key) || this.lists.size < MOST_KEYS) {
+        this.lists.set(key, listAfter(this.lists.get(key) ?? [], removed, added));
+      }
+    }
+    for (const [key, text] of Object.entries(texts)) {
+      if (typeof text !== 'string') {
+        this.texts.delete(key);
+      } else if (this.texts.has(key) || this.texts.size < MOST_KEYS) {
+        this.texts.set(key, { role: 'system', name: key, text });
+        this.unseen.add(key);
+      }
+    }
   }
 }
 
-/** Puts the messages of a thread together from its checkpoints, oldest first. */
-export class ThreadMessages {
-  private readonly writers = new Map<string, string>();
-  private before: Checkpoint | null = null;
-
-  add(checkpoint: Checkpoint): void {
-    const { before, writers } = this;
-    const ran = [...checkpoint.seen]
-      .filter(([node, versions]) => before?.seen.get(node) !== versions)
-      .map(([node]) => node);
-    const [node, ...others] = ran.filter((name) => !name.startsWith('__'));
-    const known = new Set(before?.messages.map(keyOf));
-    for (const message of checkpoint.messages) {
-      const key = keyOf(message);
-      if (!known.has(key) && node !== undefined && others.length === 0) {
-        writers.set(key, node);
-      }
-    }
-    this.before = checkpoint;
-  }
-
-  /** The messages of the last checkpoint, each with its node as its name where it has no name. */
-  messages(): unknown[] {
-    return (this.before?.messages ?? []).map((message) => {
-      const node = this.writers.get(keyOf(message));
-      const holder = isRecord(message) && isRecord(message['kwargs']) ? message['kwargs'] : message;
-      if (node === undefined || !isRecord(message) || !isRecord(holder) || textAt(holder, 'name') !== null) {
-        return message;
-      }
-      const named = { ...holder, name: node };
-      return holder === message ? named : { ...message, kwargs: named };
-    });
-  }
+/** What is not in another list; nothing is looked for where there is nothing. */
+function without(list: readonly number[], other: readonly number[]): (message: number) => boolean {
+  const known = list.length === 0 ? new Set() : new Set(other);
+  return (message) => !known.has(message);
 }
 
-/** What a message is known by from one checkpoint to the next: its id, or all of it. */
-function keyOf(message: unknown): string {
-  const holder = isRecord(message) && isRecord(message['kwargs']) ? message['kwargs'] : message;
-  return (isRecord(holder) ? textAt(holder, 'id') : null) ?? JSON.stringify(message);
+function listAfter(list: number[], removed: ReadonlySet<number>, added: readonly Added[]): number[] {
+  if (removed.size === 0 && (added[0]?.place ?? 0) >= list.length) {
+    for (const { message } of added) {
+      list.push(message);
+    }
+    return list;
+  }
+  const kept = list.filter((_, place) => !removed.has(place));
+  const made: number[] = [];
+  let next = 0;
+  for (const { place, message } of added) {
+    const until = Math.min(kept.length, next + Math.max(0, place - made.length));
+    for (; next < until; next++) {
+      made.push(kept[next] ?? 0);
+    }
+    made.push(message);
+  }
+  for (; next < kept.length; next++) {
+    made.push(kept[next] ?? 0);
+  }
+  return made;
 }

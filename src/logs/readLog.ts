@@ -12,6 +12,7 @@ import { ElementScanner, type LogElement } from './elements.ts';
 import type { EntryGroup, EntryIndex, EntryKind } from './entryIndex.ts';
 import type { RecordedEpisode, RecordedLog, Survey } from './episode.ts';
 import { isSample, sampleEpisode } from './inspectSample.ts';
+import { isThread, threadEpisode } from './langGraph.ts';
 import { langfuseTrace, stepOfObservation } from './langfuse.ts';
 import { runsWithin, stepOfRun } from './langSmith.ts';
 import { stepOfSpan } from './modelCalls.ts';
@@ -91,10 +92,7 @@ const FORMATS: readonly ((value: unknown) => Known | null)[] = [
     const trace = langfuseTrace(value);
     return trace === null ? null : { format: 'traces of Langfuse', kind: 'trace', trace };
   },
-  (value) =>
-    isRecord(value) && value['langgraph_thread'] === true
-      ? { format: 'checkpoints of LangGraph', kind: 'conversation' }
-      : null,
+  (value) => (isThread(value) ? { format: 'checkpoints of LangGraph', kind: 'conversation' } : null),
   (value) =>
     sessionOf(value) === null || parsedMessage(value) === null
       ? null
@@ -333,6 +331,9 @@ function episodeOf(
   if (kind === 'trace') {
     const known = knownAs(value);
     return known?.kind === 'trace' ? wholeTraceEpisode(known.trace, survey) : null;
+  }
+  if (isThread(value)) {
+    return threadEpisode(value, id, survey);
   }
   return kind === 'sample' && isSample(value) ? sampleEpisode(value, survey) : conversationEpisode(value, id, survey);
 }

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { encode, ExtData } from '@msgpack/msgpack';
-import { checkpointOf, ThreadMessages } from '../../../src/logs/langGraph.ts';
+import { checkpointOf } from '../../../src/logs/langGraphState.ts';
+import { ThreadSteps } from '../../../src/logs/langGraphThread.ts';
 import { wholeLog, type WholeLog } from './wholeLog.ts';
 
 const fixture = (name: string): Buffer => readFileSync(join(import.meta.dirname, '../../fixtures/logs', name));
@@ -140,7 +141,7 @@ describe('checkpoints of LangGraph', () => {
       python('ai', 'A plan', '2'),
       python('ai', 'An answer', '3'),
     ] as const;
-    const thread = new ThreadMessages();
+    const thread = new ThreadSteps();
     for (const bytes of [
       checkpoint([asked], {}),
       checkpoint([asked, plan], { planner: { a: '1' } }),
@@ -148,9 +149,9 @@ describe('checkpoints of LangGraph', () => {
     ]) {
       const read = checkpointOf('msgpack', bytes);
       assert.ok(read !== null);
-      thread.add(read);
+      thread.add(read, () => []);
     }
-    const line = JSON.stringify({ langgraph_thread: true, id: 't', messages: thread.messages() });
+    const line = JSON.stringify(thread.line('t'));
     assert.deepEqual(said(wholeLog(line)), ['planner > A plan', 'writer > An answer']);
   });
 

@@ -1,0 +1,225 @@
+/** The threads of a LangGraph database, with the forks and the graphs within them that say something of their own. */
+import { closeSync, writeFileSync } from 'node:fs';
+import { createNew } from '../files/newFile.ts';
+import { checkpointOf, savedValue, tasksOf, type WrittenRow } from '../logs/langGraphState.ts';
+import { saidIn, ThreadSteps } from '../logs/langGraphThread.ts';
+import { oneLine } from '../shared/text/oneLine.ts';
+import { CheckpointDatabase, type GraphPlace } from '../store/foreign/checkpoints.ts';
+
+/** Characters of a key of a state. */
+const MOST_NAME = 60;
+/** Forks of a thread that are episodes of their own, and how many checkpoints are read again for them. */
+const MOST_FORKS = 100;
+const MOST_READ_AGAIN = 20_000;
+/** Keys of states that are named where they are not read. */
+const MOST_NAMED = 20;
+
+/**
+ * Writes a line for each thread of a database into a new file, each fork of it, and each graph that ran within it.
+ * @returns what was left out, by the reason
+ * @throws C3Error('input') for a database of something else; C3Error('store') where SQLite cannot read it
+ */
+export function writeThreads(database: string, to: string): ReadonlyMap<string, number> {
+  const leftOut = new LeftOut();
+  const file = createNew(to);
+  const db = new CheckpointDatabase(database);
+  const write = (thread: ThreadSteps, id: string): void => {
+    writeFileSync(file, `${JSON.stringify(thread.line(id))}\n`);
+  };
+  try {
+    for (const thread of db.threads()) {
+      const said = new Set<string>();
+      const own = new Graph(db, { thread, namespace: '' }, leftOut);
+      own.write(thread, said, write);
+      for (const place of db.nested(thread)) {
+        new Graph(db, place, leftOut).write(`${thread}, ${place.namespace}`, said, write);
+      }
+      leftOut.nameUnread();
+    }
+  } finally {
+    db.close();
+    closeSync(file);
+  }
+  return leftOut.counts;
+}
+
+/** What is left out, by the reason. */
+class LeftOut {
+  readonly counts = new Map<string, number>();
+  /** Keys of the states of a thread that are not read. */
+  private readonly unread = new Set<string>();
+  private readonly named = new Set<string>();
+
+  add(reason: string, count: number): void {
+    this.counts.set(reason, (this.counts.get(reason) ?? 0) + count);
+  }
+
+  addUnread(keys: readonly string[]): void {
+    for (const key of keys) {
+      this.unread.add(key);
+    }
+  }
+
+  /** Counts a thread for each of its keys that were not read. */
+  nameUnread(): void {
+    for (const key of this.unread) {
+      const isNamed = this.named.has(key) || this.named.size < MOST_NAMED;
+      if (isNamed) {
+        this.named.add(key);
+      }
+      const what = isNamed ? `"${oneLine(key, MOST_NAME)}"` : 'further keys';
+      this.add(`threads' values of ${what}, which are neither texts nor messages`, 1);
+    }
+    this.unread.clear();
+  }
+}
+
+/** The checkpoints of one graph of a thread. */
+class Graph {
+  private readonly db: CheckpointDatabase;
+  private readonly place: GraphPlace;
+  private readonly leftOut: LeftOut;
+  private readonly parents: ReadonlyMap<string, string | null>;
+  private readonly ids: readonly string[];
+  private unread = 0;
+
+  constructor(db: CheckpointDatabase, place: GraphPlace, leftOut: LeftOut) {
+    this.db = db;
+    this.place = place;
+    this.leftOut = leftOut;
+    const outline = db.outline(place);
+    this.parents = new Map(outline.map(({ id, parent }) => [id, parent] as const));
+    this.ids = outline.map(({ id }) => id);
+  }
+
+  /**
+   * Writes the way to the last checkpoint, and each other end at which a model says something that nobody said before.
+   * A graph within another is written where it says something that is not in what is around it.
+   * @param said texts of models that are written; those of this graph are added
+   */
+  write(id: string, said: Set<string>, write: (thread: ThreadSteps, id: string) => void): void {
+    const { ids, leftOut, place } = this;
+    const last = ids.at(-1);
+    const way = last === undefined ? [] : this.wayTo(last);
+    const thread = this.threadOf(way);
+    leftOut.add('checkpoints that cannot be read', this.unread);
+    this.unread = 0;
+    if (place.namespace !== '' && isKnown(thread.said(), said)) {
+      leftOut.add('checkpoints of graphs within the graph', ids.length);
+      return;
+    }
+    if (thread.isEmpty) {
+      leftOut.add('threads without messages in their state', 1);
+    } else {
+      write(thread, id);
+      addAll(said, thread.said());
+    }
+    leftOut.add('messages of steps that did not end', last === undefined ? 0 : this.pending(last, thread));
+    this.writeForks(id, new Set(way), said, write);
+    leftOut.add('checkpoints that cannot be read', this.unread);
+  }
+
+  /** @param visited checkpoints that are written */
+  private writeForks(
+    id: string,
+    visited: Set<string>,
+    said: Set<string>,
+    write: (thread: ThreadSteps, id: string) => void,
+  ): void {
+    const { ids, leftOut, parents } = this;
+    const followed = new Set(parents.values());
+    let [forks, again, aside] = [0, 0, 0];
+    for (const end of ids.filter((one) => !visited.has(one) && !followed.has(one))) {
+      const own = this.wayTo(end, visited);
+      addAll(visited, own);
+      if (isKnown(this.threadOf(own).said(), said)) {
+        aside += own.length;
+        continue;
+      }
+      const way = this.wayTo(end);
+      forks++;
+      again += way.length;
+      if (forks > MOST_FORKS || again > MOST_READ_AGAIN) {
+        aside += own.length;
+        continue;
+      }
+      // The checkpoints before the fork were counted with the way that they are on.
+      const before = this.unread;
+      const thread = this.threadOf(way);
+      this.unread = before;
+      leftOut.add('messages of steps that did not end', this.pending(end, thread));
+      write(thread, `${id}, fork ${String(forks)}`);
+      addAll(said, thread.said());
+    }
+    // What is left is on a circle, which has no end.
+    aside += ids.filter((one) => !visited.has(one)).length;
+    leftOut.add('checkpoints of forks that the last one does not follow', aside);
+  }
+
+  /** The checkpoints that lead to one, oldest first; a circle ends where it comes back to. */
+  private wayTo(end: string, visited: ReadonlySet<string> = new Set()): string[] {
+    const way = new Set<string>();
+    for (let at: string | null = end; at !== null && !way.has(at) && !visited.has(at) && this.parents.has(at);) {
+      way.add(at);
+      at = this.parents.get(at) ?? null;
+    }
+    return [...way].toReversed();
+  }
+
+  private threadOf(way: readonly string[]): ThreadSteps {
+    const { db, place } = this;
+    const thread = new ThreadSteps(graphName(place.namespace));
+    for (const [index, id] of way.entries()) {
+      const parent = way[index - 1];
+      try {
+        const row = db.checkpoint(place, id);
+        const checkpoint = row?.value === null || row === null ? null : checkpointOf(row.type, row.value);
+        if (checkpoint !== null) {
+          thread.add(checkpoint, (nodes) =>
+            tasksOf(parent === undefined ? [] : this.rowsOf(parent), nodes, this.metadataOf(id)),
+          );
+          this.leftOut.addUnread(checkpoint.unread);
+          continue;
+        }
+      } catch (error) {
+        // Values that are nested more deeply than is written.
+        if (!(error instanceof RangeError)) {
+          throw error;
+        }
+      }
+      this.unread++;
+    }
+    return thread;
+  }
+
+  private rowsOf(id: string): WrittenRow[] {
+    return this.db
+      .writes(this.place, id)
+      .map(({ task, channel, type, value }) => ({ task, channel, value: savedValue(type, value) }));
+  }
+
+  private metadataOf(id: string): unknown {
+    const metadata = this.db.metadata(this.place, id);
+    return metadata === null ? null : savedValue('json', metadata);
+  }
+
+  /** How many messages were written of the step that a checkpoint begins and nothing follows. */
+  private pending(id: string, thread: ThreadSteps): number {
+    const known = thread.said();
+    return tasksOf(this.rowsOf(id), [], null)
+      .map(({ messages }) => [...saidIn(messages)].filter((text) => !known.has(text)).length)
+      .reduce((sum, count) => sum + count, 0);
+  }
+}
+
+const isKnown = (texts: ReadonlySet<string>, said: ReadonlySet<string>): boolean =>
+  [...texts].every((text) => said.has(text));
+
+function addAll(to: Set<string>, more: Iterable<string>): void {
+  for (const one of more) {
+    to.add(one);
+  }
+}
+
+/** The node of the graph around it that a graph is run by: `planner` of `team:1|planner:2`. */
+const graphName = (namespace: string): string | null => /(?:^|\|)([^:|]+)(?::[^|]*)?$/u.exec(namespace)?.[1] ?? null;

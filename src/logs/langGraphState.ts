@@ -1,0 +1,207 @@
+/**
+ * The state of a LangGraph thread at one checkpoint. Values are JSON (LangGraph JS) or msgpack (LangGraph for Python);
+ * classes that they name are never made, only their fields are read.
+ */
+import { decode, ExtensionCodec } from '@msgpack/msgpack';
+import { listAtKey, textAt, type Fields } from '../chat/fields.ts';
+import { parsedMessage } from '../chat/messages.ts';
+import { isRecord } from '../shared/guard.ts';
+
+/** A checkpoint as far as episodes need it. */
+export interface Checkpoint {
+  /** The lists of messages, by their key in the state. */
+  readonly lists: ReadonlyMap<string, readonly unknown[]>;
+  /** The texts, by their key in the state. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** The keys whose values hold texts in another form. */
+  readonly unread: readonly string[];
+  /** What each node has seen, as text to compare. */
+  readonly seen: ReadonlyMap<string, string>;
+  /** The node of each task that was sent for the next step. */
+  readonly sent: readonly string[];
+}
+
+/** Nested values within values. */
+const MOST_DEPTH = 32;
+/** Keys of a state. All of its texts are in every context. */
+export const MOST_KEYS = 100;
+/** Channels of the graph itself; a state without keys is in `__root__`. */
+const INTERNAL = /^(?:__(?!root__$)|branch:|start:|join:)/u;
+
+/** Reads a value of the saver; null where it is none, or of another form. */
+export function checkpointOf(type: string, bytes: Uint8Array): Checkpoint | null {
+  const value = savedValue(type, bytes);
+  if (!isRecord(value) || !isRecord(value['channel_values'])) {
+    return null;
+  }
+  const { channel_values: channels } = value;
+  const seen = isRecord(value['versions_seen']) ? value['versions_seen'] : {};
+  const state = Object.entries(channels).filter(([key]) => !INTERNAL.test(key) && !Object.hasOwn(seen, key));
+  const lists = new Map<string, readonly unknown[]>();
+  const texts = new Map<string, string>();
+  const unread: string[] = [];
+  for (const [key, held] of state) {
+    const list = Array.isArray(held) ? held : isMessage(held) ? [held] : [];
+    const isRead = lists.size + texts.size < MOST_KEYS;
+    if (isRead && list.some(isMessage)) {
+      lists.set(key, list);
+    } else if (isRead && typeof held === 'string') {
+      texts.set(key, held);
+    } else if (holdsText(held)) {
+      unread.push(key);
+    }
+  }
+  return {
+    lists,
+    texts: new Map([...texts].filter(([, text]) => text !== '')),
+    unread,
+    seen: new Map(Object.entries(seen).map(([node, versions]) => [node, JSON.stringify(versions)] as const)),
+    sent: [...listAtKey(channels, '__pregel_tasks'), ...listAtKey(value, 'pending_sends')].flatMap(nodeOfSend),
+  };
+}
+
+/** LangChain's messages as classes or as objects: a list of something else may have objects with a role too. */
+const isMessage = (value: unknown): boolean => isRecord(value) && parsedMessage(value) !== null;
+
+function holdsText(value: unknown, depth = 0): boolean {
+  if (typeof value === 'string') {
+    return value !== '';
+  }
+  // LangChain's way to write undefined.
+  if (typeof value !== 'object' || value === null || depth > MOST_DEPTH || Reflect.get(value, 'lc') === 2) {
+    return false;
+  }
+  return Object.values(value).some((one) => holdsText(one, depth + 1));
+}
+
+/** The node that a `Send` names: its fields in JavaScript, its arguments in Python. */
+function nodeOfSend(send: unknown): readonly string[] {
+  const node: unknown = Array.isArray(send) ? send[0] : isRecord(send) ? send['node'] : null;
+  return typeof node === 'string' ? [node] : [];
+}
+
+/** A value as the saver writes it; null where it is none, or of another form. */
+export const savedValue = (type: string, bytes: Uint8Array): unknown =>
+  type === 'msgpack' ? unpacked(bytes, 0) : type === 'json' ? jsonOf(bytes) : null;
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) {
+      return null;
+    }
+    throw error;
+  }
+}
+
+/** The arguments of what Python would make an object of: `(module, class, arguments, ...)`. */
+const ARGUMENTS = 2;
+
+function unpacked(bytes: Uint8Array, depth: number): unknown {
+  if (depth > MOST_DEPTH) {
+    return null;
+  }
+  const extensionCodec = new ExtensionCodec();
+  // 0 to 5: sets, times, data classes and models, each with its arguments; arrays of numbers hold no messages.
+  for (let type = 0; type <= 5; type++) {
+    extensionCodec.register({
+      type,
+      encode: () => null,
+      decode: (data) => {
+        const parts = unpacked(data, depth + 1);
+        return Array.isArray(parts) ? (parts[ARGUMENTS] as unknown) : null;
+      },
+    });
+  }
+  try {
+    return decode(bytes, { extensionCodec, mapKeyConverter: (key) => String(key) });
+  } catch (error) {
+    // What is no msgpack: DecodeError, RangeError for a cut one.
+    if (error instanceof Error) {
+      return null;
+    }
+    throw error;
+  }
+}
+
+/** What one task of a step wrote. */
+export interface WrittenRow {
+  readonly task: string;
+  readonly channel: string;
+  readonly value: unknown;
+}
+
+/** A task of a step with the messages that it wrote. */
+export interface Task {
+  /** Its node; null where nothing says it. */
+  readonly node: string | null;
+  readonly messages: readonly unknown[];
+}
+
+/** The fields of a message, which LangChain's own form has one level down. */
+export function fieldsOf(message: unknown): Fields {
+  const fields = isRecord(message) ? message : {};
+  return isRecord(fields['kwargs']) ? fields['kwargs'] : fields;
+}
+
+const messagesIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value]).filter(isMessage);
+
+/**
+ * The tasks of a step by the rows that each wrote. A row says its node where its channel is named by it (older
+ * versions), or where the row leads on to another node and names where it comes from; the metadata of older versions
+ * says what each node wrote.
+ * @param nodes that ran in the step
+ * @param metadata of the checkpoint that the step led to
+ */
+export function tasksOf(rows: readonly WrittenRow[], nodes: readonly string[], metadata: unknown): Task[] {
+  const told = tasksOfMetadata(metadata);
+  if (rows.length === 0) {
+    return told;
+  }
+  const nodeBy = new Map(told.flatMap(({ node, messages }) => messages.flatMap(saidBy).map((words) => [words, node])));
+  const tasks = new Map<string, { node: string | null; readonly messages: unknown[] }>();
+  const only = nodes.length === 1 ? (nodes[0] ?? null) : null;
+  for (const { task, channel, value } of rows) {
+    const known = tasks.get(task) ?? { node: only, messages: [] };
+    tasks.set(task, known);
+    const [kind, from] = channel.split(':');
+    const said = kind !== 'branch' ? channel : from === 'to' ? value : from;
+    const wrote = kind === 'branch' || INTERNAL.test(channel) ? [] : messagesIn(value);
+    for (const message of wrote) {
+      known.messages.push(message);
+    }
+    known.node ??=
+      nodes.find((node) => node === said) ??
+      wrote
+        .flatMap(saidBy)
+        .map((words) => nodeBy.get(words) ?? null)
+        .find((node) => node !== null) ??
+      null;
+  }
+  const made = [...tasks.values()];
+  const unknown = made.filter(({ node }) => node === null);
+  const left = nodes.filter((node) => !made.some((one) => one.node === node));
+  if (unknown.length === 1 && left.length === 1 && unknown[0] !== undefined) {
+    unknown[0].node = left[0] ?? null;
+  }
+  return made;
+}
+
+function tasksOfMetadata(metadata: unknown): Task[] {
+  const writes: unknown = isRecord(metadata) ? metadata['writes'] : null;
+  return Object.entries(isRecord(writes) ? writes : {}).map(([node, wrote]) => ({
+    node,
+    messages: (Array.isArray(wrote) ? wrote : [wrote])
+      .filter(isRecord)
+      .flatMap((one) => Object.values(one).flatMap(messagesIn)),
+  }));
+}
+
+/** What a message is known by where it was written and where it entered the state: there it gets its id. */
+export function saidBy(message: unknown): readonly string[] {
+  const id = textAt(fieldsOf(message), 'id');
+  const parsed = parsedMessage(message);
+  const text = parsed === null ? [] : [`text ${parsed.role} ${parsed.text}`];
+  return id === null ? text : [`id ${id}`, ...text];
+}
