@@ -1,25 +1,32 @@
 /** Inspect's `.eval` files: archives with a JSON document for each sample. */
-import { createWriteStream } from 'node:fs';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { closeSync, ftruncateSync, writeSync } from 'node:fs';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
 import yauzl from 'yauzl';
-import { PRIVATE_FILE } from '../../files/newFile.ts';
+import { createNew } from '../../files/newFile.ts';
 import type { LeftOutCounts } from '../../logs/episode.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
-import { counted, MOST_UNPACKED, tooMuch, zstandard } from './compressedLog.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import { MOST_UNPACKED, tooMuch, zstandard } from './compressedLog.ts';
 
 const MOST_SAMPLES = 1_000_000;
 const SAMPLE = /^samples\/[^/\\]+\.json$/u;
 const ZSTANDARD = 93;
 const [STORED, DEFLATED] = [0, 8] as const;
+/** Samples that are named where they cannot be read; the others are counted together. */
+const MOST_NAMED = 20;
+/** Characters of a name or a reason. */
+const MOST_WORDS = 100;
 
 export const isZip = (head: Buffer): boolean => head.subarray(0, 4).equals(Buffer.from([0x50, 0x4b, 0x03, 0x04]));
 
 /**
  * Writes the documents of all samples into a new file, one after another. Names in the archive are compared and never
- * used as paths.
+ * used as paths. A sample that is damaged, or compressed in a way that is not read, is left out.
  * @param most bytes that the samples may have together
- * @throws C3Error('input') for an archive that is damaged, holds no samples, or more than is read; CancelledError
+ * @returns what was left out, by the reason
+ * @throws C3Error('input') for an archive that is damaged as a whole, holds no sample that can be read, or more than is
+ *   read; CancelledError
  */
 export async function samplesAsJson(
   path: string,
@@ -27,11 +34,10 @@ export async function samplesAsJson(
   signal: AbortSignal,
   most = MOST_UNPACKED,
 ): Promise<LeftOutCounts> {
-  const target = createWriteStream(out, { flags: 'wx', mode: PRIVATE_FILE });
+  const target = new SampleFile(out, () => tooMuch(`The samples of ${path} together are`, most), most);
+  const damaged = new Map<string, number>();
   let archive: yauzl.ZipFile | undefined;
-  let samples = 0;
-  const written = { bytes: 0 };
-  const refused = (): C3Error => tooMuch(`The samples of ${path} together are`, most);
+  let [samples, first] = [0, ''];
   try {
     archive = await yauzl.openPromise(path, { lazyEntries: true, autoClose: false });
     for await (const entry of archive.eachEntry()) {
@@ -45,9 +51,18 @@ export async function samplesAsJson(
           `${path} has more than ${MOST_SAMPLES.toLocaleString('en')} samples; split the log.`,
         );
       }
-      const content = await contentOf(archive, entry);
-      await pipeline([content, counted(written, most, refused), target], { end: false, signal });
-      target.write('\n');
+      const why = await problemOf(target, archive, entry, signal);
+      if (why !== null) {
+        const reason =
+          damaged.size < MOST_NAMED
+            ? `sample ${oneLine(entry.fileName, MOST_WORDS)}, which cannot be read: ${why}`
+            : 'further samples that cannot be read';
+        damaged.set(reason, (damaged.get(reason) ?? 0) + 1);
+        first ||= `${oneLine(entry.fileName, MOST_WORDS)}: ${why}`;
+      }
+    }
+    if (samples > 0 && target.isEmpty) {
+      throw new Error(`none of its samples can be read (${first})`);
     }
   } catch (error) {
     if (signal.aborted) {
@@ -60,19 +75,88 @@ export async function samplesAsJson(
         });
   } finally {
     archive?.close();
-    await new Promise<void>((resolve) => {
-      target.end(() => {
-        resolve();
-      });
-      target.once('error', () => {
-        resolve();
-      });
-    });
+    target.close();
   }
   if (samples === 0) {
     throw new C3Error('input', `${path} is an archive without samples/*.json; give an .eval file of Inspect.`);
   }
-  return [];
+  return [...damaged];
+}
+
+/** Writes a sample. @returns why it cannot be read, and was not written; null where it was */
+async function problemOf(
+  target: SampleFile,
+  archive: yauzl.ZipFile,
+  entry: yauzl.Entry,
+  signal: AbortSignal,
+): Promise<string | null> {
+  try {
+    await target.write(addAbortSignal(signal, await contentOf(archive, entry)), entry.crc32);
+    return null;
+  } catch (error) {
+    target.undo();
+    // The disk may be full, which costs more than a sample.
+    if (signal.aborted || error instanceof C3Error || (error instanceof Error && 'syscall' in error)) {
+      throw error;
+    }
+    return oneLine(messageOf(error), MOST_WORDS);
+  }
+}
+
+/** The file that samples are written to, each whole or not at all. */
+class SampleFile {
+  private readonly file: number;
+  private readonly most: number;
+  private readonly tooMuch: () => Error;
+  /** Bytes of the samples that are whole, and of all that is written. */
+  private whole = 0;
+  private length = 0;
+
+  constructor(path: string, refused: () => Error, most: number) {
+    this.file = createNew(path);
+    this.tooMuch = refused;
+    this.most = most;
+  }
+
+  get isEmpty(): boolean {
+    return this.whole === 0;
+  }
+
+  /** @param sum of the bytes, as the archive says. @throws what the content throws; Error where the sum is another */
+  async write(content: Readable, sum: number): Promise<void> {
+    let found = 0;
+    for await (const piece of content) {
+      const bytes = piece as Buffer;
+      found = crc32(bytes, found);
+      this.put(bytes);
+    }
+    if (found !== sum) {
+      throw new Error('its bytes are not those that its checksum was made of');
+    }
+    this.put(Buffer.from('\n'));
+    this.whole = this.length;
+  }
+
+  /** Takes back what was written of a sample that is not whole. */
+  undo(): void {
+    ftruncateSync(this.file, this.whole);
+    this.length = this.whole;
+  }
+
+  close(): void {
+    closeSync(this.file);
+  }
+
+  private put(bytes: Buffer): void {
+    if (this.length + bytes.length > this.most) {
+      throw this.tooMuch();
+    }
+    for (let done = 0; done < bytes.length;) {
+      const written = writeSync(this.file, bytes, done, bytes.length - done, this.length);
+      done += written;
+      this.length += written;
+    }
+  }
 }
 
 /** The text of an entry, however it is compressed: Inspect writes Zstandard too. */
@@ -81,12 +165,11 @@ async function contentOf(archive: yauzl.ZipFile, entry: yauzl.Entry): Promise<Re
     return archive.openReadStreamPromise(entry);
   }
   if (entry.compressionMethod !== ZSTANDARD) {
-    throw new Error(
-      `compression method ${String(entry.compressionMethod)} of ${entry.fileName.slice(0, 100)} is not read`,
-    );
+    throw new Error(`compression method ${String(entry.compressionMethod)} is not read`);
   }
-  const packed = await archive.openReadStreamPromise(entry, { decodeFileData: false });
   const unpacked = zstandard();
+  const packed = await archive.openReadStreamPromise(entry, { decodeFileData: false });
   packed.once('error', (error) => unpacked.destroy(error));
+  unpacked.once('close', () => packed.destroy());
   return packed.pipe(unpacked);
 }
