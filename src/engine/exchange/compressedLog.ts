@@ -1,31 +1,34 @@
-/** Logs that are compressed as a whole, with gzip or Zstandard; what comes out of them is counted. */
-import { createReadStream, createWriteStream } from 'node:fs';
-import { Transform, type Duplex } from 'node:stream';
+/**
+ * Logs that are compressed as a whole, with gzip or Zstandard, in one part or several. What comes out of them is
+ * counted, and what came out before a part that is damaged is kept.
+ */
+import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as zlib from 'node:zlib';
-import { PRIVATE_FILE } from '../../files/newFile.ts';
 import type { LeftOutCounts } from '../../logs/episode.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
+import { LogFile } from './logFile.ts';
+import { UnpackedFile } from './unpackedFile.ts';
+import { isSkippedFrame, zstandardFrames, type Part } from './zstandardFrames.ts';
 
 /** Bytes that a log may come to; a few can be made to say as many as one likes. */
 export const MOST_UNPACKED = 2 ** 33;
+
+/** Bytes that are unpacked at once; fewer before a place that is damaged, for what comes out in its step is lost. */
+const PIECES = [2 ** 16, 2 ** 6, 1] as const;
+/** Pieces that may wait between what reads and what unpacks. */
+const WAITING = 8;
+/** Characters of a reason. */
+const MOST_WORDS = 100;
 
 const GZIP = Buffer.from([0x1f, 0x8b]);
 const ZSTANDARD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
 const isGzip = (head: Buffer): boolean => head.subarray(0, GZIP.length).equals(GZIP);
 export const isZstandard = (head: Buffer): boolean => head.subarray(0, ZSTANDARD.length).equals(ZSTANDARD);
-export const isCompressed = (head: Buffer): boolean => isGzip(head) || isZstandard(head);
-
-/** Counts bytes that pass, over all that share the count. */
-export const counted = (count: { bytes: number }, most: number, tooMuch: () => Error): Transform =>
-  new Transform({
-    transform(bytes: Buffer, _, done) {
-      count.bytes += bytes.length;
-      done(count.bytes > most ? tooMuch() : null, bytes);
-    },
-  });
+export const isCompressed = (head: Buffer): boolean => isGzip(head) || isZstandard(head) || isSkippedFrame(head);
 
 /** @throws Error where this Node has no Zstandard */
 export function zstandard(): Duplex {
@@ -46,10 +49,12 @@ function requireZstandard(): void {
 }
 
 /**
- * Writes what a compressed log holds into a new file.
+ * Writes what a compressed log holds into a new file; of one that is damaged what comes before the damage, to the end
+ * of a line where it has lines.
  * @param head its first bytes
  * @param most bytes that it may hold
- * @throws C3Error('input') for one that is damaged, or holds more than is read; CancelledError
+ * @returns what was left out, by the reason
+ * @throws C3Error('input') for one of which nothing can be unpacked, or that holds more than is read; CancelledError
  */
 export async function decompressed(
   path: string,
@@ -58,14 +63,25 @@ export async function decompressed(
   head: Buffer,
   most = MOST_UNPACKED,
 ): Promise<LeftOutCounts> {
+  const file = new LogFile(path);
   try {
-    await pipeline(
-      createReadStream(path),
-      isGzip(head) ? zlib.createGunzip() : zstandard(),
-      counted({ bytes: 0 }, most, () => tooMuch(`What ${path} holds is`, most)),
-      createWriteStream(out, { flags: 'wx', mode: PRIVATE_FILE }),
-      { signal },
-    );
+    const target = new UnpackedFile(out, most, () => tooMuch(`What ${path} holds is`, most));
+    try {
+      const damage = isGzip(head)
+        ? await unpacked(file, { start: 0, end: file.size }, () => zlib.createGunzip(), target, signal)
+        : await framesUnpacked(file, target, signal);
+      if (damage === null) {
+        return [];
+      }
+      if (target.length === 0) {
+        throw damage;
+      }
+      target.cutToLines();
+      const why = oneLine(messageOf(damage), MOST_WORDS);
+      return [[`rest of the file after a place where its compression is damaged or cut (${why})`, 1]];
+    } finally {
+      target.close();
+    }
   } catch (error) {
     if (signal.aborted) {
       throw new CancelledError();
@@ -73,8 +89,103 @@ export async function decompressed(
     throw error instanceof C3Error
       ? error
       : new C3Error('input', `Cannot decompress ${path}: ${messageOf(error)}; give a whole file.`, { cause: error });
+  } finally {
+    file.close();
   }
-  return [];
+}
+
+/** Unpacks frame after frame: Node's own stream ends with the first. @returns what is wrong with one; null for none */
+async function framesUnpacked(file: LogFile, target: UnpackedFile, signal: AbortSignal): Promise<Error | null> {
+  for (const frame of zstandardFrames(file)) {
+    if (frame === null) {
+      return new Error('what follows is no Zstandard');
+    }
+    const damage = await unpacked(file, frame, zstandard, target, signal);
+    if (damage !== null) {
+      return damage;
+    }
+  }
+  return null;
+}
+
+/**
+ * Unpacks a part. Where it is damaged it is unpacked again, in smaller steps shortly before the damage.
+ * @returns what is wrong with it; null for nothing
+ * @throws what is wrong with the file that it is unpacked into; CancelledError
+ */
+async function unpacked(
+  file: LogFile,
+  part: Part,
+  stream: () => Duplex,
+  target: UnpackedFile,
+  signal: AbortSignal,
+): Promise<Error | null> {
+  const before = target.length;
+  const steps: { from: number; size: number }[] = [];
+  let [damage, from]: [Error | null, number] = [null, part.start];
+  for (const size of PIECES) {
+    steps.push({ from, size });
+    const pieces = new Pieces(file, part.end, steps);
+    damage = await attempt(pieces, stream(), target, signal);
+    // All that there is comes out of a part that is cut.
+    if (damage === null || codeOf(damage) === 'Z_BUF_ERROR' || size === PIECES.at(-1)) {
+      break;
+    }
+    target.cutTo(before);
+    from = Math.max(from, pieces.read - WAITING * size);
+  }
+  return damage;
+}
+
+/** The bytes of a part, in pieces that are smaller from some places on. */
+class Pieces implements Iterable<Buffer> {
+  /** Up to where it was read. */
+  read: number;
+  private readonly file: LogFile;
+  private readonly end: number;
+  private readonly steps: readonly { readonly from: number; readonly size: number }[];
+
+  constructor(file: LogFile, end: number, steps: Pieces['steps']) {
+    [this.file, this.end, this.steps] = [file, end, steps];
+    this.read = steps[0]?.from ?? end;
+  }
+
+  *[Symbol.iterator](): Generator<Buffer> {
+    for (const [index, { size }] of this.steps.entries()) {
+      const until = this.steps[index + 1]?.from ?? this.end;
+      while (this.read < until) {
+        const next = Math.min(until, this.read + size);
+        // The bytes of the file are valid until the next are asked for.
+        const piece = Buffer.from(this.file.read(this.read, next));
+        this.read = next;
+        yield piece;
+      }
+    }
+  }
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+/** @returns what is wrong with what is unpacked; null for nothing */
+async function attempt(
+  pieces: Pieces,
+  stream: Duplex,
+  target: UnpackedFile,
+  signal: AbortSignal,
+): Promise<Error | null> {
+  try {
+    await pipeline(pieces, stream, target.writable(), { signal });
+    return null;
+  } catch (error) {
+    if (signal.aborted) {
+      throw new CancelledError();
+    }
+    // Errors of unpacking have a code of zlib's; all others are of what is read or written.
+    if (error instanceof Error && /^(?:Z_|ZSTD_)/u.test(codeOf(error))) {
+      return error;
+    }
+    throw error;
+  }
 }
 
 /** @param what a sentence's beginning, with its verb */

@@ -1,13 +1,12 @@
 /** Inspect's `.eval` files: archives with a JSON document for each sample. */
-import { closeSync, ftruncateSync, writeSync } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import yauzl from 'yauzl';
-import { createNew } from '../../files/newFile.ts';
 import type { LeftOutCounts } from '../../logs/episode.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { MOST_UNPACKED, tooMuch, zstandard } from './compressedLog.ts';
+import { UnpackedFile } from './unpackedFile.ts';
 
 const MOST_SAMPLES = 1_000_000;
 const SAMPLE = /^samples\/[^/\\]+\.json$/u;
@@ -34,7 +33,7 @@ export async function samplesAsJson(
   signal: AbortSignal,
   most = MOST_UNPACKED,
 ): Promise<LeftOutCounts> {
-  const target = new SampleFile(out, () => tooMuch(`The samples of ${path} together are`, most), most);
+  const target = new UnpackedFile(out, most, () => tooMuch(`The samples of ${path} together are`, most));
   const damaged = new Map<string, number>();
   let archive: yauzl.ZipFile | undefined;
   let [samples, first] = [0, ''];
@@ -61,7 +60,7 @@ export async function samplesAsJson(
         first ||= `${oneLine(entry.fileName, MOST_WORDS)}: ${why}`;
       }
     }
-    if (samples > 0 && target.isEmpty) {
+    if (samples > 0 && target.length === 0) {
       throw new Error(`none of its samples can be read (${first})`);
     }
   } catch (error) {
@@ -85,16 +84,17 @@ export async function samplesAsJson(
 
 /** Writes a sample. @returns why it cannot be read, and was not written; null where it was */
 async function problemOf(
-  target: SampleFile,
+  target: UnpackedFile,
   archive: yauzl.ZipFile,
   entry: yauzl.Entry,
   signal: AbortSignal,
 ): Promise<string | null> {
+  const before = target.length;
   try {
-    await target.write(addAbortSignal(signal, await contentOf(archive, entry)), entry.crc32);
+    await writeSample(target, addAbortSignal(signal, await contentOf(archive, entry)), entry.crc32);
     return null;
   } catch (error) {
-    target.undo();
+    target.cutTo(before);
     // The disk may be full, which costs more than a sample.
     if (signal.aborted || error instanceof C3Error || (error instanceof Error && 'syscall' in error)) {
       throw error;
@@ -103,60 +103,18 @@ async function problemOf(
   }
 }
 
-/** The file that samples are written to, each whole or not at all. */
-class SampleFile {
-  private readonly file: number;
-  private readonly most: number;
-  private readonly tooMuch: () => Error;
-  /** Bytes of the samples that are whole, and of all that is written. */
-  private whole = 0;
-  private length = 0;
-
-  constructor(path: string, refused: () => Error, most: number) {
-    this.file = createNew(path);
-    this.tooMuch = refused;
-    this.most = most;
+/** Writes all bytes of a sample and checks them. @throws what the content throws; Error where they are damaged */
+async function writeSample(target: UnpackedFile, content: Readable, sum: number): Promise<void> {
+  let found = 0;
+  for await (const piece of content) {
+    const bytes = piece as Buffer;
+    found = crc32(bytes, found);
+    target.put(bytes);
   }
-
-  get isEmpty(): boolean {
-    return this.whole === 0;
+  if (found !== sum) {
+    throw new Error('its bytes are not those that its checksum was made of');
   }
-
-  /** @param sum of the bytes, as the archive says. @throws what the content throws; Error where the sum is another */
-  async write(content: Readable, sum: number): Promise<void> {
-    let found = 0;
-    for await (const piece of content) {
-      const bytes = piece as Buffer;
-      found = crc32(bytes, found);
-      this.put(bytes);
-    }
-    if (found !== sum) {
-      throw new Error('its bytes are not those that its checksum was made of');
-    }
-    this.put(Buffer.from('\n'));
-    this.whole = this.length;
-  }
-
-  /** Takes back what was written of a sample that is not whole. */
-  undo(): void {
-    ftruncateSync(this.file, this.whole);
-    this.length = this.whole;
-  }
-
-  close(): void {
-    closeSync(this.file);
-  }
-
-  private put(bytes: Buffer): void {
-    if (this.length + bytes.length > this.most) {
-      throw this.tooMuch();
-    }
-    for (let done = 0; done < bytes.length;) {
-      const written = writeSync(this.file, bytes, done, bytes.length - done, this.length);
-      done += written;
-      this.length += written;
-    }
-  }
+  target.put(Buffer.from('\n'));
 }
 
 /** The text of an entry, however it is compressed: Inspect writes Zstandard too. */

@@ -166,7 +166,7 @@ describe('c3 import', () => {
     const text = database.toString('latin1');
     for (const [name, bytes, words] of [
       ['cut.eval', archive.subarray(0, 1000), /as an Inspect log/u],
-      ['cut.gz', gzipSync(text).subarray(0, -100), /Cannot decompress .*cut\.gz/u],
+      ['cut.gz', gzipSync(text).subarray(0, 12), /Cannot decompress .*cut\.gz/u],
       [
         'cut.bin',
         framed(Buffer.from('{"resourceSpans":[]}')).subarray(0, -1),

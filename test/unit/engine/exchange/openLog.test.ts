@@ -4,9 +4,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { decompressed } from '../../../../src/engine/exchange/compressedLog.ts';
 import { framesAsJson, isFramed } from '../../../../src/engine/exchange/protobufLog.ts';
+import type { LeftOutCounts } from '../../../../src/logs/episode.ts';
 import { NEVER } from '../../../../src/shared/cancellation.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 
@@ -46,6 +47,70 @@ describe('a compressed log', () => {
     const bytes = gzipSync(BOMB);
     writeFileSync(path, bytes);
     await assert.rejects(decompressed(path, out, AbortSignal.abort(), bytes.subarray(0, 16)), CancelledError);
+  });
+});
+
+describe('a compressed log in several parts', () => {
+  /** Lines that do not compress well, so that there are many blocks. */
+  const TEXT = Array.from({ length: 20_000 }, (_, index) => `${JSON.stringify({ index, of: Math.sin(index) })}\n`).join(
+    '',
+  );
+  const HALF = Math.ceil(TEXT.length / 2);
+  const skipped = Buffer.concat([Buffer.from([0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0]), Buffer.from('any')]);
+
+  async function read(t: TestContext, bytes: Buffer): Promise<{ text: string; leftOut: LeftOutCounts }> {
+    const { path, out } = filesOf(t);
+    writeFileSync(path, bytes);
+    const leftOut = await decompressed(path, out, NEVER, bytes.subarray(0, 16));
+    return { text: readFileSync(out, 'latin1'), leftOut };
+  }
+
+  it('is read to its end', async (t) => {
+    for (const parts of [
+      [gzipSync(TEXT.slice(0, HALF)), gzipSync(TEXT.slice(HALF))],
+      [zstdCompressSync(TEXT.slice(0, HALF)), skipped, zstdCompressSync(TEXT.slice(HALF)), zstdCompressSync('')],
+      [skipped, zstdCompressSync(TEXT, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })].toReversed(),
+    ]) {
+      assert.deepEqual(await read(t, Buffer.concat(parts)), { text: TEXT, leftOut: [] });
+    }
+  });
+
+  it('is read as far as it is not damaged or cut, to the end of a line, and the rest is counted once', async (t) => {
+    for (const [compress, lost] of [
+      [gzipSync, 1000],
+      // A block of 128 kB is there as a whole or not.
+      [zstdCompressSync, 140_000],
+    ] as const) {
+      const whole = compress(TEXT);
+      const flipped = Buffer.from(whole.map((byte, index) => (index === whole.length - 2000 ? byte ^ 0xff : byte)));
+      for (const [bytes, least] of [
+        [whole.subarray(0, -4), TEXT.length - lost],
+        [whole.subarray(0, whole.length / 2), HALF - lost - 30_000],
+        [flipped, TEXT.length - 30_000 - lost],
+        [Buffer.concat([whole, whole.subarray(0, 6)]), TEXT.length],
+        [Buffer.concat([whole, Buffer.from('other')]), TEXT.length],
+      ] as const) {
+        const { text, leftOut } = await read(t, bytes);
+        assert.ok(text.length >= least, `${String(text.length)} of ${String(TEXT.length)}, not ${String(least)}`);
+        assert.ok(bytes === flipped || TEXT.startsWith(text));
+        assert.ok(text.endsWith('\n'));
+        assert.match(
+          leftOut[0]?.[0] ?? '',
+          /^rest of the file after a place where its compression is damaged or cut \(/u,
+        );
+        assert.deepEqual([leftOut.length, leftOut[0]?.[1]], [1, 1]);
+      }
+    }
+  });
+
+  it('of which nothing can be unpacked is refused', async (t) => {
+    for (const bytes of [
+      gzipSync(TEXT).subarray(0, 8),
+      zstdCompressSync(TEXT).subarray(0, 5),
+      Buffer.from([0x1f, 0x8b, 9]),
+    ]) {
+      await assert.rejects(read(t, bytes), isInput(/^Cannot decompress .*; give a whole file\.$/u));
+    }
   });
 });
 
