@@ -7,6 +7,7 @@ import { isProtobuf } from '../../logs/otlpProtobuf.ts';
 import type { LogSource } from '../../logs/source.ts';
 import { checkpointsAsJson } from './checkpoints.ts';
 import { decompressed, isCompressed } from './compressedLog.ts';
+import { isUtf16, utf16AsUtf8 } from './encodedLog.ts';
 import { LogFile } from './logFile.ts';
 import { framesAsJson, isFramed, tracesAsJson } from './protobufLog.ts';
 import { isZip, samplesAsJson } from './zippedLog.ts';
@@ -29,6 +30,9 @@ function unpackerOf(head: Buffer): Unpack | null {
   if (isCompressed(head)) {
     return decompressed;
   }
+  if (isUtf16(head)) {
+    return utf16AsUtf8;
+  }
   if (head.equals(SQLITE)) {
     return checkpointsAsJson;
   }
@@ -41,8 +45,8 @@ function unpackerOf(head: Buffer): Unpack | null {
 const headOf = (file: LogFile): Buffer => Buffer.from(file.read(0, Math.min(file.size, SQLITE.length)));
 
 /**
- * Opens a log. What is compressed, databases, archives and protocol buffers are unpacked into a temporary folder of the
- * user alone until it is closed.
+ * Opens a log. What is compressed or in UTF-16, databases, archives and protocol buffers are unpacked into a temporary
+ * folder of the user alone until it is closed.
  * @throws C3Error('input') for what cannot be read; CancelledError
  */
 export async function openLog(path: string, signal: AbortSignal): Promise<OpenLog> {

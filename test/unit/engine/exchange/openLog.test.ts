@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { decompressed } from '../../../../src/engine/exchange/compressedLog.ts';
+import { utf16AsUtf8 } from '../../../../src/engine/exchange/encodedLog.ts';
+import { openLog } from '../../../../src/engine/exchange/openLog.ts';
 import { framesAsJson, isFramed } from '../../../../src/engine/exchange/protobufLog.ts';
 import type { LeftOutCounts } from '../../../../src/logs/episode.ts';
 import { NEVER } from '../../../../src/shared/cancellation.ts';
@@ -111,6 +113,52 @@ describe('a compressed log in several parts', () => {
     ]) {
       await assert.rejects(read(t, bytes), isInput(/^Cannot decompress .*; give a whole file\.$/u));
     }
+  });
+});
+
+describe('a log in another encoding', () => {
+  // An umlaut, a character of three bytes and one of two halves.
+  const TEXT = `{"messages":[{"role":"user","content":"Wie hei\u00df? \u2713 \u{1f321}"}]}\n`;
+  const little = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
+  const big = (text: string): Buffer => little(text).swap16();
+
+  async function contentOf(t: TestContext, bytes: Buffer): Promise<string> {
+    const { path } = filesOf(t);
+    writeFileSync(path, bytes);
+    const { source, leftOut, close } = await openLog(path, NEVER);
+    try {
+      assert.deepEqual([leftOut, source.name], [[], path]);
+      return Buffer.from(source.read(0, source.size)).toString('utf8');
+    } finally {
+      close();
+    }
+  }
+
+  it('is read as UTF-8, wherever the pieces end that it is read in', async (t) => {
+    // An odd number of characters first, then more than one piece of two-part ones.
+    const long = `"x${'\u{1f321}'.repeat(50_000)}"`;
+    for (const encode of [little, big]) {
+      assert.equal(await contentOf(t, encode(TEXT)), TEXT);
+      assert.equal(await contentOf(t, encode(long)), long);
+      assert.equal(await contentOf(t, gzipSync(encode(TEXT))), TEXT);
+      assert.equal(await contentOf(t, encode('')), '');
+    }
+  });
+
+  it('has U+FFFD in the place of a half that is alone', async (t) => {
+    for (const encode of [little, big]) {
+      assert.equal(await contentOf(t, encode('"a\ud83cb\udf21c"')), '"a\ufffdb\ufffdc"');
+      assert.equal(await contentOf(t, encode('"a\ud83c')), '"a\ufffd');
+      assert.equal(await contentOf(t, Buffer.concat([encode('"a"'), Buffer.from([0x20])])), '"a"\ufffd');
+    }
+  });
+
+  it('that comes to more than is read is refused, and read no further once that is cancelled', async (t) => {
+    const { path, out } = filesOf(t);
+    const bytes = little('\u2713'.repeat(1000));
+    writeFileSync(path, bytes);
+    await assert.rejects(utf16AsUtf8(path, out, NEVER, bytes, 2000), isInput(/ is more than 2 kB; split the log\.$/u));
+    await assert.rejects(utf16AsUtf8(path, `${out}2`, AbortSignal.abort(), bytes), CancelledError);
   });
 });
 
