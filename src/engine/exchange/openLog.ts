@@ -9,7 +9,7 @@ import { checkpointsAsJson } from './checkpoints.ts';
 import { decompressed, isCompressed } from './compressedLog.ts';
 import { isUtf16, utf16AsUtf8 } from './encodedLog.ts';
 import { LogFile } from './logFile.ts';
-import { framesAsJson, isFramed, tracesAsJson } from './protobufLog.ts';
+import { framesAsJson, isFramed, requestAsJson } from './protobufLog.ts';
 import { isZip, samplesAsJson } from './zippedLog.ts';
 
 export interface OpenLog {
@@ -39,7 +39,7 @@ function unpackerOf(head: Buffer): Unpack | null {
   if (isZip(head)) {
     return (path, out, signal) => samplesAsJson(path, out, signal);
   }
-  return isFramed(head) ? framesAsJson : isProtobuf(head) ? tracesAsJson : null;
+  return isFramed(head) ? framesAsJson : isProtobuf(head) ? (path, out) => requestAsJson(path, out) : null;
 }
 
 const headOf = (file: LogFile): Buffer => Buffer.from(file.read(0, Math.min(file.size, SQLITE.length)));

@@ -1,37 +1,58 @@
 /**
- * Files of traces as protocol buffers: one request of an OTLP exporter, or what the file exporter of OpenTelemetry's
- * Collector writes with `format: proto` or a compression, one message after another, each behind its length.
+ * Files of traces and logs as protocol buffers: one request of an OTLP exporter, or what the file exporter of
+ * OpenTelemetry's Collector writes with `format: proto` or a compression, one message after another, each behind its
+ * length. What is damaged is left out and named by its number.
  */
-import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { PRIVATE_FILE } from '../../files/newFile.ts';
 import type { LeftOutCounts } from '../../logs/episode.ts';
-import { tracesInProtobuf } from '../../logs/otlpProtobuf.ts';
+import { requestInProtobuf, type ReadRequest } from '../../logs/otlpProtobuf.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import { isZstandard, MOST_UNPACKED, tooMuch, zstandardOf } from './compressedLog.ts';
 import { LogFile } from './logFile.ts';
+import { Losses } from './losses.ts';
+import { UnpackedFile } from './unpackedFile.ts';
 
 /** As the longest entry of other logs: a message is read as a whole. */
 const MOST_BYTES = 2 ** 26;
 /** Bytes of a length, the highest first. */
 const LENGTH = 4;
 const OPEN_OBJECT = 0x7b;
+/** Characters of a reason. */
+const MOST_WORDS = 100;
+const FURTHER = 'further spans, log records and messages that are damaged';
 
 /** Whether bytes begin with the length of a message that is read, as no text does. */
 export const isFramed = (head: Buffer): boolean => head.length > LENGTH && head.readUInt32BE() <= MOST_BYTES;
 
-/** Writes the traces as JSON into a new file. @throws C3Error('input') for what is none, or is longer than 64 MB */
-export function tracesAsJson(path: string, out: string): Promise<LeftOutCounts> {
-  return asJson(path, out, ({ file, write }) => {
+/**
+ * Writes a request as JSON into a new file.
+ * @returns what was left out, by the reason
+ * @throws C3Error('input') for what is none, or is longer than 64 MB
+ */
+export function requestAsJson(path: string, out: string, most = MOST_UNPACKED): Promise<LeftOutCounts> {
+  return asJson(path, out, most, ({ file, write }) => {
     if (file.size > MOST_BYTES) {
       throw new C3Error(
         'input',
         `${path} has more than ${bytesWords(MOST_BYTES)}; export traces as JSON, which is read in pieces, or in smaller files.`,
       );
     }
-    write(JSON.stringify(tracesInProtobuf(Buffer.from(file.read(0, file.size)), path)));
-    return Promise.resolve();
+    const { request, isRead, damaged, others } = requestInProtobuf(Buffer.from(file.read(0, file.size)));
+    if (!isRead) {
+      throw new C3Error(
+        'input',
+        `${path} is no request of OpenTelemetry as protocol buffers: ${damaged[0] ?? 'it is damaged'}; give a whole one, or OTLP in JSON.`,
+      );
+    }
+    const losses = new Losses(FURTHER);
+    damaged.forEach((one) => {
+      losses.add(one);
+    });
+    losses.addOthers(others);
+    write(JSON.stringify(request));
+    return Promise.resolve(losses.counts);
   });
 }
 
@@ -39,7 +60,8 @@ export function tracesAsJson(path: string, out: string): Promise<LeftOutCounts> 
  * Writes each message as a line of JSON into a new file. A message is JSON or a protocol buffer, by itself or in
  * Zstandard.
  * @param most bytes that the messages may come to
- * @throws C3Error('input') for a message that is cut, damaged or longer than 64 MB; CancelledError
+ * @returns what was left out, by the reason
+ * @throws C3Error('input') for a file of which no message can be read; CancelledError
  */
 export function framesAsJson(
   path: string,
@@ -48,22 +70,32 @@ export function framesAsJson(
   _head?: Buffer,
   most = MOST_UNPACKED,
 ): Promise<LeftOutCounts> {
-  return asJson(path, out, async ({ file, write }) => {
-    let written = 0;
+  return asJson(path, out, most, async ({ file, write }) => {
+    const losses = new Losses(FURTHER);
+    let first: C3Error | null = null;
+    let read = 0;
     for (let [at, number] = [0, 1]; at < file.size; number++) {
-      const place = `message ${String(number)} of ${path}`;
+      const place = `message ${String(number)}`;
       const length = at + LENGTH > file.size ? Number.NaN : file.read(at, at + LENGTH).readUInt32BE();
       const end = at + LENGTH + length;
       if (!(length <= MOST_BYTES && end <= file.size)) {
-        throw new C3Error(
+        first ??= new C3Error(
           'input',
           `Byte ${String(at)} of ${path} begins no message that ends within it and has at most ${bytesWords(MOST_BYTES)}; give a whole file of the Collector's file exporter.`,
         );
+        // Nothing says where the next one begins.
+        losses.add(`rest of the file from ${place} on, which does not end within it`);
+        break;
       }
-      const text = messageText(Buffer.from(file.read(at + LENGTH, end)), place);
-      written += write(text);
-      if (written > most) {
-        throw tooMuch(`The messages of ${path} together are`, most);
+      try {
+        write(messageText(Buffer.from(file.read(at + LENGTH, end)), place, path, losses));
+        read++;
+      } catch (error) {
+        if (!(error instanceof DamagedMessage)) {
+          throw error;
+        }
+        first ??= error.refusal;
+        losses.add(`${place}, which cannot be read: ${oneLine(messageOf(error), MOST_WORDS)}`);
       }
       at = end;
       await setImmediate();
@@ -71,46 +103,81 @@ export function framesAsJson(
         throw new CancelledError();
       }
     }
+    if (read === 0 && first !== null) {
+      throw first;
+    }
+    return losses.counts;
   });
 }
 
-function messageText(message: Buffer, place: string): string {
-  const bytes = isZstandard(message) ? unpacked(message, place) : message;
-  return bytes[0] === OPEN_OBJECT ? bytes.toString('utf8') : JSON.stringify(tracesInProtobuf(bytes, place));
+/** Why a message is left out. */
+class DamagedMessage extends Error {
+  /** For a file without any other. */
+  readonly refusal: C3Error;
+
+  constructor(why: string, refusal: string, cause?: unknown) {
+    super(why, { cause });
+    this.refusal = new C3Error('input', `${refusal}; give a whole file of the Collector's file exporter.`, { cause });
+  }
+}
+
+/** @param losses hears what of the message is damaged. @throws DamagedMessage where nothing of it can be read */
+function messageText(message: Buffer, place: string, path: string, losses: Losses): string {
+  const bytes = isZstandard(message) ? unpacked(message, `${place} of ${path}`) : message;
+  if (bytes[0] === OPEN_OBJECT) {
+    const text = bytes.toString('utf8');
+    try {
+      JSON.parse(text);
+    } catch (error) {
+      throw new DamagedMessage('it is no JSON', `${place} of ${path} is no JSON`, error);
+    }
+    return text;
+  }
+  const { request, isRead, damaged, others }: ReadRequest = requestInProtobuf(bytes);
+  if (!isRead) {
+    const why = damaged[0] ?? 'it is damaged';
+    throw new DamagedMessage(why, `${place} of ${path} is no protocol buffer of OpenTelemetry: ${why}`);
+  }
+  for (const one of damaged) {
+    losses.add(`${place}: ${one}`);
+  }
+  losses.addOthers(others);
+  return JSON.stringify(request);
 }
 
 function unpacked(message: Buffer, place: string): Buffer {
   try {
     return zstandardOf(message, MOST_BYTES);
   } catch (error) {
-    throw new C3Error(
-      'input',
-      `Cannot decompress ${place} to at most ${bytesWords(MOST_BYTES)}: ${messageOf(error)}; give a whole file of the Collector's file exporter.`,
-      { cause: error },
-    );
+    const why = messageOf(error);
+    throw new DamagedMessage(why, `Cannot decompress ${place} to at most ${bytesWords(MOST_BYTES)}: ${why}`, error);
   }
 }
 
 interface Files {
   readonly file: LogFile;
-  /** Writes a line. @returns its bytes */
-  readonly write: (text: string) => number;
+  /** Writes a line. @throws C3Error('input') where all lines together are more than is read */
+  readonly write: (text: string) => void;
 }
 
-async function asJson(path: string, out: string, work: (files: Files) => Promise<void>): Promise<LeftOutCounts> {
+async function asJson(
+  path: string,
+  out: string,
+  most: number,
+  work: (files: Files) => Promise<LeftOutCounts>,
+): Promise<LeftOutCounts> {
   const file = new LogFile(path);
   try {
-    const target = openSync(out, 'wx', PRIVATE_FILE);
+    const target = new UnpackedFile(out, most, () => tooMuch(`The messages of ${path} together are`, most));
     try {
-      const write = (text: string): number => {
-        const line = Buffer.from(`${text}\n`);
-        writeFileSync(target, line);
-        return line.length;
-      };
-      await work({ file, write });
-      return [];
+      return await work({
+        file,
+        write: (text) => {
+          target.put(Buffer.from(`${text}\n`));
+        },
+      });
     } finally {
-      closeSync(target);
+      target.close();
     }
   } finally {
     file.close();

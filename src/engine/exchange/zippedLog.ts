@@ -6,14 +6,13 @@ import type { LeftOutCounts } from '../../logs/episode.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { MOST_UNPACKED, tooMuch, zstandard } from './compressedLog.ts';
+import { Losses } from './losses.ts';
 import { UnpackedFile } from './unpackedFile.ts';
 
 const MOST_SAMPLES = 1_000_000;
 const SAMPLE = /^samples\/[^/\\]+\.json$/u;
 const ZSTANDARD = 93;
 const [STORED, DEFLATED] = [0, 8] as const;
-/** Samples that are named where they cannot be read; the others are counted together. */
-const MOST_NAMED = 20;
 /** Characters of a name or a reason. */
 const MOST_WORDS = 100;
 
@@ -34,7 +33,7 @@ export async function samplesAsJson(
   most = MOST_UNPACKED,
 ): Promise<LeftOutCounts> {
   const target = new UnpackedFile(out, most, () => tooMuch(`The samples of ${path} together are`, most));
-  const damaged = new Map<string, number>();
+  const losses = new Losses('further samples that cannot be read');
   let archive: yauzl.ZipFile | undefined;
   let [samples, first] = [0, ''];
   try {
@@ -52,11 +51,7 @@ export async function samplesAsJson(
       }
       const why = await problemOf(target, archive, entry, signal);
       if (why !== null) {
-        const reason =
-          damaged.size < MOST_NAMED
-            ? `sample ${oneLine(entry.fileName, MOST_WORDS)}, which cannot be read: ${why}`
-            : 'further samples that cannot be read';
-        damaged.set(reason, (damaged.get(reason) ?? 0) + 1);
+        losses.add(`sample ${oneLine(entry.fileName, MOST_WORDS)}, which cannot be read: ${why}`);
         first ||= `${oneLine(entry.fileName, MOST_WORDS)}: ${why}`;
       }
     }
@@ -79,7 +74,7 @@ export async function samplesAsJson(
   if (samples === 0) {
     throw new C3Error('input', `${path} is an archive without samples/*.json; give an .eval file of Inspect.`);
   }
-  return [...damaged];
+  return losses.counts;
 }
 
 /** Writes a sample. @returns why it cannot be read, and was not written; null where it was */

@@ -184,6 +184,35 @@ describe('messages behind their lengths', () => {
     );
   });
 
+  it('that are damaged cost themselves alone, and are named by their number', async (t) => {
+    const { path, out } = filesOf(t);
+    const good = Buffer.from('{"resourceSpans":[]}');
+    const bad = [
+      zstdCompressSync(good).subarray(0, -6),
+      Buffer.from('{"resourceSpans":['),
+      Buffer.from([0x0a, 0x02, 0x10, 0x80]),
+    ];
+    const length = Buffer.from([0, 0, 1, 0]);
+    writeFileSync(path, Buffer.concat([...[good, ...bad, good].map(frame), length, good]));
+    const leftOut = await framesAsJson(path, out, NEVER);
+    assert.equal(readFileSync(out, 'utf8'), `${good.toString()}\n`.repeat(2));
+    assert.deepEqual(
+      leftOut.map(([reason, count]) => [reason.replace(/: .*/u, ''), count]),
+      [
+        ['message 2, which cannot be read', 1],
+        ['message 3, which cannot be read', 1],
+        ['message 4, which cannot be read', 1],
+        ['rest of the file from message 6 on, which does not end within it', 1],
+      ],
+    );
+    const all = filesOf(t);
+    writeFileSync(all.path, Buffer.concat(bad.slice(1).map(frame)));
+    await assert.rejects(
+      framesAsJson(all.path, all.out, NEVER),
+      isInput(/^message 1 of .* is no JSON; give a whole file/u),
+    );
+  });
+
   it('are known from texts, and from lengths that no message has', () => {
     assert.ok(isFramed(frame(Buffer.from('{}'))));
     for (const text of ['{"a":1}', '[{}]', '\n{}', '# a', '']) {
