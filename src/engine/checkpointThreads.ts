@@ -1,7 +1,7 @@
 /** The threads of a LangGraph database, with the forks and the graphs within them that say something of their own. */
 import { closeSync, writeFileSync } from 'node:fs';
 import { createNew } from '../files/newFile.ts';
-import { checkpointOf, savedValue, tasksOf, type WrittenRow } from '../logs/langGraphState.ts';
+import { checkpointOf, savedValue, tasksOf, type ParallelStep, type Task } from '../logs/langGraphState.ts';
 import { saidIn, ThreadSteps } from '../logs/langGraphThread.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import { CheckpointDatabase, type GraphPlace } from '../store/foreign/checkpoints.ts';
@@ -175,8 +175,8 @@ class Graph {
         const row = db.checkpoint(place, id);
         const checkpoint = row?.value === null || row === null ? null : checkpointOf(row.type, row.value);
         if (checkpoint !== null) {
-          thread.add(checkpoint, (nodes) =>
-            tasksOf(parent === undefined ? [] : this.rowsOf(parent), nodes, this.metadataOf(id)),
+          thread.add(checkpoint, (step) =>
+            parent === undefined ? [] : this.tasksOf(parent, step, this.metadataOf(id)),
           );
           this.leftOut.addUnread(checkpoint.unread);
           continue;
@@ -192,10 +192,12 @@ class Graph {
     return thread;
   }
 
-  private rowsOf(id: string): WrittenRow[] {
-    return this.db
+  /** @param id of the checkpoint that the step begins at */
+  private tasksOf(id: string, step: ParallelStep, metadata: unknown): Task[] {
+    const rows = this.db
       .writes(this.place, id)
       .map(({ task, channel, type, value }) => ({ task, channel, value: savedValue(type, value) }));
+    return tasksOf(rows, step, { checkpoint: id, namespace: this.place.namespace }, metadata);
   }
 
   private metadataOf(id: string): unknown {
@@ -206,7 +208,7 @@ class Graph {
   /** How many messages were written of the step that a checkpoint begins and nothing follows. */
   private pending(id: string, thread: ThreadSteps): number {
     const known = thread.said();
-    return tasksOf(this.rowsOf(id), [], null)
+    return this.tasksOf(id, { nodes: [], seen: new Map(), sent: [] }, null)
       .map(({ messages }) => [...saidIn(messages)].filter((text) => !known.has(text)).length)
       .reduce((sum, count) => sum + count, 0);
   }

@@ -2,6 +2,7 @@
  * The state of a LangGraph thread at one checkpoint. Values are JSON (LangGraph JS) or msgpack (LangGraph for Python);
  * classes that they name are never made, only their fields are read.
  */
+import { createHash } from 'node:crypto';
 import { decode, ExtensionCodec } from '@msgpack/msgpack';
 import { listAtKey, textAt, type Fields } from '../chat/fields.ts';
 import { parsedMessage } from '../chat/messages.ts';
@@ -132,6 +133,54 @@ export interface WrittenRow {
   readonly value: unknown;
 }
 
+/** A step whose tasks are told apart. */
+export interface ParallelStep {
+  /** The nodes that ran. */
+  readonly nodes: readonly string[];
+  /** What each node has seen after it, as text. */
+  readonly seen: ReadonlyMap<string, string>;
+  /** The node of each task that was sent for it. */
+  readonly sent: readonly string[];
+}
+
+/** Where a step began: the checkpoint's id and the namespace of its graph. */
+export interface StepPlace {
+  readonly checkpoint: string;
+  readonly namespace: string;
+}
+
+/** Ids of tasks that are made for one step. */
+const MOST_IDS = 1000;
+
+/**
+ * The nodes of a step by the ids that LangGraph JS gives their tasks: a UUID (version 5, of SHA-1) of the graph, the
+ * number of the step, the node, and what made it run.
+ * @param metadata of the checkpoint that the step led to
+ */
+function nodesById({ nodes, seen, sent }: ParallelStep, place: StepPlace, metadata: unknown): Map<string, string> {
+  const step: unknown = isRecord(metadata) ? metadata['step'] : null;
+  const space = Buffer.from(place.checkpoint.replaceAll('-', ''), 'hex');
+  if (typeof step !== 'number' || space.length !== 16) {
+    return new Map();
+  }
+  const idOf = (node: string, ...how: readonly unknown[]): string => {
+    const graph = place.namespace === '' ? node : `${place.namespace}|${node}`;
+    const name = JSON.stringify([graph, String(step), node, ...how]);
+    const bytes = createHash('sha1').update(space).update(name).digest().subarray(0, 16);
+    bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
+    bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+    return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/u, '$1-$2-$3-$4-');
+  };
+  const pulled = nodes.flatMap((node) => {
+    const versions: unknown = JSON.parse(seen.get(node) ?? '{}');
+    return Object.keys(isRecord(versions) ? versions : {}).map((by) => [node, '__pregel_pull', [by]] as const);
+  });
+  const pushed = sent.map((node, index) => [node, '__pregel_push', String(index)] as const);
+  return new Map(
+    [...pulled, ...pushed].slice(0, MOST_IDS).map(([node, ...how]) => [idOf(node, ...how), node] as const),
+  );
+}
+
 /** A task of a step with the messages that it wrote. */
 export interface Task {
   /** Its node; null where nothing says it. */
@@ -148,13 +197,14 @@ export function fieldsOf(message: unknown): Fields {
 const messagesIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value]).filter(isMessage);
 
 /**
- * The tasks of a step by the rows that each wrote. A row says its node where its channel is named by it (older
- * versions), or where the row leads on to another node and names where it comes from; the metadata of older versions
- * says what each node wrote.
- * @param nodes that ran in the step
+ * The tasks of a step by the rows that each wrote. In LangGraph JS the id of a task says its node. A row does where its
+ * channel is named by it (older versions), or where it leads on to another node and names where it comes from; the
+ * metadata of older versions says what each node wrote.
  * @param metadata of the checkpoint that the step led to
  */
-export function tasksOf(rows: readonly WrittenRow[], nodes: readonly string[], metadata: unknown): Task[] {
+export function tasksOf(rows: readonly WrittenRow[], step: ParallelStep, place: StepPlace, metadata: unknown): Task[] {
+  const { nodes } = step;
+  const byId = nodesById(step, place, metadata);
   const told = tasksOfMetadata(metadata);
   if (rows.length === 0) {
     return told;
@@ -163,7 +213,7 @@ export function tasksOf(rows: readonly WrittenRow[], nodes: readonly string[], m
   const tasks = new Map<string, { node: string | null; readonly messages: unknown[] }>();
   const only = nodes.length === 1 ? (nodes[0] ?? null) : null;
   for (const { task, channel, value } of rows) {
-    const known = tasks.get(task) ?? { node: only, messages: [] };
+    const known = tasks.get(task) ?? { node: only ?? byId.get(task) ?? null, messages: [] };
     tasks.set(task, known);
     const [kind, from] = channel.split(':');
     const said = kind !== 'branch' ? channel : from === 'to' ? value : from;

@@ -3,7 +3,7 @@
  * messages and what it added. All messages are kept once, so that a thread is as long as what was said in it.
  */
 import { parsedMessages } from '../chat/messages.ts';
-import { saidBy, type Checkpoint, type Task } from './langGraphState.ts';
+import { saidBy, type Checkpoint, type ParallelStep, type Task } from './langGraphState.ts';
 
 /** What became of one list of messages: the places that were taken out of it, and what stands where in the new one. */
 export type ListChange = readonly [
@@ -31,8 +31,8 @@ export interface ThreadLine {
   readonly steps: readonly ThreadStep[];
 }
 
-/** Who may have written what a step added. @param nodes that ran in it */
-export type TasksOf = (nodes: readonly string[]) => readonly Task[];
+/** Who may have written what a step added. */
+export type TasksOf = (step: ParallelStep) => readonly Task[];
 
 /** What prebuilt agents call the node that asks a model, whoever the agent is. */
 const GENERIC = /^(?:agent|assistant|chatbot|llm|model|call_model|model_request)$/u;
@@ -138,7 +138,7 @@ export class ThreadSteps {
     if (made.places.length === 0 || isInput || (nodes.length === 1 && !isParallel)) {
       return { nodes: [isInput || isParallel ? null : (nodes[0] ?? null)], isInput, taskOf: () => 0 };
     }
-    return assigned(pool, made, nodes, tasksOf(nodes));
+    return assigned(pool, made, nodes, tasksOf({ nodes, seen, sent: before.sent }));
   }
 }
 

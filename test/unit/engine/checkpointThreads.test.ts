@@ -67,7 +67,9 @@ function databaseOf(t: TestContext, saved: readonly Saved[], type: 'json' | 'msg
     metadata = {},
     writes = [],
   } of saved) {
-    const seen = Object.fromEntries(Object.entries(ran).map(([node, times]) => [node, { 'branch:to': times }]));
+    const seen = Object.fromEntries(
+      Object.entries(ran).map(([node, times]) => [node, { [`branch:to:${node}`]: times }]),
+    );
     const value = bytesOf({ v: 4, id, channel_values: state, versions_seen: seen });
     db.prepare('INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)').run(
       ...[thread, namespace, id, parent, type, value, json(metadata)],
@@ -204,6 +206,58 @@ describe('threads of LangGraph', () => {
     });
     assert.deepEqual(told(parallel({ writes: { two: { messages: [plan] }, one: { messages: booked } } })).episodes, {
       t: [`two > Morning: the forum. < ${seen}`, `one > A table at one. < ${seen}`],
+    });
+  });
+
+  it('say who ran by the ids that LangGraph JS gives tasks, and tell apart what was sent to one node twice', (t) => {
+    // Ids as LangGraph JS 1.7.3 made them for these nodes and steps.
+    const ids = [
+      '1f1ea718-0c71-6210-8000-c4766f314251',
+      '1f1ea718-0cfe-6bb0-8001-02fee4d5b7b7',
+      '1f1ea718-0d03-69d0-8002-495f6d14ed4e',
+    ] as const;
+    const [one, two] = [js('AI', 'One.', 'w1'), js('AI', 'Two.', 'w2')];
+    const sends = [1, 2].map((n) => ({ lg_name: 'Send', node: 'worker', args: { n } }));
+    const seen = { adam: 1, quiet: 1, zoe: 1 };
+    const path = databaseOf(t, [
+      {
+        id: ids[0],
+        state: { messages: [asked] },
+        writes: [
+          ['6b939285-057d-54c9-b50f-e3eb9bde823c', 'mood', 'calm'],
+          ['7a8ab2e8-db2b-50c9-ac6d-18df46337bef', 'messages', [plan]],
+          ['a6e519fc-901b-575c-a6d0-15493cdb7c79', 'messages', [booked]],
+        ],
+      },
+      {
+        id: ids[1],
+        parent: ids[0],
+        state: { messages: [asked, booked, plan], mood: 'calm', __pregel_tasks: sends },
+        ran: seen,
+        metadata: { source: 'loop', step: 1, parents: {} },
+        writes: [
+          ['5eba235c-1127-553a-b51c-068c66fb7ab3', 'messages', [one]],
+          ['75920729-56a7-51e5-be38-322f622aeda6', 'messages', [two]],
+        ],
+      },
+      {
+        id: ids[2],
+        parent: ids[1],
+        // Of a step with tasks that were sent, nothing says that it ran a node that had run before.
+        state: { messages: [asked, booked, plan, one, two], mood: 'calm', __pregel_tasks: [] },
+        ran: { ...seen, zoe: 2 },
+        metadata: { source: 'loop', step: 2, parents: {} },
+      },
+    ]);
+    const before = 'user: Plan a day in Rome.';
+    const later = `mood: calm | ${before} | assistant: A table at one. | assistant: Morning: the forum.`;
+    assert.deepEqual(told(path).episodes, {
+      t: [
+        `adam > A table at one. < ${before}`,
+        `zoe > Morning: the forum. < ${before}`,
+        `worker > One. < ${later}`,
+        `worker > Two. < ${later}`,
+      ],
     });
   });
 
