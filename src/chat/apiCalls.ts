@@ -1,134 +1,128 @@
-/**
- * Calls of OpenAI-compatible servers as they pass by: chat completions, completions and responses, whole or in pieces.
- */
+/** Calls of model servers as they pass by, whole or in pieces: what was asked, and what was said. */
 import { isRecord } from '../shared/guard.ts';
-import { parsedJson, textAt } from './fields.ts';
-import { parsedMessages, type ParsedMessage } from './messages.ts';
+import { listAtKey, textAt, valueAt, type Fields } from './fields.ts';
+import { answerOf, finishOf, parsedMessages, type ParsedMessage } from './messages.ts';
 import { tokenCount, type ModelCall } from './modelCall.ts';
+import { wholeAnswer, type RecordedApi } from './streams.ts';
 
-/** The forms of requests that say something of agents. */
+export { bodyIn, type RecordedApi } from './streams.ts';
+
+/** The forms of requests that say something of agents, by their paths below the base address. */
 export const API_PATHS = {
   '/chat/completions': 'chat',
   '/completions': 'completions',
   '/responses': 'responses',
+  '/messages': 'messages',
 } as const;
-export type RecordedApi = (typeof API_PATHS)[keyof typeof API_PATHS];
 
-type Fields = Readonly<Record<string, unknown>>;
+/**
+ * The form of the request that a path is for; null for one that says nothing of agents.
+ * @param path below the base address, with its query or without: `/chat/completions`, `/v1/messages?beta=true`,
+ * `/openai/deployments/NAME/chat/completions?api-version=...`
+ */
+export function apiOf(path: string): RecordedApi | null {
+  const [plain = ''] = path.split(/[?#]/u, 1);
+  const parts = plain.split('/').filter((part) => part !== '');
+  const [last = '', before = ''] = parts.toReversed();
+  switch (last) {
+    case 'completions':
+      return before === 'chat' ? 'chat' : 'completions';
+    case 'responses':
+      return 'responses';
+    case 'messages':
+      // Threads of OpenAI's assistants have messages too.
+      return before === '' || before === 'anthropic' || /^v\d+$/u.test(before) ? 'messages' : null;
+    case 'chat':
+      return before === 'api' ? 'ollama' : null;
+    default:
+      return /(?::|%3a)(?:generate|streamGenerate)Content$/iu.test(last) ? 'gemini' : null;
+  }
+}
 
-const listIn = (fields: Fields, key: string): readonly unknown[] => {
-  const list: unknown = fields[key];
-  return Array.isArray(list) ? list : [];
-};
+/** A call as it passed by. */
+export interface PassedModelCall extends ModelCall {
+  /** Answers to the same request that are not in it: a program may ask for several. */
+  readonly furtherChoices: number;
+}
 
 /**
  * A call from its two bodies.
- * @param answer the whole body, or the pieces of a stream in order
- * @returns null where it says nothing, or is of another form
+ * @param answer the whole body, or the pieces of a stream in order, with STREAM_END where it came
+ * @returns null where it says nothing, is of another form, or is larger than any call is
  */
-export function apiCall(api: RecordedApi, request: unknown, answer: unknown): ModelCall | null {
-  const whole = Array.isArray(answer) ? assembled(api, answer) : answer;
-  if (!isRecord(request) || !isRecord(whole)) {
+export function apiCall(api: RecordedApi, request: unknown, answer: unknown): PassedModelCall | null {
+  try {
+    return isRecord(request) ? callOf(api, request, answer) : null;
+  } catch (error) {
+    if (error instanceof RangeError) {
+      return null;
+    }
+    throw error;
+  }
+}
+
+function callOf(api: RecordedApi, request: Fields, answer: unknown): PassedModelCall | null {
+  const whole = wholeAnswer(api, answer);
+  if (whole === null) {
     return null;
   }
-  const { input, output } = SAID[api](request, whole);
-  const usage = isRecord(whole['usage']) ? whole['usage'] : {};
+  const { body, tokens, further } = whole;
+  const output = SAID[api](body);
   return output.length === 0
     ? null
     : {
-        input,
+        input: parsedMessages(ASKED[api](request)),
         output,
-        model: textAt(whole, 'model') ?? textAt(request, 'model'),
-        promptTokens: tokenCount(usage['prompt_tokens'] ?? usage['input_tokens']),
-        completionTokens: tokenCount(usage['completion_tokens'] ?? usage['output_tokens']),
+        model: textAt(body, 'model', 'modelVersion') ?? textAt(request, 'model'),
+        promptTokens: tokenCount(tokens.prompt),
+        completionTokens: tokenCount(tokens.completion),
+        furtherChoices: further,
       };
 }
 
-const SAID: Readonly<Record<RecordedApi, (request: Fields, answer: Fields) => Pick<ModelCall, 'input' | 'output'>>> = {
-  chat: (request, answer) => ({
-    input: parsedMessages(request['messages']),
-    output: parsedMessages(listIn(answer, 'choices').slice(0, 1)),
-  }),
-  completions: (request, answer) => {
-    const { prompt } = request;
-    const [choice] = listIn(answer, 'choices');
+/** What the system prompt beside the messages says, as a message. */
+const systemIn = (content: unknown): readonly unknown[] =>
+  content === undefined || content === null ? [] : [{ role: 'system', content }];
+
+/** The messages of a request. */
+const ASKED: Readonly<Record<RecordedApi, (request: Fields) => readonly unknown[]>> = {
+  chat: (request) => listAtKey(request, 'messages'),
+  ollama: (request) => listAtKey(request, 'messages'),
+  completions: ({ prompt }) => {
     const text: unknown = Array.isArray(prompt) ? prompt[0] : prompt;
-    return {
-      input: parsedMessages([{ role: 'user', content: typeof text === 'string' ? text : '' }]),
-      output: isRecord(choice) ? parsedMessages([{ ...choice, role: 'assistant', content: choice['text'] ?? '' }]) : [],
-    };
+    return [{ role: 'user', content: typeof text === 'string' ? text : '' }];
   },
-  responses: (request, answer) => {
+  responses: (request) => {
     const { instructions, input } = request;
-    const given = typeof input === 'string' ? [{ role: 'user', content: input }] : listIn(request, 'input');
-    const system = typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : [];
-    const said = parsedMessages(listIn(answer, 'output'));
-    return { input: parsedMessages([...system, ...given]), output: oneMessage(said, answer) };
+    const given = typeof input === 'string' ? [{ role: 'user', content: input }] : listAtKey(request, 'input');
+    return [...systemIn(instructions), ...given];
+  },
+  messages: (request) => [...systemIn(request['system']), ...listAtKey(request, 'messages')],
+  gemini: (request) => {
+    const system = valueAt(request, 'systemInstruction', 'system_instruction');
+    return [
+      ...systemIn(isRecord(system) ? listAtKey(system, 'parts') : system),
+      // A request of one message may leave its role out.
+      ...listAtKey(request, 'contents').map((one) => (isRecord(one) ? { role: 'user', ...one } : one)),
+    ];
   },
 };
 
-/** All that one answer says, as the one message that it is. */
-function oneMessage(said: readonly ParsedMessage[], answer: Fields): readonly ParsedMessage[] {
-  const [first] = said;
-  return first === undefined
-    ? []
-    : [
-        {
-          ...first,
-          text: said.flatMap(({ text }) => (text === '' ? [] : [text])).join('\n'),
-          calls: new Map(said.flatMap(({ calls }) => [...calls])),
-          finish: answer['status'] === 'incomplete' ? 'length' : 'end',
-        },
-      ];
-}
+const choiceSaid = (body: Fields): readonly ParsedMessage[] => oneAnswer(listAtKey(body, 'choices').slice(0, 1));
 
-interface StreamedCall {
-  id: unknown;
-  name: string;
-  arguments: string;
-}
+/** What an answer says. */
+const SAID: Readonly<Record<RecordedApi, (body: Fields) => readonly ParsedMessage[]>> = {
+  chat: choiceSaid,
+  ollama: choiceSaid,
+  completions: choiceSaid,
+  responses: (body) =>
+    oneAnswer(listAtKey(body, 'output'), body['status'] === 'incomplete' ? 'length' : finishOf(body['status'])),
+  messages: (body) => oneAnswer('content' in body ? [{ ...body, role: 'assistant' }] : []),
+  gemini: (body) => oneAnswer(listAtKey(body, 'candidates').slice(0, 1)),
+};
 
-/** The body that the pieces of a stream make; null where its end is missing. */
-function assembled(api: RecordedApi, pieces: readonly unknown[]): unknown {
-  const bodies = pieces.filter(isRecord);
-  if (api === 'responses') {
-    const last = bodies.findLast(({ type }) => type === 'response.completed' || type === 'response.incomplete');
-    return last?.['response'] ?? null;
-  }
-  const calls = new Map<unknown, StreamedCall>();
-  let text = '';
-  let finish: unknown = null;
-  for (const body of bodies) {
-    const choice = listIn(body, 'choices').find((one) => isRecord(one) && (one['index'] ?? 0) === 0);
-    if (!isRecord(choice)) {
-      continue;
-    }
-    finish = choice['finish_reason'] ?? finish;
-    const delta = isRecord(choice['delta']) ? choice['delta'] : choice;
-    text += textAt(delta, 'content', 'text') ?? '';
-    for (const piece of listIn(delta, 'tool_calls').filter(isRecord)) {
-      const key = piece['index'] ?? 0;
-      const call = calls.get(key) ?? { id: null, name: '', arguments: '' };
-      const of = isRecord(piece['function']) ? piece['function'] : {};
-      calls.set(key, call);
-      call.id ??= piece['id'];
-      call.name += textAt(of, 'name') ?? '';
-      call.arguments += textAt(of, 'arguments') ?? '';
-    }
-  }
-  if (finish === null) {
-    return null;
-  }
-  const made = [...calls.values()].map(({ id, ...of }) => ({ id, function: of }));
-  const message = { role: 'assistant', content: text, ...(made.length > 0 && { tool_calls: made }) };
-  const choice = { message, text, finish_reason: finish };
-  const model = bodies.map((body) => textAt(body, 'model')).find((name) => name !== null);
-  const usage = bodies.findLast((body) => isRecord(body['usage']))?.['usage'];
-  return { model, usage, choices: [choice] };
-}
-
-/** The body of a request or of an answer; null where it is no JSON. */
-export function bodyIn(text: string): unknown {
-  const value = parsedJson(text);
-  return typeof value === 'string' ? null : value;
+/** All that one answer says as one message, and after it what the server's own tools gave meanwhile. */
+function oneAnswer(entries: readonly unknown[], finish?: ParsedMessage['finish']): readonly ParsedMessage[] {
+  const { said, results } = answerOf(parsedMessages(entries));
+  return said === null ? [] : [{ ...said, finish: finish ?? said.finish }, ...results];
 }
