@@ -11,13 +11,18 @@ export async function* eventsIn(
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   let rest = '';
+  /** Whether the rest ends with a carriage return. */
+  let held = false;
   let data: string[] = [];
   let length = 0;
   for await (const chunk of chunks) {
-    rest += decoder.decode(chunk, { stream: true });
-    // A carriage return at the end may be half of a line end.
-    const lines = rest.split(/\r\n|\n|\r(?!$)/u);
-    rest = lines.pop() ?? '';
+    const text = decoder.decode(chunk, { stream: true });
+    // A carriage return at the end may be half of a line end. A line that goes on is not looked through again.
+    const isOpen = !held && !/[\r\n]/u.test(text);
+    held = text === '' ? held : text.endsWith('\r');
+    rest += text;
+    const lines = isOpen ? [] : rest.split(/\r\n|\n|\r(?!$)/u);
+    rest = lines.pop() ?? rest;
     for (const line of lines) {
       if (line === '') {
         if (data.length > 0) {

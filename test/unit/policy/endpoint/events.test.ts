@@ -29,3 +29,10 @@ it('an event without end is refused', async () => {
   await assert.rejects(read(`data: ${'a'.repeat(5000)}`, 100), RangeError);
   await assert.rejects(read('data: aaaaaaaaaaaa\n'.repeat(500), 100), RangeError);
 });
+
+it('an event of many pieces is read in a time that grows with its length', async () => {
+  const long = 'a'.repeat(2_000_000);
+  const begun = performance.now();
+  assert.deepEqual(await read(`data: ${long}\r\n\r\n`, 20, 2 ** 22), [long]);
+  assert.ok(performance.now() - begun < 20_000);
+});
