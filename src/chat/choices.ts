@@ -35,6 +35,7 @@ const SAYING = [
   'function_call',
 ] as const;
 const REASONING = ['reasoning_content', 'reasoning', 'thinking'] as const;
+const ALL_REASONING: ReadonlySet<string> = new Set([...REASONING, 'reasoning_details']);
 
 /** Why an answer ended, in the server's own word; null where it does not say. */
 export function reasonIn(holder: Fields): string | null {
@@ -123,7 +124,7 @@ export class ChoiceReader {
     for (const part of Array.isArray(value) ? (value as readonly unknown[]) : [value]) {
       if (!isRecord(part)) {
         this.content += asText(part);
-      } else if (part['type'] === 'thinking' || part['type'] === 'reasoning') {
+      } else if (isThought(part)) {
         this.reasoning += textsIn(valueAt(part, 'thinking', 'text', 'reasoning'));
       } else if (typeof part['text'] === 'string') {
         this.content += part['text'];
@@ -143,15 +144,46 @@ export class ChoiceReader {
       ...(reasoning !== '' && { reasoning_content: reasoning }),
       ...(refusal !== '' && { refusal }),
       ...(transcript !== '' && { audio: { transcript } }),
-      ...(calls.length > 0 && { tool_calls: calls }),
+      ...(calls.length > 0 && { tool_calls: withOwnIds(calls) }),
     };
   }
 }
 
+/** A message of an answer without what was only thought. */
+export function withoutReasoning(message: Fields): Fields {
+  const { content } = message;
+  const spoken = Array.isArray(content)
+    ? content.filter((part: unknown) => !isRecord(part) || !isThought(part))
+    : content;
+  return { ...Object.fromEntries(Object.entries(message).filter(([key]) => !ALL_REASONING.has(key))), content: spoken };
+}
+
+const isThought = (part: Fields): boolean => part['type'] === 'thinking' || part['type'] === 'reasoning';
+
 /** What a whole message says, whatever role it names: it is the answer. */
 function ownOf(message: Fields): Fields {
   const said = SAYING.flatMap((key) => (Object.hasOwn(message, key) ? [[key, message[key]] as const] : []));
-  return { content: null, ...Object.fromEntries(said), role: 'assistant' };
+  const calls = listAtKey(message, 'tool_calls');
+  return {
+    content: null,
+    ...Object.fromEntries(said),
+    ...(calls.length > 0 && { tool_calls: withOwnIds(calls) }),
+    role: 'assistant',
+  };
+}
+
+/** Calls of which none has the id of one before it, as some servers give them: they would be taken for one. */
+function withOwnIds(calls: readonly unknown[]): readonly unknown[] {
+  const seen = new Set<string>();
+  return calls.map((call) => {
+    const id = isRecord(call) ? textAt(call, 'id') : null;
+    if (!isRecord(call) || id === null) {
+      return call;
+    }
+    const isRepeated = seen.has(id);
+    seen.add(id);
+    return isRepeated ? { ...call, id: null } : call;
+  });
 }
 
 /** The text of a part, or of the parts within it. */

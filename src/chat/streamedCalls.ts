@@ -62,9 +62,11 @@ export class StreamedCalls {
 
   /** The call that a piece belongs to: a new one where the piece begins it. */
   private callOf(id: string | null, name: string | null, given: unknown, index: unknown): StreamedCall {
-    const known = id === null ? undefined : this.byId.get(id);
-    const before = known ?? (index === null ? this.all.at(-1) : this.byIndex.get(index));
-    if (before !== undefined && (before === known || !begins(before, id, name, given))) {
+    const numbered = index === null ? this.all.at(-1) : this.byIndex.get(index);
+    // Some servers give all calls the number 0, and others one id.
+    const named = id === null || Number(index) > 0 ? undefined : this.byId.get(id);
+    const before = named ?? numbered;
+    if (before !== undefined && !begins(before, id, name, given)) {
       return before;
     }
     if (this.all.length >= MOST_CALLS) {
@@ -78,7 +80,7 @@ export class StreamedCalls {
 
 /** Whether a piece begins another call than the one that its number would continue: some servers number all with 0. */
 function begins(before: StreamedCall, id: string | null, name: string | null, given: unknown): boolean {
-  if (id !== null && before.id !== null) {
+  if (id !== null && before.id !== null && id !== before.id) {
     // Some servers give each piece an id of its own: the first piece of a call names the tool.
     return name !== null;
   }

@@ -45,16 +45,15 @@ export async function exchange({ base, api, key, body, timeLimit }: Exchange, si
       throw statusFailure(response.status, words, retryAfterOf(response.headers.get('retry-after'), Date.now()));
     }
     begun = true;
-    const reader = new ReplyReader(api, key);
+    const reader = new ReplyReader(key);
     if (/^text\/event-stream\b/iu.test(response.headers.get('content-type') ?? '')) {
       for await (const event of eventsIn(boundedChunks(response, MOST_BYTES), MOST_EVENT)) {
-        if (event.trim() === '[DONE]') {
+        if (!reader.add(event)) {
           break;
         }
-        reader.add(event);
       }
     } else {
-      reader.add(await textOf(response, MOST_BYTES, false));
+      reader.addWhole(await textOf(response, MOST_BYTES, false));
     }
     return reader.end();
   } catch (error) {

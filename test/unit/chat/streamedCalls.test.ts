@@ -90,6 +90,19 @@ describe('calls in pieces', () => {
     );
   });
 
+  it('are another under another number, or with another name, though all have one id', () => {
+    const two = [
+      ['a', 'search', '{"q":1}'],
+      ['a', 'sum', '[1]'],
+    ];
+    for (const index of [0, 1]) {
+      assert.deepEqual(
+        made([piece({ index: 0, id: 'a' }, 'search', '{"q":1}')], [piece({ index, id: 'a' }, 'sum', '[1]')]),
+        two,
+      );
+    }
+  });
+
   it('are bounded, and read in a time that grows with their length', () => {
     const begun = performance.now();
     const calls = new StreamedCalls();

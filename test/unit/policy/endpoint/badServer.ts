@@ -120,7 +120,7 @@ export const FAULTS: Readonly<Record<string, Behaviour>> = {
   'a stream that ends early': (response) => {
     response
       .writeHead(200, { 'content-type': 'text/event-stream' })
-      .end('data: {"model": "m", "choices": [{"index": 0, "text": "echo "}]}\n\ndata: [DONE]\n\n');
+      .end('data: {"model": "m", "choices": [{"index": 0, "text": "echo ", "finish_reason": ""}]}\n\n');
   },
   'an error within a stream': (response) => {
     response
