@@ -1,6 +1,7 @@
 /** Several addresses share the requests: the one with the fewest under way is next; one that fails rests a while. */
 import { onAbort } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
+import { Unanswered, waitWords } from './failure.ts';
 
 /** Milliseconds that an address rests after its first failure in a row, and at most. */
 export interface Rests {
@@ -26,29 +27,42 @@ export interface Address {
   dead: boolean;
   /** When it may be asked again. */
   readyAt: number;
+  /** Until when it asked not to be asked. */
+  refusesUntil: number;
 }
 
 const MINUTE = 60_000;
+/** Milliseconds; a server that asks for a longer wait is not waited for. */
+export const LONGEST_WAIT = 120_000;
+
+interface Waiting {
+  readonly resolve: (address: Address) => void;
+  readonly reject: (error: Error) => void;
+}
 
 export class Addresses {
   private readonly all: readonly Address[];
   private readonly settings: AddressSettings;
   /** Those who wait for a place, in the order in which they came. */
-  private readonly waiting = new Set<(address: Address) => void>();
+  private readonly waiting = new Set<Waiting>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(bases: readonly string[], settings: AddressSettings) {
-    this.all = bases.map((base) => ({ base, underWay: 0, failures: 0, dead: false, readyAt: 0 }));
+    this.all = bases.map((base) => ({ base, underWay: 0, failures: 0, dead: false, readyAt: 0, refusesUntil: 0 }));
     this.settings = settings;
   }
 
-  /** Waits for a free address and takes a place at it. @throws CancelledError */
+  /**
+   * Waits for a free address and takes a place at it.
+   * @throws Unanswered where every one asks for a longer wait than there is; CancelledError
+   */
   async take(signal: AbortSignal): Promise<Address> {
     const { promise, resolve, reject } = Promise.withResolvers<Address>();
-    this.waiting.add(resolve);
+    const waiting: Waiting = { resolve, reject };
+    this.waiting.add(waiting);
     const release = onAbort(signal, () => {
       // One that has its place already keeps it until it gives it back.
-      if (this.waiting.delete(resolve)) {
+      if (this.waiting.delete(waiting)) {
         reject(new CancelledError());
       }
     });
@@ -74,9 +88,16 @@ export class Addresses {
     address.dead = false;
   }
 
-  /** Whether there is an address that could be reached. */
+  /** Whether there is an address that could be reached, and is not waited for in vain. */
   get someAlive(): boolean {
-    return this.all.some(({ dead }) => !dead);
+    const latest = performance.now() + LONGEST_WAIT;
+    return this.all.some(({ dead, refusesUntil }) => !dead && refusesUntil <= latest);
+  }
+
+  /** Milliseconds that all addresses ask to wait, where that is longer than is waited; else null. */
+  get tooLongWait(): number | null {
+    const wait = Math.min(...this.all.map(({ refusesUntil }) => refusesUntil)) - performance.now();
+    return wait > LONGEST_WAIT ? wait : null;
   }
 
   /**
@@ -89,13 +110,22 @@ export class Addresses {
     address.failures++;
     address.dead = dead;
     address.readyAt = Math.max(address.readyAt, performance.now() + rest);
+    if (retryAfter !== null) {
+      address.refusesUntil = address.readyAt;
+    }
   }
 
   /** Gives free places to those who wait; where an address rests, again when it has rested. */
   private serve(): void {
     clearTimeout(this.timer);
     const { concurrency, perMinute } = this.settings;
-    for (const resolve of this.waiting) {
+    const tooLong = this.tooLongWait;
+    for (const waiting of this.waiting) {
+      if (tooLong !== null) {
+        this.waiting.delete(waiting);
+        waiting.reject(new Unanswered(waitWords(tooLong, LONGEST_WAIT), false));
+        continue;
+      }
       const now = performance.now();
       const free = this.all.filter(({ underWay }) => underWay < concurrency);
       const [best] = free
@@ -108,17 +138,18 @@ export class Addresses {
             () => {
               this.serve();
             },
-            Math.max(1, Math.ceil(soonest)),
+            // A timer that is set for longer than it can count ends at once.
+            Math.min(LONGEST_WAIT, Math.max(1, Math.ceil(soonest))),
           );
         }
         return;
       }
-      this.waiting.delete(resolve);
+      this.waiting.delete(waiting);
       best.underWay++;
       if (perMinute !== null) {
         best.readyAt = now + MINUTE / perMinute;
       }
-      resolve(best);
+      waiting.resolve(best);
     }
   }
 }

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Stream, streamKey } from '../../runtime/random.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
-import { Addresses, type Rests } from './addresses.ts';
+import { Addresses, LONGEST_WAIT, type Rests } from './addresses.ts';
 import { exchange, type Exchange } from './exchange.ts';
-import { EndpointFailure, serverWords } from './failure.ts';
+import { EndpointFailure, serverWords, Unanswered, waitWords } from './failure.ts';
 import type { Reply } from './reply.ts';
 import type { Spending, TokenCount } from './spending.ts';
 
@@ -30,20 +30,6 @@ export interface ClientSettings {
 }
 
 const RESTS: Rests = { first: 500, most: 30_000 };
-/** A server that asks for a longer wait is not waited for. */
-const LONGEST_WAIT = 120_000;
-
-/** A request that was not answered though it was asked again and again, or that has no answer. */
-export class Unanswered extends Error {
-  /** Whether the server has no answer to give, however often it is asked. */
-  readonly withheld: boolean;
-
-  constructor(message: string, withheld: boolean) {
-    super(message);
-    this.name = 'Unanswered';
-    this.withheld = withheld;
-  }
-}
 
 export class EndpointClient {
   private readonly settings: ClientSettings;
@@ -88,12 +74,11 @@ export class EndpointClient {
       if (failure.dead && this.addresses.someAlive) {
         continue;
       }
-      const tooLong = (failure.retryAfter ?? 0) > LONGEST_WAIT;
-      if (failure.kind === 'withheld' || attempt >= retries || tooLong) {
-        throw new Unanswered(
-          `${failure.message}${attempt > 0 ? `, asked ${String(attempt + 1)} times` : ''}${tooLong ? ', and asks to wait too long' : ''}`,
-          failure.kind === 'withheld',
-        );
+      const tooLong = this.addresses.tooLongWait;
+      if (failure.kind === 'withheld' || attempt >= retries || tooLong !== null) {
+        const times = attempt > 0 ? `, asked ${String(attempt + 1)} times` : '';
+        const wait = tooLong === null || failure.kind === 'withheld' ? '' : `; ${waitWords(tooLong, LONGEST_WAIT)}`;
+        throw new Unanswered(`${failure.message}${times}${wait}`, failure.kind === 'withheld');
       }
       await this.pause(name, attempt, signal);
       attempt++;

@@ -7,8 +7,8 @@ import type { Sampling } from '../../shared/records/records.ts';
 import { promptMessages, type RenderedContext } from '../../team/render.ts';
 import type { PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from '../policy.ts';
 import type { Tokenizer } from '../tokenizer.ts';
-import { Unanswered, refusedError, type EndpointClient } from './client.ts';
-import { EndpointFailure } from './failure.ts';
+import { refusedError, type EndpointClient } from './client.ts';
+import { EndpointFailure, Unanswered } from './failure.ts';
 import type { Reply } from './reply.ts';
 import type { TokenCount } from './spending.ts';
 

@@ -43,6 +43,24 @@ export class EndpointFailure extends Error {
   }
 }
 
+/** A request that was not answered though it was asked again and again, or that has no answer. */
+export class Unanswered extends Error {
+  /** Whether the server has no answer to give, however often it is asked. */
+  readonly withheld: boolean;
+
+  constructor(message: string, withheld: boolean) {
+    super(message);
+    this.name = 'Unanswered';
+    this.withheld = withheld;
+  }
+}
+
+/** That a server asks for a longer wait than there is. @param wait and @param most milliseconds */
+export const waitWords = (wait: number, most: number): string =>
+  `the server asks to wait ${secondsOf(wait)} s, and at most ${secondsOf(most)} s are waited`;
+
+const secondsOf = (milliseconds: number): string => Math.round(milliseconds / 1000).toLocaleString('en');
+
 /** A server's own words, bounded and on one line, with the key that it may have repeated taken out. */
 export const serverWords = (text: string, key: string | null): string =>
   oneLine(key === null ? text : text.replaceAll(key, '***'), 300);
@@ -67,13 +85,16 @@ export function statusFailure(status: number, words: string, retryAfter: number 
   return new EndpointFailure('refused', `${what}${said}`, options);
 }
 
+/** More than any wait. */
+const MOST_SECONDS = 1e9;
+
 /** Milliseconds of a Retry-After header, in seconds or as a date; null where it says neither. */
 export function retryAfterOf(header: string | null, now: number): number | null {
   if (header === null) {
     return null;
   }
-  if (/^\d{1,9}(?:\.\d{1,9})?$/u.test(header.trim())) {
-    return Math.round(1000 * Number(header));
+  if (/^\d+(?:\.\d+)?$/u.test(header.trim())) {
+    return Math.round(1000 * Math.min(MOST_SECONDS, Number(header)));
   }
   const date = Date.parse(header);
   return Number.isNaN(date) ? null : Math.max(0, date - now);

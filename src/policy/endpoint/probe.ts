@@ -1,9 +1,9 @@
 /** What an endpoint can do, found out by asking it: nothing of it is assumed. */
 import { C3Error } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
-import { refusedError, Unanswered, type EndpointClient } from './client.ts';
+import { refusedError, type EndpointClient } from './client.ts';
 import { bodyOf, messagesContext, mostOf, type EndpointForm, type EndpointProbe } from './endpointPolicy.ts';
-import { EndpointFailure } from './failure.ts';
+import { EndpointFailure, Unanswered } from './failure.ts';
 import type { Reply } from './reply.ts';
 
 const QUESTION = 'Write a few words that nobody expects.';

@@ -1,11 +1,10 @@
 /** The client against servers that misbehave: nothing lost, nothing doubled, no hang, errors in plain words. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Unanswered } from '../../../../src/policy/endpoint/client.ts';
-import { EndpointFailure, retryAfterOf } from '../../../../src/policy/endpoint/failure.ts';
+import { EndpointFailure, retryAfterOf, Unanswered } from '../../../../src/policy/endpoint/failure.ts';
 import { Spending } from '../../../../src/policy/endpoint/spending.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
-import { answersWell, answerTo, badServer, FAULTS, promptOf } from './badServer.ts';
+import { answersWell, answerTo, badServer, FAULTS, promptOf, type Behaviour } from './badServer.ts';
 import { ask, clientOf, manyRequests, MOST, UNLIMITED } from './manyRequests.ts';
 
 manyRequests(240);
@@ -40,13 +39,42 @@ describe('a request that is never answered', () => {
     const patient = await badServer(t, () => (response) => {
       response.writeHead(429, { 'retry-after': '7200' }).end();
     });
-    await assert.rejects(ask(clientOf([patient.base]), '1'), /asks to wait too long/);
+    const waiting = /\(429\); the server asks to wait 7,200 s, and at most 120 s are waited$/;
+    await assert.rejects(ask(clientOf([patient.base]), '1'), waiting);
     const filtered = await badServer(t, () => (response, asked) => {
       const choices = [{ index: 0, text: '', finish_reason: 'content_filter' }];
       response.writeHead(200, { 'content-type': 'application/json' }).end(answerTo(promptOf(asked), { choices }));
     });
     await assert.rejects(ask(clientOf([filtered.base]), '1'), /gave no text: it ended with content_filter/);
     assert.deepEqual([patient.requests.length, filtered.requests.length], [1, 1]);
+  });
+});
+
+describe('a server that asks to wait for an hour', () => {
+  const patient: Behaviour = (response) => {
+    response.writeHead(429, { 'retry-after': '3600' }).end();
+  };
+
+  it('is waited for by nobody: those who would wait for their turn are refused with the same sentence', async (t) => {
+    const server = await badServer(t, () => patient);
+    const client = clientOf([server.base], { concurrency: 1 });
+    const asked = Array.from({ length: 5 }, (_, index) => ask(client, String(index)));
+    for (const one of asked) {
+      await assert.rejects(one, { name: 'Unanswered', message: /the server asks to wait 3,600 s, and at most 120 s/ });
+    }
+    await assert.rejects(ask(client, 'later'), { message: /asks to wait 3,600 s/ });
+    assert.equal(server.requests.length, 1);
+  });
+
+  it('leaves its requests to the others', async (t) => {
+    const [server, well] = [await badServer(t, () => patient), await badServer(t, answersWell)];
+    const client = clientOf([server.base, well.base], { concurrency: 1 });
+    for (const prompt of ['1', '2', '3']) {
+      assert.equal(await ask(client, prompt), `echo ${prompt}`);
+    }
+    assert.equal(server.requests.length, 1);
+    well.close();
+    await assert.rejects(ask(client, '4'), { name: 'Unanswered', message: /cannot be reached .*, asked 7 times$/ });
   });
 });
 
@@ -155,6 +183,7 @@ it('Retry-After is seconds or a date', () => {
   assert.equal(retryAfterOf('2', now), 2000);
   assert.equal(retryAfterOf('Wed, 01 Jan 2025 00:00:05 GMT', now), 5000);
   assert.equal(retryAfterOf('Wed, 01 Jan 2020 00:00:05 GMT', now), 0);
+  assert.equal(retryAfterOf('99999999999999999999', now), 1e12);
   assert.equal(retryAfterOf('soon', now), null);
   assert.equal(retryAfterOf(null, now), null);
 });
