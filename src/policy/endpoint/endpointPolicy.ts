@@ -20,12 +20,14 @@ export const probeSchema = z.object({
   logprobs: z.boolean(),
   token_ids: z.boolean(),
   length_key: z.enum(['max_tokens', 'max_completion_tokens']),
+  /** Whether requests name every key of sampling, those too that change nothing; missing in older runs. */
+  neutral: z.boolean().optional(),
   /** How the server names the model that answered; null where it does not. */
   served_as: z.string().nullable(),
 });
 export type EndpointProbe = z.infer<typeof probeSchema>;
 
-export type EndpointForm = Pick<EndpointProbe, 'logprobs' | 'token_ids' | 'length_key'>;
+export type EndpointForm = Pick<EndpointProbe, 'logprobs' | 'token_ids' | 'length_key' | 'neutral'>;
 
 const messageSchema = z.looseObject({ role: z.string(), content: z.unknown() });
 /** The context of a chat: its messages, or a request of a program that has tools beside them. */
@@ -53,10 +55,16 @@ export const mostOf = (context: string, maxNewTokens: number): TokenCount => ({
 /** 31 bits of a stream's name: every server that takes seeds takes such ones. */
 export const seedOf = (streamKey: string): number => Number.parseInt(streamKey.slice(0, 8), 16) >>> 1;
 
+/**
+ * Keys of sampling that change nothing. Servers of open models take those that are missing from the model's
+ * generation_config.json, or from defaults of their own: what is sampled would not be what the run says.
+ */
+const NEUTRAL = { top_k: -1, min_p: 0, repetition_penalty: 1, presence_penalty: 0, frequency_penalty: 0 } as const;
+
 /** The body of a request. @param seed null for none */
 export function bodyOf(
   { api, model, stream }: { readonly api: EndpointApi; readonly model: string; readonly stream: boolean },
-  { logprobs, token_ids: tokenIds, length_key: lengthKey }: EndpointForm,
+  { logprobs, token_ids: tokenIds, length_key: lengthKey, neutral = false }: EndpointForm,
   context: string,
   { temperature, topP, topK, maxNewTokens }: Sampling,
   seed: number | null,
@@ -70,6 +78,7 @@ export function bodyOf(
     [chat ? lengthKey : 'max_tokens']: maxNewTokens,
     temperature,
     top_p: topP,
+    ...(neutral && NEUTRAL),
     ...(topK > 0 && { top_k: topK }),
     ...(seed !== null && { seed }),
     ...(logprobs && { logprobs: chat ? true : 1 }),

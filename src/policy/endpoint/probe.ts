@@ -13,6 +13,7 @@ const SEEDS = [11, 12, 13];
 
 /** From what says most to what every server understands. */
 const FORMS: readonly EndpointForm[] = [
+  { logprobs: true, token_ids: true, length_key: 'max_tokens', neutral: true },
   { logprobs: true, token_ids: true, length_key: 'max_tokens' },
   { logprobs: true, token_ids: false, length_key: 'max_tokens' },
   { logprobs: false, token_ids: false, length_key: 'max_tokens' },
@@ -58,6 +59,7 @@ export async function probeEndpoint(
       logprobs: form.logprobs && reply.logprobs !== null,
       token_ids: form.token_ids && reply.tokens !== null,
       length_key: form.length_key,
+      neutral: form.neutral ?? false,
       served_as: reply.model,
     };
   } catch (error) {

@@ -76,7 +76,7 @@ it('is measured and said before its credits, is counted, and leaves out what it 
   assert.equal(replayed.code, 0, replayed.stderr);
   assert.match(replayed.stderr, measured);
   // Three messages are scored, once it is known what the server can do.
-  assert.match(replayed.stderr, /At most 13 requests to the endpoint of the role model judge/);
+  assert.match(replayed.stderr, /At most 14 requests to the endpoint of the role model judge/);
   const verified = parseLine((await c3(folder, ['verify', '--json'])).stdout);
   assert.deepEqual([verified['different'], verified['notComparable']], [0, verified['checked']]);
   assert.match(String(verified['firstReason']), /A model judge scored it, which need not say the same again/);

@@ -36,6 +36,21 @@ it('a context of messages is those messages, and its body has them again', () =>
   });
 });
 
+it('a body names every key of sampling where the server takes them, so that no default of its own decides', () => {
+  const bodyWith = (topK: number): unknown =>
+    bodyOf(
+      { api: 'completions', model: 'm', stream: false },
+      { logprobs: false, token_ids: false, length_key: 'max_tokens', neutral: true },
+      'text',
+      { ...SAMPLING, topK },
+      null,
+    );
+  const rest = { min_p: 0, repetition_penalty: 1, presence_penalty: 0, frequency_penalty: 0 };
+  const plain = { model: 'm', prompt: 'text', max_tokens: 6, temperature: 1, top_p: 1 };
+  assert.deepEqual(bodyWith(0), { ...plain, top_k: -1, ...rest });
+  assert.deepEqual(bodyWith(20), { ...plain, top_k: 20, ...rest });
+});
+
 it('the most that a request can cost is a token for each byte, and a margin', () => {
   assert.deepEqual(mostOf('é', 6), { prompt: 2 + 64, completion: 6 });
   assert.deepEqual(mostOf('{"role": "user"}', 6), { prompt: 16 + 64 + 16, completion: 6 });
