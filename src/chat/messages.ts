@@ -69,6 +69,7 @@ const LENGTH: ReadonlySet<string> = new Set([
   'model_length',
   'model_context_window_exceeded',
   'token_limit',
+  'limit',
   'incomplete',
 ]);
 
@@ -342,8 +343,13 @@ function contentOf(fields: Fields, kwargs: Fields): Content | null {
   for (const refusal of [fields['refusal'], kwargs['refusal'], audio['transcript']]) {
     addPart(content, refusal);
   }
+  // A call that stands among the parts and beside them is one; two of a list are two, also with one id.
+  const inParts = new Set(content.calls.keys());
   for (const call of called.flat()) {
-    addNew(content, call);
+    const id = isRecord(call) ? textAt(call, 'id', 'call_id', 'toolCallId') : null;
+    if (id === null || !inParts.has(id)) {
+      addCall(content, parsedJson(call));
+    }
   }
   if (called.flat().length === 0 && single !== undefined) {
     addCall(content, single);
@@ -369,14 +375,6 @@ function addBody(content: Content, fields: Fields): void {
     if (typeof other === 'string' && !content.texts.join('\n').includes(other.trim())) {
       content.texts.push(other);
     }
-  }
-}
-
-/** A call that stands among the parts and beside them is one. */
-function addNew(content: Content, call: unknown): void {
-  const id = isRecord(call) ? textAt(call, 'id', 'call_id', 'toolCallId') : null;
-  if (id === null || !content.calls.has(id)) {
-    addCall(content, parsedJson(call));
   }
 }
 

@@ -12,6 +12,7 @@ import type { EndpointCost } from '../shared/endpointCost.ts';
 import type { BucketView, RunSummary } from '../shared/records/records.ts';
 import type { LogImport } from '../shared/records/logImport.ts';
 import type { ImportLogParams, ReplaceParams, StartRunParams } from '../shared/protocols/engineProtocol.ts';
+import type { Trial } from '../shared/records/trial.ts';
 import type { RhoReport } from '../shared/records/rho.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
 import type { LabelParams, TaxonomyParams, TaxonomyThresholds, TaxonomyView } from '../shared/records/taxonomy.ts';
@@ -54,6 +55,7 @@ import {
   type AgainControl,
   type ReplayPlace,
 } from './replay/replayHere.ts';
+import { tryChange, type TrialControl, type TrialRequest } from './replay/tryChange.ts';
 import { StoreWork, type ServiceOptions } from './run/storeWork.ts';
 
 export class EngineService {
@@ -346,6 +348,17 @@ export class EngineService {
     this.work.reading((store) => store.run(run));
     return this.work.writing('sampling of diagnostics', control.signal, (store) =>
       sampleHere(this.replays, store, run, settings, control),
+    );
+  }
+
+  /**
+   * Tries a change of a run's team on its held-out problems; nothing is stored.
+   * @throws C3Error; CancelledError
+   */
+  async tryChange(request: TrialRequest, control: TrialControl): Promise<Trial> {
+    this.work.reading((store) => store.run(request.run));
+    return this.work.writing(`trial of a change of run ${request.run}`, control.signal, (store) =>
+      tryChange(this.replays, store, request, control),
     );
   }
 

@@ -15,6 +15,7 @@ import { replace } from './replace.ts';
 import { replay, run, verify } from './runs.ts';
 import { serve } from './serve.ts';
 import type { Command } from './support.ts';
+import { tryCommand } from './trial.ts';
 
 const always = (): boolean => true;
 
@@ -54,6 +55,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary:
       'which message lost an episode: the chance of success after each message, from at most N (96) continuations; EPISODE is any message of it. Without one, what loses the episodes of a run (the newest), by role, from at most N (6400)',
     run: blame,
+  },
+  try: {
+    usage:
+      'try [--run RUN] --change KEY=VALUE ... | --each-role --with SNAPSHOT|STEP|DIR [--lost] [--budget N] [--json]',
+    summary:
+      'whether a change of the team helps on the held-out problems of a run (the newest): ROLE.prompt=FILE, temperature=T, top_p=P, top_k=K, max_new_tokens=N, snapshot=ID|STEP, model=DIR, ROLE.snapshot=ID|STEP or ROLE.model=DIR, in pairs on the same random numbers, from at most N (2000) evaluator calls; --lost tries it on the problems that were lost, --each-role on one role after another',
+    run: tryCommand,
   },
   infer: {
     usage: 'infer MESSAGE [--endpoint URL] [--model-name NAME]',

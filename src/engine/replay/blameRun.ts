@@ -11,6 +11,7 @@ import {
   type RunBlame,
 } from '../../shared/records/blame.ts';
 import { evaluationsOf } from '../../shared/records/evaluations.ts';
+import type { ReturnRange } from '../../shared/credit/creditPool.ts';
 import type { Episode } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { returnRangeOf } from '../recipe/headlines.ts';
@@ -113,8 +114,25 @@ interface Lost {
   readonly episode: LostEpisode;
 }
 
-/** The lost episodes of the last evaluation, the greedy one where there is one. */
+/** The lost episodes of the last evaluation. */
 function lostOf(store: StoreReader, run: string): { readonly lost: readonly Lost[]; readonly greedy: boolean } {
+  const { episodes, greedy, range } = evaluatedEpisodes(store, run);
+  const lost = episodes.filter(({ return: value }) => value !== null && value < range.high);
+  return { lost: lost.map(({ leaf, instance }) => ({ problem: instance, episode: lostEpisode(store, leaf) })), greedy };
+}
+
+/** The episodes of a run's last evaluation. */
+export interface Evaluated {
+  readonly episodes: readonly Episode[];
+  readonly greedy: boolean;
+  readonly range: ReturnRange;
+}
+
+/**
+ * The episodes of the last evaluation, the greedy one where there is one.
+ * @throws C3Error('input') for a run without a scored evaluation
+ */
+export function evaluatedEpisodes(store: StoreReader, run: string): Evaluated {
   const record = store.run(run);
   const range = returnRangeOf(store.runConfig(run));
   const evaluations = evaluationsOf(record, store.evaluations(run)).filter(({ result }) => result !== null);
@@ -128,22 +146,13 @@ function lostOf(store: StoreReader, run: string): { readonly lost: readonly Lost
       `Run ${run} has no evaluation whose episodes were scored, so that nothing is known to be lost; choose another run.`,
     );
   }
-  const lost: Lost[] = [];
+  const { iteration, kind } = evaluation;
+  const episodes: Episode[] = [];
   for (let offset = 0; ; offset += PAGE) {
-    const page: Episode[] = store.episodes({
-      run,
-      phase: 'evaluate',
-      iteration: evaluation.iteration,
-      offset,
-      limit: PAGE,
-    });
-    for (const { leaf, instance, return: value } of page) {
-      if (value !== null && value < range.high) {
-        lost.push({ problem: instance, episode: lostEpisode(store, leaf) });
-      }
-    }
+    const page = store.episodes({ run, phase: 'evaluate', iteration, offset, limit: PAGE });
+    episodes.push(...page);
     if (page.length < PAGE) {
-      return { lost, greedy: evaluation.kind === 'greedy' };
+      return { episodes, greedy: kind === 'greedy', range };
     }
   }
 }

@@ -13,7 +13,9 @@ function said(answer: unknown, api: RecordedApi = 'chat', request: unknown = REQ
     return null;
   }
   const { text, finish, calls } = message;
-  return calls.size === 0 ? [text, finish] : [text, finish, [...calls.values()]];
+  // Of calls without an id the text says all.
+  const named = [...calls].flatMap(([id, name]) => (id.startsWith('#') ? [] : [name]));
+  return named.length === 0 ? [text, finish] : [text, finish, named];
 }
 const whole = (message: unknown, finish: unknown = 'stop'): unknown => ({
   choices: [{ index: 0, message, finish_reason: finish }],

@@ -1,0 +1,200 @@
+/** `c3 try`: whether a change of a run's team helps, and which role another policy helps most. */
+import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { readRegular } from '../../files/regularFile.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { Sampling } from '../../shared/records/records.ts';
+import { callsWords } from '../../shared/records/blame.ts';
+import {
+  NO_CHANGE,
+  TRIAL_BUDGET,
+  type PolicyChange,
+  type TeamChange,
+  type Trial,
+  type TrialCase,
+  type TrialProblems,
+} from '../../shared/records/trial.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import { protocolOfRun } from '../recipe/recipe.ts';
+import type { EngineService } from '../service.ts';
+import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
+import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
+
+const OPTIONS = {
+  ...STORE,
+  ...JSON_FLAG,
+  run: { type: 'string' },
+  change: { type: 'string', multiple: true },
+  'each-role': { type: 'boolean' },
+  with: { type: 'string' },
+  lost: { type: 'boolean' },
+  budget: { type: 'string' },
+} as const;
+
+/** Bytes of a prompt's file. */
+const MOST_PROMPT = 2 ** 20;
+/** Characters of a text that are shown of a case. */
+const SHOWN = 100;
+
+interface Settings {
+  readonly run: string;
+  readonly problems: TrialProblems;
+  readonly budget: number;
+}
+
+export async function tryCommand(args: readonly string[], context: CommandContext): Promise<void> {
+  const parsed = readArguments('try', args, OPTIONS, 0);
+  const given = parsed.values['change'];
+  const changes = Array.isArray(given) ? given.map(String) : [];
+  const eachRole = parsed.values['each-role'] === true;
+  const other = text(parsed, 'with');
+  if (eachRole ? other === null || changes.length > 0 : other !== null || changes.length === 0) {
+    throw new C3Error(
+      'input',
+      'c3 try needs either --change KEY=VALUE, or --each-role with --with SNAPSHOT, a step or the folder of a model.',
+    );
+  }
+  const budget = whole(parsed, 'budget', TRIAL_BUDGET.least, TRIAL_BUDGET.usual);
+  const change = await changeOf(changes, context.folder);
+  await withService(parsed, context, async (service) => {
+    await service.updated(context.signal);
+    const run = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
+    if (run === undefined) {
+      throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
+    }
+    const settings: Settings = { run, budget, problems: parsed.values['lost'] === true ? 'lost' : 'all' };
+    await (other === null
+      ? tryOne(service, { ...settings, change }, parsed, context)
+      : tryEachRole(service, settings, policyOf(other, context.folder), parsed, context));
+  });
+}
+
+async function tryOne(
+  service: EngineService,
+  request: Settings & { readonly change: TeamChange },
+  parsed: ParsedArguments,
+  context: CommandContext,
+): Promise<void> {
+  const trial = await service.tryChange(request, controlOf(context));
+  context.print(parsed.values['json'] === true ? JSON.stringify(trial) : trialWords(trial).join('\n'));
+}
+
+/** One trial for each role: whose replacement helps says where the fault is that no message of the team shows. */
+async function tryEachRole(
+  service: EngineService,
+  settings: Settings,
+  policy: PolicyChange,
+  parsed: ParsedArguments,
+  context: CommandContext,
+): Promise<void> {
+  const roles = service.reading((store) => protocolOfRun(store, settings.run)).roles.map(({ name }) => name);
+  const trials: { readonly role: string; readonly trial: Trial }[] = [];
+  for (const role of roles) {
+    context.note(`Trying another policy for the ${role}.`);
+    const change = { ...NO_CHANGE, roles: { [role]: policy } };
+    trials.push({ role, trial: await service.tryChange({ ...settings, change }, controlOf(context)) });
+  }
+  const ordered = trials.toSorted((a, b) => b.trial.difference.value - a.trial.difference.value);
+  const sentence = eachRoleSentence(ordered);
+  context.print(
+    parsed.values['json'] === true
+      ? JSON.stringify({ run: settings.run, roles: ordered.map(({ role, trial }) => ({ role, ...trial })), sentence })
+      : [sentence, '', ...ordered.map(({ role, trial }) => `  ${role}: ${trial.sentence}`)].join('\n'),
+  );
+}
+
+/** Which role another policy helps, largest first. */
+function eachRoleSentence(trials: readonly { readonly role: string; readonly trial: Trial }[]): string {
+  const helped = trials.filter(({ trial }) => trial.difference.low > 0).map(({ role }) => role);
+  return helped.length === 0
+    ? 'Another policy for one role alone is not known to help.'
+    : `Another policy helps most in the place of the ${helped[0] ?? ''}${helped.length > 1 ? `, and helps for the ${helped.slice(1).join(' and the ')}` : ''}.`;
+}
+
+const controlOf = ({ signal, streams: { stderr } }: CommandContext): Parameters<EngineService['tryChange']>[1] => ({
+  signal,
+  onProgress: (calls, budget) => {
+    if (stderr.isTTY === true) {
+      stderr.write(`\r\u001b[2K${callsWords(calls, budget)}`);
+    }
+  },
+});
+
+const NUMBERS: Readonly<Record<string, keyof Sampling>> = {
+  temperature: 'temperature',
+  top_p: 'topP',
+  top_k: 'topK',
+  max_new_tokens: 'maxNewTokens',
+};
+const BOUNDS: Readonly<Record<keyof Sampling, readonly [low: number, high: number, whole: boolean]>> = {
+  temperature: [0, 10, false],
+  topP: [1e-6, 1, false],
+  topK: [0, 1e6, true],
+  maxNewTokens: [1, 100_000, true],
+};
+
+/** A snapshot by its name, or a model by its folder. */
+const policyOf = (value: string, folder: string): PolicyChange =>
+  existsSync(resolve(folder, value)) ? { model: resolve(folder, value) } : { snapshot: value };
+
+/** @throws C3Error('input') for a key that cannot be changed, or a value that it cannot have */
+async function changeOf(changes: readonly string[], folder: string): Promise<TeamChange> {
+  const prompts: Record<string, string> = {};
+  const sampling: Partial<Record<keyof Sampling, number>> = {};
+  const roles: Record<string, PolicyChange> = {};
+  let policy: PolicyChange | null = null;
+  for (const change of changes) {
+    const [, key = '', value = ''] = /^([^=]+)=(.+)$/su.exec(change) ?? [];
+    const [, role = '', what = ''] = /^(.+)\.(prompt|snapshot|model)$/u.exec(key) ?? [];
+    const number = Object.hasOwn(NUMBERS, key) ? NUMBERS[key] : undefined;
+    if (what === 'prompt') {
+      const bytes = await readRegular(resolve(folder, value), MOST_PROMPT, 'give the file of a prompt');
+      prompts[role] = bytes.toString('utf8').trim();
+    } else if (what !== '') {
+      roles[role] = what === 'model' ? { model: resolve(folder, value) } : { snapshot: value };
+    } else if (key === 'snapshot' || key === 'model') {
+      policy = key === 'model' ? { model: resolve(folder, value) } : { snapshot: value };
+    } else if (number === undefined) {
+      throw new C3Error(
+        'input',
+        `--change ${JSON.stringify(oneLine(change, SHOWN))} names nothing that can be changed; give ROLE.prompt=FILE, ${Object.keys(NUMBERS).join('=, ')}=, snapshot=, model=, ROLE.snapshot= or ROLE.model=.`,
+      );
+    } else {
+      sampling[number] = numberOf(key, value, BOUNDS[number]);
+    }
+  }
+  return { prompts, sampling, policy, roles };
+}
+
+function numberOf(key: string, value: string, [low, high, whole]: readonly [number, number, boolean]): number {
+  const number = Number(value);
+  if (!Number.isFinite(number) || number < low || number > high || (whole && !Number.isInteger(number))) {
+    throw new C3Error(
+      'input',
+      `--change ${key} needs a ${whole ? 'whole ' : ''}number from ${String(low)} to ${String(high)}, not ${JSON.stringify(oneLine(value, SHOWN))}.`,
+    );
+  }
+  return number;
+}
+
+/** The sentence, what it cost, and the first of the cases that flipped. */
+export function trialWords({ sentence, cases, contexts, tokens, masked, seconds }: Trial): string[] {
+  const cost = `${String(contexts)} problems; ${tokens.before.toLocaleString('en-US')} tokens without the change and ${tokens.after.toLocaleString('en-US')} with it; ${seconds.toFixed(0)} s.`;
+  return [
+    sentence,
+    cost,
+    ...(masked === 0 ? [] : [`${String(masked)} pairs could not be scored and are left out.`]),
+    ...(cases.length === 0 ? [] : ['', 'Cases that flipped']),
+    ...cases.flatMap(caseWords),
+  ];
+}
+
+function caseWords({ question, before, after }: TrialCase): string[] {
+  const at = after.messages.findIndex(({ text: said }, index) => said !== before.messages[index]?.text);
+  const [first, second] = [before.messages[at], after.messages[at]];
+  return [
+    `  ${after.return > before.return ? 'won' : 'lost'}: ${oneLine(question, SHOWN)}`,
+    `    ${first?.role ?? ''}, without: ${oneLine(first?.text ?? '', SHOWN)}`,
+    `    ${second?.role ?? ''}, with:    ${oneLine(second?.text ?? '', SHOWN)}`,
+  ];
+}
