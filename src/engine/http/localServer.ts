@@ -15,6 +15,7 @@ import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { NEVER, onAbort } from '../../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
+import { GrowingBytes } from './growingBytes.ts';
 
 /** What is read and thrown away of a client that was answered before its request was whole. */
 export interface Lingering {
@@ -158,19 +159,19 @@ export async function bodyWithin(response: ServerResponse, most: number, signal 
     response.writeContinue();
   }
   const read = Promise.withResolvers<Buffer | null>();
-  let pieces: Buffer[] = [];
+  const bytes = new GrowingBytes();
   let length = 0;
   const onData = (piece: Buffer): void => {
     length += piece.length;
     if (length > most) {
       read.resolve(null);
     } else {
-      pieces.push(piece);
+      bytes.add(piece);
     }
   };
   request.on('data', onData);
   request.once('end', () => {
-    read.resolve(Buffer.concat(pieces));
+    read.resolve(bytes.bytes());
   });
   request.once('close', () => {
     read.reject(new Error('The client left before its request was whole.'));
@@ -183,6 +184,6 @@ export async function bodyWithin(response: ServerResponse, most: number, signal 
   } finally {
     release();
     request.off('data', onData);
-    pieces = [];
+    bytes.clear();
   }
 }

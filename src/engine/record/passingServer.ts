@@ -1,44 +1,27 @@
 /** A server on this machine that passes calls on to a model server, and says what passed by. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { request as plainRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import { request as secureRequest } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
-import { API_PATHS, bodyIn, type RecordedApi } from '../../chat/apiCalls.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { bodyIn } from '../../chat/apiCalls.ts';
 import { tracesInProtobuf } from '../../logs/otlpProtobuf.ts';
-import { eventsIn } from '../../policy/endpoint/events.ts';
 import { returnOf } from '../../logs/scores.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { answerJson, bodyWithin, createLocalServer } from '../http/localServer.ts';
-import type { PassedCall, Recording } from './recording.ts';
+import { HeardCall } from './heardCall.ts';
+import { Asker, isHop, passOn, SILENT } from './passOn.ts';
+import { apiIn, OtherPaths } from './recordedPaths.ts';
+import type { Recording } from './recording.ts';
 
 const LOOPBACK = '127.0.0.1';
 /** Bytes of a request, and of an answer that is read; a longer answer passes by unread. */
 const MOST_BYTES = 64 * 2 ** 20;
-const MOST_EVENT = 8 * 2 ** 20;
-/** The first status that is no answer. */
-const REFUSED = 300;
-/** Headers of one connection, which say nothing to the next. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'host',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'content-length',
-  'accept-encoding',
-  'expect',
-]);
 /** What names speaker and episode; it goes no further. */
 const ROLE = 'x-c3-role';
 const EPISODE = 'x-c3-episode';
 const TRACES = '/v1/traces';
+const UNASKED = 'The server that answers could not be asked';
 
 export interface PassingSettings {
   /** Base address of the server that answers, such as `https://api.openai.com/v1`. */
@@ -59,8 +42,14 @@ export class PassingServer {
   private readonly settings: PassingSettings;
   private readonly onSpans: (body: Buffer) => void;
   private readonly server = createLocalServer((request, response) => {
-    void this.receive(request, response);
+    const work = this.receive(request, response).finally(() => this.underWay.delete(work));
+    this.underWay.add(work);
   }, refusal);
+  private readonly sockets = new Set<Socket>();
+  /** Requests that are not answered yet; each is recorded or counted by its end. */
+  private readonly underWay = new Set<Promise<void>>();
+  private readonly asker = new Asker();
+  private readonly otherPaths = new OtherPaths();
   /** Nobody else on this machine can guess it. */
   private readonly secret = randomBytes(16).toString('hex');
   private port = 0;
@@ -74,6 +63,10 @@ export class PassingServer {
     this.recording = recording;
     this.settings = settings;
     this.onSpans = onSpans;
+    this.server.on('connection', (socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
+    });
   }
 
   /** Begins to listen. */
@@ -85,15 +78,22 @@ export class PassingServer {
     return { api: `${base}/v1`, traces: `${base}/otlp`, score: `${base}/score` };
   }
 
-  /** Lets all connections go; the program has ended. */
+  /** Lets all connections go, since the program has ended; resolves once each call is recorded or counted. */
   async close(): Promise<void> {
     const closed = once(this.server, 'close');
     this.server.close();
-    this.server.closeAllConnections();
+    for (const socket of this.sockets) {
+      socket.destroy();
+    }
     await closed;
+    await Promise.all(this.underWay);
+    this.asker.close();
   }
 
   private async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // A client that leaves is no error of anybody's.
+    request.on('error', () => undefined);
+    response.on('error', () => undefined);
     try {
       const { headers, url = '' } = request;
       const prefix = `/${this.secret}`;
@@ -105,13 +105,21 @@ export class PassingServer {
         await this.route(url.slice(prefix.length), request, response);
       }
     } catch (error) {
-      await refuse(response, 502, `The server that answers could not be asked: ${messageOf(error)}`);
+      await refuse(response, 502, `${UNASKED}: ${messageOf(error)}`);
     }
   }
 
   private async route(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await bodyWithin(response, MOST_BYTES);
+    let body: Buffer | null;
+    try {
+      body = await bodyWithin(response, MOST_BYTES);
+    } catch {
+      this.recording.leaveOut('calls whose request was cut off');
+      response.destroy();
+      return;
+    }
     if (body === null) {
+      this.recording.leaveOut(`calls whose request has more than ${String(MOST_BYTES)} bytes, which were refused`);
       await refuse(response, 413, `The request has more than ${String(MOST_BYTES)} bytes.`);
     } else if (path === `/otlp${TRACES}`) {
       await this.spans(request, body, response);
@@ -159,7 +167,7 @@ export class PassingServer {
     const episode = isRecord(said) && typeof said['episode'] === 'string' ? said['episode'] : null;
     if (value === null) {
       await refuse(response, 400, 'Give {"return": NUMBER}, with "episode" where episodes have names.');
-    } else if (await this.recording.score(episode, value)) {
+    } else if (this.recording.score(episode, value)) {
       await answerJson(response, 200, {});
     } else {
       await refuse(response, 404, 'No such episode was recorded, or it has a score already.');
@@ -167,37 +175,22 @@ export class PassingServer {
   }
 
   private async pass(path: string, from: IncomingMessage, body: Buffer, to: ServerResponse): Promise<void> {
-    const apis: Readonly<Record<string, RecordedApi | undefined>> = API_PATHS;
-    const [plain = ''] = path.split('?');
-    const api = from.method === 'POST' && Object.hasOwn(apis, plain) ? apis[plain] : undefined;
+    const api = from.method === 'POST' ? apiIn(path) : null;
     const { upstream, model } = this.settings;
     const url = new URL(`${upstream.replace(/\/+$/u, '')}${path}`);
-    const sent = api === undefined || model === null ? body : withModel(body, model);
-    const ask = url.protocol === 'https:' ? secureRequest : plainRequest;
-    const asked = ask(url, { method: from.method ?? 'GET', headers: onward(from, sent) });
-    to.once('close', () => {
-      asked.destroy();
-    });
-    asked.end(sent);
-    const [reply] = (await once(asked, 'response')) as [IncomingMessage];
-    const { statusCode = 502, headers } = reply;
-    to.writeHead(statusCode, Object.fromEntries(Object.entries(headers).filter(([name]) => !isHop(name))));
-    const heard = await passOn(reply, to, api !== undefined);
-    if (api !== undefined && statusCode >= REFUSED) {
-      this.recording.leaveOut(`calls that the server refused (${String(statusCode)})`);
-    } else if (api !== undefined && heard === null) {
-      this.recording.leaveOut(`calls whose answer has more than ${String(MOST_BYTES)} bytes`);
-    } else if (api !== undefined && heard !== null) {
+    const sent = api === null || model === null ? body : withModel(body, model);
+    let listener = SILENT;
+    if (api === null) {
+      this.recording.leaveOut(this.otherPaths.reasonFor(path));
+    } else {
       const names = { episode: headerOf(from, EPISODE), role: headerOf(from, ROLE) };
-      const said = await answerIn(heard, headers['content-type'] ?? '');
-      this.recording.take({ api, ...names, request: sent.toString('utf8'), answer: said });
+      listener = new HeardCall(this.recording, { api, ...names, request: sent.toString('utf8') }, MOST_BYTES);
     }
-    // The end comes once the call is taken in: what the program asks next comes after it.
-    to.end();
+    const asking = { url, method: from.method ?? 'GET', headers: onward(from, sent), body: sent };
+    const unanswered = (why: string): Promise<void> => refuse(to, 502, `${UNASKED}: ${why}`);
+    await passOn(this.asker, asking, to, { listener, refuse: unanswered });
   }
 }
-
-const isHop = (name: string): boolean => HOP_BY_HOP.has(name);
 
 function onward({ headers }: IncomingMessage, body: Buffer): Record<string, string | string[]> {
   const kept = Object.entries(headers).flatMap(([name, value]) =>
@@ -220,33 +213,6 @@ function headerOf({ headers }: IncomingMessage, name: string): string | null {
 function withModel(body: Buffer, model: string): Buffer {
   const said = bodyIn(body.toString('utf8'));
   return isRecord(said) ? Buffer.from(JSON.stringify({ ...said, model })) : body;
-}
-
-/** Passes an answer on piece by piece. @returns its bytes where they are wanted; null where they are too many */
-async function passOn(from: IncomingMessage, to: ServerResponse, wanted: boolean): Promise<Buffer | null> {
-  const heard: Buffer[] = [];
-  let length = 0;
-  for await (const piece of from as AsyncIterable<Buffer>) {
-    length += piece.length;
-    if (wanted && length <= MOST_BYTES) {
-      heard.push(piece);
-    }
-    if (!to.write(piece)) {
-      await Promise.race([once(to, 'drain'), once(to, 'close')]);
-    }
-  }
-  return length > MOST_BYTES ? null : Buffer.concat(heard);
-}
-
-async function answerIn(heard: Buffer, type: string): Promise<PassedCall['answer']> {
-  if (!/^text\/event-stream\b/iu.test(type)) {
-    return heard.toString('utf8');
-  }
-  const pieces: string[] = [];
-  for await (const event of eventsIn(Readable.from([heard]), MOST_EVENT)) {
-    pieces.push(event);
-  }
-  return pieces;
 }
 
 async function refuse(response: ServerResponse, status: number, message: string): Promise<void> {

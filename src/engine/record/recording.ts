@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { apiCall, bodyIn, type RecordedApi } from '../../chat/apiCalls.ts';
 import { CallSpeakers } from '../../logs/callSpeakers.ts';
-import { chatOnly, questionOf, withToolNames } from '../../chat/messages.ts';
+import { chatOnly, questionOf, withToolNames, type ParsedMessage } from '../../chat/messages.ts';
 import { Survey, type RecordedEvent, type RecordedMessage } from '../../logs/episode.ts';
 import { masked } from '../../logs/secrets.ts';
 import type { ModelCall } from '../../chat/modelCall.ts';
@@ -24,6 +24,8 @@ export interface PassedCall {
   readonly request: string;
   /** The whole answer, or the pieces of a stream in order. */
   readonly answer: string | readonly string[];
+  /** Why it is left out where its answer says nothing whole. */
+  readonly otherwise: string;
 }
 
 export interface RecordingSettings {
@@ -42,8 +44,10 @@ export interface RecordingSettings {
 }
 
 interface Episode {
-  readonly rows: EpisodeRows;
+  readonly name: string;
   readonly question: string;
+  /** Its rows, once the first message is stored. */
+  rows: EpisodeRows | null;
   score: number | null;
   /** What was said last. */
   last: string;
@@ -51,6 +55,8 @@ interface Episode {
 
 const FORMAT = 'the calls of a program';
 const FIRST = 'episode 1';
+/** Milliseconds that an answer waits to be stored before its end is passed on. */
+const SOON = 1000;
 
 export class Recording {
   readonly run = `recorded-${randomBytes(6).toString('hex')}`;
@@ -71,27 +77,34 @@ export class Recording {
   private waiting: ((store: StoreWriter) => void)[] = [];
   private writing: Promise<void> | null = null;
   private failure: Error | null = null;
+  /** Whether somebody has waited for the store in vain. */
+  private isLate = false;
 
   constructor(place: Pick<ImportPlace, 'writing'>, settings: RecordingSettings) {
     this.place = place;
     this.settings = settings;
   }
 
-  /** Takes in a call; it is stored as soon as the store is free. */
-  take({ api, episode, role, request, answer }: PassedCall): void {
+  /**
+   * Takes in a call.
+   * @returns what resolves once it is stored, or soon where the store is busy: it is stored as soon as that is free
+   */
+  take({ api, episode, role, request, answer, otherwise }: PassedCall): Promise<void> {
     const call = apiCall(
       api,
       bodyIn(this.clean(request)),
       typeof answer === 'string' ? bodyIn(this.clean(answer)) : answer.map((piece) => bodyIn(this.clean(piece))),
     );
     if (call === null) {
-      this.leaveOut('calls whose answer is incomplete, or of an unknown form');
-      return;
+      this.leaveOut(otherwise);
+      return Promise.resolve();
     }
     const speaker = this.speakers.of(role === null ? null : oneLine(role, MOST_NAME), call.input);
+    const of = this.episodeOf(episode ?? FIRST, withToolNames(call.input));
     this.store((store) => {
-      this.add(store, episode ?? FIRST, speaker, call);
+      this.add(store, of, speaker, call);
     });
+    return this.storedSoon();
   }
 
   /** Notes what of the program was not stored. */
@@ -100,8 +113,7 @@ export class Recording {
   }
 
   /** Takes in what an episode scored. @returns false where no such episode was recorded, or it has a score */
-  async score(episode: string | null, value: number): Promise<boolean> {
-    await this.settled();
+  score(episode: string | null, value: number): boolean {
     const found = this.episodes.get(episode ?? FIRST);
     if (found?.score !== null) {
       return false;
@@ -120,6 +132,19 @@ export class Recording {
     await this.writing;
   }
 
+  /** Resolves as `settled`, or after a while where the store is busy: nobody waits for the same store twice. */
+  private async storedSoon(): Promise<void> {
+    if (this.writing === null || this.isLate) {
+      return;
+    }
+    const late = Promise.withResolvers<true>();
+    const timer = setTimeout(() => {
+      late.resolve(true);
+    }, SOON);
+    this.isLate = (await Promise.race([this.writing, late.promise])) === true;
+    clearTimeout(timer);
+  }
+
   /**
    * Ends the recording.
    * @throws C3Error('store') where something could not be stored; what was stored before stays
@@ -130,7 +155,7 @@ export class Recording {
     this.store((store) => {
       this.rows?.through(store);
       for (const { rows, score } of this.episodes.values()) {
-        rows.end(score);
+        rows?.end(score);
       }
     });
     await this.settled();
@@ -178,6 +203,7 @@ export class Recording {
     this.waiting.push(work);
     this.writing ??= this.pump().finally(() => {
       this.writing = null;
+      this.isLate = false;
     });
   }
 
@@ -201,24 +227,27 @@ export class Recording {
     }
   }
 
-  private add(store: StoreWriter, name: string, speaker: string, call: ModelCall): void {
-    const { settings } = this;
+  /** The episode of a name, which begins with its first call. */
+  private episodeOf(name: string, context: readonly ParsedMessage[]): Episode {
+    let episode = this.episodes.get(name);
+    if (episode === undefined) {
+      const question = questionOf(context);
+      this.question ??= question;
+      episode = { name, question, rows: null, score: null, last: '' };
+      this.episodes.set(name, episode);
+    }
+    return episode;
+  }
+
+  private add(store: StoreWriter, episode: Episode, speaker: string, call: ModelCall): void {
     const [said] = call.output;
     if (said === undefined) {
       return;
     }
     const rows = this.rowsIn(store, call.model);
     const context = withToolNames(call.input);
-    let episode = this.episodes.get(name);
-    const results: readonly RecordedEvent[] = episode === undefined ? [] : newResults(context);
-    if (episode === undefined) {
-      const id = `${this.run} ${oneLine(name, MOST_NAME)}`;
-      const question = questionOf(context);
-      this.question ??= question;
-      const answer = question === this.question ? (settings.right?.answer ?? '') : '';
-      episode = { rows: rows.episode({ id, question, answer }), question, score: null, last: '' };
-      this.episodes.set(name, episode);
-    }
+    const results: readonly RecordedEvent[] = episode.rows === null ? [] : newResults(context);
+    episode.rows ??= rows.episode(this.about(episode));
     const message: RecordedMessage = {
       kind: 'message',
       speaker,
@@ -235,8 +264,17 @@ export class Recording {
     episode.last = said.text;
     this.counts.events += results.length;
     this.counts.messages++;
-    settings.onMessage?.(this.counts.messages);
+    this.settings.onMessage?.(this.counts.messages);
     this.said.set(speaker, (this.said.get(speaker) ?? 0) + 1);
+  }
+
+  private about({ name, question }: Episode): {
+    readonly id: string;
+    readonly question: string;
+    readonly answer: string;
+  } {
+    const answer = question === this.question ? (this.settings.right?.answer ?? '') : '';
+    return { id: `${this.run} ${oneLine(name, MOST_NAME)}`, question, answer };
   }
 
   /** The rows of the run, which begins with its first call, and knows all who spoke so far. */

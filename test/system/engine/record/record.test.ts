@@ -199,6 +199,34 @@ describe('a recorded program', () => {
     ]);
   });
 
+  it('goes on to be recorded where its server breaks off, with each call that is lost counted', async (t) => {
+    let before = 0;
+    const url = await answeringServer(t, (_, request, response) => {
+      if (before++ === 0) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {"choices"', () => {
+          request.socket.resetAndDestroy();
+        });
+      } else {
+        response.setHeader('content-type', 'application/json').end(whole('Yes.'));
+      }
+    });
+    const { report, ended } = await recorded(
+      t,
+      `
+      const cut = await say(null, user('?'));
+      check(await cut.text().then(() => false, () => true));
+      await (await post('/embeddings', {})).text();
+      check((await (await say(null, user('?'))).json()).choices[0].message.content === 'Yes.');
+      `,
+      url,
+    );
+    assert.equal(ended, 0);
+    assert.deepEqual(
+      [report.messages, report.leftOut],
+      [1, { 'calls whose answer was cut off': 1, 'calls of /v1/embeddings, which are not recorded': 1 }],
+    );
+  });
+
   it('sees refusals as they are, and what it said before stays when it fails', async (t) => {
     const upstream = await upstreamOf(t, ({ model }) =>
       model === 'm' ? { pieces: [whole('Yes.')] } : { status: 429, pieces: ['{"error":"later"}'] },

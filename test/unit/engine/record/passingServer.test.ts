@@ -13,9 +13,15 @@ const sent = (megabytes: number): string => `Content-Length: ${String(megabytes 
 /** A server that nothing may pass. */
 async function passing(
   t: TestContext,
-): Promise<{ readonly server: PassingServer; readonly places: PassingPlaces; readonly port: number }> {
+): Promise<{
+  readonly server: PassingServer;
+  readonly places: PassingPlaces;
+  readonly port: number;
+  readonly leftOut: readonly string[];
+}> {
   const fail = (): never => assert.fail('Nothing is recorded.');
-  const recording = { take: fail, leaveOut: fail, score: fail };
+  const leftOut: string[] = [];
+  const recording = { take: fail, leaveOut: (reason: string) => leftOut.push(reason), score: fail };
   const server = new PassingServer(recording, { upstream: 'http://127.0.0.1:9/v1', model: null }, fail);
   const places = await server.listen();
   let closed = false;
@@ -27,7 +33,7 @@ async function passing(
     }
   };
   t.after(() => server.close());
-  return { server, places, port: Number(new URL(places.api).port) };
+  return { server, places, leftOut, port: Number(new URL(places.api).port) };
 }
 
 it('each refusal reaches a client that writes 9 MiB before it reads', async (t) => {
@@ -51,7 +57,7 @@ it('each refusal reaches a client that writes 9 MiB before it reads', async (t) 
 });
 
 it('a request that is too long is refused to a client that writes all of it, with and without its length', async (t) => {
-  const { places, port } = await passing(t);
+  const { places, port, leftOut } = await passing(t);
   const line = `POST ${new URL(`${places.api}/chat/completions`).pathname}`;
   const host = `Host: 127.0.0.1:${String(port)}`;
   for (const pieces of [
@@ -62,6 +68,7 @@ it('a request that is too long is refused to a client that writes all of it, wit
     assert.equal(status, 413);
     assert.match(body, /more than 67108864 bytes/u);
   }
+  assert.deepEqual(leftOut, Array(2).fill('calls whose request has more than 67108864 bytes, which were refused'));
 });
 
 it('a client that never ends is let go, and has read why', async (t) => {

@@ -1,0 +1,119 @@
+/** A call whose answer passes by: what is heard of it, and when it is taken in or counted. */
+import { Readable } from 'node:stream';
+import { eventsIn } from '../../policy/endpoint/events.ts';
+import { GrowingBytes } from '../http/growingBytes.ts';
+import type { AnswerEnd, AnswerListener } from './passOn.ts';
+import type { PassedCall, Recording } from './recording.ts';
+import { StreamEnd } from './streamEnd.ts';
+
+/** Characters of one event. */
+const MOST_EVENT = 8 * 2 ** 20;
+/** The first status that is no answer. */
+const REFUSED = 300;
+const UNKNOWN = 'calls whose answer is incomplete, or of an unknown form';
+const BROKEN: Readonly<Record<Exclude<AnswerEnd, 'whole'>, string>> = {
+  cut: 'calls whose answer was cut off',
+  left: 'calls that the program left before their answer was whole',
+  unreached: 'calls that reached no server',
+};
+
+/** Takes a call in once, before the program knows the end of its answer; a call that cannot be is counted once. */
+export class HeardCall implements AnswerListener {
+  private readonly recording: Pick<Recording, 'take' | 'leaveOut'>;
+  private readonly call: Omit<PassedCall, 'answer' | 'otherwise'>;
+  private readonly most: number;
+  private readonly heard = new GrowingBytes();
+  private readonly streamEnd = new StreamEnd();
+  private length = 0;
+  private status = 0;
+  private isStream = false;
+  private isSettled = false;
+
+  /** @param most bytes of an answer that is read; of a longer one nothing is */
+  constructor(
+    recording: Pick<Recording, 'take' | 'leaveOut'>,
+    call: Omit<PassedCall, 'answer' | 'otherwise'>,
+    most: number,
+  ) {
+    this.recording = recording;
+    this.call = call;
+    this.most = most;
+  }
+
+  head(status: number, type: string): void {
+    this.status = status;
+    this.isStream = /^text\/event-stream\b/iu.test(type);
+  }
+
+  async piece(piece: Buffer): Promise<void> {
+    if (this.isSettled) {
+      return;
+    }
+    this.length += piece.length;
+    if (this.status >= REFUSED) {
+      this.leaveOut(`calls that the server refused (${String(this.status)})`);
+    } else if (this.length > this.most) {
+      this.leaveOut(`calls whose answer has more than ${String(this.most)} bytes`);
+    } else {
+      this.heard.add(piece);
+      // Many programs read no further than to this event, and leave.
+      if (this.isStream && this.streamEnd.sees(piece)) {
+        await this.take(UNKNOWN);
+      }
+    }
+  }
+
+  async end(how: AnswerEnd): Promise<void> {
+    if (this.isSettled) {
+      return;
+    }
+    if (this.status >= REFUSED) {
+      this.leaveOut(`calls that the server refused (${String(this.status)})`);
+    } else if (how === 'whole') {
+      await this.take(UNKNOWN);
+    } else if (this.isStream) {
+      // All may have been said but the end of the connection.
+      await this.take(BROKEN[how]);
+    } else {
+      this.leaveOut(BROKEN[how]);
+    }
+  }
+
+  private leaveOut(reason: string): void {
+    this.isSettled = true;
+    this.heard.clear();
+    this.recording.leaveOut(reason);
+  }
+
+  /** @param otherwise why it is left out where its answer is not whole */
+  private async take(otherwise: string): Promise<void> {
+    this.isSettled = true;
+    const bytes = this.heard.bytes();
+    const answer = this.isStream ? await eventsOf(bytes) : bytes.toString('utf8');
+    this.heard.clear();
+    if (answer === null) {
+      this.leaveOut(`calls whose answer has an event of more than ${String(MOST_EVENT)} characters`);
+    } else {
+      await this.recording.take({ ...this.call, answer, otherwise });
+    }
+  }
+}
+
+/** The events of an answer; null where one is too long. */
+async function eventsOf(bytes: Buffer): Promise<string[] | null> {
+  const events: string[] = [];
+  try {
+    for await (const event of eventsIn(Readable.from([bytes]), MOST_EVENT)) {
+      if (event.length > MOST_EVENT) {
+        return null;
+      }
+      events.push(event);
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) {
+      throw error;
+    }
+    return null;
+  }
+  return events;
+}
