@@ -58,6 +58,8 @@ const FIRST = 'episode 1';
 /** Milliseconds that an answer waits to be stored before its end is passed on. */
 const SOON = 1000;
 
+const bodyOf = (piece: string): unknown => bodyIn(piece);
+
 export class Recording {
   readonly run = `recorded-${randomBytes(6).toString('hex')}`;
   private readonly place: Pick<ImportPlace, 'writing'>;
@@ -90,17 +92,14 @@ export class Recording {
    * @returns what resolves once it is stored, or soon where the store is busy: it is stored as soon as that is free
    */
   take({ api, episode, role, request, answer, otherwise }: PassedCall): Promise<void> {
-    const call = apiCall(
-      api,
-      bodyIn(this.clean(request)),
-      typeof answer === 'string' ? bodyIn(this.clean(answer)) : answer.map((piece) => bodyIn(this.clean(piece))),
-    );
-    if (call === null) {
+    const said = apiCall(api, bodyIn(request), typeof answer === 'string' ? bodyIn(answer) : answer.map(bodyOf));
+    if (said === null) {
       this.leaveOut(otherwise);
       return Promise.resolve();
     }
-    const speaker = this.speakers.of(role === null ? null : oneLine(role, MOST_NAME), call.input);
-    const of = this.episodeOf(episode ?? FIRST, withToolNames(call.input));
+    const call = this.cleanCall(said);
+    const speaker = this.speakers.of(role === null ? null : oneLine(this.clean(role), MOST_NAME), call.input);
+    const of = this.episodeOf(this.episodeNamed(episode), withToolNames(call.input));
     this.store((store) => {
       this.add(store, of, speaker, call);
     });
@@ -109,12 +108,12 @@ export class Recording {
 
   /** Notes what of the program was not stored. */
   leaveOut(reason: string, count = 1): void {
-    this.survey.leaveOut(reason, count);
+    this.survey.leaveOut(this.settings.maskSecrets ? masked(reason).text : reason, count);
   }
 
   /** Takes in what an episode scored. @returns false where no such episode was recorded, or it has a score */
   score(episode: string | null, value: number): boolean {
-    const found = this.episodes.get(episode ?? FIRST);
+    const found = this.episodes.get(this.episodeNamed(episode));
     if (found?.score !== null) {
       return false;
     }
@@ -187,6 +186,30 @@ export class Recording {
         episode.score ??= (await right?.score(episode.question, episode.last)) ?? null;
       }
     }
+  }
+
+  /** What an episode is called that a program names; one name is one episode, however often it comes. */
+  private episodeNamed(name: string | null): string {
+    return name === null ? FIRST : this.settings.maskSecrets ? masked(name).text : name;
+  }
+
+  /** A call with its keys masked. It is whole by now: a key may come in two pieces of a stream. */
+  private cleanCall(call: ModelCall): ModelCall {
+    if (!this.settings.maskSecrets) {
+      return call;
+    }
+    const cleanMessage = (message: ParsedMessage): ParsedMessage => ({
+      ...message,
+      text: this.clean(message.text),
+      name: message.name === null ? null : this.clean(message.name),
+      calls: new Map([...message.calls].map(([id, tool]) => [id, masked(tool).text])),
+    });
+    return {
+      ...call,
+      input: call.input.map(cleanMessage),
+      output: call.output.map(cleanMessage),
+      model: call.model === null ? null : this.clean(call.model),
+    };
   }
 
   private clean(text: string): string {
