@@ -13,13 +13,18 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(`c3: The standard output cannot be written: ${error.message}\n`);
   process.exitCode = 1;
 });
+// Remarks to a terminal that was closed are lost, and nothing else.
+process.stderr.on('error', () => undefined);
 if (isCancellable(args)) {
-  process.on('SIGINT', () => {
-    if (controller.signal.aborted) {
-      process.exit(130);
-    }
-    controller.abort();
-  });
+  // A terminal that closes, and whoever ends this process, end a program that it runs too.
+  for (const name of args[0] === 'record' ? (['SIGINT', 'SIGTERM', 'SIGHUP'] as const) : (['SIGINT'] as const)) {
+    process.on(name, () => {
+      if (controller.signal.aborted) {
+        process.exit(130);
+      }
+      controller.abort();
+    });
+  }
 }
 const code = await main(args, {
   // Opened by those that read it.

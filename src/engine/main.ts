@@ -118,6 +118,8 @@ function serve(store: string, { socket: path }: EngineAddress, lock: StoreLock):
   if (process.platform !== 'win32') {
     rmSync(path, { force: true });
   }
+  // What a program of the user's started ends with the engine that runs it.
+  process.once('SIGTERM', endNow);
   listener.listen(path, () => {
     log.write(`c3 engine ${VERSION}, process ${String(process.pid)}`);
     watch();

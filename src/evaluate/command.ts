@@ -2,7 +2,8 @@
  * Scoring by a command of the user's: JSON on its standard input, a number from 0 to 1 on its standard output. It is
  * started without a shell, bounded in time and output, and what goes wrong with it is never a score.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { killGroup, OWN_GROUP, owned } from '../files/ownedProcess.ts';
 import { anyOf, onAbort, throwIfAborted } from '../shared/cancellation.ts';
 import { withoutKeys } from '../shared/endpointKeys.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
@@ -63,21 +64,22 @@ async function runOnce(
   signal: AbortSignal,
 ): Promise<Graded> {
   const late = AbortSignal.timeout(timeLimit);
-  const child = spawn(program, args, {
-    cwd: folder,
-    env: withoutKeys(process.env),
-    shell: false,
-    windowsHide: true,
-    // A process group of its own, so that what it starts ends with it.
-    detached: process.platform !== 'win32',
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  const child = owned(
+    spawn(program, args, {
+      ...OWN_GROUP,
+      cwd: folder,
+      env: withoutKeys(process.env),
+      shell: false,
+      windowsHide: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    }),
+  );
   const said = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (chunk: string) => {
       said[name] = `${said[name]}${chunk}`.slice(0, MOST_OUTPUT);
       if (said.stdout.length === MOST_OUTPUT) {
-        kill(child);
+        killGroup(child);
       }
     });
   }
@@ -85,7 +87,7 @@ async function runOnce(
   child.stdin.on('error', () => undefined);
   child.stdin.end(`${JSON.stringify({ uid, question, answer, text })}\n`);
   const release = onAbort(anyOf(signal, late), () => {
-    kill(child);
+    killGroup(child);
   });
   const { promise, resolve, reject } = Promise.withResolvers<string | null>();
   child.once('error', (error) => {
@@ -101,7 +103,7 @@ async function runOnce(
   });
   const failed = await promise.finally(() => {
     release();
-    kill(child);
+    killGroup(child);
   });
   if (signal.aborted) {
     throw new CancelledError();
@@ -121,17 +123,4 @@ async function runOnce(
   return score >= 0 && score <= 1
     ? { score, rule: 'command' }
     : masked(`printed ${JSON.stringify(printed.slice(0, 60))}, which is no number from 0 to 1`);
-}
-
-/** Ends it with all that it started. */
-function kill(child: ChildProcess): void {
-  try {
-    if (child.pid !== undefined && process.platform !== 'win32') {
-      process.kill(-child.pid, 'SIGKILL');
-    } else {
-      child.kill('SIGKILL');
-    }
-  } catch {
-    // All of it has ended.
-  }
 }

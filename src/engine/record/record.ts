@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { endGroup, OWN_GROUP, owned } from '../../files/ownedProcess.ts';
 import { onAbort } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { withoutKeys } from '../../shared/endpointKeys.ts';
@@ -25,8 +26,10 @@ const MOST_SPANS = 256 * 2 ** 20;
 /** Lines of a program's output that are shown, and characters of one. */
 const MOST_LINES = 2000;
 const MOST_LINE = 1000;
-/** Milliseconds that a program has to end by itself once it is to. */
+/** Milliseconds that a program and what it started have to end by themselves once they are to. */
 const PATIENCE = 5000;
+/** Milliseconds after a program's end in which its last output is read, where what it started holds that open. */
+const DRAIN = 1000;
 
 /**
  * The server that answers the program's calls.
@@ -129,53 +132,78 @@ function programName([program, ...args]: readonly [string, ...string[]]): string
   return [program, ...(script === undefined ? [] : [script])].map((part) => basename(part)).join(' ');
 }
 
+/** Runs the program to its end, and ends what it started. @throws C3Error('input') where it cannot be started */
 async function run(
   { command: [program, ...args], folder, served, quiet, env = process.env, streams, onLine }: RecordSettings,
   { api, traces, score }: PassingPlaces,
   signal: AbortSignal,
 ): Promise<Recorded['ended']> {
   const ended = Promise.withResolvers<Recorded['ended']>();
-  const child = spawn(program, args, {
-    cwd: folder,
-    stdio: onLine === undefined && streams === undefined ? ['inherit', quiet ? 2 : 'inherit', 'inherit'] : 'pipe',
-    env: {
-      ...withoutKeys(env),
-      OPENAI_BASE_URL: api,
-      OPENAI_API_BASE: api,
-      ...(served !== null && { OPENAI_API_KEY: served.key }),
-      OTEL_EXPORTER_OTLP_ENDPOINT: traces,
-      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${traces}/v1/traces`,
-      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
-      C3_RECORD_SCORE: score,
-    },
-  });
-  child.once('error', (error) => {
+  const child = owned(
+    spawn(program, args, {
+      ...OWN_GROUP,
+      cwd: folder,
+      stdio: onLine === undefined && streams === undefined ? ['inherit', quiet ? 2 : 'inherit', 'inherit'] : 'pipe',
+      env: {
+        ...withoutKeys(env),
+        OPENAI_BASE_URL: api,
+        OPENAI_API_BASE: api,
+        ...(served !== null && { OPENAI_API_KEY: served.key }),
+        OTEL_EXPORTER_OTLP_ENDPOINT: traces,
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${traces}/v1/traces`,
+        OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+        C3_RECORD_SCORE: score,
+      },
+    }),
+  );
+  child.on('error', (error) => {
     const advice = 'give a program and its arguments after --';
     ended.reject(new C3Error('input', `${program} cannot be started (${error.message}); ${advice}.`, { cause: error }));
   });
-  // What it wrote last goes on before its end is said.
-  child.once(streams === undefined ? 'exit' : 'close', (code: number | null, name: NodeJS.Signals | null) => {
+  child.once('exit', (code, name) => {
     ended.resolve(code ?? name ?? 'an unknown signal');
+  });
+  const closed = Promise.withResolvers<null>();
+  child.once('close', () => {
+    closed.resolve(null);
   });
   const disconnect = streams === undefined ? () => undefined : connect(child, streams, quiet);
   if (onLine !== undefined) {
-    child.stdin?.end();
+    child.stdin?.on('error', () => undefined).end();
     for (const stream of [child.stdout, child.stderr]) {
       forwardLines(stream, onLine);
     }
   }
-  let patience: NodeJS.Timeout | undefined;
+  let ending: Promise<void> | undefined;
   const release = onAbort(signal, () => {
-    child.kill('SIGTERM');
-    patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE);
+    ending = endGroup(child, PATIENCE);
   });
   try {
-    return await ended.promise;
+    const how = await ended.promise;
+    // What it wrote last goes on before its end is said; what it started may hold its streams open for ever.
+    await within(closed.promise, DRAIN);
+    return how;
   } finally {
-    disconnect();
     release();
-    clearTimeout(patience);
+    await (ending ?? endGroup(child, PATIENCE));
+    disconnect();
+    for (const stream of child.stdio) {
+      stream?.destroy();
+    }
+  }
+}
+
+/** Waits for something, or so many milliseconds. */
+async function within(promise: Promise<unknown>, milliseconds: number): Promise<void> {
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(() => {
+    late.resolve(null);
+  }, milliseconds);
+  try {
+    await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
