@@ -14,10 +14,10 @@ import { IMPORTED, type LogImport, type Recorded } from '../../shared/records/lo
 import type { RightAnswer } from '../../shared/records/rightAnswer.ts';
 import { TASK_NAMES } from '../../shared/runNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import type { ImportPlace } from '../exchange/importLog.ts';
 import { Evaluators } from '../recipe/evaluators.ts';
 import { PassingServer, type PassingPlaces } from './passingServer.ts';
-import { Recording } from './recording.ts';
+import { Recording, type RecordingPlace } from './recording.ts';
+import { GIVE_UP, patiently } from './storeQueue.ts';
 
 /** Where calls go unless the environment says another place. */
 const USUAL_UPSTREAM = 'https://api.openai.com/v1';
@@ -45,7 +45,7 @@ export function upstreamOf(named: string | null, env: Readonly<NodeJS.ProcessEnv
 }
 
 /** What a recording needs of the engine. */
-export interface RecordPlace extends Pick<ImportPlace, 'writing'> {
+export interface RecordPlace extends RecordingPlace {
   readonly importLog: (params: ImportLogParams, signal: AbortSignal) => Promise<LogImport>;
 }
 
@@ -254,26 +254,29 @@ class Spans {
     this.bodies.push(body);
   }
 
-  /** Ends the recording. */
+  /** Ends the recording. @throws C3Error where not all is stored; what is not is in a file then */
   async close(place: RecordPlace, maskSecrets: boolean, signal: AbortSignal): Promise<LogImport> {
     const { recording, bodies } = this;
-    await recording.settled();
     if (!recording.isEmpty) {
       recording.leaveOut('batches of spans: the calls themselves were recorded', bodies.length);
     }
-    const report = await recording.close();
+    const report = await recording.close(signal);
     if (!recording.isEmpty || bodies.length === 0) {
       return report;
     }
+    const lines = bodies.map((body) => body.toString('utf8').replace(/\s*\n\s*/gu, ' '));
     const folder = mkdtempSync(join(tmpdir(), 'c3-record-'));
+    // A program that was cancelled has said something all the same.
+    const [late, release] = patiently(signal, GIVE_UP);
     try {
       const path = join(folder, 'spans.jsonl');
-      writeFileSync(path, bodies.map((body) => body.toString('utf8').replace(/\s*\n\s*/gu, ' ')).join('\n'), {
-        mode: 0o600,
-      });
-      const found = await place.importLog({ path, maskSecrets }, signal);
+      writeFileSync(path, lines.join('\n'), { mode: 0o600 });
+      const found = await place.importLog({ path, maskSecrets }, late);
       return { ...found, leftOut: { ...report.leftOut, ...found.leftOut } };
+    } catch (error) {
+      throw recording.keep(lines, error);
     } finally {
+      release();
       rmSync(folder, { recursive: true, force: true });
     }
   }

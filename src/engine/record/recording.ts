@@ -1,5 +1,6 @@
 /** Calls that pass by, stored as an imported run while they happen: one episode, or one for each name that is given. */
 import { randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
 import { apiCall, bodyIn, type RecordedApi } from '../../chat/apiCalls.ts';
 import { CallSpeakers } from '../../logs/callSpeakers.ts';
 import { chatOnly, questionOf, withToolNames, type ParsedMessage } from '../../chat/messages.ts';
@@ -7,12 +8,16 @@ import { Survey, type RecordedEvent, type RecordedMessage } from '../../logs/epi
 import { masked } from '../../logs/secrets.ts';
 import type { ModelCall } from '../../chat/modelCall.ts';
 import { newResults } from '../../logs/traces.ts';
-import { NEVER } from '../../shared/cancellation.ts';
+import { NEVER, onAbort } from '../../shared/cancellation.ts';
+import type { C3Error } from '../../shared/errors.ts';
 import type { LogImport } from '../../shared/records/logImport.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
+import { counted } from '../../shared/text/words.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { ContextTexts } from '../exchange/contextTexts.ts';
 import type { ImportPlace } from '../exchange/importLog.ts';
+import { KeptCalls } from './keptCalls.ts';
+import { failureOf, GIVE_UP, patiently, SOON, StoreQueue } from './storeQueue.ts';
 import { countInMemory, LogRows, MOST_NAME, type EpisodeRows, type LogRun } from '../exchange/logRows.ts';
 
 /** A call as it passed by. */
@@ -55,14 +60,34 @@ interface Episode {
 
 const FORMAT = 'the calls of a program';
 const FIRST = 'episode 1';
-/** Milliseconds that an answer waits to be stored before its end is passed on. */
-const SOON = 1000;
+
+/** What a recording needs of the engine. */
+export interface RecordingPlace extends Pick<ImportPlace, 'writing'> {
+  readonly storePath: string;
+}
+
+/** A call as a line that `c3 import` reads. */
+function keptLine(episode: string, speaker: string, { input, output, model }: ModelCall): string {
+  const [said] = output;
+  const message = { role: 'assistant', name: speaker, content: said?.text ?? '' };
+  const messages = withToolNames(input).map(({ role, name, text }) => ({
+    role,
+    ...(name !== null && { name }),
+    content: text,
+  }));
+  return JSON.stringify({
+    id: episode,
+    ...(model !== null && { model }),
+    request: { messages },
+    response: { choices: [{ message, finish_reason: said?.finish === 'length' ? 'length' : 'stop' }] },
+  });
+}
 
 const bodyOf = (piece: string): unknown => bodyIn(piece);
 
 export class Recording {
   readonly run = `recorded-${randomBytes(6).toString('hex')}`;
-  private readonly place: Pick<ImportPlace, 'writing'>;
+  private readonly place: RecordingPlace;
   private readonly settings: RecordingSettings;
   private readonly survey = new Survey();
   private readonly speakers = new CallSpeakers(this.survey);
@@ -76,15 +101,18 @@ export class Recording {
   private question: string | undefined;
   /** Roles that the stored run knows. */
   private admitted = 0;
-  private waiting: ((store: StoreWriter) => void)[] = [];
-  private writing: Promise<void> | null = null;
-  private failure: Error | null = null;
-  /** Whether somebody has waited for the store in vain. */
-  private isLate = false;
+  /** What is not stored yet. */
+  private readonly kept: KeptCalls;
+  private readonly queue: StoreQueue;
 
-  constructor(place: Pick<ImportPlace, 'writing'>, settings: RecordingSettings) {
+  constructor(place: RecordingPlace, settings: RecordingSettings) {
     this.place = place;
     this.settings = settings;
+    this.kept = new KeptCalls(join(dirname(place.storePath), `${this.run.replace('recorded', 'recording')}.jsonl`));
+    this.queue = new StoreQueue(place, this.kept, () => {
+      // A recording that is cut off is whole as far as it came.
+      this.rows?.done(new Date().toISOString());
+    });
   }
 
   /**
@@ -100,10 +128,23 @@ export class Recording {
     const call = this.cleanCall(said);
     const speaker = this.speakers.of(role === null ? null : oneLine(this.clean(role), MOST_NAME), call.input);
     const of = this.episodeOf(this.episodeNamed(episode), withToolNames(call.input));
-    this.store((store) => {
-      this.add(store, of, speaker, call);
+    this.queue.add({
+      write: (store) => {
+        this.add(store, of, speaker, call);
+      },
+      line: () => keptLine(of.name, speaker, call),
+      size: request.length + (typeof answer === 'string' ? answer : answer.join('')).length,
     });
-    return this.storedSoon();
+    return this.queue.settledSoon();
+  }
+
+  /** Keeps lines of a log that could not be stored. @returns the error that says so */
+  keep(lines: Iterable<string>, reason: unknown): C3Error {
+    for (const line of lines) {
+      this.kept.add(this.settings.maskSecrets ? masked(line).text : line);
+    }
+    this.kept.close();
+    return this.kept.failure(failureOf(reason), 'line');
   }
 
   /** Notes what of the program was not stored. */
@@ -126,40 +167,24 @@ export class Recording {
     return this.episodes.size === 0;
   }
 
-  /** Resolves once all that was taken in so far is stored. */
-  async settled(): Promise<void> {
-    await this.writing;
-  }
-
-  /** Resolves as `settled`, or after a while where the store is busy: nobody waits for the same store twice. */
-  private async storedSoon(): Promise<void> {
-    if (this.writing === null || this.isLate) {
-      return;
-    }
-    const late = Promise.withResolvers<true>();
-    const timer = setTimeout(() => {
-      late.resolve(true);
-    }, SOON);
-    this.isLate = (await Promise.race([this.writing, late.promise])) === true;
-    clearTimeout(timer);
-  }
-
   /**
    * Ends the recording.
-   * @throws C3Error('store') where something could not be stored; what was stored before stays
+   * @param signal once it has aborted, a store that another process writes is not waited for much longer
+   * @throws C3Error('store') where something could not be stored, which is in a file then; what was stored before stays
    */
-  async close(): Promise<LogImport> {
-    await this.settled();
-    await this.scoreByAnswer();
-    this.store((store) => {
-      this.rows?.through(store);
-      for (const { rows, score } of this.episodes.values()) {
-        rows?.end(score);
-      }
+  async close(signal = NEVER): Promise<LogImport> {
+    const [late, release] = patiently(signal, GIVE_UP);
+    const letGo = onAbort(late, () => {
+      this.queue.giveUp();
     });
-    await this.settled();
-    if (this.failure !== null) {
-      throw this.failure;
+    try {
+      await this.queue.settled();
+      await this.scoreByAnswer();
+      await this.end(late);
+    } finally {
+      release();
+      letGo();
+      this.kept.close();
     }
     const { run, survey, said, episodes, counts, settings, contexts } = this;
     survey.leaveOut('beginnings of contexts that are longer than is stored', contexts.shortened);
@@ -174,6 +199,49 @@ export class Recording {
       leftOut: Object.fromEntries(survey.leftOut),
       masked: settings.maskSecrets ? survey.masked : null,
     };
+  }
+
+  /** Stores how the episodes ended. @throws C3Error where not all is stored */
+  private async end(signal: AbortSignal): Promise<void> {
+    const { queue, rows, episodes, kept } = this;
+    let { failure } = queue;
+    if (failure === null && rows !== undefined) {
+      try {
+        await this.place.writing('recording', signal, (store) => {
+          store.transaction(() => {
+            rows.through(store);
+            for (const episode of episodes.values()) {
+              episode.rows?.end(episode.score);
+            }
+            rows.done(new Date().toISOString());
+          });
+        });
+      } catch (error) {
+        failure = failureOf(error);
+      }
+    }
+    if (failure !== null) {
+      await this.markFailed();
+      const scored = [...episodes.values()].filter(({ score }) => score !== null).length;
+      throw kept.failure(failure, 'call', scored === 0 ? [] : [`Lost: ${counted(scored, 'score')} of episodes.`]);
+    }
+  }
+
+  /** Says of a run that it is not whole, where the store lets it. */
+  private async markFailed(): Promise<void> {
+    if (!this.queue.hasStored) {
+      return;
+    }
+    const [late, release] = patiently(AbortSignal.abort(), SOON);
+    try {
+      await this.place.writing('recording', late, (store) => {
+        store.updateRunStatus(this.run, 'failed', new Date().toISOString(), null);
+      });
+    } catch {
+      // The error of the recording says it.
+    } finally {
+      release();
+    }
   }
 
   /** Scores the episodes of the question whose answer is known, where the program did not. */
@@ -219,35 +287,6 @@ export class Recording {
     const cleaned = masked(text);
     this.survey.masked += cleaned.count;
     return cleaned.text;
-  }
-
-  /** What arrives while the store is busy is stored together. A failure ends the recording, never the program. */
-  private store(work: (store: StoreWriter) => void): void {
-    this.waiting.push(work);
-    this.writing ??= this.pump().finally(() => {
-      this.writing = null;
-      this.isLate = false;
-    });
-  }
-
-  private async pump(): Promise<void> {
-    while (this.waiting.length > 0 && this.failure === null) {
-      const works = this.waiting;
-      this.waiting = [];
-      try {
-        await this.place.writing('recording', NEVER, (store) => {
-          store.transaction(() => {
-            for (const work of works) {
-              work(store);
-            }
-            // A recording that is cut off is whole as far as it came.
-            this.rows?.done(new Date().toISOString());
-          });
-        });
-      } catch (error) {
-        this.failure = error instanceof Error ? error : new Error(String(error));
-      }
-    }
   }
 
   /** The episode of a name, which begins with its first call. */

@@ -1,0 +1,177 @@
+/** What waits for the store of a recording: stored in order, and kept in a file where that takes long or fails. */
+import { onAbort } from '../../shared/cancellation.ts';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
+import type { StoreWriter } from '../../store/types.ts';
+import type { ImportPlace } from '../exchange/importLog.ts';
+import type { KeptCalls } from './keptCalls.ts';
+
+export interface QueuedWork {
+  readonly write: (store: StoreWriter) => void;
+  /** The line that is kept of it. */
+  readonly line: () => string;
+  /** Characters that it holds. */
+  readonly size: number;
+}
+
+/** Milliseconds that an answer waits to be stored before its end is passed on. */
+export const SOON = 1000;
+/** Characters that wait in memory for a store that is busy. */
+const MOST_WAITING = 2 ** 28;
+/** Milliseconds that a recording waits for a store once it was cancelled. */
+export const GIVE_UP = 5000;
+
+/** A signal that aborts so many milliseconds after another one has. @returns it, and what lets go of the other */
+export function patiently(signal: AbortSignal, milliseconds: number): readonly [AbortSignal, () => void] {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const release = onAbort(signal, () => {
+    timer = setTimeout(() => {
+      controller.abort();
+    }, milliseconds);
+  });
+  return [
+    controller.signal,
+    () => {
+      release();
+      clearTimeout(timer);
+    },
+  ];
+}
+
+/** Why something was not stored. */
+export function failureOf(error: unknown): Error {
+  if (error instanceof CancelledError) {
+    return new C3Error('store', 'Another process wrote the store until nobody waited anymore.', { code: 'storeHeld' });
+  }
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+export class StoreQueue {
+  private readonly place: Pick<ImportPlace, 'writing'>;
+  private readonly kept: KeptCalls;
+  private readonly after: (store: StoreWriter) => void;
+  private readonly givingUp = new AbortController();
+  private waiting: QueuedWork[] = [];
+  private underWay: readonly QueuedWork[] = [];
+  private size = 0;
+  private writing: Promise<void> | null = null;
+  /** Whether somebody has waited for the store in vain; what waits is kept in the file then. */
+  private isLate = false;
+  private storedAny = false;
+  private failed: Error | null = null;
+
+  /** @param after ends each transaction */
+  constructor(place: Pick<ImportPlace, 'writing'>, kept: KeptCalls, after: (store: StoreWriter) => void) {
+    this.place = place;
+    this.kept = kept;
+    this.after = after;
+  }
+
+  /** Why nothing more is stored; null where all is, or will be. */
+  get failure(): Error | null {
+    return this.failed;
+  }
+
+  /** Whether something is stored. */
+  get hasStored(): boolean {
+    return this.storedAny;
+  }
+
+  /** A failure ends the recording, never the program: what comes later is kept. */
+  add(work: QueuedWork): void {
+    if (this.failed !== null) {
+      this.kept.add(work.line());
+      return;
+    }
+    this.waiting.push(work);
+    this.size += work.size;
+    if (this.isLate) {
+      this.kept.add(work.line());
+    }
+    this.writing ??= this.pump();
+    if (this.size > MOST_WAITING) {
+      this.giveUp();
+    }
+  }
+
+  /** Resolves once all that was added so far is stored, or is known not to be. */
+  async settled(): Promise<void> {
+    await this.writing;
+  }
+
+  /** Resolves as `settled`, or after a while where the store is busy: nobody waits for the same store twice. */
+  async settledSoon(): Promise<void> {
+    const { writing } = this;
+    if (writing === null || this.isLate) {
+      return;
+    }
+    const late = Promise.withResolvers<'late'>();
+    const timer = setTimeout(() => {
+      late.resolve('late');
+    }, SOON);
+    const came = await Promise.race([writing, late.promise]);
+    clearTimeout(timer);
+    if (came === 'late') {
+      this.beginKeeping();
+    }
+  }
+
+  /** Waits no longer for a store that another process holds. */
+  giveUp(): void {
+    this.givingUp.abort();
+  }
+
+  private async pump(): Promise<void> {
+    while (this.waiting.length > 0 && this.failed === null) {
+      this.underWay = this.waiting;
+      this.waiting = [];
+      try {
+        await this.place.writing('recording', this.givingUp.signal, (store) => {
+          store.transaction(() => {
+            for (const { write } of this.underWay) {
+              write(store);
+            }
+            this.after(store);
+          });
+        });
+        this.stored();
+      } catch (error) {
+        this.fail(error);
+      }
+    }
+    this.writing = null;
+    this.isLate = false;
+  }
+
+  private stored(): void {
+    this.storedAny = true;
+    this.underWay = [];
+    this.size = this.waiting.reduce((sum, { size }) => sum + size, 0);
+    if (this.isLate) {
+      // What is stored is not imported again.
+      this.kept.clear();
+      this.keepAll();
+    }
+  }
+
+  private fail(error: unknown): void {
+    this.failed = failureOf(error);
+    if (!this.isLate) {
+      this.keepAll();
+    }
+    [this.waiting, this.underWay, this.size] = [[], [], 0];
+  }
+
+  private beginKeeping(): void {
+    if (!this.isLate && this.writing !== null) {
+      this.isLate = true;
+      this.keepAll();
+    }
+  }
+
+  private keepAll(): void {
+    for (const { line } of [...this.underWay, ...this.waiting]) {
+      this.kept.add(line());
+    }
+  }
+}
