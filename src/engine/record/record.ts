@@ -9,6 +9,7 @@ import { endGroup, OWN_GROUP, owned } from '../../files/ownedProcess.ts';
 import { onAbort } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { withoutKeys } from '../../shared/endpointKeys.ts';
+import { isServerAddress, serverOf } from '../../shared/modelServer.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
 import { IMPORTED, type LogImport, type Recorded } from '../../shared/records/logImport.ts';
 import type { RightAnswer } from '../../shared/records/rightAnswer.ts';
@@ -19,8 +20,6 @@ import { PassingServer, type PassingPlaces } from './passingServer.ts';
 import { Recording, type RecordingPlace } from './recording.ts';
 import { GIVE_UP, patiently } from './storeQueue.ts';
 
-/** Where calls go unless the environment says another place. */
-const USUAL_UPSTREAM = 'https://api.openai.com/v1';
 /** Bytes of spans that are kept until the program ends. */
 const MOST_SPANS = 256 * 2 ** 20;
 /** Lines of a program's output that are shown, and characters of one. */
@@ -37,9 +36,11 @@ const DRAIN = 1000;
  * @throws C3Error('input') for what is no address
  */
 export function upstreamOf(named: string | null, env: Readonly<NodeJS.ProcessEnv> = process.env): string {
-  const upstream = named ?? env['OPENAI_BASE_URL'] ?? USUAL_UPSTREAM;
-  if (!/^https?:$/u.test(URL.parse(upstream)?.protocol ?? '')) {
-    throw new C3Error('input', `The server's address must be such as ${USUAL_UPSTREAM}; give another one.`);
+  const upstream = named ?? serverOf(env).address;
+  if (!isServerAddress(upstream)) {
+    const such = serverOf({}).address;
+    const where = named === null ? 'OPENAI_BASE_URL' : "The server's address";
+    throw new C3Error('input', `${where} must be an address such as ${such}; give another one.`);
   }
   return upstream;
 }

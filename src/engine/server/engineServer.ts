@@ -288,7 +288,7 @@ export class EngineServer {
       },
     };
     return serve === null
-      ? record(this.service, { ...settings, upstream: upstreamOf(upstream), served: null }, signal)
+      ? record(this.service, { ...settings, upstream: upstreamOf(upstream, params.env), served: null }, signal)
       : whileServing(
           modelToServe(serve, params.folder),
           ({ url, ...served }) => record(this.service, { ...settings, upstream: url, served }, signal),

@@ -68,12 +68,15 @@ async function askForLog(): Promise<{ readonly file: Uri; readonly maskSecrets: 
 }
 
 /** Whether keys are masked; undefined where the question was left. */
-export async function askForMasking(title: string): Promise<boolean | undefined> {
+export async function askForMasking(
+  title: string,
+  placeHolder = 'Mask what looks like a key?',
+): Promise<boolean | undefined> {
   const masked = {
     label: 'Mask keys',
     detail: 'Texts that look like API keys or bearer tokens are masked before anything is stored.',
   };
   const kept = { label: 'Keep texts as they are', detail: 'Everything is stored as it is.' };
-  const choice = await window.showQuickPick([masked, kept], { title, placeHolder: 'Mask what looks like a key?' });
+  const choice = await window.showQuickPick([masked, kept], { title, placeHolder });
   return choice === undefined ? undefined : choice === masked;
 }

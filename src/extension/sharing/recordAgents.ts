@@ -5,10 +5,11 @@ import type { Recorded } from '../../shared/records/logImport.ts';
 import { rightAnswer, type RightAnswer } from '../../shared/records/rightAnswer.ts';
 import { TEAM_TASKS } from '../../shared/runNames.ts';
 import { counted } from '../../shared/text/words.ts';
-import { withoutLinks } from '../common/plainText.ts';
-import { addressProblem, commandIn, likelyCommand } from '../common/programs.ts';
+import { withoutIcons, withoutLinks } from '../common/plainText.ts';
+import { addressProblem, commandIn, likelyCommand, typedCommand } from '../common/programs.ts';
 import type { Services } from '../services.ts';
 import { askForMasking, showImported, type ImportedViews } from './importLog.ts';
+import { answeredBy, recordRequest, usualServer } from './recordRequest.ts';
 
 const TITLE = 'Record agents';
 
@@ -76,17 +77,22 @@ async function askForProgram(): Promise<RecordParams | null> {
   const command = commandIn(typed ?? '');
   const answering = command === null ? undefined : await askForModel();
   const right = answering === undefined ? undefined : await askForAnswer();
-  const maskSecrets = right === undefined ? undefined : await askForMasking(`${TITLE} (4 of 4)`);
-  return command === null || answering === undefined || right === undefined || maskSecrets === undefined
-    ? null
-    : { command, folder, ...answering, right, maskSecrets };
+  if (command === null || answering === undefined || right === undefined) {
+    return null;
+  }
+  const request = (maskSecrets: boolean): RecordParams =>
+    recordRequest({ command, folder, ...answering, right, maskSecrets }, process.env);
+  // The last question says what begins with its answer.
+  const begins = `This starts ${typedCommand(command)}, and ${answeredBy(request(true))}.`;
+  const maskSecrets = await askForMasking(`${TITLE} (4 of 4)`, `${begins} Mask what looks like a key?`);
+  return maskSecrets === undefined ? null : request(maskSecrets);
 }
 
 /** Who answers: a server, or a model that is served here; undefined where the question was left. */
 async function askForModel(): Promise<Pick<RecordParams, 'upstream' | 'serve'> | undefined> {
   const usual = {
     label: 'The server that it asks now',
-    detail: 'The address in OPENAI_BASE_URL, or https://api.openai.com/v1. Your program gives its own key.',
+    detail: withoutIcons(`${usualServer(process.env)} Your program gives its own key.`),
     serve: null,
   };
   const other = { label: 'Another server…', detail: 'Any server with an OpenAI-compatible protocol.', serve: null };

@@ -227,6 +227,8 @@ export interface RecordParams {
   readonly upstream: string | null;
   /** The bundled team, or the folder, of a model that is served here and answers; null where a server does. */
   readonly serve: string | null;
+  /** The environment of the program, which may hold its keys; the engine's own where it is left out. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Whether texts that look like keys are masked before anything is stored. */
   readonly maskSecrets: boolean;
   /** What is right for the question that the program asks; null where that is unknown or the program scores itself. */

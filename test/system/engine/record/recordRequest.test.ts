@@ -26,7 +26,7 @@ const PROGRAM = `const response = await fetch(process.env.OPENAI_BASE_URL + '/ch
   body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hello?' }] }),
 });
 await response.text();
-console.log('ours: ' + Object.keys(process.env).filter((name) => name.startsWith('C3_KEY_')).length);
+console.log('window: ' + process.env.OF_THE_WINDOW + ', ours: ' + Object.keys(process.env).filter((name) => name.startsWith('C3_KEY_')).length);
 console.error('ready');
 setInterval(() => undefined, 1000);
 `;
@@ -56,7 +56,7 @@ it('is shown while it runs, ends with a cancel and stays stored; its key and our
     rmSync(folder, { recursive: true, force: true });
   });
   writeFileSync(join(folder, 'team.mjs'), PROGRAM);
-  const engine = await startEngine(t, folder, { THE_KEY: KEY, C3_KEY_API_EXAMPLE_COM: OURS });
+  const engine = await startEngine(t, folder, { C3_KEY_API_EXAMPLE_COM: OURS });
   const source = new CancellationTokenSource();
   const heard: RecordProgress[] = [];
   engine.connection.onNotification(RecordProgressNotification, (progress) => {
@@ -67,7 +67,10 @@ it('is shown while it runs, ends with a cancel and stays stored; its key and our
     }
   });
   const upstream = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/v1`;
+  // The environment of the window, which the engine has not.
+  const env = { PATH: process.env['PATH'] ?? '', OF_THE_WINDOW: 'yes', THE_KEY: KEY, C3_KEY_API_EXAMPLE_COM: OURS };
   const asked = {
+    env,
     command: [process.execPath, 'team.mjs'],
     folder,
     upstream,
@@ -78,8 +81,8 @@ it('is shown while it runs, ends with a cancel and stays stored; its key and our
   const { report, ended } = await engine.connection.sendRequest(REQUESTS.record, { ...asked }, source.token);
   assert.deepEqual([ended, report.episodes, report.messages], ['SIGTERM', 1, 1]);
   assert.deepEqual(heard.map((one) => JSON.stringify(one)).sort(), [
-    '{"line":"ours: 0"}',
     '{"line":"ready"}',
+    '{"line":"window: yes, ours: 0"}',
     '{"messages":1}',
   ]);
   assert.deepEqual(keys, [`Bearer ${KEY}`]);
