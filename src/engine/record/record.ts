@@ -3,7 +3,6 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { endGroup, OWN_GROUP, owned } from '../../files/ownedProcess.ts';
 import { onAbort } from '../../shared/cancellation.ts';
@@ -224,16 +223,34 @@ function connect(child: ChildProcess, { stdin, stdout, stderr }: ProgramStreams,
   };
 }
 
-/** Gives the lines of a program's output on, as many and as long as somebody reads. */
+/** Gives the lines of a program's output on, as many and as long as somebody reads; no more of a line is held. */
 function forwardLines(stream: Readable | null, onLine: (line: string) => void): void {
-  let left = MOST_LINES;
-  if (stream !== null) {
-    createInterface({ input: stream }).on('line', (line) => {
-      if (left-- > 0) {
-        onLine(oneLine(line, MOST_LINE));
+  let [left, line] = [MOST_LINES, ''];
+  const give = (): void => {
+    if (left-- > 0) {
+      onLine(oneLine(line.replace(/\r$/u, ''), MOST_LINE));
+    }
+    line = '';
+  };
+  stream
+    ?.setEncoding('utf8')
+    .on('error', () => undefined)
+    .on('data', (text: string) => {
+      if (left <= 0) {
+        return;
+      }
+      const [first = '', ...others] = text.split('\n');
+      line += first.slice(0, 2 * MOST_LINE - line.length);
+      for (const other of others) {
+        give();
+        line = other.slice(0, 2 * MOST_LINE);
+      }
+    })
+    .once('end', () => {
+      if (line !== '') {
+        give();
       }
     });
-  }
 }
 
 /** Spans that the program sent. They are what is stored where none of its calls passed by. */

@@ -83,6 +83,8 @@ function keptLine(episode: string, speaker: string, { input, output, model }: Mo
   });
 }
 
+const lengthOf = (answer: PassedCall['answer']): number =>
+  typeof answer === 'string' ? answer.length : answer.reduce((sum, { length }) => sum + length, 0);
 const bodyOf = (piece: string): unknown => bodyIn(piece);
 
 export class Recording {
@@ -133,7 +135,7 @@ export class Recording {
         this.add(store, of, speaker, call);
       },
       line: () => keptLine(of.name, speaker, call),
-      size: request.length + (typeof answer === 'string' ? answer : answer.join('')).length,
+      size: request.length + lengthOf(answer),
     });
     return this.queue.settledSoon();
   }

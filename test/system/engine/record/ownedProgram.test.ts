@@ -167,3 +167,12 @@ describe(
     });
   },
 );
+
+it('what a program prints comes in lines, however long they are', async (t) => {
+  const folder = folderWith(t, STAYS);
+  const heard: string[] = [];
+  const prints = "process.stdout.write('a\\r\\n\\n' + 'x'.repeat(2 ** 22) + '\\nlast')";
+  const command = [process.execPath, '-e', prints] as const;
+  await recordIn(t, folder, new AbortController().signal, { command, onLine: (line: string) => heard.push(line) });
+  assert.deepEqual(heard, ['a', '', `${'x'.repeat(999)}\u2026`, 'last']);
+});
