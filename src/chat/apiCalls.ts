@@ -7,14 +7,6 @@ import { wholeAnswer, type RecordedApi } from './streams.ts';
 
 export { bodyIn, type RecordedApi } from './streams.ts';
 
-/** The forms of requests that say something of agents, by their paths below the base address. */
-export const API_PATHS = {
-  '/chat/completions': 'chat',
-  '/completions': 'completions',
-  '/responses': 'responses',
-  '/messages': 'messages',
-} as const;
-
 /**
  * The form of the request that a path is for; null for one that says nothing of agents.
  * @param path below the base address, with its query or without: `/chat/completions`, `/v1/messages?beta=true`,

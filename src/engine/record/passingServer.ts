@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { bodyIn } from '../../chat/apiCalls.ts';
+import { apiOf, bodyIn } from '../../chat/apiCalls.ts';
 import { tracesInProtobuf } from '../../logs/otlpProtobuf.ts';
 import { returnOf } from '../../logs/scores.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
@@ -11,7 +11,7 @@ import { isRecord } from '../../shared/guard.ts';
 import { answerJson, bodyWithin, createLocalServer } from '../http/localServer.ts';
 import { HeardCall } from './heardCall.ts';
 import { Asker, isHop, passOn, SILENT } from './passOn.ts';
-import { apiIn, OtherPaths } from './recordedPaths.ts';
+import { OtherPaths } from './recordedPaths.ts';
 import type { Recording } from './recording.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -175,7 +175,7 @@ export class PassingServer {
   }
 
   private async pass(path: string, from: IncomingMessage, body: Buffer, to: ServerResponse): Promise<void> {
-    const api = from.method === 'POST' ? apiIn(path) : null;
+    const api = from.method === 'POST' ? apiOf(path) : null;
     const { upstream, model } = this.settings;
     const url = new URL(`${upstream.replace(/\/+$/u, '')}${path}`);
     const sent = api === null || model === null ? body : withModel(body, model);

@@ -1,9 +1,10 @@
 /** Calls that pass by, stored as an imported run while they happen: one episode, or one for each name that is given. */
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
+import { FURTHER } from '../../chat/answers.ts';
 import { apiCall, bodyIn, type RecordedApi } from '../../chat/apiCalls.ts';
 import { CallSpeakers } from '../../logs/callSpeakers.ts';
-import { chatOnly, questionOf, withToolNames, type ParsedMessage } from '../../chat/messages.ts';
+import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../../chat/messages.ts';
 import { Survey, type RecordedEvent, type RecordedMessage } from '../../logs/episode.ts';
 import { masked } from '../../logs/secrets.ts';
 import type { ModelCall } from '../../chat/modelCall.ts';
@@ -127,6 +128,7 @@ export class Recording {
       this.leaveOut(otherwise);
       return Promise.resolve();
     }
+    this.leaveOut(FURTHER, said.furtherChoices);
     const call = this.cleanCall(said);
     const speaker = this.speakers.of(role === null ? null : oneLine(this.clean(role), MOST_NAME), call.input);
     const of = this.episodeOf(this.episodeNamed(episode), withToolNames(call.input));
@@ -304,8 +306,8 @@ export class Recording {
   }
 
   private add(store: StoreWriter, episode: Episode, speaker: string, call: ModelCall): void {
-    const [said] = call.output;
-    if (said === undefined) {
+    const { said, results: within } = answerOf(call.output);
+    if (said === null) {
       return;
     }
     const rows = this.rowsIn(store, call.model);
@@ -322,11 +324,17 @@ export class Recording {
       completionTokens: call.completionTokens,
       finish: said.finish,
     };
-    for (const entry of [...results, message]) {
+    // What tools of the server gave while it answered comes after the answer that called them.
+    const after = within.map(({ name, answers, text }): RecordedEvent => ({
+      kind: 'event',
+      source: name ?? said.calls.get(answers ?? '') ?? 'tool',
+      text,
+    }));
+    for (const entry of [...results, message, ...after]) {
       episode.rows.add(entry);
     }
     episode.last = said.text;
-    this.counts.events += results.length;
+    this.counts.events += results.length + after.length;
     this.counts.messages++;
     this.settings.onMessage?.(this.counts.messages);
     this.said.set(speaker, (this.said.get(speaker) ?? 0) + 1);
