@@ -51,8 +51,11 @@ const given = ({ text, result }: ReplayAsked): number => Number(text !== undefin
 export const callsAtMost = (asked: ReplayAsked): number =>
   ((asked.alternatives ?? 4) + given(asked) + 1) * (asked.replays ?? 4);
 
-/** What a replay costs at most, and which program it starts, as a sentence without its end. */
-export function replayWords(asked: ReplayAsked, costs: readonly EndpointCost[]): string {
+/**
+ * What a replay costs at most, and which program it starts, as a sentence without its end.
+ * @param starts the command that the team file starts, for whoever agrees to it; null where it starts none
+ */
+export function replayWords(asked: ReplayAsked, costs: readonly EndpointCost[], starts?: string | null): string {
   const { message, alternatives = 4, replays = 4, text, result, team } = asked;
   const parts = [
     `${String(alternatives)} alternatives`,
@@ -61,8 +64,16 @@ export function replayWords(asked: ReplayAsked, costs: readonly EndpointCost[]):
     `${String(replays)} continuations`,
   ];
   const servers = costs.map((one) => ` (${costWords(one)})`).join('');
-  const program = team === undefined ? '' : ` starts the program that ${shown(team)} names, and`;
+  const program = team === undefined ? '' : ` ${startingWords(shown(team), starts)}, and`;
   return `Replaying message ${String(message)} with ${listed(parts)}${program} costs at most ${String(callsAtMost(asked))} evaluator calls${servers}`;
+}
+
+/** @param starts undefined where the command is not shown */
+function startingWords(team: string, starts: string | null | undefined): string {
+  if (starts === undefined) {
+    return `starts the program that ${team} names`;
+  }
+  return starts === null ? `goes on by the steps of ${team}` : `starts ${starts}, which ${team} names`;
 }
 
 /** Long enough to know a text by. */

@@ -1,6 +1,7 @@
 /** The chat models of VS Code, which windows ask: one that goes is followed by another, or by a typed failure. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { masked } from '../../logs/secrets.ts';
 import { EndpointClient } from '../../policy/endpoint/client.ts';
 import type { EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
 import type { Exchange } from '../../policy/endpoint/exchange.ts';
@@ -157,7 +158,9 @@ export class EditorWindows {
     }
     if (answer.kind === 'busy' || answer.kind === 'failed') {
       const what = answer.kind === 'busy' ? 'has too many requests' : 'failed';
-      throw new EndpointFailure('again', `${what}: ${answer.words}`, { charged: answer.kind === 'failed' });
+      throw new EndpointFailure('again', `${what}: ${masked(answer.words).text}`, {
+        charged: answer.kind === 'failed',
+      });
     }
     throw failureError(role, ` (${name})`, answer);
   }
@@ -229,7 +232,8 @@ const noWindow = (role: string): C3Error =>
   );
 
 /** What no further attempt can help, as the user reads it. @param model in brackets after a space */
-function failureError(role: string, model: string, { kind, words }: EditorFailure): C3Error {
+function failureError(role: string, model: string, { kind, words: given }: EditorFailure): C3Error {
+  const words = masked(given).text;
   const said = words === '' ? '' : `: ${words}`;
   switch (kind) {
     case 'missing':

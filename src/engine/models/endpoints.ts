@@ -11,6 +11,7 @@ import type { StoreWriter } from '../../store/types.ts';
 import type { Renderer } from '../../team/render.ts';
 import { clientLimits } from './clientLimits.ts';
 import { EditorWindows } from './editorWindows.ts';
+import { exchangeWithoutKey } from './repeatedKeys.ts';
 
 /** By role. */
 export type EndpointProbes = Readonly<Record<string, EndpointProbe>>;
@@ -186,6 +187,7 @@ export class Endpoints {
       ...clientLimits(settings),
       spending,
       servedAs,
+      exchange: exchangeWithoutKey,
     });
   }
 }

@@ -1,6 +1,7 @@
 /** A driver: a program of the user's that reads a line of JSON with a log, and answers with what is next. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { masked } from '../../logs/secrets.ts';
 import { onAbort } from '../../shared/cancellation.ts';
 import { withoutKeys } from '../../shared/endpointKeys.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
@@ -149,6 +150,8 @@ export class DriverProcess {
   private readonly error = (why: string): C3Error =>
     new C3Error(
       'engine',
-      `The driver ${oneLine(this.settings.command.join(' '), 200)} does not go on: ${why.replace(/\.$/u, '')}.`,
+      // A program's own server may repeat its key in an error, and a command may hold one.
+      masked(`The driver ${oneLine(this.settings.command.join(' '), 200)} does not go on: ${why.replace(/\.$/u, '')}.`)
+        .text,
     );
 }

@@ -1,4 +1,5 @@
 /** Who answers for recorded agents, and the program that knows what is next: a file of the user's own. */
+import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { readRegular } from '../../files/regularFile.ts';
@@ -6,6 +7,7 @@ import { EVALUATOR_KINDS, type EvaluatorName } from '../../evaluate/kinds.ts';
 import { MOST_STEPS, type EpisodeStep, type TextPart } from '../../logs/inferred.ts';
 import { isServed, type EndpointSettings, type ServedSettings } from '../../shared/rolePolicies.ts';
 import { MAX_EVENT_TEXT } from '../../shared/records/events.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import { readDocument } from '../../team/document.ts';
 import { PROGRAM_DRIVER } from '../places.ts';
@@ -60,6 +62,10 @@ const teamSchema = z.strictObject({
 export interface RecordedTeam {
   readonly path: string;
   readonly folder: string;
+  /** SHA-256 of the file's bytes, in hexadecimal. */
+  readonly sha256: string;
+  /** The command of the user's that is started in the folder: of the driver, or of the program; null for steps. */
+  readonly starts: readonly string[] | null;
   /** What is next: the command of a driver, ours for a program without one, or the steps that the user confirmed. */
   readonly next:
     | { readonly kind: 'driver'; readonly command: readonly [string, ...string[]] }
@@ -89,10 +95,19 @@ export function endpointAt(address: string, model: string): EndpointSettings {
   return policy;
 }
 
-/** Reads a team file. @throws C3Error('input') naming file, line and key */
-export async function readTeam(path: string): Promise<RecordedTeam> {
-  const text = (await readRegular(path, MAX_YAML_BYTES, 'name an existing team file')).toString('utf8');
-  const document = readDocument(text, path);
+/**
+ * Reads a team file.
+ * @param agreed SHA-256 of the bytes that the user agreed to; null where no agreement is bound to them
+ * @throws C3Error('input') naming file, line and key, or where the file has other bytes than those agreed to
+ */
+export async function readTeam(path: string, agreed: string | null = null): Promise<RecordedTeam> {
+  const bytes = await readRegular(path, MAX_YAML_BYTES, 'name an existing team file');
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  // What follows is made of these bytes and never of the file again, so that what was agreed to is what is started.
+  if (agreed !== null && agreed !== sha256) {
+    throw new C3Error('input', `${path} was changed after the user was asked; nothing was started. Ask again.`);
+  }
+  const document = readDocument(bytes.toString('utf8'), path);
   const parsed = teamSchema.safeParse(document.value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -123,6 +138,8 @@ export async function readTeam(path: string): Promise<RecordedTeam> {
   return {
     path,
     folder: dirname(path),
+    sha256,
+    starts: own ?? program ?? null,
     next: steps === undefined ? { kind: 'driver', command: [first, ...args] } : { kind: 'steps', steps },
     ownContexts: parsed.data.contexts === 'program',
     answer: parsed.data.answer,

@@ -58,7 +58,7 @@ export async function forkHere(
 ): Promise<ReplayResult> {
   const { run } = decision;
   const { config, ...recipe } = parseRecipe(store.runConfig(run), run);
-  const team = await readTeam(request.team);
+  const team = await readTeam(request.team, request.teamHash);
   const protocol = openProtocol(protocolOf({ config, ...recipe }), turnsOf(team));
   const { snapshot = null, temperature = null, model = null } = request.continuation ?? {};
   if (snapshot !== null || model !== null) {

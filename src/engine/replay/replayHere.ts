@@ -159,7 +159,7 @@ export async function replayCostsHere(
   work: Pick<StoreWork, 'reading'>,
   request: EngineReplay,
 ): Promise<readonly EndpointCost[]> {
-  const team = request.team === undefined ? null : await readTeam(request.team);
+  const team = request.team === undefined ? null : await readTeam(request.team, request.teamHash);
   return work.reading((store) => costsIn(store, request, team));
 }
 

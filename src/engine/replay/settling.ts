@@ -14,6 +14,8 @@ export type EngineReplay = ReplayRequest & {
   readonly spending?: SpendingChoice;
   /** Of a message that was recorded elsewhere: the file that says who answers, and which program goes on. */
   readonly team?: string;
+  /** SHA-256 of the team file's bytes that the user agreed to, in hexadecimal; a file with others is refused. */
+  readonly teamHash?: string;
 };
 
 /** @throws C3Error('input') where a credit cannot be settled so */

@@ -205,7 +205,7 @@ describe('an assistant', () => {
     assert.notEqual(answer['isError'], true, JSON.stringify(answer));
     assert.match(
       agreed.join(),
-      /the tool result "20" and 2 continuations starts the program that .* names, and costs at most 4/u,
+      /the tool result "20" and 2 continuations goes on by the steps of ".*", and costs at most 4/u,
     );
     const [bucket] = service.reading((store) => store.bucketsFor(1));
     assert.deepEqual(
