@@ -9,8 +9,6 @@ import type { StoreReader } from '../store/types.ts';
 /** The extension's own address in VS Code. */
 const EXTENSION = 'vscode://c3-replay.c3-replay';
 const LONGEST_TEXT = 500;
-/** Messages that are looked at, the clearest credit first. */
-const MOST_RANKED = 500;
 
 /** The link that opens a run or message in VS Code, where the folder of its store is open. */
 export const linkTo = (folder: string, subject: Subject): string => EXTENSION + linkText({ subject, folder });
@@ -72,24 +70,18 @@ export interface CreditRow {
  */
 export function lowestCredit(store: StoreReader, folder: string, run: string, limit: number): CreditRow[] {
   store.run(run);
-  const rows = store
-    .rankedBuckets({ run, order: 'clearest', offset: 0, limit: MOST_RANKED })
-    .flatMap(({ message, bucket, eventType, text, question, credit }) =>
-      message === null || credit === null ? [] : [{ message, bucket, eventType, text, question, credit }],
-    );
-  const hurts = (verdict: string): number => (verdict === 'hurt' ? 0 : 1);
-  return rows
-    .toSorted((a, b) => hurts(a.credit.verdict) - hurts(b.credit.verdict) || a.credit.value - b.credit.value)
-    .slice(0, limit)
-    .map(({ message, bucket, eventType, text, question, credit }) => ({
+  return store.lowestMessages(run, limit).map(({ message, bucket, credit }) => {
+    const { eventType, text, instance } = store.message(message);
+    return {
       message,
       bucket,
       role: eventType,
       text: text.slice(0, LONGEST_TEXT),
-      question: question.slice(0, LONGEST_TEXT),
+      question: store.instance(instance).question.slice(0, LONGEST_TEXT),
       credit: headlineJson(credit),
       link: linkTo(folder, { kind: 'message', id: message, run }),
-    }));
+    };
+  });
 }
 
 /** What is known of one message, as `c3 report --message` has it. @throws C3Error('input') for an unknown message */

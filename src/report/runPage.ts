@@ -190,7 +190,7 @@ function creditSection({ credited, creditByRole }: RunReport): string {
     ({ role, n, low, lowerQuartile, median, upperQuartile, high }) =>
       `<tr><th scope="row">${escaped(role, 60)}</th><td>${count(n)}</td>${[low, lowerQuartile, median, upperQuartile, high].map((value) => `<td>${write(value)}</td>`).join('')}</tr>`,
   );
-  return `${figure('The clearest credits', drawn, '95 % interval across; first those whose interval stays farthest from 0, then those nearest to a decision. They were picked out of all messages, so they look larger than further replays of them will.', '')}
+  return `${figure('The clearest credits', drawn, '95 % interval across; first those whose interval leaves 0, then the others, each by how large the credit is for the width of its interval. They were picked out of all messages, so they look larger than further replays of them will.', '')}
 ${table('Messages with the clearest credit', ['message', 'what was said', 'credit', 'returns', 'where', 're-executed'], credited.map(creditedLine), 'second-left last-left')}
 <h3>Credits by role</h3>${roles.length === 0 ? `<p class="none">${NOT_MEASURED}</p>` : `${table('Credits by role', ['role', 'messages', 'lowest', 'lower quartile', 'median', 'upper quartile', 'highest'], roles, 'numbers')}<p class="note">Of the training messages, as training recorded them by its own estimator.</p>`}`;
 }

@@ -263,7 +263,7 @@ export interface RunReport {
   readonly replays: { readonly requests: number; readonly replays: number; readonly verified: Verified };
   /** Of the training messages, by name. */
   readonly creditByRole: readonly RoleCredits[];
-  /** First those whose interval stays farthest from 0, then those nearest to a decision. */
+  /** First those whose interval leaves 0, then the others, by the amount for the width of the interval. */
   readonly credited: readonly CreditedMessage[];
   /** Of a run that credits by removal; absent for every other. */
   readonly removal?: RemovalReport;

@@ -110,6 +110,11 @@ export interface MessageHeadline {
   readonly credit: Headline;
 }
 
+/** The same, with the bucket that stands for all that it was compared in. */
+export interface PooledHeadline extends MessageHeadline {
+  readonly bucket: number;
+}
+
 export interface SearchQuery extends Page {
   /** Anything the user typed. */
   readonly query: string;

@@ -41,6 +41,7 @@ import type {
   EpisodeQuery,
   CreditedMessage,
   MessageHeadline,
+  PooledHeadline,
   FoundMessages,
   FoundQuestion,
   QuestionQuery,
@@ -172,8 +173,8 @@ export interface StoreReader {
   /** The shape of a transcript tree; what it shows is read by windows. */
   outline(group: TreeGroup): GroupOutline;
   /**
-   * The lowest-credit message of a transcript tree whose credit is decided; else the one nearest to it. Null where none
-   * was measured.
+   * The lowest-credit message of a transcript tree whose credit is decided; else, of those that are not, the one that
+   * lies the most below 0 for the width of its interval. Null where none was measured.
    */
   costliestOf(group: TreeGroup): CreditedMessage | null;
   /** The same among the messages on the way to a message, and those that continue it in its own round. */
@@ -259,6 +260,8 @@ export interface StoreReader {
    * The run's own messages by how clear their headline credit is, clearest first; those without bounds are left out.
    */
   clearestMessages(run: string, limit: number): MessageHeadline[];
+  /** The run's own messages of the lowest headline credits: those that hurt, then those that are undecided. */
+  lowestMessages(run: string, limit: number): PooledHeadline[];
   /** The replays of all buckets of a run by their newest verification. */
   verdictsOfRun(run: string): VerdictCounts;
   /** Verifications of a replay, oldest first. */

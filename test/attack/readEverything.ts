@@ -56,6 +56,7 @@ export function browse(store: StoreReader): number {
       store.bucketKinds(run),
       store.problemFacets(run),
       store.clearestMessages(run, 20),
+      store.lowestMessages(run, 20),
       store.labelsOfRun(run),
       store.labelNames(run),
       store.replaysOfRun(run, 0, 50),

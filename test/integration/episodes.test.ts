@@ -18,7 +18,7 @@ scenario('a click on a run opens its episodes and keeps its steps open in the li
   const panel = await workbench.webview('Episodes');
   await listed(panel, '40 problems');
   await workbench.treeItem(view, 'Step 1').waitFor();
-  // The clearest are first: a bound that is farthest from 0, whatever its sign.
+  // The clearest are first: what is decided, by its amount for the width of its interval, whatever its sign.
   await eventually('the clearest problem first', async () =>
     /hurt/u.test((await row(panel, 1).locator('.cell-credit').getAttribute('aria-label')) ?? ''),
   );

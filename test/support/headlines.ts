@@ -1,7 +1,9 @@
 /** Headline credits written straight into a store, for tests of what reads them. */
+import { openStream, uniform } from '../../src/credit/counter.ts';
 import { headlinesOf } from '../../src/credit/headline.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
-import { clearOf, distanceToDecision, type Headline, type Verdict } from '../../src/shared/credit/headline.ts';
+import { clearOf, type Headline, type Verdict } from '../../src/shared/credit/headline.ts';
+import { clearness } from '../../src/shared/credit/order.ts';
 import { LIST_CLEAREST } from '../../src/store/tables/headlines.ts';
 import { tokenKey } from '../../src/store/tables/headlinePools.ts';
 import type { HeadlineRule } from '../../src/store/write/writer.ts';
@@ -30,6 +32,33 @@ export function headline(value: number, changes: Partial<Headline> = {}): Headli
     reason: null,
     ...changes,
   };
+}
+
+/**
+ * Random credits of every verdict for tests of orders: some without bounds, some without width, and some equal to
+ * another.
+ */
+export function randomCredits(count: number, seed: number): readonly Headline[] {
+  const stream = openStream(seed, 0);
+  let drawn = 0;
+  const random = (): number => uniform(stream, drawn++);
+  const made: Headline[] = [];
+  for (let index = 0; index < count; index++) {
+    const value = Math.round(40 * (random() - 0.5)) / 20;
+    const [below, above] = random() < 0.1 ? [0, 0] : [random(), random()];
+    const kind = random();
+    const none = { low: null, high: null };
+    made.push(
+      kind < 0.1
+        ? headline(0, { ...none, verdict: 'alone' })
+        : kind < 0.2
+          ? headline(value, { ...none, verdict: 'undecided' })
+          : kind < 0.3
+            ? (made[Math.floor(random() * made.length)] ?? headline(value))
+            : headline(value, { low: value - below, high: value + above }),
+    );
+  }
+  return made;
 }
 
 /** The headline that a credit's numbers make. */
@@ -99,9 +128,7 @@ function write(db: Connection, given: readonly GivenHeadline[]): void {
     }
     join.run(row.bucket, row.bucket, row.temperature);
     const pool = poolOf.get(row.bucket) ?? row.bucket;
-    const clear = clearOf(credit);
-    const distance = distanceToDecision(credit);
-    const rank = clear !== 0 ? Math.abs(clear) : distance === null ? null : -distance;
+    const rank = clearness(credit);
     insert.run(
       pool,
       row.key,
@@ -121,7 +148,7 @@ function write(db: Connection, given: readonly GivenHeadline[]): void {
       credit.verdict,
       credit.more,
       credit.reason,
-      clear,
+      clearOf(credit),
       rank,
     );
     date.run(pool);

@@ -5,7 +5,8 @@ import type { ContinuationChoice } from '../../shared/records/continuation.ts';
 import { DRAWS_WORDS, drawsOf } from '../../shared/records/draws.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import { clearOf, distanceToDecision, headlineJson } from '../../shared/credit/headline.ts';
+import { headlineJson } from '../../shared/credit/headline.ts';
+import { clearestOf } from '../../shared/credit/order.ts';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import type { MessageEstimate } from '../../shared/records/estimates.ts';
 import type { BucketView, Message, RunSummary } from '../../shared/records/records.ts';
@@ -140,20 +141,11 @@ export async function resumable(
 /** The message of a run's last step whose credit is clearest; of equals the first. */
 function mostCredited(store: StoreReader, id: string): Message | null {
   const steps = store.countSteps(id);
-  let best: Message | null = null;
-  const size = (message: Message | null): number =>
-    message?.credit === null || message === null
-      ? -Infinity
-      : Math.abs(clearOf(message.credit)) || -(distanceToDecision(message.credit) ?? Infinity);
-  for (const bucket of lastBuckets(store, id, steps)) {
-    for (const { decision } of bucket.alternatives) {
-      const message = store.message(decision);
-      if (size(message) > size(best)) {
-        best = message;
-      }
-    }
-  }
-  return best;
+  return clearestOf(
+    lastBuckets(store, id, steps).flatMap(({ alternatives }) =>
+      alternatives.map(({ decision }) => store.message(decision)),
+    ),
+  );
 }
 
 function lastBuckets(store: StoreReader, run: string, iteration: number): BucketView[] {

@@ -4,7 +4,7 @@
  */
 import { relative, resolve } from 'node:path';
 import { hasCode } from '../../shared/errors.ts';
-import { clearOf, distanceToDecision, type Headline } from '../../shared/credit/headline.ts';
+import { clearestOf } from '../../shared/credit/order.ts';
 import type { Link, Subject } from '../../shared/links.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
@@ -88,14 +88,6 @@ export function placeOf(
  */
 export function messageOfBucket(reader: Pick<StoreReader, 'bucketView'>, id: number): number | null {
   const { message, alternatives } = reader.bucketView(id);
-  const rank = (credit: Headline | null): number =>
-    credit === null || credit.verdict === 'alone'
-      ? -Infinity
-      : Math.abs(clearOf(credit)) || -(distanceToDecision(credit) ?? Infinity);
-  const best = alternatives.reduce<number>((most, { credit }) => Math.max(most, rank(credit)), -Infinity);
-  return (
-    message ??
-    (alternatives.find(({ credit }) => best > -Infinity && rank(credit) === best) ?? alternatives[0])?.decision ??
-    null
-  );
+  const clearest = clearestOf(alternatives.map(({ decision, credit }) => ({ id: decision, credit })));
+  return message ?? clearest?.id ?? alternatives[0]?.decision ?? null;
 }

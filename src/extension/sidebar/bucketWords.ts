@@ -17,7 +17,7 @@ export const ORDERS: Readonly<Record<BucketOrder, { readonly label: string; read
   clearest: {
     label: 'Clearest credit',
     detail:
-      'Messages whose credit is decided come first, by how far their interval is from 0; then those nearest to a decision.',
+      'Messages whose credit is decided come first, then the others; each by how large it is for the width of its interval.',
   },
   credit: { label: 'Largest credit', detail: 'The message whose credit is furthest from 0, up or down, comes first.' },
   spread: {

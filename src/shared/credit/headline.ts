@@ -81,25 +81,12 @@ export function sentence({
 export const isDecided = ({ verdict }: Pick<Headline, 'verdict'>): boolean =>
   verdict === 'helped' || verdict === 'hurt';
 
-/** The bound nearest to 0 where the interval leaves 0, with its sign; 0 elsewhere. What messages are ranked by. */
+/** The bound nearest to 0 where the interval leaves 0, with its sign; 0 elsewhere. */
 export function clearOf({ verdict, low, high }: Pick<Headline, 'verdict' | 'low' | 'high'>): number {
   if (verdict === 'helped') {
     return low ?? 0;
   }
   return verdict === 'hurt' ? (high ?? 0) : 0;
-}
-
-/**
- * How far an undecided credit is from deciding: the bound nearest to 0, as an amount; smaller is closer. 0 for a
- * decided one.
- * @returns null where it has no bounds
- */
-export function distanceToDecision(headline: Pick<Headline, 'verdict' | 'low' | 'high'>): number | null {
-  if (isDecided(headline)) {
-    return 0;
-  }
-  const { low, high } = headline;
-  return low === null || high === null ? null : Math.min(Math.abs(low), Math.abs(high));
 }
 
 /** The form of a headline in JSON documents. */

@@ -5,9 +5,9 @@ import type { Headline } from '../credit/headline.ts';
 import type { BucketOrigin } from './records.ts';
 
 /**
- * clearest: the bound nearest to 0 first where the interval leaves 0, then those nearest to deciding; credit: largest
- * credit by amount first; spread: returns furthest apart first; distance: replacing and removing a message disagree
- * most first.
+ * clearest: credits whose interval leaves 0 first, then the others, each by the amount over the width of the interval
+ * (src/shared/credit/order.ts); credit: largest credit by amount first; spread: returns furthest apart first; distance:
+ * replacing and removing a message disagree most first.
  */
 export const BUCKET_ORDERS = ['clearest', 'credit', 'spread', 'distance'] as const;
 export type BucketOrder = (typeof BUCKET_ORDERS)[number];

@@ -3,6 +3,7 @@
  * Pure.
  */
 import type { Headline } from '../credit/headline.ts';
+import { lowestFirst, mayBeLowest } from '../credit/order.ts';
 
 /** A message in the summary; its text is cut where it is too long to be compared. */
 export interface WhyMessage {
@@ -33,8 +34,7 @@ export type Credited = { readonly credit: Headline | null };
 
 /**
  * The message that decided a lost episode: the first in order that hurt; where there is none, the clearest candidate,
- * which is the undecided one whose upper bound is smallest, then the one with the smallest credit. One without bounds
- * comes after those, and one whose credit is not below 0 last: what was measured so far speaks for it.
+ * which is the lowest of those that are undecided.
  * @returns null where no message was compared with others
  */
 export function decisiveOf<M extends Credited>(
@@ -44,18 +44,10 @@ export function decisiveOf<M extends Credited>(
   if (hurt !== undefined) {
     return { message: hurt, decided: true };
   }
-  const order = ({ credit }: M): readonly number[] => {
-    const value = credit?.value ?? 0;
-    return [value < 0 ? 0 : 1, credit?.high ?? Infinity, value];
-  };
   const [first] = messages
-    .filter(({ credit }) => credit?.verdict === 'undecided')
-    .toSorted((a, b) => {
-      const [left, right] = [order(a), order(b)];
-      const at = left.findIndex((value, index) => value !== right[index]);
-      return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
-    });
-  return first === undefined ? null : { message: first, decided: false };
+    .flatMap((message, id) => (mayBeLowest(message.credit) ? [{ id, message, credit: message.credit }] : []))
+    .toSorted(lowestFirst);
+  return first === undefined ? null : { message: first.message, decided: false };
 }
 
 /**

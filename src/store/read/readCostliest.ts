@@ -1,4 +1,5 @@
 /** Reading which message has the lowest credit. */
+import { lowestFirstOf, mayBeLowestOf } from '../tables/creditOrder.ts';
 import { WITH_HEADLINE } from './readHeadlines.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
@@ -7,13 +8,13 @@ import type { CreditedMessage, StoreReader, TreeGroup } from '../types.ts';
 type Row = Omit<CreditedMessage, 'decided'> & { readonly decided: 0 | 1 };
 
 /**
- * Of the rows `candidate (id)` the one whose interval lies below 0 with the smallest credit; where there is none, the
- * undecided one whose upper bound is smallest, the clearest candidate. One without bounds comes last.
+ * Of the rows `candidate (id)` the lowest, as `lowestFirst` has it: of those whose interval lies below 0; where there
+ * is none, of the undecided ones, the clearest candidate.
  */
 const LOWEST = `
   SELECT decision.id AS message, headline.value AS value, verdict = 'hurt' AS decided
   FROM candidate CROSS JOIN decision ON decision.id = candidate.id ${WITH_HEADLINE}
-  WHERE verdict IN ('hurt', 'undecided') ORDER BY decided DESC, iif(verdict = 'hurt', headline.value, headline.high) NULLS LAST, headline.value, decision.id LIMIT 1`;
+  WHERE ${mayBeLowestOf('headline')} ORDER BY ${lowestFirstOf('headline', 'decision.id')} LIMIT 1`;
 
 /** The readers of what has the lowest credit. */
 export function costliestReaders(session: Session): Pick<StoreReader, 'costliestOf' | 'costliestThrough'> {

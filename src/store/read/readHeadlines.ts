@@ -1,10 +1,11 @@
 /** Reading the one credit that a message shows. */
 import type { Headline } from '../../shared/credit/headline.ts';
+import { CLEAREST_FIRST, lowestFirstOf, mayBeLowestOf } from '../tables/creditOrder.ts';
 import { tokenKey } from '../tables/headlinePools.ts';
 import { ownTemperature } from '../conditions.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
-import type { MessageHeadline, StoreReader } from '../types.ts';
+import type { PooledHeadline, StoreReader } from '../types.ts';
 
 /**
  * The pool of the message `decision` in the context `context`: that of its own bucket; of one that is in none, that
@@ -93,6 +94,11 @@ export function takeHeadline<Row extends HeadlineRow>(
   return { credit, rest };
 }
 
+interface OwnRow extends HeadlineRow {
+  readonly message: number;
+  readonly bucket: number;
+}
+
 /** The headline of an alternative in the pool of a bucket. */
 export type HeadlineOf = (bucket: number, decision: number) => Headline | null;
 
@@ -106,22 +112,33 @@ export function headlineReader({ db }: Session): HeadlineOf {
   };
 }
 
-/** The readers of what is clearest in a run. */
-export function clearestReaders(session: Session): Pick<StoreReader, 'clearestMessages'> {
+/** The readers of what is clearest and of what is lowest in a run. */
+export function clearestReaders(session: Session): Pick<StoreReader, 'clearestMessages' | 'lowestMessages'> {
   // A run's own messages: what a replay sampled or a person typed is no message of the run.
-  const ranked = session.db.prepare<[{ run: string; limit: number }], HeadlineRow & { readonly message: number }>(`
-    SELECT decision.id AS message, ${HEADLINE_COLUMNS} FROM headline CROSS JOIN decision ON decision.id = headline.message
-    WHERE headline.run = @run AND headline.message IS NOT NULL AND rank IS NOT NULL
-    ORDER BY rank DESC, headline.message LIMIT @limit`);
-  return {
-    clearestMessages: guarded(session, (run, limit) =>
-      ranked.all({ run, limit }).flatMap((row): MessageHeadline[] => {
+  const OWN = `
+    SELECT decision.id AS message, headline.pool AS bucket, ${HEADLINE_COLUMNS}
+    FROM headline CROSS JOIN decision ON decision.id = headline.message WHERE headline.run = @run AND headline.message IS NOT NULL`;
+  const ordered = (condition: string, order: string): ((run: string, limit: number) => PooledHeadline[]) => {
+    const rows = session.db.prepare<[{ run: string; limit: number }], OwnRow>(
+      `${OWN} AND ${condition} ORDER BY ${order} LIMIT @limit`,
+    );
+    return (run, limit) =>
+      rows.all({ run, limit }).flatMap((row): PooledHeadline[] => {
         const {
           credit,
-          rest: { message },
+          rest: { message, bucket },
         } = takeHeadline(row);
-        return credit === null ? [] : [{ message, credit }];
-      }),
+        return credit === null ? [] : [{ message, bucket, credit }];
+      });
+  };
+  const clearest = ordered('rank IS NOT NULL', CLEAREST_FIRST);
+  return {
+    clearestMessages: guarded(session, (run, limit) =>
+      clearest(run, limit).map(({ message, credit }) => ({ message, credit })),
+    ),
+    lowestMessages: guarded(
+      session,
+      ordered(mayBeLowestOf('headline'), lowestFirstOf('headline', 'headline.message')),
     ),
   };
 }

@@ -3,8 +3,10 @@
  * be derived again, by the rule that the writer was opened with.
  */
 import type { CreditPool, PoolMember, ReturnRange } from '../../shared/credit/creditPool.ts';
-import { clearOf, distanceToDecision, type Headline } from '../../shared/credit/headline.ts';
+import { clearOf, type Headline } from '../../shared/credit/headline.ts';
+import { clearness } from '../../shared/credit/order.ts';
 import { type Connection, type Session, translate } from '../files/sqlite.ts';
+import { CLEAREST_FIRST, LISTED, listClearest } from './creditOrder.ts';
 import { poolFrom, type ResultRow, RESULTS } from './headlinePools.ts';
 
 /**
@@ -20,9 +22,10 @@ export interface HeadlineRule {
 
 /**
  * The SQL of the store version that keeps headlines. A pool goes by its first bucket. `clear` is the bound nearest to 0
- * where the interval leaves 0, with its sign; `rank` is its amount, or how far an undecided credit is from deciding,
- * below 0. Buckets are ranked by the largest of their messages' headlines, problems show the clearest of the run's own
- * messages: `message`, the first that said so. Every bucket waits for its headlines at first.
+ * where the interval leaves 0, with its sign; `rank` was its amount, or how far an undecided credit is from deciding,
+ * below 0, and is what `clearness` says of it since CREDIT_ORDER. Buckets are ranked by the largest of their messages'
+ * headlines, problems show the clearest of the run's own messages: `message`, the first that said so. Every bucket
+ * waits for its headlines at first.
  */
 export const HEADLINES = `
 CREATE TABLE bucket_pool (
@@ -86,11 +89,9 @@ export interface HeadlineKeeper {
 }
 
 /** Gives a problem the clearest of its headlines, by `run` and `instance`. */
-export const LIST_CLEAREST = `
-  UPDATE problem SET clear_message = found.message, clear_role = decision.event_type, clear_value = found.value, clearness = coalesce(found.rank, -2)
-  FROM (
-    SELECT message, value, rank FROM headline WHERE run = @run AND instance = @instance AND message IS NOT NULL AND verdict <> 'alone' ORDER BY rank DESC, message LIMIT 1
-  ) AS found JOIN decision ON decision.id = found.message WHERE problem.run = @run AND problem.instance = @instance`;
+export const LIST_CLEAREST = listClearest(
+  `SELECT run, instance, message, value, rank FROM headline WHERE run = @run AND instance = @instance AND ${LISTED} ORDER BY ${CLEAREST_FIRST} LIMIT 1`,
+);
 
 interface BucketRow {
   readonly run: string;
@@ -244,9 +245,7 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
     const ranks = new Map<string, number>();
     const amounts = new Map<string, number>();
     for (const [key, headline] of rule.headlinesOf(found)) {
-      const clearBound = clearOf(headline);
-      const distance = distanceToDecision(headline);
-      const rank = clearBound !== 0 ? Math.abs(clearBound) : distance === null ? null : -distance;
+      const rank = clearness(headline);
       if (rank !== null) {
         ranks.set(key, rank);
       }
@@ -272,7 +271,7 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
         headline.verdict,
         headline.more,
         headline.reason,
-        clearBound,
+        clearOf(headline),
         rank,
       ]);
     }

@@ -2,6 +2,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
 import { BUCKET_MEASURES } from './bucketMeasures.ts';
+import { CREDIT_ORDER } from './creditOrder.ts';
 import { VERSION_4 } from './diagnostics.ts';
 import { ENVIRONMENT_EVENTS } from './environmentEvents.ts';
 import { EVALUATIONS } from './evaluations.ts';
@@ -46,6 +47,7 @@ export const MIGRATIONS: readonly string[] = [
   STAGES,
   VERIFICATION_DIFFERENCES,
   SPENDING,
+  CREDIT_ORDER,
 ];
 
 /** What kind of file is at a path; `store` also when the file is one of an older version. */

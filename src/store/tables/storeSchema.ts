@@ -32,6 +32,7 @@ export const SCHEMA_HASHES: readonly string[] = [
   '576a9cc694cc69e18974ca335c411639915a6a432cb53dad38fe0b6b15d04612',
   '586a4ea7f1f8aaa3fdc6c4485df99face33170fd639ce09ee0ec2d6ed7dd8d88',
   'bc75213d30cb1d93f2f36b1912646060609bbb59fea04dd9c8736a53aef95a3a',
+  'bc75213d30cb1d93f2f36b1912646060609bbb59fea04dd9c8736a53aef95a3a',
 ];
 
 /** Longest name that a sentence quotes. */

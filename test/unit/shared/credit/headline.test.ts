@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   clearOf,
-  distanceToDecision,
   headlineJson,
   sentence,
   type Headline,
@@ -37,12 +36,10 @@ test('a sentence says what is decided, what would decide, and what cannot be', (
   assert.equal(sentence({ ...base, verdict: 'alone', more: null }), 'no other message was sampled here');
 });
 
-test('messages rank by the bound nearest to 0 from outside, then by how close they are to deciding', () => {
+test('a credit is clear of 0 by the bound nearest to it from outside', () => {
   assert.equal(clearOf({ ...base, low: 0.1, high: 0.9, verdict: 'helped' }), 0.1);
   assert.equal(clearOf({ ...base, low: -0.9, high: -0.3, verdict: 'hurt' }), -0.3);
   assert.equal(clearOf(base), 0);
-  assert.equal(distanceToDecision(base), 0.1);
-  assert.equal(distanceToDecision({ ...base, low: null, high: null }), null);
 });
 
 test('a message that is alone has no value in JSON', () => {

@@ -35,16 +35,16 @@ test('the first message that hurt decided the episode, though a later one cost m
   assert.deepEqual([found?.message.name, found?.decided], ['draft', true]);
 });
 
-test('where none hurt, the clearest candidate is the one whose interval is nearest to lying below 0', () => {
+test('where none hurt, the clearest candidate is the one that lies the most below 0 for its uncertainty', () => {
   const found = decisiveOf([
     message('plan', credit('undecided', -0.6, -1, 0.3)),
-    message('draft', credit('undecided', -0.2, -0.5, 0.05)),
+    message('draft', credit('undecided', -0.02, -0.09, 0.05)),
     message('answer', credit('undecided', -0.9, null, null)),
     message('vote', credit('alone', 0, null, null)),
     message('never', null),
   ]);
-  assert.deepEqual([found?.message.name, found?.decided], ['draft', false]);
-  // Equal bounds: the smaller credit.
+  assert.deepEqual([found?.message.name, found?.decided], ['plan', false]);
+  // Equal bounds above: the smaller credit.
   const equal = decisiveOf([
     message('a', credit('undecided', 0, -0.5, 0.5)),
     message('b', credit('undecided', -0.1, -0.6, 0.5)),

@@ -68,7 +68,7 @@ test('the lowest-credit message is the lowest of those whose interval lies below
   assert.equal(writer.costliestOf({ ...GROUP, iteration: 2 }), null);
 });
 
-test('while none is decided the candidate is the one whose upper bound is lowest; one that helped is none, and one without bounds comes last', (t) => {
+test('while none is decided the candidate lies the most below 0 for its uncertainty; one that helped is none, and one without bounds comes later', (t) => {
   const {
     writer,
     trees: [one, other],
@@ -77,9 +77,10 @@ test('while none is decided the candidate is the one whose upper bound is lowest
   give(one?.plan, -0.1, { low: null, high: null, verdict: 'undecided' });
   assert.deepEqual(writer.costliestOf(GROUP), { message: one?.plan, value: -0.1, decided: false });
   give(one?.actors[0], -0.9, { low: -1, high: 0.4 });
-  give(one?.actors[1], -0.3, { low: -0.7, high: 0.05 });
+  // Its upper bound is nearer to 0, and says no more than that little was measured to be there.
+  give(one?.actors[1], -0.01, { low: -0.06, high: 0.05 });
   give(other?.plan, 0.4);
   give(other?.actors[0], 0, { verdict: 'alone', low: null, high: null });
-  assert.deepEqual(writer.costliestOf(GROUP), { message: one?.actors[1], value: -0.3, decided: false });
+  assert.deepEqual(writer.costliestOf(GROUP), { message: one?.actors[0], value: -0.9, decided: false });
   assert.equal(writer.costliestThrough(other?.actors[0] ?? 0), null);
 });

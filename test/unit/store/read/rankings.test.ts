@@ -10,7 +10,8 @@ import {
   type BucketFilter,
   type RankedBucket,
 } from '../../../../src/shared/records/rankings.ts';
-import { clearOf, distanceToDecision, type Headline } from '../../../../src/shared/credit/headline.ts';
+import type { Headline } from '../../../../src/shared/credit/headline.ts';
+import { clearness } from '../../../../src/shared/credit/order.ts';
 import type { BucketView } from '../../../../src/shared/records/records.ts';
 import { BUCKET_MEASURES } from '../../../../src/store/tables/bucketMeasures.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
@@ -151,9 +152,7 @@ const creditOf = (view: BucketView): number | null =>
     null,
   );
 
-/** The bound nearest to 0 where it is decided; else how far from deciding it is, below 0. */
-const rankOf = (shown: Headline | null): number =>
-  shown === null ? -9 : Math.abs(clearOf(shown)) || -(distanceToDecision(shown) ?? 9);
+const rankOf = (shown: Headline | null): number => (shown === null ? null : clearness(shown)) ?? -9;
 
 function descending(values: readonly (number | null)[]): void {
   const sorted = [...values].sort((a, b) => (b ?? -1) - (a ?? -1));

@@ -1,0 +1,131 @@
+/** The orders of credits in SQL against the functions that define them, and a store that was ranked otherwise. */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { clearOf, type Headline } from '../../../../src/shared/credit/headline.ts';
+import { clearestFirst, clearness, lowestFirst, mayBeLowest } from '../../../../src/shared/credit/order.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../../src/shared/records/problems.ts';
+import { loadSqlite, type Connection } from '../../../../src/store/files/sqlite.ts';
+import { clearnessOf, CREDIT_ORDER, lowestFirstOf, mayBeLowestOf } from '../../../../src/store/tables/creditOrder.ts';
+import { MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
+import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
+import { headline, randomCredits, setHeadlines } from '../../../support/headlines.ts';
+import { addRun, addTree, instance, RUN, temporaryStore } from '../../extension/storeFixture.ts';
+import { rawConnection } from '../helpers.ts';
+
+/** The table of headlines alone, with these credits; the message of each is its place. */
+function tableOf(t: TestContext, credits: readonly Headline[]): Connection {
+  const db = new (loadSqlite())(':memory:');
+  t.after(() => db.close());
+  db.exec('CREATE TABLE headline (message INTEGER, value REAL, low REAL, high REAL, verdict TEXT) STRICT');
+  const insert = db.prepare('INSERT INTO headline VALUES (?, ?, ?, ?, ?)');
+  credits.forEach(({ value, low, high, verdict }, message) => insert.run(message, value, low, high, verdict));
+  return db;
+}
+
+test('what SQL sorts by is what the functions say, over random credits', (t) => {
+  for (const seed of [1, 2, 3]) {
+    const credits = randomCredits(500, seed);
+    const db = tableOf(t, credits);
+    const rows = credits.map((credit, id) => ({ id, credit }));
+    const ids = (condition: string, order: string): unknown[] =>
+      db.prepare(`SELECT message FROM headline WHERE ${condition} ORDER BY ${order}`).pluck().all();
+    assert.deepEqual(
+      db.prepare(`SELECT ${clearnessOf('headline')} FROM headline ORDER BY message`).pluck().all(),
+      credits.map(clearness),
+    );
+    assert.deepEqual(
+      ids('true', `${clearnessOf('headline')} DESC, message`),
+      rows.toSorted(clearestFirst).map(({ id }) => id),
+    );
+    assert.deepEqual(
+      ids(mayBeLowestOf('headline'), lowestFirstOf('headline', 'message')),
+      rows
+        .filter(({ credit }) => mayBeLowest(credit))
+        .toSorted(lowestFirst)
+        .map(({ id }) => id),
+    );
+  }
+});
+
+/** Every message of some trees with a random credit. */
+function filled(t: TestContext): { readonly path: string; readonly writer: StoreWriter; readonly messages: number[] } {
+  const { path, writer, ...store } = temporaryStore();
+  t.after(() => {
+    store.remove();
+  });
+  addRun(writer);
+  const messages = Array.from({ length: 12 }, (_, number) =>
+    addTree(writer, {
+      iteration: 1,
+      instance: instance(number),
+      returns: [
+        [0, 1],
+        [1, 0.5],
+      ],
+    }).flatMap(({ plan, actors }) => [plan, ...actors]),
+  ).flat();
+  for (const message of messages) {
+    const { bucket, environment } = writer.decision(message);
+    const result = { replayIndex: 0, leaf: message, return: 1, evaluatorCalls: 1, tokenHash: 'h', environment };
+    writer.insertReplay({ ...result, bucket: bucket ?? 0, alternative: message });
+  }
+  const credits = randomCredits(messages.length, 11);
+  setHeadlines(
+    path,
+    messages.map((message, index) => ({ message, credit: credits[index] ?? headline(0) })),
+  );
+  return { path, writer, messages };
+}
+
+/** All that is listed by clearness or lowness. */
+function listsOf(writer: StoreWriter): unknown {
+  const ids = writer.problemIds({ run: RUN, filter: NO_PROBLEM_FILTER, sort: CLEAREST_FIRST, classes: {} });
+  return {
+    clearest: writer.clearestMessages(RUN, 1000),
+    lowest: writer.lowestMessages(RUN, 1000),
+    buckets: writer.rankedBuckets({ run: RUN, order: 'clearest', offset: 0, limit: 1000 }),
+    problems: ids,
+    shown: writer.problems(ids).map(({ clearest }) => clearest?.message),
+  };
+}
+
+test('the lists of a run are in these orders, each message once', (t) => {
+  const { writer } = filled(t);
+  const clearest = writer.clearestMessages(RUN, 1000);
+  assert.ok(clearest.length > 20);
+  const rowsOf = (found: readonly { readonly message: number; readonly credit: Headline }[]): object[] =>
+    found.map(({ message, credit }) => ({ id: message, credit }));
+  assert.deepEqual(
+    rowsOf(clearest),
+    clearest.map(({ message, credit }) => ({ id: message, credit })).toSorted(clearestFirst),
+  );
+  const lowest = writer.lowestMessages(RUN, 1000);
+  assert.ok(lowest.length > 20 && lowest.every(({ credit }) => mayBeLowest(credit)));
+  assert.deepEqual(
+    rowsOf(lowest),
+    lowest.map(({ message, credit }) => ({ id: message, credit })).toSorted(lowestFirst),
+  );
+  assert.deepEqual(writer.lowestMessages(RUN, 3), lowest.slice(0, 3));
+});
+
+test('a store that was ranked by the bound nearest to 0 is ranked anew, and its credits stay as they are', (t) => {
+  const { path, writer } = filled(t);
+  const db = rawConnection(t, path);
+  const credits = (): unknown[] =>
+    db.prepare('SELECT pool, token_key, value, low, high, verdict, clear FROM headline ORDER BY 1, 2').all();
+  const before = { lists: listsOf(writer), credits: credits() };
+  writer.close();
+  const old = db.prepare<[], { pool: number; key: string } & Headline>('SELECT *, token_key AS key FROM headline').all();
+  for (const row of old) {
+    const distance = row.low === null || row.high === null ? null : Math.min(Math.abs(row.low), Math.abs(row.high));
+    const rank = Math.abs(clearOf(row)) || (distance === null ? null : -distance);
+    db.prepare('UPDATE headline SET rank = ? WHERE pool = ? AND token_key = ?').run(rank, row.pool, row.key);
+  }
+  db.exec('UPDATE bucket_measure SET clearest = 0.5; UPDATE problem SET clearness = 0.5, clear_message = NULL');
+  db.pragma(`user_version = ${String(MIGRATIONS.indexOf(CREDIT_ORDER))}`);
+  const again = openStoreForWriting(path);
+  t.after(() => {
+    again.close();
+  });
+  assert.deepEqual({ lists: listsOf(again), credits: credits() }, before);
+});
