@@ -136,9 +136,6 @@ export function clearestReaders(session: Session): Pick<StoreReader, 'clearestMe
     clearestMessages: guarded(session, (run, limit) =>
       clearest(run, limit).map(({ message, credit }) => ({ message, credit })),
     ),
-    lowestMessages: guarded(
-      session,
-      ordered(mayBeLowestOf('headline'), lowestFirstOf('headline', 'headline.message')),
-    ),
+    lowestMessages: guarded(session, ordered(mayBeLowestOf('headline'), lowestFirstOf('headline', 'headline.message'))),
   };
 }

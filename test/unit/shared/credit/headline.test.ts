@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  clearOf,
-  headlineJson,
-  sentence,
-  type Headline,
-} from '../../../../src/shared/credit/headline.ts';
+import { clearOf, headlineJson, sentence, type Headline } from '../../../../src/shared/credit/headline.ts';
 
 const base: Headline = {
   estimator: 'loo',

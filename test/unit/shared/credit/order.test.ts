@@ -58,10 +58,12 @@ test('the lowest credit is the one that lies most below 0 for its uncertainty, n
     credit(-0.1, -0.3, -0.01),
   ]);
   assert.deepEqual(valuesOf(shown.toSorted(lowestFirst)), [-0.1, -0.9, -0.6, 0, 0.2]);
-  assert.deepEqual(
-    [credit(0.5, 0.1, 0.9), credit(0, null, null, 'alone'), null, credit(0, -1, 1)].map(mayBeLowest),
-    [false, false, false, true],
-  );
+  assert.deepEqual([credit(0.5, 0.1, 0.9), credit(0, null, null, 'alone'), null, credit(0, -1, 1)].map(mayBeLowest), [
+    false,
+    false,
+    false,
+    true,
+  ]);
 });
 
 test('an interval without width has an order as well', () => {

@@ -30,7 +30,10 @@ test('what SQL sorts by is what the functions say, over random credits', (t) => 
     const ids = (condition: string, order: string): unknown[] =>
       db.prepare(`SELECT message FROM headline WHERE ${condition} ORDER BY ${order}`).pluck().all();
     assert.deepEqual(
-      db.prepare(`SELECT ${clearnessOf('headline')} FROM headline ORDER BY message`).pluck().all(),
+      db
+        .prepare(`SELECT ${clearnessOf('headline')} FROM headline ORDER BY message`)
+        .pluck()
+        .all(),
       credits.map(clearness),
     );
     assert.deepEqual(
@@ -115,7 +118,9 @@ test('a store that was ranked by the bound nearest to 0 is ranked anew, and its 
     db.prepare('SELECT pool, token_key, value, low, high, verdict, clear FROM headline ORDER BY 1, 2').all();
   const before = { lists: listsOf(writer), credits: credits() };
   writer.close();
-  const old = db.prepare<[], { pool: number; key: string } & Headline>('SELECT *, token_key AS key FROM headline').all();
+  const old = db
+    .prepare<[], { pool: number; key: string } & Headline>('SELECT *, token_key AS key FROM headline')
+    .all();
   for (const row of old) {
     const distance = row.low === null || row.high === null ? null : Math.min(Math.abs(row.low), Math.abs(row.high));
     const rank = Math.abs(clearOf(row)) || (distance === null ? null : -distance);
