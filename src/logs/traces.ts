@@ -294,6 +294,7 @@ function* entriesOf(
 ): Generator<RecordedMessage | RecordedEvent> {
   const results = new ResultsSoFar();
   const said = new Set(steps.flatMap((step) => (step.kind === 'model' && step.said !== null ? [step.said] : [])));
+  const spoken: ParsedMessage[] = [];
   let { silent } = reading;
   const first = steps.find(({ kind }) => kind === 'model');
   // What a tool gave before the first message belongs to its context, where that holds it.
@@ -318,7 +319,7 @@ function* entriesOf(
     const speaker = speakerOf(light, byId, call, reading);
     // What a call said that was not recorded may be there because a later one was told it.
     for (const [at, message] of context.entries()) {
-      if (silent > 0 && message.role === 'assistant' && !said.has(hashOf(message.text))) {
+      if (silent > 0 && message.role === 'assistant' && !isSaid(message, said, spoken)) {
         said.add(hashOf(message.text));
         silent--;
         const before = context.slice(0, at);
@@ -344,11 +345,32 @@ function* entriesOf(
       completionTokens: call.completionTokens,
       finish: own.finish,
     };
+    if (silent > 0 && spoken.length < MOST_SPOKEN) {
+      spoken.push(own);
+    }
     for (const { name, text, answers } of within) {
       results.note({ text, answers });
       yield { kind: 'event', source: name ?? own.calls.get(answers ?? '') ?? 'tool', text };
     }
   }
+}
+
+/** Messages that later contexts are compared with, where some are known by them alone. */
+const MOST_SPOKEN = 1000;
+
+/**
+ * Whether a message of a context was recorded where it was said. Programs often put less into the context than was
+ * said: without the reasoning, or without the calls.
+ */
+function isSaid(message: ParsedMessage, hashes: ReadonlySet<string>, spoken: readonly ParsedMessage[]): boolean {
+  const text = message.text.trim();
+  return (
+    hashes.has(hashOf(text)) ||
+    spoken.some(
+      (one) =>
+        one.text.includes(text) || [...message.calls.keys()].some((id) => !id.startsWith('#') && one.calls.has(id)),
+    )
+  );
 }
 
 /** The results that a context ends with and that are no events yet. */

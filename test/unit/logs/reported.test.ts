@@ -106,6 +106,12 @@ const REPORTED: Readonly<Record<string, Expected>> = {
   '36_refusal_audio.jsonl': {
     said: [['assistant > I cannot help with that.'], ['assistant > Hello there'], ['assistant > No.']],
   },
+  '63_tool_error.json': {
+    said: [
+      ['planner > need tool\nLooking.\nweather {"city":"Oslo"}', '[weather] Tool timed out', 'planner > Unknown.'],
+    ],
+    leftOut: { [NO_CALLS]: 1, 'calls that failed': 1 },
+  },
   '75_claude_code_session.jsonl': {
     said: [
       [
