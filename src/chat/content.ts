@@ -100,12 +100,17 @@ const RESULTS = [
 /** `search {"query": "..."}`: a tool that a message calls, as a line of its text. */
 export const callLine = (name: string, given: unknown): string => `${name} ${asText(given)}`.trimEnd();
 
+/** How LangGraph's checkpoints write a field that has no value. */
+const isNothing = (value: unknown): boolean =>
+  value === null || value === undefined || (isRecord(value) && value['lc'] === 2 && value['type'] === 'undefined');
+
 /** Takes in a call of a tool in any form; what it gave too, where that stands beside it. */
 export function addCall(content: Content, call: unknown, type = 'tool_call'): void {
+  if (isNothing(call)) {
+    return;
+  }
   if (!isRecord(call)) {
-    if (call !== null && call !== undefined) {
-      content.texts.push(asText(call));
-    }
+    content.texts.push(asText(call));
     return;
   }
   const inner = [call['tool_call'], call['toolCall']].find(isRecord) ?? call;
@@ -187,7 +192,7 @@ function textOf(parts: readonly unknown[], depth: number): string {
 
 /** Takes in what a part says, or a list of parts. */
 export function addPart(content: Content, part: unknown, depth = 0): void {
-  if (part === null || part === undefined) {
+  if (isNothing(part)) {
     return;
   }
   if (typeof part !== 'object') {

@@ -417,6 +417,28 @@ describe('conversations', () => {
   });
 });
 
+describe('a message of a checkpoint', () => {
+  it('says nothing by its fields that have no value', () => {
+    const none = { lc: 2, type: 'undefined' };
+    const kwargs = { content: 'Plan', additional_kwargs: { function_call: none, tool_calls: none, reasoning: none } };
+    const said = wholeLog(
+      JSON.stringify([
+        { role: 'user', content: 'Go' },
+        {
+          lc: 1,
+          type: 'constructor',
+          id: ['langchain_core', 'messages', 'AIMessage'],
+          kwargs: { ...kwargs, tool_calls: none },
+        },
+      ]),
+    );
+    assert.deepEqual(
+      said.episodes[0]?.entries.map((entry) => entry.text),
+      ['Plan'],
+    );
+  });
+});
+
 describe('an entry', () => {
   const asked = '{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"ANSWER"}]}';
 
