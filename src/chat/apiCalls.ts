@@ -1,7 +1,8 @@
 /** Calls of model servers as they pass by, whole or in pieces: what was asked, and what was said. */
 import { isRecord } from '../shared/guard.ts';
 import { listAtKey, textAt, valueAt, type Fields } from './fields.ts';
-import { answerOf, finishOf, parsedMessages, type ParsedMessage } from './messages.ts';
+import { finishOf } from './finish.ts';
+import { answerOf, parsedMessages, type ParsedMessage } from './messages.ts';
 import { tokenCount, type ModelCall } from './modelCall.ts';
 import { wholeAnswer, type RecordedApi } from './streams.ts';
 

@@ -4,9 +4,10 @@
  */
 import { isRecord } from '../shared/guard.ts';
 import { asText, fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
+import { reasonIn } from './finish.ts';
 import { StreamedCalls } from './streamedCalls.ts';
 
-/** Choices of one answer that are told apart. */
+/** The most choices of one answer that are counted. */
 const MOST_CHOICES = 1024;
 
 /** An answer as the message that it is. */
@@ -19,7 +20,6 @@ export interface Choice {
   readonly further: number;
 }
 
-const FINISH = ['finish_reason', 'finishReason', 'stop_reason', 'stopReason', 'done_reason'] as const;
 /** Keys of a message that say something. */
 const SAYING = [
   'content',
@@ -36,19 +36,6 @@ const SAYING = [
 ] as const;
 const REASONING = ['reasoning_content', 'reasoning', 'thinking'] as const;
 const ALL_REASONING: ReadonlySet<string> = new Set([...REASONING, 'reasoning_details']);
-
-/** Why an answer ended, in the server's own word; null where it does not say. */
-export function reasonIn(holder: Fields): string | null {
-  for (const key of FINISH) {
-    const value = Object.hasOwn(holder, key) ? holder[key] : undefined;
-    // SGLang's own form is an object; DashScope writes the word "null" until the end.
-    const word = isRecord(value) ? textAt(value, 'type', 'reason') : textAt(holder, key);
-    if (word !== null && word.trim() !== '' && word.toLowerCase() !== 'null') {
-      return word;
-    }
-  }
-  return null;
-}
 
 export class ChoiceReader {
   private content = '';

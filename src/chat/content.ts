@@ -104,7 +104,7 @@ export const callLine = (name: string, given: unknown): string => `${name} ${asT
 const isNothing = (value: unknown): boolean =>
   value === null || value === undefined || (isRecord(value) && value['lc'] === 2 && value['type'] === 'undefined');
 
-/** Takes in a call of a tool in any form; what it gave too, where that stands beside it. */
+/** Adds a call of a tool. Some forms keep the result in the call: it is added too. */
 export function addCall(content: Content, call: unknown, type = 'tool_call'): void {
   if (isNothing(call)) {
     return;
@@ -303,6 +303,14 @@ function addText(content: Content, type: string, part: Fields, depth: number): v
 }
 
 const isText = (key: string): boolean => (TEXTS as readonly string[]).includes(key);
+
+/** The words of an error, which is a text or an object; null for none. */
+export const errorWords = (error: unknown): string | null =>
+  isRecord(error)
+    ? (textAt(error, 'message', 'type') ?? 'it failed')
+    : typeof error === 'string' && error !== ''
+      ? error
+      : null;
 
 /** What a tool's message or event says: its result, and why it failed where the result does not say so. */
 export function resultWithError(given: unknown, error: unknown): string {

@@ -5,6 +5,7 @@
  */
 import { isRecord } from '../shared/guard.ts';
 import { addCall, addPart, emptyContent, resultWithError, type Content, type ToolResult } from './content.ts';
+import { finishOf, reasonIn } from './finish.ts';
 import { asText, fieldsAt, listAtKey, parsedJson, textAt, valueAt, type Fields } from './fields.ts';
 
 /** A message of a chat as a model is asked with it. */
@@ -58,26 +59,6 @@ const ROLES: ReadonlyMap<string, ChatMessage['role']> = new Map([
 const TOOLS: ReadonlySet<string> = new Set(['observation', 'environment', 'ipython']);
 /** Characters of a role that is the name of an agent. */
 const LONGEST_ROLE = 100;
-
-/** Why an answer ended too early, as OpenAI, Anthropic, Gemini, TGI, Ollama and Cohere say it. */
-const LENGTH: ReadonlySet<string> = new Set([
-  'length',
-  'max_tokens',
-  'max_output_tokens',
-  'max_completion_tokens',
-  'max_length',
-  'model_length',
-  'model_context_window_exceeded',
-  'token_limit',
-  'limit',
-  'incomplete',
-]);
-
-/** Whether an answer ended by itself or at a limit. @param reason as a server says it; what is unknown is an end */
-export const finishOf = (reason: unknown): 'end' | 'length' =>
-  typeof reason === 'string' && LENGTH.has(reason.toLowerCase()) ? 'length' : 'end';
-
-const FINISH = ['finish_reason', 'finishReason', 'stop_reason', 'stopReason', 'done_reason'] as const;
 
 /** Events of AutoGen that are no messages: questions to a person, memory, and pieces of what a later message says. */
 const NO_MESSAGES: readonly unknown[] = [
@@ -140,7 +121,8 @@ function joined(messages: readonly ParsedMessage[]): ParsedMessage[] {
 const follows = (before: ParsedMessage['item'], item: ParsedMessage['item']): boolean =>
   before === 'reasoning' ? item !== null : before === null ? false : item === 'call';
 
-const together = (first: ParsedMessage, second: ParsedMessage): ParsedMessage => ({
+/** Two pieces of one message. */
+export const together = (first: ParsedMessage, second: ParsedMessage): ParsedMessage => ({
   ...first,
   name: first.name ?? second.name,
   text: [first.text, second.text].filter((text) => text !== '').join('\n'),
@@ -240,9 +222,7 @@ function general(value: Fields): readonly ParsedMessage[] {
     textAt(fieldsAt(fields, 'author'), 'name') ??
     source ??
     (isAgent || (role === 'tool' && TOOLS.has(named?.toLowerCase() ?? '')) ? named : null);
-  const reason = [fields, around, fieldsAt(fields, 'response_metadata')]
-    .map((one) => textAt(one, ...FINISH))
-    .find((one) => one !== null);
+  const reason = [fields, around, fieldsAt(fields, 'response_metadata')].map(reasonIn).find((one) => one !== null);
   const own: ParsedMessage = {
     ...plain(role, content.texts.filter((text) => text !== '').join('\n')),
     name,
@@ -357,7 +337,7 @@ function contentOf(fields: Fields, kwargs: Fields): Content | null {
   return content;
 }
 
-/** Reasoning that stands beside the text; of several forms of it the first. */
+/** Adds the reasoning that a message has beside its text. A message may repeat it in several forms: one is read. */
 function addReasoned(content: Content, fields: Fields, kwargs: Fields): void {
   addPart(
     content,

@@ -7,8 +7,24 @@ export interface CountedTokens {
   readonly completion: number | null;
 }
 
-const PROMPT = ['prompt_tokens', 'input_tokens', 'promptTokenCount', 'prompt_eval_count'] as const;
-const COMPLETION = ['completion_tokens', 'output_tokens', 'candidatesTokenCount', 'eval_count'] as const;
+const PROMPT = [
+  'prompt_tokens',
+  'input_tokens',
+  'promptTokens',
+  'promptTokenCount',
+  'prompt_token_count',
+  'prompt_eval_count',
+  'input',
+] as const;
+const COMPLETION = [
+  'completion_tokens',
+  'output_tokens',
+  'completionTokens',
+  'candidatesTokenCount',
+  'candidates_token_count',
+  'eval_count',
+  'output',
+] as const;
 /** What Anthropic counts of a prompt beside the rest of it, and Gemini of an answer. */
 const BESIDE_PROMPT = ['cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
 const BESIDE_COMPLETION = ['thoughtsTokenCount'] as const;
@@ -26,4 +42,10 @@ export function tokensIn(body: Fields): CountedTokens {
   const usage = ['usage', 'usageMetadata'].map((key) => fieldsAt(body, key)).find((one) => Object.keys(one).length > 0);
   const counted = usage ?? body;
   return { prompt: sumAt(counted, PROMPT, BESIDE_PROMPT), completion: sumAt(counted, COMPLETION, BESIDE_COMPLETION) };
+}
+
+/** What a log counts of a call, as its message keeps it. @param usage as its library writes it; 0 for no count */
+export function spentIn(usage: Fields): { readonly promptTokens: number; readonly completionTokens: number } {
+  const { prompt, completion } = tokensIn(usage);
+  return { promptTokens: prompt ?? 0, completionTokens: completion ?? 0 };
 }

@@ -43,7 +43,7 @@ export function writeThreads(database: string, to: string): ReadonlyMap<string, 
   return leftOut.counts;
 }
 
-/** What is left out, by the reason. */
+/** Counts what is left out, by the reason. */
 class LeftOut {
   readonly counts = new Map<string, number>();
   /** Keys of the states of a thread that are not read. */
@@ -151,7 +151,7 @@ class Graph {
       write(thread, `${id}, fork ${String(forks)}`);
       addAll(said, thread.said());
     }
-    // What is left is on a circle, which has no end.
+    // Checkpoints that no end leads to follow each other in a circle.
     aside += ids.filter((one) => !visited.has(one)).length;
     leftOut.add('checkpoints of forks that the last one does not follow', aside);
   }

@@ -16,7 +16,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // Remarks to a terminal that was closed are lost, and nothing else.
 process.stderr.on('error', () => undefined);
 if (isCancellable(args)) {
-  // A terminal that closes, and whoever ends this process, end a program that it runs too.
+  // The recorded program ends with this process: on Ctrl+C, on SIGTERM, and when the terminal closes.
   for (const name of args[0] === 'record' ? (['SIGINT', 'SIGTERM', 'SIGHUP'] as const) : (['SIGINT'] as const)) {
     process.on(name, () => {
       if (controller.signal.aborted) {

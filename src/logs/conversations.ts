@@ -5,7 +5,7 @@
 import { answerIn, FURTHER, type Answer } from '../chat/answers.ts';
 import { asText, fieldsAt, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { chatOnly, parsedMessages, questionOf, systemOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
-import { tokenCount } from '../chat/modelCall.ts';
+import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
 import { pairOf } from './langSmith.ts';
@@ -252,8 +252,7 @@ function aboutCall(fields: Fields): AboutCall {
   return {
     model:
       bodies.map((body) => textAt(body, 'model', 'model_name', 'modelVersion')).find((one) => one !== null) ?? null,
-    promptTokens: tokenCount(valueAt(usage, 'prompt_tokens', 'input_tokens', 'promptTokenCount')),
-    completionTokens: tokenCount(valueAt(usage, 'completion_tokens', 'output_tokens', 'candidatesTokenCount')),
+    ...spentIn(usage),
   };
 }
 

@@ -3,14 +3,14 @@
  * spans around them; of a sample without such events its messages.
  */
 import { answerIn, FURTHER } from '../chat/answers.ts';
-import { resultWithError } from '../chat/content.ts';
-import { asText, fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { errorWords, resultWithError } from '../chat/content.ts';
+import { asText, fieldsAt, textAt, type Fields } from '../chat/fields.ts';
 import { parsedMessages } from '../chat/messages.ts';
 import { isRecord } from '../shared/guard.ts';
 import { conversationEpisode } from './conversations.ts';
 import { returnOf } from './scores.ts';
 import type { RecordedEpisode, Survey } from './episode.ts';
-import { tokenCount } from '../chat/modelCall.ts';
+import { spentIn } from '../chat/usage.ts';
 import { type Step } from './steps.ts';
 import { lightStep, traceEpisode, SystemPrompts } from './traces.ts';
 
@@ -73,7 +73,7 @@ function stepsOf(sample: Fields, trace: string): Step[] {
       return [];
     }
     const isSpan = known === 'other';
-    const failed = errorOf(event['error']) ?? errorOf(fieldsAt(event, 'output')['error']);
+    const failed = errorWords(event['error']) ?? errorWords(fieldsAt(event, 'output')['error']);
     const step: Step = {
       trace,
       id: (isSpan ? textAt(event, 'id') : null) ?? `event ${String(index)}`,
@@ -108,14 +108,6 @@ const KINDS: ReadonlyMap<unknown, Step['kind']> = new Map([
   ['span_begin', 'other'],
 ]);
 
-/** The words of an error, which is a text or an object; null for none. */
-const errorOf = (error: unknown): string | null =>
-  isRecord(error)
-    ? (textAt(error, 'message', 'type') ?? 'it failed')
-    : typeof error === 'string' && error !== ''
-      ? error
-      : null;
-
 function callOf(event: Fields, sample: Fields): ReturnType<Step['call']> {
   const output = isRecord(event['output']) ? event['output'] : {};
   const usage = isRecord(output['usage']) ? output['usage'] : {};
@@ -125,8 +117,7 @@ function callOf(event: Fields, sample: Fields): ReturnType<Step['call']> {
     input: parsedMessages(resolved(inputOf(event, sample))),
     output: said,
     model: textAt(output, 'model') ?? textAt(event, 'model'),
-    promptTokens: tokenCount(valueAt(usage, 'input_tokens')),
-    completionTokens: tokenCount(valueAt(usage, 'output_tokens')),
+    ...spentIn(usage),
     notes: further === 0 ? [] : [FURTHER],
   };
 }

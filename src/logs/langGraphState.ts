@@ -133,7 +133,7 @@ export interface WrittenRow {
   readonly value: unknown;
 }
 
-/** A step whose tasks are told apart. */
+/** A step in which several nodes may have run. */
 export interface ParallelStep {
   /** The nodes that ran. */
   readonly nodes: readonly string[];
@@ -205,11 +205,11 @@ const messagesIn = (value: unknown): readonly unknown[] => (Array.isArray(value)
 export function tasksOf(rows: readonly WrittenRow[], step: ParallelStep, place: StepPlace, metadata: unknown): Task[] {
   const { nodes } = step;
   const byId = nodesById(step, place, metadata);
-  const told = tasksOfMetadata(metadata);
+  const noted = tasksOfMetadata(metadata);
   if (rows.length === 0) {
-    return told;
+    return noted;
   }
-  const nodeBy = new Map(told.flatMap(({ node, messages }) => messages.flatMap(saidBy).map((words) => [words, node])));
+  const nodeBy = new Map(noted.flatMap(({ node, messages }) => messages.flatMap(saidBy).map((words) => [words, node])));
   const tasks = new Map<string, { node: string | null; readonly messages: unknown[] }>();
   const only = nodes.length === 1 ? (nodes[0] ?? null) : null;
   for (const { task, channel, value } of rows) {

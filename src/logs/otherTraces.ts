@@ -1,9 +1,10 @@
 /** Steps of traces that are not OpenTelemetry's: what OpenAI's Agents SDK exports, and calls of Weave. */
 import { answerIn, FURTHER } from '../chat/answers.ts';
-import { resultWithError } from '../chat/content.ts';
+import { errorWords, resultWithError } from '../chat/content.ts';
 import { fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { parsedMessages, systemOf } from '../chat/messages.ts';
-import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
+import type { ModelCall } from '../chat/modelCall.ts';
+import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
 import { askedWith } from './langSmith.ts';
 import { nanosecondsOf, type Step } from './steps.ts';
@@ -24,7 +25,7 @@ export function stepOfAgentSpan(value: unknown): Step | null {
   if (trace === null || id === null) {
     return null;
   }
-  const failed = failureOf(value['error']);
+  const failed = errorWords(value['error']);
   return {
     trace,
     id,
@@ -56,8 +57,7 @@ function agentCall(data: Fields): ModelCall {
     ],
     output: said,
     model: textAt(data, 'model') ?? textAt(response, 'model'),
-    promptTokens: tokenCount(valueAt(usage, 'input_tokens', 'prompt_tokens')),
-    completionTokens: tokenCount(valueAt(usage, 'output_tokens', 'completion_tokens')),
+    ...spentIn(usage),
     notes: further === 0 ? [] : [FURTHER],
   };
 }
@@ -108,8 +108,7 @@ function weaveCall(value: Fields, inputs: Fields): ModelCall {
     input: [...systemOf(valueAt(inputs, 'system', 'instructions')), ...parsedMessagesOf(inputs)],
     output: said,
     model: textAt(output, 'model') ?? textAt(inputs, 'model'),
-    promptTokens: tokenCount(valueAt(usage, 'prompt_tokens', 'input_tokens')),
-    completionTokens: tokenCount(valueAt(usage, 'completion_tokens', 'output_tokens')),
+    ...spentIn(usage),
     notes: further === 0 ? [] : [FURTHER],
   };
 }
@@ -118,10 +117,3 @@ const parsedMessagesOf = (inputs: Fields): ModelCall['input'] => {
   const { messages } = inputs;
   return Array.isArray(messages) ? parsedMessages(messages) : askedWith(inputs);
 };
-
-const failureOf = (error: unknown): string | null =>
-  isRecord(error)
-    ? (textAt(error, 'message') ?? 'it failed')
-    : typeof error === 'string' && error !== ''
-      ? error
-      : null;

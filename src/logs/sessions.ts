@@ -3,7 +3,7 @@
  * the line that it follows. Agents that the main one started are side chains, each with a context of its own.
  */
 import { textAt, valueAt, type Fields } from '../chat/fields.ts';
-import { chatOnly, parsedMessages, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
+import { chatOnly, parsedMessages, questionOf, together, withToolNames, type ParsedMessage } from '../chat/messages.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
 
@@ -39,7 +39,7 @@ export function sessionEpisode(lines: readonly unknown[], id: string, survey: Su
     for (const message of messages) {
       const last = chain.at(-1);
       if (last !== undefined && message.id !== null && message.id === last.message.id) {
-        last.message = joined(last.message, message);
+        last.message = together(last.message, message);
       } else {
         const place = { message, chain: name, before: chain.length };
         chain.push(place);
@@ -73,14 +73,6 @@ function chainOf(line: Fields, roots: Map<string, string>): string {
   roots.set(own, root);
   return root;
 }
-
-/** The pieces of one message together. */
-const joined = (first: ParsedMessage, second: ParsedMessage): ParsedMessage => ({
-  ...first,
-  text: [first.text, second.text].filter((text) => text !== '').join('\n'),
-  calls: new Map([...first.calls, ...second.calls]),
-  finish: second.finish,
-});
 
 function* entriesOf(
   places: readonly Place[],

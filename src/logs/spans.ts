@@ -54,6 +54,7 @@ export function spanOf(value: unknown): Span | null {
   if (trace === null || id === null || 'logRecords' in value || isLogRecord(value)) {
     return null;
   }
+  const attributes = attributesOf(value['attributes'] ?? value['tags']);
   const events = eventsOf(value);
   const start = timeOf(valueAt(value, 'startTimeUnixNano', 'start_time_unix_nano', 'start_time', 'startTime'));
   return {
@@ -63,9 +64,9 @@ export function spanOf(value: unknown): Span | null {
     name: textAt(value, 'name', 'operationName') ?? '',
     start,
     end: endOf(value, start),
-    failed: failureOf(value, events),
+    failed: failureOf(value, attributes, events),
     dropped: Number(valueAt(value, 'droppedAttributesCount', 'dropped_attributes_count') ?? 0) || 0,
-    attributes: attributesOf(value['attributes'] ?? value['tags']),
+    attributes,
     events,
   };
 }
@@ -97,10 +98,9 @@ function eventsOf(value: Fields): readonly SpanEvent[] {
 }
 
 /** Why a span failed, by its status, an attribute or an exception that it met. */
-function failureOf(value: Fields, events: readonly SpanEvent[]): string | null {
+function failureOf(value: Fields, attributes: Attributes, events: readonly SpanEvent[]): string | null {
   const status = fieldsAt(value, 'status');
   const code = valueAt(status, 'code', 'status_code') ?? valueAt(value, 'status_code');
-  const attributes = attributesOf(value['attributes'] ?? value['tags']);
   const type = textAt(attributes, 'error.type', 'otel.status_code');
   const isError = code === 2 || /ERROR$/u.test(typeof code === 'string' ? code : '') || attributes['error'] === true;
   const isTyped = type !== null && type !== 'OK' && type !== 'UNSET';

@@ -30,8 +30,12 @@ export function teamPolicy(
       one.kind === 'own' ? [] : [[role, policyOf(role, one)] as const],
     ),
   );
-  return own.size === 0 ? model : new TeamPolicy(model, own);
+  return withRolePolicies(model, own);
 }
+
+/** A team in which some roles are answered by policies of their own. */
+export const withRolePolicies = (model: Policy, own: ReadonlyMap<string, RolePolicy>): Policy =>
+  own.size === 0 ? model : new TeamPolicy(model, own);
 
 /** Gives each request to the policy of its role. */
 class TeamPolicy implements Policy {

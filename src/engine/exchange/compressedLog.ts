@@ -1,6 +1,6 @@
 /**
- * Logs that are compressed as a whole, with gzip or Zstandard, in one part or several. What comes out of them is
- * counted, and what came out before a part that is damaged is kept.
+ * Reads logs that are compressed as a whole with gzip or Zstandard, in one part or several. The unpacked bytes are
+ * bounded. The bytes before a damaged part are kept.
  */
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -16,7 +16,7 @@ import { isSkippedFrame, zstandardFrames, type Part } from './zstandardFrames.ts
 /** Bytes that a log may come to; a few can be made to say as many as one likes. */
 export const MOST_UNPACKED = 2 ** 33;
 
-/** Bytes that are unpacked at once; fewer before a place that is damaged, for what comes out in its step is lost. */
+/** Bytes that are unpacked at once. A damaged step loses all its bytes, so it is tried again in smaller steps. */
 const PIECES = [2 ** 16, 2 ** 6, 1] as const;
 /** Pieces that may wait between what reads and what unpacks. */
 const WAITING = 8;
@@ -49,8 +49,8 @@ function requireZstandard(): void {
 }
 
 /**
- * Writes what a compressed log holds into a new file; of one that is damaged what comes before the damage, to the end
- * of a line where it has lines.
+ * Unpacks a compressed log into a new file. A damaged log is unpacked up to the damage, to the end of its last whole
+ * line.
  * @param head its first bytes
  * @param most bytes that it may hold
  * @returns what was left out, by the reason

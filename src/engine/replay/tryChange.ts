@@ -3,7 +3,8 @@ import { bettingInterval } from '../../credit/betting.ts';
 import { openStream, uniform } from '../../credit/counter.ts';
 import { mean } from '../../credit/describe.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import type { Policy, RolePolicy } from '../../policy/policy.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { withRolePolicies } from '../../policy/teamPolicy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import { callsOf, leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
@@ -229,32 +230,8 @@ class VariantLender {
       return work(base);
     }
     const [role, policy] = first;
-    return this.lend(policy, (lent) => this.roles(withRole(base, role, lent.policy), rest, work));
+    return this.lend(policy, (lent) => this.roles(withRolePolicies(base, new Map([[role, lent.policy]])), rest, work));
   }
-}
-
-/** A team in which one role is answered by another policy. */
-function withRole(base: Policy, role: string, own: RolePolicy): Policy {
-  const of = (agent: string): RolePolicy => (agent === role ? own : base);
-  return {
-    snapshot: base.snapshot,
-    environment: base.environment,
-    seeded: base.seeded,
-    answer: async (requests, control) => {
-      const answers: Awaited<ReturnType<Policy['answer']>> = [];
-      for (const [policy, places] of Map.groupBy(requests.keys(), (at) => of(requests[at]?.agent ?? ''))) {
-        const given = await policy.answer(
-          places.flatMap((at) => requests[at] ?? []),
-          { signal: control.signal },
-        );
-        for (const [at, answer] of given.entries()) {
-          answers[places[at] ?? at] = answer;
-        }
-      }
-      return answers;
-    },
-    typed: (request, control) => of(request.agent).typed(request, control),
-  };
 }
 
 /** Samples pairs until the interval of their mean excludes 0, or the budget is spent. */

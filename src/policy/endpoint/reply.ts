@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { ChoiceReader, withoutReasoning } from '../../chat/choices.ts';
 import { listAtKey, textAt, type Fields } from '../../chat/fields.ts';
-import { answerOf, finishOf, parsedMessages } from '../../chat/messages.ts';
+import { finishOf } from '../../chat/finish.ts';
+import { answerOf, parsedMessages } from '../../chat/messages.ts';
 import { bodyIn, saysError, STREAM_END } from '../../chat/streams.ts';
 import { tokensIn } from '../../chat/usage.ts';
 import { messageOf } from '../../shared/errors.ts';

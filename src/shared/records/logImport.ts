@@ -51,7 +51,7 @@ export function importLines(report: LogImport): string[] {
         ? 'Nothing was stored: the log holds no episode.'
         : `Run ${run}: ${found}`,
     ...speakers.map(({ name, by, messages: said }) => `  ${name}: ${counted(said, 'message')}, ${BY[by]}`),
-    ...Object.entries(leftOut).map(([reason, count]) => `Left out: ${String(count)} ${reason}.`),
+    ...Object.entries(leftOut).map(([reason, count]) => `Left out: ${reason}: ${String(count)}.`),
     ...(masked === null ? [] : [`Masked: ${counted(masked, 'text')} that look like keys.`]),
   ];
 }
