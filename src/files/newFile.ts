@@ -10,19 +10,21 @@ import {
   fstatSync,
   fsyncSync,
   openSync,
+  readdirSync,
   readSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { join } from 'node:path';
 
 /** Files of ours can be read by their user alone, and folders opened. */
 export const PRIVATE_FILE = 0o600;
 export const PRIVATE_FOLDER = 0o700;
 
 const RANDOM_BYTES = 8;
-/** How the name of an unfinished file ends, with the process that writes it. */
-const UNFINISHED = /\.(\d+)(?:\.[0-9a-f]{16})?\.tmp$/;
+/** How the name of an unfinished file ends, with the process that writes it; SQLite has files beside its own. */
+const UNFINISHED = /\.(\d+)(?:\.[0-9a-f]{16})?\.tmp(?:-wal|-shm|-journal|\.seal)?$/;
 
 /** What a name carries that nobody can know beforehand. */
 export function unguessable(): string {
@@ -34,10 +36,35 @@ export function unfinishedName(path: string): string {
   return `${path}.${String(process.pid)}.${unguessable()}.tmp`;
 }
 
-/** The process that was writing a file of this name; null for any other file. */
-export function writerOfUnfinished(name: string): number | null {
-  const pid = UNFINISHED.exec(name)?.[1];
-  return pid === undefined ? null : Number(pid);
+/**
+ * Removes files that processes left unfinished when they were killed.
+ * @param file its name, where only what was to become that file is meant
+ */
+export function removeUnfinished(folder: string, file = ''): void {
+  for (const name of namesIn(folder)) {
+    const writer = name.startsWith(file === '' ? '' : `${file}.`) ? UNFINISHED.exec(name)?.[1] : undefined;
+    if (writer !== undefined && !isThere(Number(writer))) {
+      rmSync(join(folder, name), { force: true });
+    }
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Any other refusal comes from a process that is there.
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+  }
 }
 
 /** Makes a file for the user alone. @throws what the system says, EEXIST where anything is there, a link too */

@@ -7,14 +7,9 @@ import { C3Error, CancelledError } from '../shared/errors.ts';
 import { WITHIN_STEP, type EvaluationKind, type Instance, type RunSummary } from '../shared/records/records.ts';
 import type { MethodState } from '../shared/records/methodState.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
+import { removeUnfinished } from '../files/newFile.ts';
 import { comparison } from './measure/accuracy.ts';
-import {
-  checkpointFile,
-  removeOldCheckpoints,
-  removeUnfinished,
-  snapshotFile,
-  valueHeadFile,
-} from './state/checkpoints.ts';
+import { checkpointFile, removeOldCheckpoints, snapshotFile, valueHeadFile } from './state/checkpoints.ts';
 import type { RunConfig } from './config/config.ts';
 import { sampleIteration } from './iteration.ts';
 import { learn, type LearnInput } from './learn.ts';
@@ -49,7 +44,7 @@ export class Run {
       this.context.progress('load', 1, 1, remark);
     }
     account.write();
-    await removeUnfinished(snapshotFolder);
+    removeUnfinished(snapshotFolder);
     const before =
       config.evaluation.before || config.steps === 0
         ? await this.evaluations.both('before', base)

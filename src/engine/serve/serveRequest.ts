@@ -47,7 +47,15 @@ const message = z.looseObject({
     .transform((role) => (role === 'developer' ? 'system' : role)),
   content: content.optional().transform((text) => text ?? ''),
 });
-const ids = z.array(z.int().min(0)).min(1);
+/** Ids are 32 bits wide: a larger one must not come to be another one. */
+const ids = z
+  .array(
+    z
+      .int()
+      .min(0)
+      .max(2 ** 31 - 1),
+  )
+  .min(1);
 const count = (most: number): z.ZodInt => z.int().min(1).max(most);
 const common = {
   model: z.string().nullish(),

@@ -3,8 +3,9 @@
  * and kept only where all that they refer to was kept; what a store derives from its rows is derived anew. The damaged
  * store is only read.
  */
-import { closeSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, rmSync } from 'node:fs';
 import { createNew } from '../../files/newFile.ts';
+import { makeOut } from '../../files/outFile.ts';
 import { realFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isWholeEvent } from '../tables/environmentEvents.ts';
@@ -69,24 +70,29 @@ const FARTHEST = 4_000;
 export function salvageStore(from: string, to: string, headlines: HeadlineRule): readonly Salvaged[] {
   const target = realFile(to);
   const { db: source } = connectForReading(realFile(from));
+  const taken = (): C3Error =>
+    new C3Error('input', `${to} already exists and was left unchanged; name a file that does not exist yet.`);
   try {
-    closeSync(createNew(target));
-    try {
-      const done = fill(source, target);
-      openStoreForWriting(target, { headlines }).close();
-      return done;
-    } catch (error) {
-      for (const suffix of ['', '-wal', '-shm', '-journal', '.seal']) {
-        rmSync(target + suffix, { force: true });
-      }
-      throw error;
+    if (existsSync(target)) {
+      throw taken();
     }
+    return makeOut(
+      target,
+      (unfinished) => {
+        try {
+          closeSync(createNew(unfinished));
+          const done = fill(source, unfinished);
+          openStoreForWriting(unfinished, { headlines }).close();
+          return done;
+        } finally {
+          for (const suffix of ['-wal', '-shm', '-journal', '.seal']) {
+            rmSync(unfinished + suffix, { force: true });
+          }
+        }
+      },
+      (error) => (codeOf(error) === 'EEXIST' ? taken() : storeError(target, error)),
+    );
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') {
-      throw new C3Error('input', `${to} already exists and was left unchanged; name a file that does not exist yet.`, {
-        cause: error,
-      });
-    }
     throw storeError(target, error);
   } finally {
     source.close();

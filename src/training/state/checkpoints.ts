@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writerOfUnfinished } from '../../files/newFile.ts';
 import type { RunConfig } from '../config/config.ts';
 
 /** The newest checkpoints, which stay for a resume: the second is for the case that the first is damaged. */
@@ -56,30 +55,10 @@ export async function removeOldCheckpoints(
   }
 }
 
-/** Removes files that a process left unfinished when it was killed. */
-export async function removeUnfinished(folder: string): Promise<void> {
-  for (const name of await namesIn(folder)) {
-    const pid = writerOfUnfinished(name);
-    if (pid !== null && !isAlive(pid)) {
-      await rm(join(folder, name), { force: true });
-    }
-  }
-}
-
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch {
     return [];
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Any other refusal comes from a process that is there.
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }

@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
-import {
-  checkpointFile,
-  checkpointsOf,
-  removeUnfinished,
-  valueHeadFile,
-} from '../../../src/training/state/checkpoints.ts';
+import { checkpointFile, checkpointsOf, valueHeadFile } from '../../../src/training/state/checkpoints.ts';
 import { lastIterationOf, restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
 import { tinyWorld, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
 import { makeTeam } from '../../unit/training/tinyTeam.ts';
@@ -246,26 +241,5 @@ describe('checkpoints and snapshots', () => {
       other.store.snapshotsOfRun('run-1').map(({ id }) => lastIterationOf(other.store, 'run-1', id)),
       [1, 2, 3],
     );
-  });
-
-  it('takes away what a killed process left unfinished, and only that', async (t) => {
-    const { snapshotFolder } = await begin(t);
-    const gone = String(2 ** 22 + 1);
-    for (const name of [
-      `a.safetensors.${gone}.tmp`,
-      `b.safetensors.${String(process.pid)}.tmp`,
-      'c.tmp',
-      `d.${gone}.safetensors`,
-    ]) {
-      writeFileSync(join(snapshotFolder, name), '');
-    }
-    await removeUnfinished(snapshotFolder);
-    assert.deepEqual(
-      readdirSync(snapshotFolder)
-        .filter((name) => /^[abcd]\./.test(name))
-        .sort(),
-      [`b.safetensors.${String(process.pid)}.tmp`, 'c.tmp', `d.${gone}.safetensors`],
-    );
-    await removeUnfinished(join(snapshotFolder, 'none'));
   });
 });

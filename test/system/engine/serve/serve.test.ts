@@ -162,6 +162,7 @@ describe('what is not answered', () => {
       [400, post('completions', {}), /^prompt: /],
       [400, post('completions', { prompt: 'a', max_tokens: 1e6 }), /positions/],
       [400, post('completions', { prompt: [10 ** 6] }), /token/],
+      [400, post('completions', { prompt: [2 ** 32] }), /prompt/],
       [400, post('chat/completions', { ...chat, n: 65 }), /^n: /],
       [400, post('chat/completions', { ...chat, tools: [{ type: 'function' }] }), /^tools is not supported/],
       [400, post('chat/completions', { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }), /parts/],

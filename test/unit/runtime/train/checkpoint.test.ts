@@ -8,7 +8,6 @@ import { WHOLE_TEAM } from '../../../../src/runtime/model/lora.ts';
 import { parameterCount } from '../../../../src/runtime/model/model.ts';
 import { readSafetensors } from '../../../../src/runtime/files/safetensors.ts';
 import type { TrainingState } from '../../../../src/runtime/train/trainingState.ts';
-import { writerOfUnfinished } from '../../../../src/files/newFile.ts';
 import { writeWhole } from '../../../../src/runtime/files/wholeFile.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { TINY } from '../models.ts';
@@ -171,14 +170,5 @@ describe('writeWhole', () => {
     }
     await assert.rejects(writeWhole(path, failing()), failsWith('store', /Cannot write .*no more/));
     assert.deepEqual([[...readFileSync(path)].length, readdirSync(folder)], [9, ['file']]);
-  });
-
-  it('names unfinished files after the process that writes them', () => {
-    assert.deepEqual(['a.safetensors.123.tmp', 'a.tmp', 'a.123.tmp.safetensors', '.7.tmp'].map(writerOfUnfinished), [
-      123,
-      null,
-      null,
-      7,
-    ]);
   });
 });
