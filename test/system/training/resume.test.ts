@@ -14,7 +14,8 @@ import { bound, failing, rowsOf, watching } from '../../unit/training/watched.ts
 import { begin, OVERRIDES, resumedAnywhere } from './resumedAnywhere.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
-resumedAnywhere(4);
+// Those whose state differs most: a value head, running statistics, stages of agents.
+resumedAnywhere(4, ['mappo', 'ccpo', 'teamtr']);
 
 describe('resumeTraining', () => {
   it('gives the rows of a run that was not interrupted where an evaluation has several samples, and none comes before training', async (t) => {

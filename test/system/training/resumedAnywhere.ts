@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
-import { METHOD_NAMES } from '../../../src/training/methods/methods.ts';
+import { METHOD_NAMES, type MethodName } from '../../../src/training/methods/methods.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
 import { failing, rowsOf } from '../../unit/training/watched.ts';
 
@@ -30,8 +30,11 @@ const heads = ({ snapshotFolder }: TinyRun): Record<string, string> =>
 
 const finalWeights = ({ store }: TinyRun): string => store.snapshotsOfRun('run-1').at(-1)?.id ?? '';
 
-/** @param apart one of so many places at which a run can break is tried, for each method */
-export function resumedAnywhere(apart: number): void {
+/**
+ * @param apart one of so many places at which a run can break is tried, for each method
+ * @param methods beside C3, with and without values
+ */
+export function resumedAnywhere(apart: number, methods: readonly MethodName[] = METHOD_NAMES): void {
   describe('a run that broke', () => {
     it('gives the rows and weights of a run that was not interrupted, wherever it was', async (t) => {
       const whole = await begin(t);
@@ -66,7 +69,7 @@ export function resumedAnywhere(apart: number): void {
     });
 
     for (const [turn, { name, method, more }] of [
-      ...METHOD_NAMES.flatMap((one) => (one === 'c3' ? [] : [{ name: one, method: one, more: [] }])),
+      ...methods.flatMap((one) => (one === 'c3' ? [] : [{ name: one, method: one, more: [] }])),
       { name: 'value-assisted c3', method: 'c3', more: ['credit.estimator=value_assisted'] },
     ].entries()) {
       it(`does so for the method ${name}`, async (t) => {

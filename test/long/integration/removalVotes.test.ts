@@ -1,8 +1,8 @@
 /** A run that credits by removal (CCPO), of a team that votes: it opens in every panel. */
 import assert from 'node:assert/strict';
-import { workbenchScenarios, type Workbench } from './harness/workbench.ts';
-import { openFirstTranscript, openRun, seeFigure, seeTaxonomy } from './removalRuns.ts';
-import { assertQuiet, choose, paneReady, reading } from './team.ts';
+import { workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
+import { openFirstTranscript, openRun, seeFigure, seeTaxonomy } from '../../integration/removalRuns.ts';
+import { assertQuiet, choose, paneReady, reading } from '../../integration/team.ts';
 
 const scenario = workbenchScenarios({ recording: 'removal' });
 
