@@ -8,13 +8,16 @@ import { join } from 'node:path';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
 import { c3, transcriptOf } from './team.ts';
 
-const LOG = join(import.meta.dirname, '..', 'fixtures', 'logs', 'aiSdk.json');
+const LOGS = join(import.meta.dirname, '..', 'fixtures', 'logs');
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
 
-scenario('the workbench opens on the workspace folder', async (workbench) => {
+scenario('what a command line imports into a folder without a store appears by itself', async (workbench) => {
   await workbench.openFile('notes.md');
   assert.equal(await workbench.tab('notes.md').count(), 1);
+  const view = await workbench.openView('C3');
+  await c3(workbench.folder, 'import', join(LOGS, 'langfuse.json'));
+  await workbench.treeItem(view, /langfuse/u).waitFor();
 });
 
 scenario('the extension is installed under the name and version of package.json', async (workbench) => {
@@ -46,7 +49,7 @@ scenario('a page of the guide opens in the Markdown preview', async (workbench) 
 scenario('the log of another program opens as a transcript, and its messages are not replayed', async (workbench) => {
   const { page, folder } = workbench;
   const path = join(folder, 'trace.json');
-  await copyFile(LOG, path);
+  await copyFile(join(LOGS, 'aiSdk.json'), path);
   await workbench.runCommand('C3: Import agent log');
   const dialog = page.locator('.quick-input-widget:visible').filter({ hasText: 'Import agent log' });
   const field = dialog.locator('input.input');

@@ -55,17 +55,9 @@ function extensionHosts(workbench: Workbench): number[] {
     });
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-/** The engine of a window, which is one. Those of the files before were killed, and their locks lie there still. */
+/** The engine of a window, which is one. */
 export function engineOf(workbench: Workbench): number {
-  const [pid, ...others] = enginesIn(workbench.server.runtime).filter(isAlive);
+  const [pid, ...others] = enginesIn(workbench.server.runtime);
   assert.ok(pid !== undefined && others.length === 0, 'one engine');
   return pid;
 }

@@ -6,8 +6,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseHolder } from '../../src/shared/protocols/storeHolder.ts';
+import { isAlive } from '../../src/store/files/processes.ts';
 
-/** The process numbers of the engines in a runtime folder. */
+/** The process numbers of the engines in a runtime folder that live: one that was killed leaves its lock there. */
 export function enginesIn(runtime: string): number[] {
   const folder = join(runtime, 'c3-replay');
   let names: string[];
@@ -18,7 +19,8 @@ export function enginesIn(runtime: string): number[] {
   }
   return names.flatMap((name) => {
     try {
-      return parseHolder(readFileSync(join(folder, name), 'utf8'))?.pid ?? [];
+      const holder = parseHolder(readFileSync(join(folder, name), 'utf8'));
+      return holder !== null && isAlive(holder) ? [holder.pid] : [];
     } catch {
       // It has just ended.
       return [];

@@ -1,4 +1,5 @@
 /** The extension's own read-only connection to the store, opened when there is one, and word of every change to it. */
+import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { EventEmitter, RelativePattern, Uri, workspace, type FileSystemWatcher } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
@@ -10,6 +11,12 @@ import { StoreGate, type StampKeeper } from './storeGate.ts';
 
 /** Views are drawn again at most this often while a run writes. */
 const REFRESH_MILLISECONDS = 1000;
+/**
+ * The store is looked at this often beside what VS Code tells of its files: it begins to watch a new folder only after
+ * some seconds, and hears nothing of what other machines write on a network drive.
+ */
+const LOOK_MILLISECONDS = 2000;
+
 export class StoreAccess {
   private readonly disposables = new Disposables();
   private readonly changed = this.disposables.add(new EventEmitter<void>());
@@ -28,6 +35,8 @@ export class StoreAccess {
   private watched: string | null = null;
   /** What the store held when it was opened, or the views were last updated. */
   private published: string | null = null;
+  /** Whether there was a store when it was last looked for. */
+  private there = false;
   /** Fires, not too often, when the store may hold something new. */
   readonly onDidChange = this.changed.event;
 
@@ -55,6 +64,14 @@ export class StoreAccess {
       }),
     );
     this.watch();
+    const looking = setInterval(() => {
+      this.look();
+    }, LOOK_MILLISECONDS);
+    this.disposables.add({
+      dispose: () => {
+        clearInterval(looking);
+      },
+    });
   }
 
   /**
@@ -160,6 +177,20 @@ export class StoreAccess {
     this.open?.close();
     this.open = null;
     this.opened = null;
+  }
+
+  /** Finds what came without word of it. */
+  private look(): void {
+    const path = storePath();
+    const there = path !== null && existsSync(path);
+    const appeared = there && !this.there;
+    this.there = there;
+    if (this.open !== null && this.version() !== this.published) {
+      this.gate.remember(this.open.path);
+      this.touch();
+    } else if (appeared && this.open === null) {
+      this.touch();
+    }
   }
 
   /** Other processes write too: the command line, or the engine of another window. */
