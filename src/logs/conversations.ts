@@ -9,6 +9,7 @@ import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
 import { pairOf } from './langSmith.ts';
+import { soleSpeaker } from './promptLabels.ts';
 import { firstScore, returnOf } from './scores.ts';
 
 /** The context of each message has all before it: their number squared is what they cost. */
@@ -263,10 +264,11 @@ function* entriesOf(
 ): Generator<RecordedMessage | RecordedEvent> {
   const chat = messages.map(chatOnly);
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
+  const unnamed = soleSpeaker(messages);
   let begun = false;
   for (const [at, { role, name, text, finish }] of messages.entries()) {
     if (role === 'assistant') {
-      const speaker = survey.speaker(name ?? 'assistant', name === null ? 'only speaker' : 'name');
+      const speaker = name === null ? survey.speaker(unnamed.name, unnamed.by) : survey.speaker(name, 'name');
       const usage = at === last ? { promptTokens, completionTokens } : { promptTokens: 0, completionTokens: 0 };
       yield { kind: 'message', speaker, context: chat.slice(0, at), text, model, ...usage, finish };
       begun = true;

@@ -90,6 +90,11 @@ export class Survey {
     );
   }
 
+  /** Who spoke so far under a name that the log gives. */
+  named(): string[] {
+    return [...this.speakers].flatMap(([name, by]) => (by === 'name' ? name : []));
+  }
+
   /** Takes in who speaks. @returns the name under which they are: their own, or `others` once there are too many */
   speaker(name: string, by: SpeakerSource): string {
     if (this.speakers.has(name) || this.speakers.size < MOST_SPEAKERS - 1) {

@@ -41,11 +41,8 @@ export function sampleEpisode(sample: Fields, survey: Survey): RecordedEpisode |
     return episode === null ? null : { ...episode, ...outcome };
   }
   const prompts = new SystemPrompts();
-  for (const { kind, start, call } of steps) {
-    const { input, output } = kind === 'model' ? call() : { input: [], output: [] };
-    if (output.length > 0) {
-      prompts.add(input, start);
-    }
+  for (const step of steps) {
+    prompts.addStep(step);
   }
   const light = steps.map((step) => lightStep(step, () => step));
   return traceEpisode(id, light, prompts, survey, outcome);

@@ -10,6 +10,7 @@ import { oneLine } from '../shared/text/oneLine.ts';
 import { BEYOND, MOST_MESSAGES } from './conversations.ts';
 import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
 import { fieldsOf, MOST_KEYS } from './langGraphState.ts';
+import { soleSpeaker } from './promptLabels.ts';
 
 /** Characters of a key of a state. */
 const MOST_NAME = 60;
@@ -105,9 +106,10 @@ function* entriesOf(
       for (const { role, name: own, text, finish } of one.messages) {
         if (role === 'assistant' && step['given'] !== true) {
           const node = nodes[added.task];
-          const name = own ?? (typeof node === 'string' && node !== '' ? node : null);
-          const speaker = survey.speaker(name ?? 'assistant', name === null ? 'only speaker' : 'name');
           const context = [...state.context(key, changes, added), ...before];
+          const name = own ?? (typeof node === 'string' && node !== '' ? node : null);
+          const label = name === null ? soleSpeaker(context, survey.named()) : { name, by: 'name' as const };
+          const speaker = survey.speaker(label.name, label.by);
           yield { kind: 'message', speaker, context, text, model: null, promptTokens: 0, completionTokens: 0, finish };
           begun = true;
         } else if (begun && (role === 'user' || role === 'tool')) {

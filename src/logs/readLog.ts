@@ -179,7 +179,9 @@ export function* readLog(
       unknown.hold(element);
       formats.add(known.format);
       index.add(element, known.kind, groupOf(known, read.value, element));
-      addPrompt(prompts, known);
+      if ('step' in known) {
+        prompts.addStep(known.step);
+      }
       if ('record' in known) {
         recorded.add(known.record.trace);
       }
@@ -252,19 +254,6 @@ class UnknownEntries {
       this.survey.leaveOut(UNKNOWN, 1, place);
     }
     this.waiting = null;
-  }
-}
-
-function addPrompt(prompts: SystemPrompts, known: Known): void {
-  if ('step' in known && known.step.kind === 'model') {
-    addCall(prompts, known.step);
-  }
-}
-
-function addCall(prompts: SystemPrompts, step: Step): void {
-  const { input, output } = step.call();
-  if (output.length > 0) {
-    prompts.add(input, step.start);
   }
 }
 
@@ -352,8 +341,8 @@ const changed = ({ source }: LogReader): C3Error =>
 
 function wholeTraceEpisode({ id, steps, score }: WholeTrace, survey: Survey): RecordedEpisode | null {
   const prompts = new SystemPrompts();
-  for (const step of steps.filter(({ kind }) => kind === 'model')) {
-    addCall(prompts, step);
+  for (const step of steps) {
+    prompts.addStep(step);
   }
   return traceEpisode(
     id,
@@ -404,7 +393,7 @@ function stepsEpisode(
   }
   if (records.length > 0) {
     for (const step of steps.filter(({ kind, said }) => kind === 'model' && said !== null)) {
-      addCall(prompts, step.read());
+      prompts.addStep(step.read());
     }
   }
   return traceEpisode(trace, steps, prompts, survey);

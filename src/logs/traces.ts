@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
 import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
+import { PromptLabels, type PromptLabel } from './promptLabels.ts';
+import { promptName, systemPrompt } from './promptName.ts';
 import type { Step } from './steps.ts';
 
 /** Steps are nested at most so deeply; beyond, nobody is asked who they belong to. */
@@ -15,33 +17,66 @@ const FAILED = 'calls that failed';
 const GAVE_NOTHING = 'calls of tools without what they gave: most libraries record it only when asked to';
 const TWICE = 'results of tools that two libraries recorded';
 
-/** Numbers of the system prompts of all calls, in the order in which they came. */
-export class SystemPrompts {
-  /** When each was first used, by its hash. */
-  private readonly first = new Map<string, bigint>();
-  private numbers: ReadonlyMap<string, number> | undefined;
+const NOTHING: Pick<ModelCall, 'input' | 'output'> = { input: [], output: [] };
 
-  /** Takes in a call that says something. */
-  add(input: readonly ParsedMessage[], start: bigint): void {
+interface KnownPrompt {
+  /** When it was first used. */
+  readonly start: bigint;
+  /** The name that it gives; null for none. */
+  readonly name: string | null;
+}
+
+/** The system prompts of all calls, and what those are called who are asked with each. */
+export class SystemPrompts {
+  private readonly known = new Map<string, KnownPrompt>();
+  /** Agents that the log itself names, in lower case. */
+  private readonly agents = new Set<string>();
+  /** Labels that were said stay, whatever comes later. */
+  private readonly said = new Map<string, PromptLabel>();
+  private labels: ReadonlyMap<string, PromptLabel> | undefined;
+
+  /** Takes in a step: the agent that it names, and the prompt of a call that says something. */
+  addStep({ kind, agent, start, call }: Pick<Step, 'kind' | 'agent' | 'start' | 'call'>): void {
+    if (agent !== null && this.agents.size < MOST_PROMPTS) {
+      this.agents.add(agent.toLowerCase());
+      this.labels = undefined;
+    }
+    const { input, output } = kind === 'model' ? call() : NOTHING;
+    if (output.length === 0) {
+      return;
+    }
     const hash = promptHash(input);
-    const known = this.first.get(hash);
-    if (known === undefined ? this.first.size < MOST_PROMPTS : start < known) {
-      this.first.set(hash, start);
-      this.numbers = undefined;
+    const known = this.known.get(hash);
+    if (known === undefined ? this.known.size < MOST_PROMPTS : start < known.start) {
+      this.known.set(hash, { start, name: known === undefined ? promptName(systemPrompt(input)) : known.name });
+      this.labels = undefined;
     }
   }
 
-  get size(): number {
-    return this.first.size;
+  /** Who is asked with a prompt. */
+  labelOf(input: readonly ParsedMessage[]): PromptLabel {
+    const hash = promptHash(input);
+    this.labels ??= this.labelled();
+    const label = this.said.get(hash) ?? this.labels.get(hash);
+    if (label === undefined) {
+      return { name: 'agent 0', by: 'system prompt' };
+    }
+    this.said.set(hash, label);
+    return label;
   }
 
-  numberOf(input: readonly ParsedMessage[]): number {
-    this.numbers ??= new Map(
-      [...this.first]
-        .toSorted(([, a], [, b]) => (a < b ? -1 : a > b ? 1 : 0))
-        .map(([hash], index) => [hash, index + 1] as const),
-    );
-    return this.numbers.get(promptHash(input)) ?? 0;
+  /** Labels of the prompts that have none yet. */
+  private labelled(): ReadonlyMap<string, PromptLabel> {
+    const ordered = [...this.known]
+      .filter(([hash]) => !this.said.has(hash))
+      .toSorted(([, a], [, b]) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0));
+    const labels = new PromptLabels([...this.agents, ...[...this.said.values()].map(({ name }) => name)]);
+    const named = labels.namedTogether(ordered.map(([, { name }]) => name));
+    const unnamed = (): PromptLabel =>
+      this.known.size === 1
+        ? { name: 'assistant', by: 'only speaker' }
+        : { name: labels.number(), by: 'system prompt' };
+    return new Map(ordered.map(([hash], index) => [hash, named[index] ?? unnamed()]));
   }
 }
 
@@ -456,18 +491,10 @@ function speakerOf(
   if (named !== undefined && named !== null) {
     return survey.speaker(named, 'name');
   }
-  return prompts.size < 2
-    ? survey.speaker('assistant', 'only speaker')
-    : survey.speaker(`agent ${String(prompts.numberOf(input))}`, 'system prompt');
+  const { name, by } = prompts.labelOf(input);
+  return survey.speaker(name, by);
 }
 
-/** Names the system prompt of a conversation. */
+/** Names the system prompt of a conversation by its hash. */
 export const promptHash = (messages: readonly ParsedMessage[]): string =>
-  createHash('sha256')
-    .update(
-      messages
-        .filter(({ role }) => role === 'system')
-        .map(({ text }) => text)
-        .join('\n'),
-    )
-    .digest('base64');
+  createHash('sha256').update(systemPrompt(messages)).digest('base64');

@@ -5,10 +5,10 @@ import { counted } from '../text/words.ts';
 export const IMPORTED = 'imported';
 
 /**
- * How it is known who spoke: the log names it, or its system prompt sets it apart, or there is one speaker only; or it
- * is whoever spoke beyond as many as a team may have.
+ * How it is known who spoke: the log names it, or its system prompt gives it a name or sets it apart, or there is one
+ * speaker only; or it is whoever spoke beyond as many as a team may have.
  */
-export type SpeakerSource = 'name' | 'system prompt' | 'only speaker' | 'further speakers';
+export type SpeakerSource = 'name' | 'prompt name' | 'system prompt' | 'only speaker' | 'further speakers';
 
 export interface LogImport {
   readonly run: string;
@@ -35,6 +35,7 @@ export interface Recorded {
 
 const BY: Readonly<Record<SpeakerSource, string>> = {
   name: 'named by the log',
+  'prompt name': 'named by its system prompt',
   'system prompt': 'recognized by its system prompt',
   'only speaker': 'the log names nobody',
   'further speakers': 'more than a team can have, taken together',
