@@ -1,6 +1,6 @@
 /** The bytes of a log, which are read where they are needed and never as a whole. */
 import { C3Error, messageOf } from '../shared/errors.ts';
-import { masked } from './secrets.ts';
+import { masked, maskedValue } from './secrets.ts';
 
 export interface LogSource {
   /** In errors. */
@@ -62,7 +62,10 @@ export class LogReader {
       decoded = this.lenient.decode(bytes);
       repaired.push('bytes');
     }
-    const { text, count } = this.maskSecrets ? masked(decoded) : { text: decoded, count: 0 };
+    const entryOf = (json: string, also: readonly Repair[] = []): ReadEntry => {
+      const { value, count } = this.maskSecrets ? maskedValue(parse(json)) : { value: parse(json), count: 0 };
+      return { value, masked: count, repaired: [...repaired, ...also] };
+    };
     const parse = (json: string): unknown => {
       if (!HALF.test(json)) {
         return JSON.parse(json) as unknown;
@@ -78,20 +81,18 @@ export class LogReader {
       });
     };
     try {
-      const value = parse(text);
-      return { value, masked: count, repaired };
+      return entryOf(decoded);
     } catch (error) {
-      const numbers = withoutNaN(text);
-      if (numbers !== text) {
+      const numbers = withoutNaN(decoded);
+      if (numbers !== decoded) {
         try {
-          const value = parse(numbers);
-          return { value, masked: count, repaired: [...repaired, 'nan'] };
+          return entryOf(numbers, ['nan']);
         } catch {
           // Something else is wrong too: the first error says it.
         }
       }
       const place = `${this.source.name}${line === 0 ? '' : `:${String(line)}`}`;
-      const why = messageOf(error).slice(0, 120);
+      const why = masked(messageOf(error)).text.slice(0, 120);
       const what = repaired.includes('bytes')
         ? 'the text is not UTF-8; save the file as UTF-8.'
         : `this is not JSON (${why}); give one JSON document, or one in each line.`;

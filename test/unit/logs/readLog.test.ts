@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { contextText } from '../../../src/logs/contextForm.ts';
 import { read, wholeLog, type WholeLog } from './wholeLog.ts';
-import { masked } from '../../../src/logs/secrets.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 
 const logOf = (value: unknown): WholeLog => wholeLog(typeof value === 'string' ? value : JSON.stringify(value));
@@ -475,18 +474,5 @@ describe('a context as text', () => {
     assert.equal(new Set(texts).size, texts.length);
     assert.equal(texts[0], '### user\na\n\n### user\nb');
     assert.equal(texts[1], '### user\na\n\n\\### user\nb');
-  });
-});
-
-describe('secrets', () => {
-  it('are masked by the prefixes of their makers, and counted', () => {
-    const secrets = ['sk-proj-abcdefghijklmnop1234', 'ghp_abcdefghijklmnopqrstuv', 'AKIAABCDEFGHIJKLMNOP'];
-    const { text, count } = masked(`{"a":"${secrets.join(' ')}","h":"Authorization: Bearer abcdefghijklmnop.qrst"}`);
-    assert.equal(count, 4);
-    assert.equal(text, '{"a":"sk-proj-[masked] ghp_[masked] AKIA[masked]","h":"Authorization: Bearer [masked]"}');
-    assert.deepEqual(masked('task-based sk-short Bearer of news'), {
-      text: 'task-based sk-short Bearer of news',
-      count: 0,
-    });
   });
 });
