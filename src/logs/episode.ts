@@ -1,6 +1,8 @@
 /** What other programs recorded of their agents, in the form that all formats are read into. */
 import type { ChatMessage } from '../chat/messages.ts';
 import type { SpeakerSource } from '../shared/records/logImport.ts';
+import { MOST_NAME, renameProblem, type Rename } from '../shared/speakerNames.ts';
+import { oneLine } from '../shared/text/oneLine.ts';
 
 /** What a model said. */
 export interface RecordedMessage {
@@ -66,6 +68,19 @@ export class Survey {
   readonly speakers = new Map<string, SpeakerSource>();
   masked = 0;
   private readonly reasons = new Map<string, LeftOut>();
+  private readonly renames: readonly Rename[];
+  /** Who spoke, as they were called before; with the names that they have now. */
+  private readonly heard = new Map<string, string | null>();
+
+  /** @param renames other names for speakers */
+  constructor(renames: readonly Rename[] = []) {
+    this.renames = renames;
+  }
+
+  /** What is wrong with the new names, once all have spoken; null for nothing. */
+  get renameProblem(): string | null {
+    return renameProblem(this.renames, [...this.heard.keys()]);
+  }
 
   /** @param place where it was left out, such as `line 2`; the first of each reason are named */
   leaveOut(reason: string, count = 1, place: string | null = null): void {
@@ -95,13 +110,31 @@ export class Survey {
     return [...this.speakers].flatMap(([name, by]) => (by === 'name' ? name : []));
   }
 
-  /** Takes in who speaks. @returns the name under which they are: their own, or `others` once there are too many */
-  speaker(name: string, by: SpeakerSource): string {
+  /**
+   * Takes in who speaks.
+   * @returns the name under which they are: their own, one that the user gave them, or `others` once there are too many
+   */
+  speaker(called: string, how: SpeakerSource): string {
+    const renamed = this.renamed(called);
+    const [name, by] = renamed === null ? [called, how] : [renamed, 'renamed' as const];
     if (this.speakers.has(name) || this.speakers.size < MOST_SPEAKERS - 1) {
       this.speakers.set(name, by);
       return name;
     }
     this.speakers.set(OTHERS, 'further speakers');
     return OTHERS;
+  }
+
+  private renamed(called: string): string | null {
+    const shown = oneLine(called, MOST_NAME);
+    const known = this.heard.get(shown);
+    if (known !== undefined) {
+      return known;
+    }
+    const renamed = this.renames.find(([old]) => old === shown)?.[1] ?? null;
+    if (renamed !== null || this.heard.size < MOST_SPEAKERS) {
+      this.heard.set(shown, renamed);
+    }
+    return renamed;
   }
 }

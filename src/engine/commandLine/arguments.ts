@@ -72,6 +72,12 @@ export function text(parsed: ParsedArguments, name: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
+/** An option that may be given several times. */
+export function texts(parsed: ParsedArguments, name: string): readonly string[] {
+  const value = parsed.values[name];
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
 /** A whole number of at least `least`, or the default. */
 export function whole(parsed: ParsedArguments, name: string, least: number, fallback: number): number {
   const value = text(parsed, name);

@@ -106,14 +106,14 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: exportRun,
   },
   import: {
-    usage: 'import FILE [--mask-secrets] [--json]',
+    usage: 'import FILE [--mask-secrets] [--rename OLD=NEW ...] [--json]',
     summary:
       "read what other programs recorded (OpenTelemetry, Inspect, LangGraph, LangSmith, Langfuse, conversations), or the C3 authors' buckets, as a run",
     run: importFile,
   },
   record: {
     usage:
-      'record [--upstream URL | --model DIR | --task NAME] [--answer TEXT] [--mask-secrets] [--json] -- PROGRAM [ARGUMENT ...]',
+      'record [--upstream URL | --model DIR | --task NAME] [--answer TEXT] [--mask-secrets] [--rename OLD=NEW ...] [--json] -- PROGRAM [ARGUMENT ...]',
     summary:
       'run your own program and store what its agents say as it happens; its calls go on to its server (OPENAI_BASE_URL), or to a model that is served here',
     run: record,

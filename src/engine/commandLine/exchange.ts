@@ -1,11 +1,12 @@
 /** `c3 export` and `c3 import`. */
 import { resolve } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
-import { readArguments, text, whole } from './arguments.ts';
+import { readArguments, text, texts, whole } from './arguments.ts';
 import { exportBuckets } from '../exchange/exchangeExport.ts';
 import { importBuckets, isBucketFile, type ImportReport } from '../exchange/exchangeImport.ts';
 import { LogFile } from '../exchange/logFile.ts';
 import { importLines } from '../../shared/records/logImport.ts';
+import { renamesOf } from '../../shared/speakerNames.ts';
 import { WEIGHT_FORMATS } from '../exchange/exportWeights.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
@@ -61,7 +62,12 @@ export async function exportRun(args: readonly string[], context: CommandContext
 
 export async function importFile(args: readonly string[], context: CommandContext): Promise<void> {
   const { print } = context;
-  const flags = { ...STORE, ...JSON_FLAG, 'mask-secrets': { type: 'boolean' } } as const;
+  const flags = {
+    ...STORE,
+    ...JSON_FLAG,
+    'mask-secrets': { type: 'boolean' },
+    rename: { type: 'string', multiple: true },
+  } as const;
   const parsed = readArguments('import', args, flags, 1);
   const file = parsed.positionals[0];
   if (file === undefined) {
@@ -69,6 +75,10 @@ export async function importFile(args: readonly string[], context: CommandContex
   }
   const path = resolve(context.folder, file);
   const isBuckets = beginsAsBuckets(path);
+  const renames = renamesOf(texts(parsed, 'rename'));
+  if (isBuckets && renames.length > 0) {
+    throw new C3Error('input', `${file} has buckets, whose roles keep their names; leave out --rename.`);
+  }
   const now = new Date().toISOString();
   const json = parsed.values['json'] === true;
   await withService(parsed, context, async (service) => {
@@ -78,7 +88,7 @@ export async function importFile(args: readonly string[], context: CommandContex
       return;
     }
     const maskSecrets = parsed.values['mask-secrets'] === true;
-    const report = await service.importLog({ path, maskSecrets }, context.signal);
+    const report = await service.importLog({ path, maskSecrets, renames }, context.signal);
     print(json ? JSON.stringify(report) : importLines(report).join('\n'));
   });
 }

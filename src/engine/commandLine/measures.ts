@@ -4,7 +4,7 @@ import { DEVICE_REQUESTS, type DeviceRequest } from '../../shared/devices.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { salvageStore } from '../../store/repair/salvage.ts';
 import { contextEstimator } from '../../training/methods/methods.ts';
-import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
+import { type ParsedArguments, readArguments, text, texts, whole } from './arguments.ts';
 import { runSuite } from '../bench/suites.ts';
 import { reportTable } from '../bench/table.ts';
 import { creditLines, estimatorNamed } from '../lines/creditLines.ts';
@@ -28,8 +28,7 @@ export async function taxonomy(args: readonly string[], context: CommandContext)
     { ...STORE, ...JSON_FLAG, run: { type: 'string' }, thresholds: { type: 'string', multiple: true } },
     0,
   );
-  const given = parsed.values['thresholds'];
-  const thresholds = parseThresholds(Array.isArray(given) ? given.map(String) : []);
+  const thresholds = parseThresholds(texts(parsed, 'thresholds'));
   await withService(parsed, context, async (service) => {
     const id = text(parsed, 'run');
     if (id === null) {

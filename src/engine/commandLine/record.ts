@@ -1,10 +1,11 @@
 /** `c3 record`: what a user's own program asks of models, stored while it runs. */
 import { C3Error } from '../../shared/errors.ts';
 import { importLines, type Recorded } from '../../shared/records/logImport.ts';
+import { renamesOf } from '../../shared/speakerNames.ts';
 import { rightAnswer } from '../../shared/records/rightAnswer.ts';
 import { record as recordProgram, upstreamOf, type RecordSettings } from '../record/record.ts';
 import { whileServing } from '../serve/whileServing.ts';
-import { readArguments, text, type ParsedArguments } from './arguments.ts';
+import { readArguments, text, texts, type ParsedArguments } from './arguments.ts';
 import { servedFolder } from './serve.ts';
 import { JSON_FLAG, loadingPrinter, STORE, withService, type CommandContext } from './support.ts';
 
@@ -12,7 +13,8 @@ type Answering = Pick<RecordSettings, 'upstream' | 'served'>;
 
 /**
  * Runs the program after `--` to its end.
- * @throws C3Error('input') for arguments that are wrong; C3Error('engine') where the program failed, once all is stored
+ * @throws C3Error('input') for arguments that are wrong, and, once all is stored, for another name of somebody who did
+ *   not speak; C3Error('engine') where the program failed, once all is stored
  */
 export async function record(args: readonly string[], context: CommandContext): Promise<void> {
   const { print, streams } = context;
@@ -26,6 +28,7 @@ export async function record(args: readonly string[], context: CommandContext): 
     task: { type: 'string' },
     name: { type: 'string' },
     'mask-secrets': { type: 'boolean' },
+    rename: { type: 'string', multiple: true },
     answer: { type: 'string' },
   } as const;
   const parsed = readArguments('record', at < 0 ? args : args.slice(0, at), options, 0);
@@ -33,7 +36,8 @@ export async function record(args: readonly string[], context: CommandContext): 
     throw new C3Error('input', 'c3 record needs the program behind --, such as `c3 record -- node team.mjs`.');
   }
   const json = parsed.values['json'] === true;
-  const { report, ended } = await answering(parsed, context, (served) =>
+  const renames = renamesOf(texts(parsed, 'rename'));
+  const { report, ended, problem } = await answering(parsed, context, (served) =>
     withService(parsed, context, (service): Promise<Recorded> => {
       const maskSecrets = parsed.values['mask-secrets'] === true;
       const said = text(parsed, 'answer');
@@ -42,6 +46,7 @@ export async function record(args: readonly string[], context: CommandContext): 
         command: [program, ...rest],
         folder: context.folder,
         maskSecrets,
+        renames,
         right,
         quiet: json,
         env: streams.env,
@@ -51,11 +56,13 @@ export async function record(args: readonly string[], context: CommandContext): 
     }),
   );
   print(json ? JSON.stringify({ ...report, ended }) : importLines(report).join('\n'));
+  const further = problem === null ? '' : `${problem} All is stored, with the names that they had.`;
   if (ended !== 0) {
-    throw new C3Error(
-      'engine',
-      `The program ended with ${typeof ended === 'number' ? `exit code ${String(ended)}` : ended}; what it said before is stored.`,
-    );
+    const how = typeof ended === 'number' ? `exit code ${String(ended)}` : ended;
+    throw new C3Error('engine', `The program ended with ${how}; what it said before is stored. ${further}`.trim());
+  }
+  if (problem !== null) {
+    throw new C3Error('input', further);
   }
 }
 

@@ -17,7 +17,7 @@ import {
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { protocolOfRun } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
-import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
+import { type ParsedArguments, readArguments, text, texts, whole } from './arguments.ts';
 import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
 
 const OPTIONS = {
@@ -44,8 +44,7 @@ interface Settings {
 
 export async function tryCommand(args: readonly string[], context: CommandContext): Promise<void> {
   const parsed = readArguments('try', args, OPTIONS, 0);
-  const given = parsed.values['change'];
-  const changes = Array.isArray(given) ? given.map(String) : [];
+  const changes = texts(parsed, 'change');
   const eachRole = parsed.values['each-role'] === true;
   const other = text(parsed, 'with');
   if (eachRole ? other === null || changes.length > 0 : other !== null || changes.length === 0) {

@@ -8,11 +8,12 @@ import { LogReader } from '../../logs/source.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
 import { IMPORTED, type LogImport } from '../../shared/records/logImport.ts';
+import { MOST_NAME, type Rename } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { ContextTexts } from './contextTexts.ts';
 import { LogIndex } from './logIndex.ts';
-import { LogRows, MOST_NAME } from './logRows.ts';
+import { LogRows } from './logRows.ts';
 import { openLog, type OpenLog } from './openLog.ts';
 
 /** Others of the process work after so many milliseconds. */
@@ -61,6 +62,7 @@ export interface SurveyedLog {
   readonly index: LogIndex;
   readonly models: readonly string[];
   readonly speakers: readonly string[];
+  readonly renames: readonly Rename[];
   readonly report: LogImport;
 }
 
@@ -69,15 +71,17 @@ export interface SurveyedLog {
  * @param index a new one: it is filled, and the episodes are read from it as long as it is open
  * @param path of the file that the user named
  * @param maskSecrets whether texts that look like keys are masked
- * @throws C3Error('input') for what is not JSON, or no log of a known form; CancelledError
+ * @param renames other names for speakers
+ * @throws C3Error('input') for what is not JSON, or no log of a known form, and for another name of somebody who never
+ *   speaks; CancelledError
  */
 export async function surveyLog(
   { source, leftOut, index }: Pick<OpenLog, 'source' | 'leftOut'> & Pick<SurveyedLog, 'index'>,
-  { path, maskSecrets }: { readonly path: string; readonly maskSecrets: boolean },
+  { path, maskSecrets, renames = [] }: ImportLogParams,
   signal: AbortSignal,
 ): Promise<SurveyedLog> {
   const reader = new LogReader(source, maskSecrets);
-  const survey = new Survey();
+  const survey = new Survey(renames);
   for (const [reason, count] of leftOut) {
     survey.leaveOut(reason, count);
   }
@@ -92,12 +96,19 @@ export async function surveyLog(
       `${path} is no log of a known form: give OpenTelemetry spans in JSON (OTLP), an Inspect log, a LangGraph checkpoint database, runs of LangSmith, observations of Langfuse, conversations (objects with messages, or lists of messages) as JSON or one in each line, or buckets of the C3 authors.`,
     );
   }
-  // Masked texts are another log than the same ones as they are.
+  // Masked texts and other names are another log than the same ones as they are.
   if (survey.masked > 0) {
     hash.update(`masked ${String(survey.masked)}`);
   }
+  if (renames.length > 0) {
+    hash.update(`renamed ${JSON.stringify(renames.toSorted(([a], [b]) => (a < b ? -1 : 1)))}`);
+  }
   const counts = new Counts();
   await inTurns(counts.of(log, survey), signal);
+  const { renameProblem } = survey;
+  if (renameProblem !== null) {
+    throw new C3Error('input', `${renameProblem} Nothing was stored.`);
+  }
   const run = `${IMPORTED}-${hash.digest('hex').slice(0, 12)}`;
   survey.leaveOut('beginnings of contexts that are longer than is stored', counts.contexts.shortened);
   const report: LogImport = {
@@ -116,7 +127,7 @@ export async function surveyLog(
     leftOut: Object.fromEntries(survey.leftOut),
     masked: maskSecrets ? survey.masked : null,
   };
-  return { path, log, index, models: [...counts.models], speakers: [...survey.speakers.keys()], report };
+  return { path, log, index, models: [...counts.models], speakers: [...survey.speakers.keys()], renames, report };
 }
 
 /**
@@ -126,7 +137,7 @@ export async function surveyLog(
  */
 export function storeLog(
   store: StoreWriter,
-  { path, log, index, models, speakers, report }: SurveyedLog,
+  { path, log, index, models, speakers, renames, report }: SurveyedLog,
   now: string,
 ): LogImport {
   if (store.runs(0, store.countRuns()).some(({ id }) => id === report.run)) {
@@ -138,7 +149,7 @@ export function storeLog(
     store.transaction(() => {
       const rows = new LogRows(store, run, new ContextTexts(), index.earlier);
       rows.begin(run, now);
-      rows.episodes(log.episodes(new Survey()));
+      rows.episodes(log.episodes(new Survey(renames)));
       rows.done(now);
     });
   }

@@ -8,6 +8,7 @@ import { OTHERS, type RecordedEpisode, type RecordedEvent, type RecordedMessage 
 import { MAX_EVENT_TEXT } from '../../shared/records/events.ts';
 import { EVALUATION_ROUNDS } from '../../shared/records/evaluationRounds.ts';
 import { IMPORTED } from '../../shared/records/logImport.ts';
+import { MOST_NAME } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { contextKey } from '../../team/contextKey.ts';
@@ -15,7 +16,6 @@ import { parseProtocol } from '../../team/parseProtocol.ts';
 import { configSchema } from '../../training/config/config.ts';
 import type { ContextTexts } from './contextTexts.ts';
 
-export const MOST_NAME = 60;
 /** Recorded episodes are as an evaluation with sampling before any training. */
 const ROUND = EVALUATION_ROUNDS[1].iteration;
 

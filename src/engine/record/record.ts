@@ -11,6 +11,7 @@ import { withoutKeys } from '../../shared/endpointKeys.ts';
 import { isServerAddress, serverOf } from '../../shared/modelServer.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
 import { IMPORTED, type LogImport, type Recorded } from '../../shared/records/logImport.ts';
+import type { Rename } from '../../shared/speakerNames.ts';
 import type { RightAnswer } from '../../shared/records/rightAnswer.ts';
 import { TASK_NAMES } from '../../shared/runNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
@@ -61,6 +62,8 @@ export interface RecordSettings {
   readonly command: readonly [string, ...string[]];
   readonly folder: string;
   readonly maskSecrets: boolean;
+  /** Other names for speakers; none unless given. */
+  readonly renames?: readonly Rename[];
   /** What is right for the question that the program asks; scores what it does not score itself. Null where unknown. */
   readonly right: RightAnswer | null;
   /** The server that answers. */
@@ -84,11 +87,12 @@ export interface RecordSettings {
  * @throws C3Error('input') where it cannot be started; C3Error('store')
  */
 export async function record(place: RecordPlace, settings: RecordSettings, signal: AbortSignal): Promise<Recorded> {
-  const { command, folder, maskSecrets, right, upstream, served, onMessage } = settings;
+  const { command, folder, maskSecrets, renames = [], right, upstream, served, onMessage } = settings;
   const about = {
     program: programName(command),
     folder,
     maskSecrets,
+    renames,
     right: right === null ? null : { answer: right.answer, score: scoring(right, folder) },
     ...(onMessage !== undefined && { onMessage }),
   };
@@ -104,7 +108,8 @@ export async function record(place: RecordPlace, settings: RecordSettings, signa
   } finally {
     await server.close();
   }
-  return { report: await spans.close(place, maskSecrets, signal), ended };
+  const report = await spans.close(place, { maskSecrets, renames }, signal);
+  return { report, ended, problem: recording.isEmpty ? null : recording.renameProblem };
 }
 
 /** What compares a text with an answer. */
@@ -273,7 +278,11 @@ class Spans {
   }
 
   /** Ends the recording. @throws C3Error where not all is stored; what is not is in a file then */
-  async close(place: RecordPlace, maskSecrets: boolean, signal: AbortSignal): Promise<LogImport> {
+  async close(
+    place: RecordPlace,
+    as: Pick<ImportLogParams, 'maskSecrets' | 'renames'>,
+    signal: AbortSignal,
+  ): Promise<LogImport> {
     const { recording, bodies } = this;
     if (!recording.isEmpty) {
       recording.leaveOut('batches of spans: the calls themselves were recorded', bodies.length);
@@ -289,7 +298,7 @@ class Spans {
     try {
       const path = join(folder, 'spans.jsonl');
       writeFileSync(path, lines.join('\n'), { mode: 0o600 });
-      const found = await place.importLog({ path, maskSecrets }, late);
+      const found = await place.importLog({ path, ...as }, late);
       return { ...found, leftOut: { ...report.leftOut, ...found.leftOut } };
     } catch (error) {
       throw recording.keep(lines, error);

@@ -12,6 +12,7 @@ import { newResults } from '../../logs/traces.ts';
 import { NEVER, onAbort } from '../../shared/cancellation.ts';
 import type { C3Error } from '../../shared/errors.ts';
 import type { LogImport } from '../../shared/records/logImport.ts';
+import { MOST_NAME, type Rename } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { counted } from '../../shared/text/words.ts';
 import type { StoreWriter } from '../../store/types.ts';
@@ -19,7 +20,7 @@ import { ContextTexts } from '../exchange/contextTexts.ts';
 import type { ImportPlace } from '../exchange/importLog.ts';
 import { KeptCalls } from './keptCalls.ts';
 import { failureOf, GIVE_UP, patiently, SOON, StoreQueue } from './storeQueue.ts';
-import { countInMemory, LogRows, MOST_NAME, type EpisodeRows, type LogRun } from '../exchange/logRows.ts';
+import { countInMemory, LogRows, type EpisodeRows, type LogRun } from '../exchange/logRows.ts';
 
 /** A call as it passed by. */
 export interface PassedCall {
@@ -40,6 +41,8 @@ export interface RecordingSettings {
   readonly folder: string;
   /** Whether texts that look like keys are masked in what is stored. */
   readonly maskSecrets: boolean;
+  /** Other names for speakers; none unless given. */
+  readonly renames?: readonly Rename[];
   /** What is right for the first question, and what an episode that ended with a text scores; null where unknown. */
   readonly right: {
     readonly answer: string;
@@ -92,8 +95,8 @@ export class Recording {
   readonly run = `recorded-${randomBytes(6).toString('hex')}`;
   private readonly place: RecordingPlace;
   private readonly settings: RecordingSettings;
-  private readonly survey = new Survey();
-  private readonly speakers = new CallSpeakers(this.survey);
+  private readonly survey: Survey;
+  private readonly speakers: CallSpeakers;
   private readonly contexts = new ContextTexts();
   private readonly models = new Set<string>();
   private readonly said = new Map<string, number>();
@@ -111,6 +114,8 @@ export class Recording {
   constructor(place: RecordingPlace, settings: RecordingSettings) {
     this.place = place;
     this.settings = settings;
+    this.survey = new Survey(settings.renames);
+    this.speakers = new CallSpeakers(this.survey);
     this.kept = new KeptCalls(join(dirname(place.storePath), `${this.run.replace('recorded', 'recording')}.jsonl`));
     this.queue = new StoreQueue(place, this.kept, () => {
       // A recording that is cut off is whole as far as it came.
@@ -164,6 +169,11 @@ export class Recording {
     }
     found.score = value;
     return true;
+  }
+
+  /** What is wrong with the new names of speakers, once all have spoken; null for nothing. */
+  get renameProblem(): string | null {
+    return this.survey.renameProblem;
   }
 
   /** Whether nothing was taken in. */

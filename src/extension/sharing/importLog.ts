@@ -1,6 +1,9 @@
 /** "Import agent log": what another program recorded of its agents, as a run of its own. */
 import { ProgressLocation, window, type Uri } from 'vscode';
+import { messageOf } from '../../shared/errors.ts';
+import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
 import { importLines, type LogImport } from '../../shared/records/logImport.ts';
+import { renamesOf, type Rename } from '../../shared/speakerNames.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../shared/records/problems.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
@@ -22,19 +25,69 @@ export async function importLog(services: Services, views: ImportedViews): Promi
   if (wanted === null) {
     return;
   }
-  const report = await window.withProgress({ location: ProgressLocation.Window, title: 'Importing the log' }, () =>
-    client.importLog({ path: wanted.file.fsPath, maskSecrets: wanted.maskSecrets }),
-  );
-  await showImported(services, views, report);
+  const importing = async (params: ImportLogParams): Promise<void> => {
+    const report = await window.withProgress({ location: ProgressLocation.Window, title: 'Importing the log' }, () =>
+      client.importLog(params),
+    );
+    await showImported(services, views, report, async () => {
+      const renames = await askForNames(report);
+      if (renames.length > 0) {
+        await importing({ ...params, renames });
+      }
+    });
+  };
+  await importing({ path: wanted.file.fsPath, maskSecrets: wanted.maskSecrets });
 }
 
-/** Says what was stored of other programs, and opens its transcript; of several episodes, their list. */
-export async function showImported({ log, store }: Services, views: ImportedViews, report: LogImport): Promise<void> {
+const RENAME = 'Rename Speakers…';
+const isRenamed = ({ by }: LogImport['speakers'][number]): boolean => by === 'renamed';
+
+/** Other names for the speakers of a log; none where the question was left. */
+async function askForNames({ speakers }: LogImport): Promise<readonly Rename[]> {
+  const typed = await window.showInputBox({
+    title: 'Rename speakers',
+    prompt:
+      'Write another name behind each =. The log is imported again under these names; the run that is there stays.',
+    value: speakers.map(({ name }) => `${name}=${name}`).join('; '),
+    ignoreFocusOut: true,
+    validateInput: (text) => {
+      try {
+        namesIn(text);
+        return null;
+      } catch (error) {
+        return messageOf(error);
+      }
+    },
+  });
+  return typed === undefined ? [] : namesIn(typed);
+}
+
+/** Those of a list that are other names. @throws C3Error('input') for what are no names */
+const namesIn = (text: string): readonly Rename[] =>
+  renamesOf(text.split(';').filter((one) => one.trim() !== '')).filter(([old, name]) => old !== name);
+
+/**
+ * Says what was stored of other programs, and opens its transcript; of several episodes, their list.
+ * @param rename what gives the speakers other names; missing where that is no more possible
+ */
+export async function showImported(
+  { log, store }: Services,
+  views: ImportedViews,
+  report: LogImport,
+  rename?: () => Promise<void>,
+): Promise<void> {
   const lines = importLines(report);
   for (const line of lines) {
     log.info(line);
   }
-  void window.showInformationMessage(withoutLinks(`${lines[0] ?? ''} C3: Show log has the report.`));
+  const isRenamable = rename !== undefined && report.speakers.length > 0 && !report.speakers.some(isRenamed);
+  void window
+    .showInformationMessage(
+      withoutLinks(`${lines[0] ?? ''} C3: Show log has the report.`),
+      ...(isRenamable ? [RENAME] : []),
+    )
+    .then((choice) => (choice === RENAME ? rename?.() : undefined))
+    .then(undefined, (error: unknown) => window.showErrorMessage(withoutLinks(messageOf(error))));
   if (report.episodes === 0) {
     return;
   }

@@ -12,6 +12,7 @@ import type { VerificationReport } from '../records/verification.ts';
 import type { RightAnswer } from '../records/rightAnswer.ts';
 import type { ReplayResult, Settle } from '../records/settle.ts';
 import type { LogImport, Recorded } from '../records/logImport.ts';
+import type { Rename } from '../speakerNames.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../records/taxonomy.ts';
 
 /** The version of these messages; `initialize` and `engine/yield` stay as they are in every version. */
@@ -216,6 +217,8 @@ export interface ImportLogParams {
   readonly path: string;
   /** Whether texts that look like keys are masked before anything is stored. */
   readonly maskSecrets: boolean;
+  /** Other names for speakers; none unless given. */
+  readonly renames?: readonly Rename[];
 }
 
 export interface RecordParams {

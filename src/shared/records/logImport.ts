@@ -8,7 +8,7 @@ export const IMPORTED = 'imported';
  * How it is known who spoke: the log names it, or its system prompt gives it a name or sets it apart, or there is one
  * speaker only; or it is whoever spoke beyond as many as a team may have.
  */
-export type SpeakerSource = 'name' | 'prompt name' | 'system prompt' | 'only speaker' | 'further speakers';
+export type SpeakerSource = 'name' | 'prompt name' | 'system prompt' | 'only speaker' | 'renamed' | 'further speakers';
 
 export interface LogImport {
   readonly run: string;
@@ -31,6 +31,8 @@ export interface Recorded {
   readonly report: LogImport;
   /** How the program ended: its exit code, or the signal that ended it. */
   readonly ended: number | string;
+  /** What is wrong with the new names of speakers; null for nothing. All is stored in either case. */
+  readonly problem: string | null;
 }
 
 const BY: Readonly<Record<SpeakerSource, string>> = {
@@ -38,6 +40,7 @@ const BY: Readonly<Record<SpeakerSource, string>> = {
   'prompt name': 'named by its system prompt',
   'system prompt': 'recognized by its system prompt',
   'only speaker': 'the log names nobody',
+  renamed: 'renamed by you',
   'further speakers': 'more than a team can have, taken together',
 };
 

@@ -39,3 +39,31 @@ test('a key that comes in two pieces of a stream, in words, arguments or names, 
     assert.ok(!readFileSync(join(folder, file), 'latin1').includes(KEY.slice(12)), file);
   }
 });
+
+test('speakers of a recording get other names as they speak; names for nobody are said at its end', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-renamed-'));
+  const service = new EngineService(join(folder, 'c3.sqlite'));
+  t.after(async () => {
+    await service.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const renames = [['agent 1', 'planner'] as const, ['nobody', 'x'] as const];
+  const recording = new Recording(service, { program: 'node', folder, maskSecrets: false, renames, right: null });
+  const messages = [{ role: 'system', content: 'Plan.' }];
+  const answer = JSON.stringify({ choices: [{ message: { role: 'assistant', content: 'done' } }] });
+  const call = {
+    api: 'chat',
+    episode: null,
+    role: null,
+    request: JSON.stringify({ messages }),
+    otherwise: '',
+  } as const;
+  await recording.take({ ...call, answer });
+  const { speakers } = await recording.close();
+  assert.deepEqual(speakers, [{ name: 'planner', by: 'renamed', messages: 1 }]);
+  assert.match(recording.renameProblem ?? '', /called "nobody", to be renamed; those who spoke are "agent 1"\./u);
+  assert.equal(
+    service.reading((store) => store.decision(1).eventType),
+    'planner',
+  );
+});

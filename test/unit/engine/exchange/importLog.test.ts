@@ -9,6 +9,7 @@ import { storeLog, surveyLog } from '../../../../src/engine/exchange/importLog.t
 import { sourceOf } from '../../logs/wholeLog.ts';
 import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
 import type { LogImport } from '../../../../src/shared/records/logImport.ts';
+import { renamesOf, type Rename } from '../../../../src/shared/speakerNames.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 
@@ -23,12 +24,17 @@ function storeOf(t: TestContext): StoreWriter {
   });
   return store;
 }
-async function importText(store: StoreWriter, text: string | Buffer, maskSecrets = false): Promise<LogImport> {
+async function importText(
+  store: StoreWriter,
+  text: string | Buffer,
+  maskSecrets = false,
+  renames: readonly Rename[] = [],
+): Promise<LogImport> {
   const path = '/logs/mine.json';
   const index = new LogIndex(path);
   try {
     const open = { source: sourceOf(text, path), leftOut: [], index };
-    return storeLog(store, await surveyLog(open, { path, maskSecrets }, new AbortController().signal), NOW);
+    return storeLog(store, await surveyLog(open, { path, maskSecrets, renames }, new AbortController().signal), NOW);
   } finally {
     index.close();
   }
@@ -161,5 +167,49 @@ describe('a log', () => {
     assert.equal(isBucketFile('# a comment\n\n{"bucket_id":"b","ctx_hash":1}\n'), true);
     assert.equal(isBucketFile('{"messages":[]}\n{"ctx_hash":1}'), false);
     assert.equal(isBucketFile(''), false);
+  });
+});
+
+describe('speakers with other names', () => {
+  const text = [
+    conversation(user('Go'), by('a', 'one'), by('b', 'two')),
+    conversation(user('Go'), by('c', 'three')),
+  ].join('\n');
+
+  it('are stored under these, two with one name as one, in a run of its own', async (t) => {
+    const store = storeOf(t);
+    const plain = await importText(store, text);
+    const { run, speakers } = await importText(store, text, false, renamesOf(['a=planner', ' c = planner ']));
+    assert.notEqual(run, plain.run);
+    assert.deepEqual(speakers, [
+      { name: 'planner', by: 'renamed', messages: 2 },
+      { name: 'b', by: 'name', messages: 1 },
+    ]);
+    assert.deepEqual(
+      protocolOfRun(store, run).roles.map(({ name }) => name),
+      ['planner', 'b'],
+    );
+    assert.equal((await importText(store, text, false, renamesOf(['c=planner', 'a=planner']))).known, true);
+  });
+
+  it('are refused where nobody is called so, with those who are there, and nothing is stored', async (t) => {
+    const store = storeOf(t);
+    await assert.rejects(importText(store, text, false, renamesOf(['a=x', 'd=y'])), (error) => {
+      assert.ok(error instanceof C3Error);
+      assert.equal(
+        error.message,
+        'No speaker is called "d", to be renamed; those who spoke are "a", "b", "c". Nothing was stored.',
+      );
+      return true;
+    });
+    assert.equal(store.countRuns(), 0);
+  });
+
+  it('are refused where they are no names', () => {
+    for (const wrong of ['a', '=b', 'a=', ' =b', 'a=\n', `a=${'b'.repeat(61)}`]) {
+      assert.throws(() => renamesOf([wrong]), /--rename takes/u, wrong);
+    }
+    assert.throws(() => renamesOf(['a=b', 'a=c']), /two names/u);
+    assert.deepEqual(renamesOf(['a=b=c']), [['a', 'b=c']]);
   });
 });
