@@ -1,5 +1,6 @@
 /** What assistants can ask for, in the editor and over the Model Context Protocol: the same words for both. */
 import { costWords, type EndpointCost } from '../shared/endpointCost.ts';
+import type { ReplayAsked } from '../shared/protocols/engineProtocol.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 
 /** Each tool and what it does; package.json has the same words for the editor. */
@@ -14,20 +15,6 @@ export const ASSISTANT_TOOLS = {
     'Finds what loses the episodes of a run: how many were within reach, which share of that each role lost, and the clearest cases. Costs evaluator calls and is stored; the user is asked first.',
   finding: 'One message: its context, alternatives, returns, credit with interval, cost, and a link to it.',
 } as const;
-
-/** A replay that an assistant asks for. */
-export interface ReplayAsked {
-  readonly message: number;
-  readonly alternatives?: number;
-  readonly replays?: number;
-  /** Words to try in the place of the message, beside what is sampled. */
-  readonly text?: string;
-  /** What the tool that the message called gave instead; of recorded messages only. */
-  readonly result?: string;
-  /** The team file of a recorded message, relative to the folder; the program that it names is started. */
-  readonly team?: string;
-  readonly max_evaluator_calls: number;
-}
 
 /** As the engine takes it. */
 export interface ReplayToAsk {

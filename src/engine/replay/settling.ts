@@ -3,6 +3,7 @@ import type { ReplayRequest } from '../../replay/request.ts';
 import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
+import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
 import type { BucketView, Message } from '../../shared/records/records.ts';
 import { pairsOf, settleProblem, settleReplays, type ReplayResult, type Settle } from '../../shared/records/settle.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
@@ -12,11 +13,7 @@ export type EngineReplay = ReplayRequest & {
   readonly settle?: Settle;
   /** The most that the run and its replays may spend at each server, in the place of what the configuration says. */
   readonly spending?: SpendingChoice;
-  /** Of a message that was recorded elsewhere: the file that says who answers, and which program goes on. */
-  readonly team?: string;
-  /** SHA-256 of the team file's bytes that the user agreed to, in hexadecimal; a file with others is refused. */
-  readonly teamHash?: string;
-};
+} & Pick<ReplayParams, 'team' | 'teamHash'>;
 
 /** @throws C3Error('input') where a credit cannot be settled so */
 export function checkSettle(request: EngineReplay): void {

@@ -34,6 +34,7 @@ import { C3Error, CancelledError, failureData, messageOf } from '../../shared/er
 import type { ClientKind } from '../../shared/protocols/jobs.ts';
 import type { Recorded } from '../../shared/records/logImport.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
+import { askedReplay } from '../assistant/askedReplay.ts';
 import { examine } from '../machine/doctor.ts';
 import { clientWindow } from './clientWindow.ts';
 import type { EngineLog } from './engineLog.ts';
@@ -253,6 +254,10 @@ export class EngineServer {
           },
         }),
       replayCosts: (params) => service.replayCosts(params),
+      assistantReplay: async (params) => {
+        const { request, words } = await askedReplay(params, (one) => service.replayCosts(one));
+        return { request, words };
+      },
       verifyCosts: ({ message }) => service.verifyCosts(message),
       verify: ({ message, again = false }, signal) =>
         service.verifyMessage(message, {

@@ -2,32 +2,27 @@
  * What an assistant in the editor can ask of the store: the tools of `c3 mcp`, for language models in VS Code. A replay
  * is confirmed by the user, who sees what it costs at most.
  */
-import { resolve } from 'node:path';
 import {
   LanguageModelTextPart,
   LanguageModelToolResult,
   lm,
+  MarkdownString,
   type LanguageModelTool,
   type Disposable,
   workspace,
 } from 'vscode';
-import {
-  replayRefusal,
-  replayToAsk,
-  replayWords,
-  SEARCH_AT_SERVERS,
-  searchWords,
-  type ReplayAsked,
-  type SearchAsked,
-} from '../../report/assistant.ts';
+import { replayRefusal, SEARCH_AT_SERVERS, searchWords, type SearchAsked } from '../../report/assistant.ts';
+import { masked } from '../../logs/secrets.ts';
 import type * as questions from '../../report/questions.ts';
 import { C3Error } from '../../shared/errors.ts';
+import type { ReplayAsked, ReplayParams } from '../../shared/protocols/engineProtocol.ts';
 import { asksServers } from '../../shared/records/asksServers.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../../shared/records/taxonomy.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import { spendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
+import { ShownReplays } from './shownReplays.ts';
 
 const LIMIT = 10;
 const MOST_CASES = 50;
@@ -48,9 +43,9 @@ export function registerAssistantTools(services: Services): readonly Disposable[
     if (reader === null) {
       throw new C3Error('input', 'This folder has no runs yet; start one with C3: Start C3 run.');
     }
-    const folder = workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
-    return work(reader, await import('../../report/questions.ts'), folder);
+    return work(reader, await import('../../report/questions.ts'), folderPath());
   };
+  const shown = new ShownReplays<ReplayParams>();
   return [
     lm.registerTool(
       'c3_list_runs',
@@ -106,12 +101,16 @@ export function registerAssistantTools(services: Services): readonly Disposable[
     }),
     lm.registerTool<ReplayAsked>('c3_replay_message', {
       prepareInvocation: async ({ input }) => {
-        const costs = await engine.client().replayCosts(replayOf(input));
+        const asking = { asked: input, folder: folderPath(), ...spendingLimit() };
+        const { request, words } = await engine.client().assistantReplay(asking);
+        shown.add(input, request);
         return {
           invocationMessage: `Replaying message ${String(input.message)}`,
           confirmationMessages: {
             title: 'Replay this message?',
-            message: withoutLinks(`${replayWords(input, costs)}.`),
+            // A command is read sign by sign: nothing of it is taken for markup.
+            message:
+              input.team === undefined ? withoutLinks(`${words}.`) : new MarkdownString().appendText(`${words}.`),
           },
         };
       },
@@ -120,7 +119,7 @@ export function registerAssistantTools(services: Services): readonly Disposable[
         if (refusal !== null) {
           throw new C3Error('input', refusal);
         }
-        await engine.client().replay(replayOf(input), token);
+        await engine.client().replay(shown.take(input), token);
         store.touch();
         return said(await reading((reader, { findingOf }, folder) => findingOf(reader, folder, input.message)));
       },
@@ -141,14 +140,12 @@ function refuseServers(reader: StoreReader, run: string): void {
   }
 }
 
+/** An answer goes to a model: keys that a message or a server repeated stay here. */
 const said = (value: unknown): LanguageModelToolResult =>
-  new LanguageModelToolResult([new LanguageModelTextPart(JSON.stringify(value))]);
+  new LanguageModelToolResult([new LanguageModelTextPart(masked(JSON.stringify(value)).text)]);
 
 const answering = <Input>(answer: (input: Input) => Promise<unknown>): LanguageModelTool<Input> => ({
   invoke: async ({ input }) => said(await answer(input)),
 });
 
-const replayOf = (asked: ReplayAsked) => {
-  const folder = workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
-  return { ...replayToAsk(asked, (file) => resolve(folder, file)), ...spendingLimit() };
-};
+const folderPath = (): string => workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';

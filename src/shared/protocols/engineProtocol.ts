@@ -118,6 +118,35 @@ export interface ReplayParams {
   readonly spending?: SpendingChoice;
   /** Of a message that was recorded elsewhere: the file that says who answers and which program goes on. */
   readonly team?: string;
+  /** SHA-256 of the team file's bytes that the user agreed to, in hexadecimal; a file with others is refused. */
+  readonly teamHash?: string;
+}
+
+/** A replay that an assistant asks for. */
+export interface ReplayAsked {
+  readonly message: number;
+  readonly alternatives?: number;
+  readonly replays?: number;
+  /** Words to try in the place of the message, beside what is sampled. */
+  readonly text?: string;
+  /** What the tool that the message called gave instead; of recorded messages only. */
+  readonly result?: string;
+  /** The team file of a recorded message, relative to the folder; the program that it names is started. */
+  readonly team?: string;
+  readonly max_evaluator_calls: number;
+}
+
+export interface AssistantReplayParams extends Pick<ReplayParams, 'spending'> {
+  readonly asked: ReplayAsked;
+  /** Absolute path of the folder whose files the assistant may name. */
+  readonly folder: string;
+}
+
+/** What the user agrees to before an assistant's replay is made, and what is asked of the engine then. */
+export interface AssistantReplay {
+  readonly request: ReplayParams;
+  /** What it costs at most and what it starts, as a sentence without its end. */
+  readonly words: string;
 }
 
 export interface BlameParams {
@@ -280,6 +309,8 @@ export const REQUESTS = {
   blameRun: new RequestType<RunBlameParams, RunBlame, void>('blame/run'),
   /** What a replay may ask of servers at most; nothing is asked. */
   replayCosts: new RequestType<ReplayParams, readonly EndpointCost[], void>('replay/costs'),
+  /** What the user is asked before an assistant's replay; nothing is started. */
+  assistantReplay: new RequestType<AssistantReplayParams, AssistantReplay, void>('replay/assistant'),
   /** What verifying a message may ask of servers at most, where what no seed gives again is sampled again. */
   verifyCosts: new RequestType<{ readonly message: number }, readonly EndpointCost[], void>('verify/costs'),
   /** Re-executes the replays of one message. */

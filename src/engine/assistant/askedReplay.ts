@@ -1,0 +1,33 @@
+/**
+ * A replay that an assistant asks for, in the editor and over the Model Context Protocol: what its user agrees to, and
+ * what is asked of the engine then, bound to the bytes of the team file that were shown.
+ */
+import { replayToAsk, replayWords } from '../../report/assistant.ts';
+import type { EndpointCost } from '../../shared/endpointCost.ts';
+import type { AssistantReplay, AssistantReplayParams, ReplayParams } from '../../shared/protocols/engineProtocol.ts';
+import { agreedTeam, startWords } from './teamArgument.ts';
+
+/** What an assistant's replay may cost, beside what its user reads. */
+export interface AskedReplay extends AssistantReplay {
+  readonly costs: readonly EndpointCost[];
+}
+
+/**
+ * Reads what an assistant asks for; nothing is started.
+ * @param costsOf what a replay may ask of servers at most
+ * @throws C3Error('input') for a team file that is none, lies outside of the folder or starts what nobody can read
+ */
+export async function askedReplay(
+  { asked, folder, ...spending }: AssistantReplayParams,
+  costsOf: (request: ReplayParams) => Promise<readonly EndpointCost[]>,
+): Promise<AskedReplay> {
+  const named = asked.team === undefined ? null : await agreedTeam(folder, asked.team);
+  const request: ReplayParams = {
+    ...replayToAsk(asked, (file) => named?.path ?? file),
+    ...(named !== null && { teamHash: named.sha256 }),
+    ...spending,
+  };
+  const costs = await costsOf(request);
+  const words = replayWords(asked, costs, named === null ? undefined : startWords(named));
+  return { request, words, costs };
+}
