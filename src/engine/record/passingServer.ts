@@ -8,6 +8,7 @@ import { tracesInProtobuf } from '../../logs/otlpProtobuf.ts';
 import { returnOf } from '../../logs/scores.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
+import type { NamedServer } from '../../shared/modelServer.ts';
 import { answerJson, bodyWithin, createLocalServer } from '../http/localServer.ts';
 import { HeardCall } from './heardCall.ts';
 import { Asker, isHop, passOn, SILENT } from './passOn.ts';
@@ -21,6 +22,8 @@ const MOST_BYTES = 64 * 2 ** 20;
 const ROLE = 'x-c3-role';
 const EPISODE = 'x-c3-episode';
 const TRACES = '/v1/traces';
+const ANTHROPIC = '/anthropic';
+const AZURE = '/azure';
 const UNASKED = 'The server that answers could not be asked';
 
 export interface PassingSettings {
@@ -28,11 +31,28 @@ export interface PassingSettings {
   readonly upstream: string;
   /** The model that every request is sent to, whatever it names; null where requests keep theirs. */
   readonly model: string | null;
+  /** Where calls of Anthropic's clients go; null where they are not passed on. */
+  readonly anthropic: NamedServer | null;
+  /** The address of an Azure resource; null where there is none. */
+  readonly azure: string | null;
+}
+
+/** Where a call goes on to. */
+interface Onward {
+  readonly base: string;
+  /** Below the base address. */
+  readonly path: string;
+  /** In the report, where such calls are not recorded. */
+  readonly shown: string;
+  readonly model: string | null;
 }
 
 /** Where a program finds what it is recorded by. */
 export interface PassingPlaces {
   readonly api: string;
+  /** Of Anthropic's clients, and of Azure's; null where their calls are not passed on. */
+  readonly anthropic: string | null;
+  readonly azure: string | null;
   readonly traces: string;
   readonly score: string;
 }
@@ -75,7 +95,14 @@ export class PassingServer {
     await once(this.server, 'listening');
     this.port = (this.server.address() as AddressInfo).port;
     const base = `http://${LOOPBACK}:${String(this.port)}/${this.secret}`;
-    return { api: `${base}/v1`, traces: `${base}/otlp`, score: `${base}/score` };
+    const { anthropic, azure } = this.settings;
+    return {
+      api: `${base}/v1`,
+      anthropic: anthropic === null ? null : `${base}${ANTHROPIC}`,
+      azure: azure === null ? null : `${base}${AZURE}`,
+      traces: `${base}/otlp`,
+      score: `${base}/score`,
+    };
   }
 
   /** Lets all connections go, since the program has ended; resolves once each call is recorded or counted. */
@@ -125,11 +152,37 @@ export class PassingServer {
       await this.spans(request, body, response);
     } else if (path === '/score') {
       await this.scored(body, response);
-    } else if (path.startsWith('/v1/') || path.startsWith('/v1?')) {
-      await this.pass(path.slice('/v1'.length), request, body, response);
     } else {
-      await refuse(response, 404, 'There is nothing here; use the addresses that c3 record gave to the program.');
+      const onward = this.onwardOf(path);
+      if (onward === null) {
+        await refuse(response, 404, 'There is nothing here; use the addresses that c3 record gave to the program.');
+      } else {
+        await this.pass(onward, request, body, response);
+      }
     }
+  }
+
+  /** Where a call goes on to; null where there is nothing. */
+  private onwardOf(path: string): Onward | null {
+    const { upstream, model, anthropic, azure } = this.settings;
+    const below = (prefix: string): string | null =>
+      path.startsWith(`${prefix}/`) || path.startsWith(`${prefix}?`) ? path.slice(prefix.length) : null;
+    const [asked, askedAnthropic, askedAzure] = [below('/v1'), below(ANTHROPIC), below(AZURE)];
+    if (asked !== null) {
+      // A client of Azure's that finds OPENAI_BASE_URL asks there as below its resource.
+      return azure !== null && asked.startsWith('/deployments/')
+        ? { base: azure, path: `/openai${asked}`, shown: `/openai${asked}`, model: null }
+        : { base: upstream, path: asked, shown: `/v1${asked}`, model };
+    }
+    if (askedAnthropic !== null && anthropic !== null) {
+      // Some clients count /v1 to the address that is given, others to what they ask there.
+      const isWhole = anthropic.isNamed || /^\/v1(?:[/?]|$)/u.test(askedAnthropic);
+      const whole = isWhole ? askedAnthropic : `/v1${askedAnthropic}`;
+      return { base: anthropic.address, path: whole, shown: whole, model: null };
+    }
+    return askedAzure === null || azure === null
+      ? null
+      : { base: azure, path: askedAzure, shown: askedAzure, model: null };
   }
 
   private async spans({ headers }: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void> {
@@ -174,14 +227,18 @@ export class PassingServer {
     }
   }
 
-  private async pass(path: string, from: IncomingMessage, body: Buffer, to: ServerResponse): Promise<void> {
+  private async pass(
+    { base, path, shown, model }: Onward,
+    from: IncomingMessage,
+    body: Buffer,
+    to: ServerResponse,
+  ): Promise<void> {
     const api = from.method === 'POST' ? apiOf(path) : null;
-    const { upstream, model } = this.settings;
-    const url = new URL(`${upstream.replace(/\/+$/u, '')}${path}`);
+    const url = new URL(`${base.replace(/\/+$/u, '')}${path}`);
     const sent = api === null || model === null ? body : withModel(body, model);
     let listener = SILENT;
     if (api === null) {
-      this.recording.leaveOut(this.otherPaths.reasonFor(path));
+      this.recording.leaveOut(this.otherPaths.reasonFor(shown));
     } else {
       const names = { episode: headerOf(from, EPISODE), role: headerOf(from, ROLE) };
       listener = new HeardCall(this.recording, { api, ...names, request: sent.toString('utf8') }, MOST_BYTES);

@@ -8,7 +8,7 @@ import { endGroup, OWN_GROUP, owned } from '../../files/ownedProcess.ts';
 import { onAbort } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { withoutKeys } from '../../shared/endpointKeys.ts';
-import { isServerAddress, serverOf } from '../../shared/modelServer.ts';
+import { anthropicServer, azureServer, isServerAddress, serverOf } from '../../shared/modelServer.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
 import { IMPORTED, type LogImport, type Recorded } from '../../shared/records/logImport.ts';
 import type { Rename } from '../../shared/speakerNames.ts';
@@ -98,7 +98,9 @@ export async function record(place: RecordPlace, settings: RecordSettings, signa
   };
   const recording = new Recording(place, about);
   const spans = new Spans(recording);
-  const server = new PassingServer(recording, { upstream, model: served?.model ?? null }, (body) => {
+  const env = settings.env ?? process.env;
+  const servers = { upstream, model: served?.model ?? null, anthropic: anthropicServer(env), azure: azureServer(env) };
+  const server = new PassingServer(recording, servers, (body) => {
     spans.add(body);
   });
   const places = await server.listen();
@@ -140,7 +142,7 @@ function programName([program, ...args]: readonly [string, ...string[]]): string
 /** Runs the program to its end, and ends what it started. @throws C3Error('input') where it cannot be started */
 async function run(
   { command: [program, ...args], folder, served, quiet, env = process.env, streams, onLine }: RecordSettings,
-  { api, traces, score }: PassingPlaces,
+  { api, anthropic, azure, traces, score }: PassingPlaces,
   signal: AbortSignal,
 ): Promise<Recorded['ended']> {
   const ended = Promise.withResolvers<Recorded['ended']>();
@@ -153,6 +155,8 @@ async function run(
         ...withoutKeys(env),
         OPENAI_BASE_URL: api,
         OPENAI_API_BASE: api,
+        ...(anthropic !== null && { ANTHROPIC_BASE_URL: anthropic }),
+        ...(azure !== null && { AZURE_OPENAI_ENDPOINT: azure }),
         ...(served !== null && { OPENAI_API_KEY: served.key }),
         OTEL_EXPORTER_OTLP_ENDPOINT: traces,
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',

@@ -20,9 +20,9 @@ function plainPath(path: string): string {
 export class OtherPaths {
   private readonly named = new Set<string>();
 
-  /** Why a call of this path was left out. */
+  /** Why a call of this path, as the program asked it, was left out. */
   reasonFor(path: string): string {
-    const name = oneLine(`/v1${plainPath(path)}`, MOST_PATH);
+    const name = oneLine(plainPath(path), MOST_PATH);
     if (this.named.size < MOST_PATHS) {
       this.named.add(name);
     }

@@ -68,7 +68,7 @@ async function askForProgram(): Promise<RecordParams | null> {
   const typed = await window.showInputBox({
     title: `${TITLE} (1 of 4)`,
     prompt:
-      'The command that starts your program. It runs in the workspace folder, with OPENAI_BASE_URL and OTEL_EXPORTER_OTLP_ENDPOINT set to C3.',
+      'The command that starts your program. It runs in the workspace folder, with OPENAI_BASE_URL, ANTHROPIC_BASE_URL and OTEL_EXPORTER_OTLP_ENDPOINT set to C3.',
     placeHolder: 'node team.mjs',
     value: await likelyCommand(folder),
     ignoreFocusOut: true,

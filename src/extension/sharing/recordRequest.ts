@@ -1,6 +1,6 @@
 /** How a window asks its engine to record a program: with the server and the environment of the window. */
 import { withoutKeys } from '../../shared/endpointKeys.ts';
-import { serverOf, shownAddress } from '../../shared/modelServer.ts';
+import { anthropicServer, azureServer, serverOf, shownAddress } from '../../shared/modelServer.ts';
 import type { RecordParams } from '../../shared/protocols/engineProtocol.ts';
 
 /** What of the editor's own is in its environment, and would change a program that gets it. */
@@ -33,5 +33,17 @@ export function usualServer(env: Environment): string {
 }
 
 /** Who answers the program, for the question before it starts. */
-export const answeredBy = ({ upstream, serve }: Pick<RecordParams, 'upstream' | 'serve'>): string =>
-  serve === null ? `its calls go to ${shownAddress(upstream ?? '')}` : `the team for ${serve} answers on this machine`;
+export function answeredBy({ upstream, serve, env = {} }: Pick<RecordParams, 'upstream' | 'serve' | 'env'>): string {
+  const usual =
+    serve === null
+      ? `its calls go to ${shownAddress(upstream ?? '')}`
+      : `the team for ${serve} answers on this machine`;
+  const others = [
+    ['Anthropic’s', anthropicServer(env)?.address ?? null],
+    ['Azure’s', azureServer(env)],
+  ] as const;
+  const parts = others.flatMap(([whose, address]) =>
+    address === null ? [] : [`those of ${whose} clients to ${shownAddress(address)}`],
+  );
+  return [usual, ...parts].join(', ');
+}

@@ -58,7 +58,7 @@ export async function passingTo(
     leaveOut,
     score: () => false,
   };
-  const server = new PassingServer(recording, { upstream, model: null }, () => undefined);
+  const server = new PassingServer(recording, { upstream, model: null, anthropic: null, azure: null }, () => undefined);
   const places = await server.listen();
   let closed: Promise<void> | undefined;
   const close = server.close.bind(server);

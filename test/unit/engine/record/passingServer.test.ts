@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { PassingServer, type PassingPlaces } from '../../../../src/engine/record/passingServer.ts';
+import { answeringServer } from '../../../support/answeringServer.ts';
 import { connected, headOf, heard, readAnswer, writeForever, writeThenRead } from '../http/rawClient.ts';
 
 const MEGABYTE = Buffer.alloc(2 ** 20, 'a');
@@ -22,7 +23,8 @@ async function passing(
   const fail = (): never => assert.fail('Nothing is recorded.');
   const leftOut: string[] = [];
   const recording = { take: fail, leaveOut: (reason: string) => leftOut.push(reason), score: fail };
-  const server = new PassingServer(recording, { upstream: 'http://127.0.0.1:9/v1', model: null }, fail);
+  const servers = { upstream: 'http://127.0.0.1:9/v1', model: null, anthropic: null, azure: null };
+  const server = new PassingServer(recording, servers, fail);
   const places = await server.listen();
   let closed = false;
   const close = server.close.bind(server);
@@ -89,4 +91,67 @@ it('its end waits for no body, and for no client that was refused', async (t) =>
   await server.close();
   sending.destroy();
   refused.destroy();
+});
+
+it('calls of OpenAI, Anthropic and Azure go on to the server of each, and are recorded on every path for agents', async (t) => {
+  const asked: string[] = [];
+  const url = (
+    await answeringServer(t, (_body, request, response) => {
+      asked.push(request.url ?? '');
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    })
+  ).replace(/\/v1$/u, '');
+  const [taken, leftOut] = [[] as string[], [] as string[]];
+  const recording = {
+    take: ({ api }: { readonly api: string }) => {
+      taken.push(api);
+      return Promise.resolve();
+    },
+    leaveOut: (reason: string) => {
+      leftOut.push(reason);
+    },
+    score: () => false,
+  };
+  const open = async (isNamed: boolean): Promise<PassingPlaces> => {
+    const anthropic = { address: `${url}/a`, isNamed };
+    const servers = { upstream: `${url}/o/`, model: null, anthropic, azure: `${url}/z/` };
+    const server = new PassingServer(recording, servers, () => undefined);
+    t.after(() => server.close());
+    return server.listen();
+  };
+  const post = async (address: string): Promise<void> => {
+    await (await fetch(address, { method: 'POST', body: '{}' })).text();
+  };
+  const { api, anthropic, azure } = await open(false);
+  const deployment = '/deployments/mine/chat/completions?api-version=1';
+  const cases: readonly (readonly [asked: string, path: string, api: string])[] = [
+    [`${api}/chat/completions/`, '/o/chat/completions/', 'chat'],
+    [`${api}/responses`, '/o/responses', 'responses'],
+    [`${api}/messages`, '/o/messages', 'messages'],
+    [`${api}${deployment}`, `/z/openai${deployment}`, 'chat'],
+    [`${azure ?? ''}/openai${deployment}`, `/z/openai${deployment}`, 'chat'],
+    [
+      `${azure ?? ''}/openai/v1/responses/?api-version=preview`,
+      '/z/openai/v1/responses/?api-version=preview',
+      'responses',
+    ],
+    [`${anthropic ?? ''}/v1/messages?beta=true`, '/a/v1/messages?beta=true', 'messages'],
+    // A client that counts /v1 to its address.
+    [`${anthropic ?? ''}/messages/`, '/a/v1/messages/', 'messages'],
+    [`${(await open(true)).anthropic ?? ''}/messages`, '/a/messages', 'messages'],
+  ];
+  for (const [address, path, form] of cases) {
+    await post(address);
+    assert.deepEqual([asked.at(-1), taken.at(-1)], [path, form]);
+  }
+  assert.deepEqual([taken.length, leftOut], [cases.length, []]);
+  await post(`${anthropic ?? ''}/v1/messages/count_tokens`);
+  await post(`${azure ?? ''}/openai/deployments/mine/embeddings`);
+  await post(`${api}/threads/1/messages`);
+  assert.deepEqual([taken.length, asked.length], [cases.length, cases.length + 3]);
+  assert.deepEqual(leftOut, [
+    'calls of /v1/messages/count_tokens, which are not recorded',
+    'calls of /openai/deployments/mine/embeddings, which are not recorded',
+    'calls of /v1/threads/1/messages, which are not recorded',
+  ]);
 });

@@ -53,17 +53,30 @@ describe('before a program starts', () => {
   it('where its calls go is said, with the reason', () => {
     assert.equal(usualServer(WINDOW), 'http://127.0.0.1:8000/v1, as OPENAI_BASE_URL of this window says.');
     assert.equal(usualServer({}), 'https://api.openai.com/v1, since this window has no OPENAI_BASE_URL.');
-    assert.equal(answeredBy(recordRequest(ASKED, WINDOW)), 'its calls go to http://127.0.0.1:8000/v1');
+    const anthropic = 'those of Anthropic’s clients to https://api.anthropic.com';
+    assert.equal(answeredBy(recordRequest(ASKED, WINDOW)), `its calls go to http://127.0.0.1:8000/v1, ${anthropic}`);
+    const others = {
+      ...WINDOW,
+      ANTHROPIC_BASE_URL: 'https://a.example/x',
+      AZURE_OPENAI_ENDPOINT: 'https://z.example/',
+    };
+    assert.equal(
+      answeredBy(recordRequest(ASKED, others)),
+      'its calls go to http://127.0.0.1:8000/v1, those of Anthropic’s clients to https://a.example/x, those of Azure’s clients to https://z.example',
+    );
     const serve = 'arithmetic';
     assert.equal(
       answeredBy(recordRequest({ ...ASKED, serve }, WINDOW)),
-      'the team for arithmetic answers on this machine',
+      `the team for arithmetic answers on this machine, ${anthropic}`,
     );
   });
 
   it('no secret of an address is shown', () => {
     const env = { OPENAI_BASE_URL: 'https://me:secret@models.example/v1?key=secret' };
-    assert.equal(answeredBy(recordRequest(ASKED, env)), 'its calls go to https://models.example/v1');
+    assert.equal(
+      answeredBy(recordRequest(ASKED, env)),
+      'its calls go to https://models.example/v1, those of Anthropic’s clients to https://api.anthropic.com',
+    );
     assert.equal(recordRequest(ASKED, env).upstream, env.OPENAI_BASE_URL);
   });
 });
