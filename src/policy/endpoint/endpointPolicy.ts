@@ -18,6 +18,14 @@ export const probeSchema = z.object({
   seeds: z.enum(['exact', 'none', 'unknown']),
   /** Keys that requests may have. */
   logprobs: z.boolean(),
+  /** Tokens beside the sampled one whose log-probabilities are asked for, in completions; missing in older runs: 1. */
+  likeliest: z.union([z.literal(0), z.literal(1)]).optional(),
+  /**
+   * The temperature that log-probabilities are of: the one that is sampled with, as SGLang has it and vLLM where it is
+   * started with `--logprobs-mode processed_logprobs`; 1 whatever is sampled with, as vLLM has it by default; or not
+   * known, as in older runs. Those of 1 cannot be made those of another temperature from the sampled token alone.
+   */
+  logprobs_at: z.enum(['sampling', 'one', 'unknown']).optional(),
   token_ids: z.boolean(),
   length_key: z.enum(['max_tokens', 'max_completion_tokens']),
   /** Whether requests name every key of sampling, those too that change nothing; missing in older runs. */
@@ -27,7 +35,7 @@ export const probeSchema = z.object({
 });
 export type EndpointProbe = z.infer<typeof probeSchema>;
 
-export type EndpointForm = Pick<EndpointProbe, 'logprobs' | 'token_ids' | 'length_key' | 'neutral'>;
+export type EndpointForm = Pick<EndpointProbe, 'logprobs' | 'likeliest' | 'token_ids' | 'length_key' | 'neutral'>;
 
 const messageSchema = z.looseObject({ role: z.string(), content: z.unknown() });
 /** The context of a chat: its messages, or a request of a program that has tools beside them. */
@@ -57,14 +65,16 @@ export const seedOf = (streamKey: string): number => Number.parseInt(streamKey.s
 
 /**
  * Keys of sampling that change nothing. Servers of open models take those that are missing from the model's
- * generation_config.json, or from defaults of their own: what is sampled would not be what the run says.
+ * generation_config.json, or from defaults of their own: what is sampled would not be what the run says. (vLLM at
+ * 002032ee: `to_sampling_params` of entrypoints/openai/completion/protocol.py, and `get_diff_sampling_param` of
+ * config/model.py.)
  */
 const NEUTRAL = { top_k: -1, min_p: 0, repetition_penalty: 1, presence_penalty: 0, frequency_penalty: 0 } as const;
 
 /** The body of a request. @param seed null for none */
 export function bodyOf(
   { api, model, stream }: { readonly api: EndpointApi; readonly model: string; readonly stream: boolean },
-  { logprobs, token_ids: tokenIds, length_key: lengthKey, neutral = false }: EndpointForm,
+  { logprobs, likeliest = 1, token_ids: tokenIds, length_key: lengthKey, neutral = false }: EndpointForm,
   context: string,
   { temperature, topP, topK, maxNewTokens }: Sampling,
   seed: number | null,
@@ -81,7 +91,7 @@ export function bodyOf(
     ...(neutral && NEUTRAL),
     ...(topK > 0 && { top_k: topK }),
     ...(seed !== null && { seed }),
-    ...(logprobs && { logprobs: chat ? true : 1 }),
+    ...(logprobs && { logprobs: chat ? true : likeliest }),
     ...(tokenIds && { return_token_ids: true }),
     ...(stream && { stream: true, stream_options: { include_usage: true } }),
   };
@@ -144,7 +154,7 @@ export class EndpointPolicy implements RolePolicy {
     const body = bodyOf(this.settings, probe, context, sampling, seed);
     try {
       const name = `${place} ${streamKey} ${String(index)}`;
-      return await this.said(await client.ask(name, body, mostOf(context, sampling.maxNewTokens), signal));
+      return await this.said(await client.ask(name, body, mostOf(context, sampling.maxNewTokens), signal), request);
     } catch (error) {
       if (error instanceof Unanswered) {
         return lostAnswer(error);
@@ -153,20 +163,39 @@ export class EndpointPolicy implements RolePolicy {
     }
   }
 
-  private async said({ text: given, tokens, logprobs, finish, usage }: Reply): Promise<PolicyAnswer> {
-    const { tokenizer } = this.settings;
+  private async said(
+    { text: given, tokens, promptTokens, logprobs, finish, usage }: Reply,
+    { context, sampling }: PolicyRequest,
+  ): Promise<PolicyAnswer> {
+    const { tokenizer, probe } = this.settings;
     // What is stored is UTF-8, which has no lone surrogates.
     const text = given.toWellFormed();
-    const prompt = new Int32Array(Math.min(usage?.prompt ?? 0, MOST_COUNTED));
+    const ids = promptTokens === null || promptTokens.length > MOST_COUNTED ? null : Int32Array.from(promptTokens);
+    const prompt = ids ?? new Int32Array(Math.min(usage?.prompt ?? 0, MOST_COUNTED));
     if (tokens !== null && logprobs !== null) {
       const own = Int32Array.from(tokens);
       const same = await Promise.resolve(tokenizer.decode(own)).catch(() => null);
       if (same === text) {
-        return { text, prompt, tokens: own, logprobs: Float32Array.from(logprobs), finish, reusedTokens: 0 };
+        const isOfSampling = probe.logprobs_at === 'sampling' || sampling.temperature === 1;
+        const kept = isOfSampling && (await this.isOwnPrompt(ids, context)) ? logprobs : [];
+        return { text, prompt, tokens: own, logprobs: Float32Array.from(kept), finish, reusedTokens: 0 };
       }
     }
     const encoded = await tokenizer.encode(text);
     return { text, prompt, tokens: encoded, logprobs: new Float32Array(), finish, reusedTokens: 0 };
+  }
+
+  /**
+   * Whether a server read a text as the tokens that it is here: log-probabilities after others are of another context.
+   * Of a chat nobody here knows the template; the probe compares what several servers made of it.
+   */
+  private async isOwnPrompt(ids: Int32Array | null, context: string): Promise<boolean> {
+    const { api, tokenizer } = this.settings;
+    if (ids === null || api === 'chat') {
+      return true;
+    }
+    const own = await tokenizer.encode(context);
+    return own.length === ids.length && own.every((id, index) => id === ids[index]);
   }
 }
 
