@@ -35,9 +35,6 @@ const EVEN = 0.5;
 /** Drops that differ by less, as a share of the range, are called equal. */
 const EQUAL = 0.1;
 
-/** Whether an episode returned less than it could. */
-export const isLost = ({ end, range }: EpisodeSamples): boolean => end < range.high;
-
 const spanOf = ({ low, high }: ReturnRange): number => high - low;
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 

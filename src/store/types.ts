@@ -22,6 +22,7 @@ import type {
 } from '../shared/records/records.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { Credit } from '../shared/credit/credit.ts';
+import type { ReturnScale } from '../shared/credit/returns.ts';
 import type { OtherContinuation, OwnContinuation } from '../shared/records/continuation.ts';
 import type { ProblemFacets, ProblemRow } from '../shared/records/problems.ts';
 import type { StoredMethodState } from '../shared/records/methodState.ts';
@@ -89,6 +90,8 @@ export interface StoreReader {
   run(id: string): RunRecord;
   /** The run's configuration, the JSON text given to insertRun. */
   runConfig(id: string): string;
+  /** What the returns of a run mean; null where its evaluator is not known. */
+  returnScale(run: string): ReturnScale | null;
   /** Runs, newest first. */
   runs(offset: number, limit: number): RunRecord[];
   countRuns(): number;

@@ -10,7 +10,7 @@ import type { HeadlineRule } from '../../src/store/write/writer.ts';
 import { loadSqlite, type Connection } from '../../src/store/files/sqlite.ts';
 
 /** The rule of the engine for runs whose returns lie in [0, 1]. */
-export const UNIT_RULE: HeadlineRule = { headlinesOf, rangeOf: () => ({ low: 0, high: 1 }) };
+export const UNIT_RULE: HeadlineRule = { headlinesOf, scaleOf: () => ({ low: 0, high: 1, solved: 1 }) };
 
 /** A headline of these bounds, decided where they leave 0. */
 export function headline(value: number, changes: Partial<Headline> = {}): Headline {

@@ -1,30 +1,31 @@
-/** A return as a mark and a number: one, zero, between, masked, or not measured. */
+/** A return as a mark and a number: won, failed, between, masked, or not measured. */
+import type { Outcome } from '../../src/shared/credit/returns.ts';
 import { h, icon, type IconName } from './dom.ts';
 import { NOT_MEASURED, returnText } from './format.ts';
 
-/** The mark of a return; `masked` says that the evaluator failed, so that there is no score. */
+/** The mark of a return. @param outcome `masked` where the evaluator failed; null where nothing was measured */
 export function markOf(
   value: number | null,
-  masked: boolean,
+  outcome: Outcome | 'masked' | null,
 ): { readonly icon: IconName | null; readonly tone: string; readonly label: string } {
-  if (masked) {
+  if (outcome === 'masked') {
     return { icon: 'masked', tone: 'muted', label: 'masked' };
   }
-  if (value === null) {
+  if (value === null || outcome === null) {
     return { icon: null, tone: 'muted', label: NOT_MEASURED };
   }
-  if (value >= 1) {
+  if (outcome === 'won') {
     return { icon: 'check', tone: 'good', label: returnText(value) };
   }
-  if (value <= 0) {
+  if (outcome === 'failed') {
     return { icon: 'cross', tone: 'bad', label: returnText(value) };
   }
   return { icon: null, tone: 'plain', label: returnText(value) };
 }
 
 /** The mark with its number, for a message: the mean of what was scored below it. */
-export function returnCell(value: number | null): HTMLElement {
-  const mark = markOf(value, false);
+export function returnCell(value: number | null, outcome: Outcome | null): HTMLElement {
+  const mark = markOf(value, outcome);
   const number = h('span', value === null ? { title: mark.label } : {}, value === null ? '–' : mark.label);
   return h('span', { class: `return tone-${mark.tone}` }, mark.icon === null ? null : icon(mark.icon), number);
 }

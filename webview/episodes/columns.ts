@@ -1,5 +1,6 @@
 /** The columns of the grid: what is in each cell, and what it says to those who do not see it. */
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
+import { outcomeOf, type ReturnScale } from '../../src/shared/credit/returns.ts';
 import { NOT_CLASSIFIED, type ProblemColumn } from '../../src/shared/records/problems.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { creditCell } from '../common/creditBar.ts';
@@ -52,7 +53,7 @@ export const COLUMNS: readonly Column[] = [
       'Mean return in each round with this problem: rings are evaluations, points are training steps; sorted by the latest',
     descending: false,
     numeric: false,
-    cell: (row) => h('span', { class: 'spark', title: sparklineText(row.rounds) }, sparkline(row.rounds)),
+    cell: (row) => h('span', { class: 'spark', title: sparklineText(row.rounds) }, sparkline(row.rounds, row.scale)),
     words: ({ rounds }) => sparklineText(rounds),
   },
   {
@@ -61,7 +62,7 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'Evaluation before training: greedy, then sampled',
     descending: false,
     numeric: false,
-    cell: (row) => evaluated(row.greedyBefore, row.sampledBefore),
+    cell: (row) => evaluated(row.greedyBefore, row.sampledBefore, row.scale),
     words: (row) => evaluatedWords('before', row.greedyBefore, row.sampledBefore),
   },
   {
@@ -70,7 +71,7 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'Evaluation after training: greedy, then sampled',
     descending: false,
     numeric: false,
-    cell: (row) => evaluated(row.greedyAfter, row.sampledAfter),
+    cell: (row) => evaluated(row.greedyAfter, row.sampledAfter, row.scale),
     words: (row) => evaluatedWords('after', row.greedyAfter, row.sampledAfter),
   },
   {
@@ -147,11 +148,11 @@ function masked({ masked: failed }: ShownProblem): string {
   return failed === 0 ? '' : `, ${count(failed)} masked`;
 }
 
-function evaluated(greedy: number | null, sampled: number | null): HTMLElement {
+function evaluated(greedy: number | null, sampled: number | null, scale: ReturnScale | null): HTMLElement {
   if (greedy === null && sampled === null) {
     return plain('–', 'not evaluated');
   }
-  const mark = markOf(greedy, false);
+  const mark = markOf(greedy, greedy === null ? null : outcomeOf(greedy, scale));
   return h(
     'span',
     { class: `return tone-${mark.tone}`, title: evaluatedWords('', greedy, sampled) },

@@ -1,5 +1,6 @@
 /** The outcomes of a problem over a run, as a small line: rings for evaluations, points for training steps. */
 import { roundTitle } from '../../src/shared/records/evaluationRounds.ts';
+import { outcomeOf, type ReturnScale } from '../../src/shared/credit/returns.ts';
 import type { ProblemRound } from '../../src/shared/records/problems.ts';
 import { setAttributes, type Attributes } from '../common/dom.ts';
 import { count, returnText } from '../common/format.ts';
@@ -11,6 +12,8 @@ const PAD = 4;
 /** Rounds named in the words of a line; of more, the first and the last. */
 const NAMED = 12;
 
+const SPARK_CLASSES = { won: 'spark-high', between: '', failed: 'spark-low' } as const;
+
 export interface SparkPoint {
   readonly x: number;
   readonly y: number;
@@ -19,13 +22,13 @@ export interface SparkPoint {
 }
 
 /**
- * Where the rounds with a score are, from left to right in the order of time; the scale is 0 to 1, and wider where
- * returns leave it.
+ * Where the rounds with a score are, from left to right in the order of time, from the least to the highest return; 0 to
+ * 1 where these are not known, and wider where returns leave it.
  */
-export function sparkPoints(rounds: readonly ProblemRound[]): readonly SparkPoint[] {
+export function sparkPoints(rounds: readonly ProblemRound[], scale: ReturnScale | null): readonly SparkPoint[] {
   const known = rounds.flatMap(({ phase, mean }) => (mean === null ? [] : [{ phase, mean }]));
-  const low = known.reduce((least, { mean }) => Math.min(least, mean), 0);
-  const high = known.reduce((most, { mean }) => Math.max(most, mean), 1);
+  const low = known.reduce((least, { mean }) => Math.min(least, mean), scale?.low ?? 0);
+  const high = known.reduce((most, { mean }) => Math.max(most, mean), scale?.high ?? 1);
   const step = known.length < 2 ? 0 : (WIDTH - 2 * PAD) / (known.length - 1);
   return known.map(({ phase, mean }, index) => ({
     phase,
@@ -36,8 +39,8 @@ export function sparkPoints(rounds: readonly ProblemRound[]): readonly SparkPoin
 }
 
 /** The line as an image without words; `sparklineText` says the same. */
-export function sparkline(rounds: readonly ProblemRound[]): SVGSVGElement {
-  const points = sparkPoints(rounds);
+export function sparkline(rounds: readonly ProblemRound[], scale: ReturnScale | null): SVGSVGElement {
+  const points = sparkPoints(rounds, scale);
   const svg = shape('svg', {
     viewBox: `0 0 ${String(WIDTH)} ${String(HEIGHT)}`,
     width: WIDTH,
@@ -63,7 +66,7 @@ export function sparkline(rounds: readonly ProblemRound[]): SVGSVGElement {
     }
     svg.append(
       shape('circle', {
-        class: `spark-${phase === 'evaluate' ? 'ring' : 'point'} ${mean <= 0 ? 'spark-low' : mean >= 1 ? 'spark-high' : ''}`,
+        class: `spark-${phase === 'evaluate' ? 'ring' : 'point'} ${SPARK_CLASSES[outcomeOf(mean, scale)]}`,
         cx: x.toFixed(1),
         cy: y.toFixed(1),
         r: phase === 'evaluate' ? 2.6 : 1.8,

@@ -24,7 +24,7 @@ const ANY = '';
 const OUTCOME_WORDS: Readonly<Record<OutcomeFilter, string>> = {
   all: 'Any outcome',
   lost: 'Lost',
-  between: 'Between',
+  between: 'Won in part',
   won: 'Won',
   changed: 'Changed',
   improved: 'Improved',

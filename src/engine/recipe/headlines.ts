@@ -1,21 +1,27 @@
 /**
- * How the engine's stores derive headline credits: the formula of the credit room, and the range of a run's returns
- * from its recipe.
+ * How the engine's stores derive headline credits: the formula of the credit room, and what a run's returns mean, from
+ * its recipe.
  */
 import { headlinesOf, returnRange } from '../../credit/headline.ts';
 import { evaluatorKind } from '../../evaluate/kinds.ts';
-import type { ReturnRange } from '../../shared/credit/creditPool.ts';
+import type { ReturnScale } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { HeadlineRule } from '../../store/write/writer.ts';
 import { parseRecipe, protocolOf } from './recipe.ts';
-import { mostReturn } from '../../team/rounds.ts';
+import { mostReturn, solvedReturn } from '../../team/rounds.ts';
 
-/** The range of a run's returns, from its stored configuration; null where that is of another version. */
-export function returnRangeOf(runConfig: string): ReturnRange | null {
+/**
+ * What a run's returns mean, from its stored configuration: their range, and the return of a solved episode. Where
+ * returns are cut, one that is cut counts as solved. Null where the configuration is of another version, or nothing is
+ * scored.
+ */
+function returnScaleOf(runConfig: string): ReturnScale | null {
   try {
     const recipe = parseRecipe(runConfig, 'of these headlines');
-    const most = mostReturn(protocolOf(recipe), evaluatorKind(recipe.config.evaluator).fractional !== true);
-    return returnRange(most, recipe.config.credit.return_clip);
+    const protocol = protocolOf(recipe);
+    const most = mostReturn(protocol, evaluatorKind(recipe.config.evaluator).fractional !== true);
+    const range = returnRange(most, recipe.config.credit.return_clip);
+    return range.high > range.low ? { ...range, solved: Math.min(solvedReturn(protocol), range.high) } : null;
   } catch (error) {
     // A run of another version still shows its values; only their intervals need the range.
     if (error instanceof C3Error) {
@@ -25,4 +31,4 @@ export function returnRangeOf(runConfig: string): ReturnRange | null {
   }
 }
 
-export const HEADLINE_RULE: HeadlineRule = { headlinesOf, rangeOf: returnRangeOf };
+export const HEADLINE_RULE: HeadlineRule = { headlinesOf, scaleOf: returnScaleOf };

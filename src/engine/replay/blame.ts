@@ -4,7 +4,6 @@ import {
   curveOf,
   decide,
   dropOf,
-  isLost,
   type CurveVerdict,
   type EpisodeSamples,
 } from '../../credit/valueCurve.ts';
@@ -14,11 +13,11 @@ import { C3Error } from '../../shared/errors.ts';
 import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
 import { IMPORTED } from '../../shared/records/logImport.ts';
 import { BLAME_BUDGET, blameSentence, type Blame, type Remedy } from '../../shared/records/blame.ts';
+import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
 import type { Message, Replay } from '../../shared/records/records.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
-import { returnRangeOf } from '../recipe/headlines.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 
 /** Pairs that are asked for at a time. */
@@ -134,7 +133,7 @@ const callsOf = ({ alternatives }: ReplayResult): number =>
 export interface LostEpisode {
   readonly leaf: number;
   readonly end: number;
-  readonly range: EpisodeSamples['range'];
+  readonly range: ReturnScale;
   readonly messages: readonly Message[];
   readonly isTerminal: (message: Message) => boolean;
   /** The pairs of requests that were read, by bucket, with the number of replays that each had then. */
@@ -163,15 +162,14 @@ export function lostEpisode(store: StoreReader, message: number): LostEpisode {
       `The episode of message ${String(message)} was recorded elsewhere: replay its messages one by one, with \`c3 replay --team FILE\`.`,
     );
   }
-  const config = store.runConfig(last.run);
-  const range = returnRangeOf(config);
-  if (range === null || range.high <= range.low) {
+  const range = store.returnScale(last.run);
+  if (range === null) {
     throw new C3Error(
       'input',
       `The range of returns of run ${last.run} is not known, so that no chance can be estimated.`,
     );
   }
-  const protocol: Protocol = protocolOf(parseRecipe(config, last.run));
+  const protocol: Protocol = protocolOf(parseRecipe(store.runConfig(last.run), last.run));
   return {
     leaf: last.id,
     end: last.return,
@@ -213,7 +211,7 @@ export function lookAt(store: StoreReader, episode: LostEpisode, evaluatorCalls:
   const { leaf, range, messages } = episode;
   const samples = storedSamples(store, episode);
   const points = curveOf(samples);
-  const found: CurveVerdict | Won = isLost(samples) ? decide(samples) : WON;
+  const found: CurveVerdict | Won = isLost(samples.end, range) ? decide(samples) : WON;
   const named = found.places.flatMap((at) => messages[at] ?? []);
   const [only] = named;
   const message = found.verdict === 'message' && only !== undefined ? only : null;

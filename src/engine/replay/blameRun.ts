@@ -11,10 +11,9 @@ import {
   type RunBlame,
 } from '../../shared/records/blame.ts';
 import { evaluationsOf } from '../../shared/records/evaluations.ts';
-import type { ReturnRange } from '../../shared/credit/creditPool.ts';
+import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
 import type { Episode } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/types.ts';
-import { returnRangeOf } from '../recipe/headlines.ts';
 import {
   callsOfPairs,
   checkBudget,
@@ -116,8 +115,8 @@ interface Lost {
 
 /** The lost episodes of the last evaluation. */
 function lostOf(store: StoreReader, run: string): { readonly lost: readonly Lost[]; readonly greedy: boolean } {
-  const { episodes, greedy, range } = evaluatedEpisodes(store, run);
-  const lost = episodes.filter(({ return: value }) => value !== null && value < range.high);
+  const { episodes, greedy, scale } = evaluatedEpisodes(store, run);
+  const lost = episodes.filter(({ return: value }) => value !== null && isLost(value, scale));
   return { lost: lost.map(({ leaf, instance }) => ({ problem: instance, episode: lostEpisode(store, leaf) })), greedy };
 }
 
@@ -125,7 +124,7 @@ function lostOf(store: StoreReader, run: string): { readonly lost: readonly Lost
 export interface Evaluated {
   readonly episodes: readonly Episode[];
   readonly greedy: boolean;
-  readonly range: ReturnRange;
+  readonly scale: ReturnScale;
 }
 
 /**
@@ -134,13 +133,13 @@ export interface Evaluated {
  */
 export function evaluatedEpisodes(store: StoreReader, run: string): Evaluated {
   const record = store.run(run);
-  const range = returnRangeOf(store.runConfig(run));
+  const scale = store.returnScale(run);
   const evaluations = evaluationsOf(record, store.evaluations(run)).filter(({ result }) => result !== null);
   const last = Math.max(...evaluations.map(({ step }) => step));
   const evaluation =
     evaluations.findLast(({ step, kind }) => step === last && kind === 'greedy') ??
     evaluations.findLast(({ step }) => step === last);
-  if (evaluation === undefined || range === null) {
+  if (evaluation === undefined || scale === null) {
     throw new C3Error(
       'input',
       `Run ${run} has no evaluation whose episodes were scored, so that nothing is known to be lost; choose another run.`,
@@ -152,7 +151,7 @@ export function evaluatedEpisodes(store: StoreReader, run: string): Evaluated {
     const page = store.episodes({ run, phase: 'evaluate', iteration, offset, limit: PAGE });
     episodes.push(...page);
     if (page.length < PAGE) {
-      return { episodes, greedy: kind === 'greedy', range };
+      return { episodes, greedy: kind === 'greedy', scale };
     }
   }
 }

@@ -8,6 +8,7 @@ import { withRolePolicies } from '../../policy/teamPolicy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import { callsOf, leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
+import { isLost } from '../../shared/credit/returns.ts';
 import { asksServers } from '../../shared/records/asksServers.ts';
 import { LAST_SNAPSHOT } from '../../shared/records/continuation.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -99,8 +100,8 @@ export async function tryChange(
   for (const role of Object.keys(change.roles)) {
     roleNamed(protocol, role);
   }
-  const { episodes, range } = evaluatedEpisodes(store, run);
-  const chosen = episodes.filter(({ return: value }) => problems === 'all' || (value !== null && value < range.high));
+  const { episodes, scale } = evaluatedEpisodes(store, run);
+  const chosen = episodes.filter(({ return: value }) => problems === 'all' || (value !== null && isLost(value, scale)));
   const instances = [...new Set(chosen.map(({ instance }) => instance))].map((uid) => store.instance(uid));
   if (instances.length === 0) {
     throw new C3Error('input', `Run ${run} lost no episode of its last evaluation; try the change on all problems.`);
@@ -122,8 +123,8 @@ export async function tryChange(
         seed: recipe.config.seed,
         roles: protocol.occurrences.map(({ role }) => role),
         bound: recipe.config.credit.return_clip,
-        span: range.high - range.low,
-        most: range.high,
+        span: scale.high - scale.low,
+        most: scale.high,
       },
       [
         { protocol, policy: before, sampling },

@@ -1,9 +1,10 @@
 /** Branches read from the store, and as text for the diff editor. */
+import { outcomeOf } from '../../shared/credit/returns.ts';
 import type { Branch } from '../../shared/transcript/branches.ts';
 import type { Message } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
-type Reader = Pick<StoreReader, 'chain' | 'children' | 'instance' | 'message'>;
+type Reader = Pick<StoreReader, 'chain' | 'children' | 'instance' | 'message' | 'returnScale'>;
 
 /** Longer branches are cut: a transcript may be one chain without end. */
 const MOST_MESSAGES = 10_000;
@@ -30,6 +31,7 @@ export function branchOf(reader: Reader, message: number): Branch {
     last = next;
   }
   const messages = [...above, ...below];
+  const end = messages.at(-1)?.return ?? null;
   return {
     message,
     title: titleOf(chosen),
@@ -42,7 +44,8 @@ export function branchOf(reader: Reader, message: number): Branch {
       tokens: tokenCount,
       return: value,
     })),
-    return: messages.at(-1)?.return ?? null,
+    return: end,
+    outcome: end === null ? null : outcomeOf(end, reader.returnScale(chosen.run)),
     otherContinuations,
   };
 }

@@ -45,7 +45,7 @@ export type ProblemClasses = ReadonlyMap<string, ProblemClass>;
 
 export type EpisodesReader = Pick<
   StoreReader,
-  'path' | 'run' | 'runs' | 'runConfig' | 'problemIds' | 'problems' | 'problemFacets' | 'problemOpening'
+  'path' | 'run' | 'runs' | 'runConfig' | 'returnScale' | 'problemIds' | 'problems' | 'problemFacets' | 'problemOpening'
 >;
 
 export interface EpisodesSurroundings {
@@ -280,9 +280,11 @@ export class EpisodesSession {
       return null;
     }
     const classes = this.classes.get(this.run)?.classes;
-    return this.reader()
+    const reader = this.reader();
+    const scale = reader.returnScale(this.run);
+    return reader
       .problems(this.ids.slice(offset, offset + PROBLEM_WINDOW))
-      .map((row): ShownProblem => ({ ...row, problemClass: classes?.get(row.instance) ?? null }));
+      .map((row): ShownProblem => ({ ...row, scale, problemClass: classes?.get(row.instance) ?? null }));
   }
 
   private openTranscript(

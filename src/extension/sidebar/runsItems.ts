@@ -1,5 +1,6 @@
 /** The items of the tree view "Runs": what is shown of a run, a round and an episode. */
 import { ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState } from 'vscode';
+import type { Outcome } from '../../shared/credit/returns.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import type { ShownStatus } from '../../shared/records/runStatus.ts';
 import type { EpisodeNode, MoreNode, QueuedNode, RoundNode, RunNode, RunsNode } from './runsModel.ts';
@@ -12,6 +13,13 @@ const RUN_ICONS: Readonly<Record<ShownStatus, ThemeIcon>> = {
   cancelled: new ThemeIcon('circle-slash'),
   failed: new ThemeIcon('error', new ThemeColor('testing.iconFailed')),
   interrupted: new ThemeIcon('warning', new ThemeColor('list.warningForeground')),
+};
+
+const EPISODE_ICONS: Readonly<Record<Outcome | 'masked', ThemeIcon>> = {
+  won: new ThemeIcon('check', new ThemeColor('testing.iconPassed')),
+  between: new ThemeIcon('circle-outline'),
+  failed: new ThemeIcon('close', new ThemeColor('testing.iconFailed')),
+  masked: new ThemeIcon('circle-slash', new ThemeColor('disabledForeground')),
 };
 
 /** How a node is shown. @param current the newest word on the run in progress */
@@ -72,26 +80,13 @@ function episodeItem(node: EpisodeNode): TreeItem {
   const { episode } = node;
   const item = new TreeItem(episodeLabel(episode), TreeItemCollapsibleState.None);
   item.id = node.id;
-  item.iconPath = episodeIcon(episode.return);
+  item.iconPath = EPISODE_ICONS[node.outcome ?? 'masked'];
   item.description = oneLine(node.text);
   item.tooltip = `${episode.question}\n\n${node.text.slice(0, 1000)}\n${episodeReturn(episode.return)}, expected ${episode.answer}`;
   item.accessibilityInformation = { label: `${episodeReturn(episode.return)}: ${episodeLabel(episode)}` };
   item.contextValue = 'episode';
   item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
   return item;
-}
-
-function episodeIcon(value: number | null): ThemeIcon {
-  if (value === null) {
-    return new ThemeIcon('circle-slash', new ThemeColor('disabledForeground'));
-  }
-  if (value >= 1) {
-    return new ThemeIcon('check', new ThemeColor('testing.iconPassed'));
-  }
-  if (value <= 0) {
-    return new ThemeIcon('close', new ThemeColor('testing.iconFailed'));
-  }
-  return new ThemeIcon('circle-outline');
 }
 
 function moreItem(node: MoreNode): TreeItem {

@@ -1,4 +1,5 @@
 /** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
+import { outcomeOf, type Outcome } from '../../shared/credit/returns.ts';
 import {
   evaluationRound,
   evaluationTitle,
@@ -39,6 +40,8 @@ export interface EpisodeNode {
   readonly kind: 'episode';
   readonly id: string;
   readonly episode: Episode;
+  /** How it ended; null where the evaluator failed. */
+  readonly outcome: Outcome | null;
   /** The scored message: what distinguishes the episodes of one question. */
   readonly text: string;
 }
@@ -68,6 +71,7 @@ type Reader = Pick<
   StoreReader,
   | 'path'
   | 'run'
+  | 'returnScale'
   | 'runs'
   | 'countRuns'
   | 'steps'
@@ -283,12 +287,14 @@ function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNod
 
 function episodes(reader: Reader, node: RoundNode, limits: Limits): readonly RunsNode[] {
   const { run, phase, iteration } = node;
+  const scale = reader.returnScale(run);
   const shown = reader
     .episodes({ run, phase, iteration, offset: 0, limit: limits.of(node.id) })
     .map((episode): EpisodeNode => ({
       kind: 'episode',
       id: `${node.id}/${String(episode.id)}`,
       episode,
+      outcome: episode.return === null ? null : outcomeOf(episode.return, scale),
       text: reader.message(episode.leaf).text,
     }));
   return withMore(shown, node.id, node, reader.countEpisodes({ run, phase, iteration }));

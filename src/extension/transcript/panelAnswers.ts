@@ -33,7 +33,7 @@ export function panelAnswers({
       }
       const knowing = remembering(reader());
       const graph = protocols()?.(knowing, shown.target.run) ?? null;
-      return markedRows(knowing, graph, shown.reading.window(knowing, offset));
+      return markedRows(knowing, shown.reading.target, graph, shown.reading.window(knowing, offset));
     },
     detail: ({ message }) => messageDetail(reader(), shown.target, protocols(), message),
     why: ({ message }) => whyLost(reader(), message),

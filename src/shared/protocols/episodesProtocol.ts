@@ -1,4 +1,5 @@
 /** Messages between the extension host and the episodes panel. */
+import type { ReturnScale } from '../credit/returns.ts';
 import { anyOf, holding, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
 import {
   OUTCOME_FILTERS,
@@ -55,6 +56,8 @@ export type SavedFilter = Guarded<typeof isSavedFilter>;
 
 /** A problem with its class, as a row shows it. */
 export interface ShownProblem extends ProblemRow {
+  /** What the returns of its run mean; null where its evaluator is not known. */
+  readonly scale: ReturnScale | null;
   /** Null where no class is known. */
   readonly problemClass: ProblemClass | null;
 }

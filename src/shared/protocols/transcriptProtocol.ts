@@ -13,6 +13,7 @@ import { anyOf, holding, integer, list, literal, nullable, object, text, tagged,
 import type { Comparison } from '../transcript/comparison.ts';
 import type { Draws } from '../records/draws.ts';
 import type { Headline } from '../credit/headline.ts';
+import type { Outcome, ReturnScale } from '../credit/returns.ts';
 import { SETTLE_LIMITS } from '../records/settle.ts';
 import type { ProtocolGraph } from '../transcript/protocolGraph.ts';
 import type { ShownEvents } from '../transcript/shownEvents.ts';
@@ -64,7 +65,7 @@ export function laneOf(message: number): number {
 export const isTranscriptFilter = object({
   role: nullable(text(200)),
   credit: nullable(literal('positive', 'negative', 'zero', 'none')),
-  /** Return of at least 1, of at most 0, between them, or none. */
+  /** Won; lost; lost with more than the least return; or without a return. */
   outcome: nullable(literal('won', 'lost', 'between', 'none')),
   /** `label:NAME` for a label of the user's, `class:NAME` for a class of the failure taxonomy. */
   label: nullable(text(1000)),
@@ -149,6 +150,8 @@ export interface TranscriptRow {
 
 /** A row with the mark that it has. */
 export interface MarkedRow extends TranscriptRow {
+  /** How its episodes ended by their mean return; null where none was scored. */
+  readonly outcome: Outcome | null;
   /** What environments added beside it; null where they added nothing. */
   readonly events: ShownEvents | null;
   /** What re-executing its replays showed; on every branch, and on a message of the run once it was verified. */
@@ -216,6 +219,8 @@ export interface DrawnBucket extends BucketView {
 
 export interface MessageDetail {
   readonly message: Message;
+  /** What the returns of its run mean; null where its evaluator is not known. */
+  readonly scale: ReturnScale | null;
   /** Whether the message is what the evaluator runs as code. */
   readonly code: boolean;
   /** What answered in place of the run's model; null where the model did. */

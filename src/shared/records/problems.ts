@@ -18,7 +18,10 @@ export const PROBLEM_COLUMNS = [
 ] as const;
 export type ProblemColumn = (typeof PROBLEM_COLUMNS)[number];
 
-/** changed, improved, worsened compare the first known outcome with the latest one. */
+/**
+ * won: the mean return reaches that of solved episodes; lost: it does not; between: it does not, and is above the
+ * least. changed, improved, worsened compare the first known outcome with the latest one.
+ */
 export const OUTCOME_FILTERS = ['all', 'lost', 'between', 'won', 'changed', 'improved', 'worsened'] as const;
 export type OutcomeFilter = (typeof OUTCOME_FILTERS)[number];
 

@@ -1,4 +1,5 @@
 /** Two branches of transcripts side by side: where they part. Pure. */
+import type { Outcome } from '../credit/returns.ts';
 
 /** One message on the way from the question to the end of an episode. */
 export interface BranchMessage {
@@ -21,6 +22,8 @@ export interface Branch {
   readonly messages: readonly BranchMessage[];
   /** What the end of the branch returned; null where it was not scored or was masked. */
   readonly return: number | null;
+  /** How it ended; null where it was not scored or was masked. */
+  readonly outcome: Outcome | null;
   /** Continuations that the chosen message has beside the one shown. */
   readonly otherContinuations: number;
 }

@@ -1,4 +1,5 @@
 /** What a panel shows of two branches: where they part, what they returned, how long they are. Pure. */
+import type { Outcome } from '../credit/returns.ts';
 import { firstDifference, lengthOf, partingOf, type Branch, type Parting } from './branches.ts';
 
 /** UTF-16 units shown before and after the first difference. */
@@ -9,6 +10,7 @@ export interface ComparedSide {
   readonly message: number;
   readonly title: string;
   readonly return: number | null;
+  readonly outcome: Outcome | null;
   readonly otherContinuations: number;
   readonly messages: number;
   readonly tokens: number;
@@ -37,11 +39,12 @@ export function comparisonOf(left: Branch, right: Branch): Comparison {
 }
 
 function sideOf(own: Branch, other: Branch, parting: Parting): ComparedSide {
-  const { message, title, otherContinuations } = own;
+  const { message, title, outcome, otherContinuations } = own;
   return {
     message,
     title,
     return: own.return,
+    outcome,
     otherContinuations,
     ...lengthOf(own),
     parted: 'index' in parting ? partedOf(own, other, parting.index) : null,

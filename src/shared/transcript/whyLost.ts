@@ -4,6 +4,7 @@
  */
 import type { Headline } from '../credit/headline.ts';
 import { lowestFirst, mayBeLowest } from '../credit/order.ts';
+import type { Outcome } from '../credit/returns.ts';
 
 /** A message in the summary; its text is cut where it is too long to be compared. */
 export interface WhyMessage {
@@ -18,9 +19,10 @@ export interface WhyMessage {
 }
 
 export interface WhyLost {
-  /** The last message of the episode, and what the episode returned: less than 1. */
+  /** The last message of the episode, and what the episode returned. */
   readonly leaf: number;
   readonly return: number;
+  readonly outcome: Exclude<Outcome, 'won'>;
   /** True for the first message whose whole interval is below 0; false for the clearest candidate. */
   readonly decided: boolean;
   /** Null where no message of the episode was compared with others. */

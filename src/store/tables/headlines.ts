@@ -2,20 +2,22 @@
  * The one credit that a message shows, kept beside the replays that it follows from. It is derived data: it can always
  * be derived again, by the rule that the writer was opened with.
  */
-import type { CreditPool, PoolMember, ReturnRange } from '../../shared/credit/creditPool.ts';
+import type { CreditPool, PoolMember } from '../../shared/credit/creditPool.ts';
 import { clearOf, type Headline } from '../../shared/credit/headline.ts';
 import { clearness } from '../../shared/credit/order.ts';
+import type { ReturnScale } from '../../shared/credit/returns.ts';
 import { type Connection, type Session, translate } from '../files/sqlite.ts';
 import { CLEAREST_FIRST, LISTED, listClearest } from './creditOrder.ts';
 import { poolFrom, type ResultRow, RESULTS } from './headlinePools.ts';
+import { scaleKeeper, scaleReader } from './returnScales.ts';
 
 /**
  * How headlines follow from pools. The credit room has the formula and the engine knows the run; the store only keeps
  * what they answer.
  */
 export interface HeadlineRule {
-  /** The range of a run's returns, from the configuration that its row holds; null where that does not say. */
-  rangeOf(runConfig: string): ReturnRange | null;
+  /** What a run's returns mean, from the configuration that its row holds; null where that does not say. */
+  scaleOf(runConfig: string): ReturnScale | null;
   /** The headline of every alternative, by key. */
   headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline>;
 }
@@ -76,6 +78,8 @@ CREATE INDEX bucket_measure_clearest ON bucket_measure (run, clearest DESC, buck
 
 /** Writes headlines after what they follow from. */
 export interface HeadlineKeeper {
+  /** A run was stored, or its configuration changed. */
+  noteRun(run: string): void;
   /** A replay of the bucket is about to be stored. */
   note(bucket: number): void;
   /**
@@ -114,6 +118,7 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
   const stale = db.prepare<[], number>('SELECT bucket FROM headline_stale ORDER BY bucket').pluck();
   const clear = db.prepare<[]>('DELETE FROM headline_stale');
   const derive = rule === null ? null : deriver(db, rule);
+  const scales = rule === null ? null : scaleKeeper(db, (config) => rule.scaleOf(config));
   /** Buckets of the open transaction. */
   const touched = new Set<number>();
   /** Buckets that are in the table of stale ones. */
@@ -135,6 +140,9 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
 
   return {
     settle,
+    noteRun: (run) => {
+      scales?.derive(run);
+    },
     note: (bucket) => {
       if (db.inTransaction) {
         touched.add(bucket);
@@ -149,6 +157,7 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
       }
       translate(path, () => {
         db.transaction(() => {
+          scales?.deriveMissing();
           const waiting = stale.all();
           if (waiting.length === 0) {
             return;
@@ -189,7 +198,7 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
     ) SELECT id FROM path WHERE parent = @alternative`,
     )
     .pluck();
-  const runConfig = db.prepare<[string], string>('SELECT config FROM run WHERE id = ?').pluck();
+  const scaleOf = scaleReader(db);
   const removeOld = db.prepare<[number]>('DELETE FROM headline WHERE pool = ?');
   const insert = db.prepare<[readonly Column[]]>(`
     INSERT INTO headline (pool, token_key, run, instance, message, estimator, value, low, high, n, evaluator_calls, interval, effective_n, reused, copies, verdict,
@@ -199,17 +208,6 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
   );
   const list = db.prepare<[{ run: string; instance: number }]>(LIST_CLEAREST);
   const date = db.prepare<[number, number]>('UPDATE bucket_pool SET newest = ? WHERE pool = ?');
-  const ranges = new Map<string, ReturnRange | null>();
-
-  function rangeOf(run: string): ReturnRange | null {
-    const known = ranges.get(run);
-    if (known !== undefined) {
-      return known;
-    }
-    const range = rule.rangeOf(runConfig.get(run) ?? '');
-    ranges.set(run, range);
-    return range;
-  }
 
   /**
    * The pool of a bucket; null while nothing was sampled or typed for it, so that its temperature is open and there is
@@ -240,7 +238,7 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
 
   function derivePool({ pool, run, instance }: PoolPlace): void {
     const rows = results.all(pool);
-    const { pool: found, decisions, messages } = poolFrom(rows, rangeOf(run), branchOf);
+    const { pool: found, decisions, messages } = poolFrom(rows, scaleOf(run), branchOf);
     removeOld.run(pool);
     const ranks = new Map<string, number>();
     const amounts = new Map<string, number>();

@@ -12,6 +12,7 @@ import { VERSION_5 } from './labels.ts';
 import { METHOD_STATES } from './methodStates.ts';
 import { PROBLEMS } from './problems.ts';
 import { QUESTIONS } from './questions.ts';
+import { RETURN_SCALES } from './returnScales.ts';
 import { SPENDING } from './spending.ts';
 import { STAGES } from './stages.ts';
 import { VERSION_2 } from './runAccounts.ts';
@@ -48,6 +49,7 @@ export const MIGRATIONS: readonly string[] = [
   VERIFICATION_DIFFERENCES,
   SPENDING,
   CREDIT_ORDER,
+  RETURN_SCALES,
 ];
 
 /** What kind of file is at a path; `store` also when the file is one of an older version. */

@@ -63,7 +63,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
 
   return {
     transaction,
-    ...runAppenders(session, keys),
+    ...runAppenders(session, keys, headlines),
     ...creditAppenders(session, headlines),
     refreshHeadlines: () => {
       headlines.refresh();
@@ -143,7 +143,7 @@ type RunAppenders = Pick<
   | 'nextRequestNumber'
 >;
 
-function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
+function runAppenders(session: Session, keys: KeyWriter, headlines: Pick<HeadlineKeeper, 'noteRun'>): RunAppenders {
   const { db, path } = session;
   const insertRun = db.prepare<[NewRun]>(`
     INSERT INTO run (id, method, seed, title, config, planned_steps, status, created_at)
@@ -185,9 +185,11 @@ function runAppenders(session: Session, keys: KeyWriter): RunAppenders {
   return {
     insertRun: guarded(session, (run) => {
       insertRun.run(run);
+      headlines.noteRun(run.id);
     }),
     updateRunConfig: guarded(session, (id, config) => {
       mustChange(updateConfig.run({ id, config }).changes, `run ${id}`);
+      headlines.noteRun(id);
     }),
     updateRunStatus: guarded(session, (id, status, finishedAt, summary) => {
       mustChange(

@@ -6,6 +6,7 @@ import { EvaluatorBudget } from '../../replay/budget.ts';
 import { leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
 import { grow } from '../../replay/episodes.ts';
 import type { Environments } from '../../replay/unfold.ts';
+import { isSolved } from '../../shared/credit/returns.ts';
 import type { EvaluationKind, Instance, Sampling } from '../../shared/records/records.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { scoredAtMost, solvedReturn } from '../../team/rounds.ts';
@@ -69,7 +70,7 @@ export function solvedOnce(episodes: readonly (number | null)[], samples: number
 
 /** 1 where an episode's return reaches what a solved one has, else 0; null where it is masked. */
 export const solved = (value: number | null, least: number): number | null =>
-  value === null ? null : value >= least ? 1 : 0;
+  value === null ? null : isSolved(value, least) ? 1 : 0;
 
 /**
  * Evaluates every instance. The sampled streams depend on the seed and the instance alone, so two policies are compared

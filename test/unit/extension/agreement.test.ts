@@ -70,7 +70,7 @@ test('a message has one credit: by its definition from the returns shown, in its
     for (const row of rows) {
       const credit = creditOf(row, rows);
       assert.match(
-        rowLabel({ ...row, verification: null, other: null, events: null }),
+        rowLabel({ ...row, verification: null, other: null, events: null, outcome: null }),
         new RegExp(`; credit ${signed(credit).replace('+', '\\+')} \\[`, 'u'),
       );
       const { message } = row;

@@ -169,6 +169,7 @@ test('a row says what is not seen, for the eye and for the ear', () => {
     verification: null,
     other: null,
     events: null,
+    outcome: null,
   };
   const element: unknown = rowElement(row, { folded: false, active: false, selected: false, compared: false }, 'plan');
   assert.ok(element instanceof MadeElement);
@@ -201,6 +202,7 @@ const ROW = {
   verification: null,
   other: null,
   events: null,
+  outcome: null,
 };
 
 test('a row of a later stage of its step says so, the first of its episode for the eye too', () => {

@@ -35,6 +35,7 @@ function problem(id: number): ShownProblem {
     tokens: { prompt: 0, reused: 0, completion: 0 },
     seconds: null,
     evaluatorCalls: 0,
+    scale: null,
     problemClass: null,
   };
 }

@@ -137,6 +137,7 @@ class Host {
       verification: null,
       other: null,
       events: null,
+      outcome: null,
     };
   }
 

@@ -29,6 +29,7 @@ function rows(offset: number, length = WINDOW): readonly MarkedRow[] {
     verification: null,
     other: null,
     events: null,
+    outcome: null,
   }));
 }
 

@@ -50,11 +50,11 @@ test('what was not measured says so and is never a number', () => {
 
 test('a masked return is left out of a mean, and is marked apart from 0', () => {
   assert.equal(meanReturn([1, null, 0]), 0.5);
-  assert.deepEqual(markOf(null, true), { icon: 'masked', tone: 'muted', label: 'masked' });
-  assert.equal(markOf(0, false).icon, 'cross');
-  assert.equal(markOf(1, false).icon, 'check');
-  assert.equal(markOf(0.5, false).icon, null);
-  assert.equal(markOf(null, false).label, 'not measured');
+  assert.deepEqual(markOf(null, 'masked'), { icon: 'masked', tone: 'muted', label: 'masked' });
+  assert.equal(markOf(0, 'failed').icon, 'cross');
+  assert.equal(markOf(1.9, 'won').icon, 'check');
+  assert.equal(markOf(1.09, 'between').icon, null);
+  assert.equal(markOf(null, null).label, 'not measured');
 });
 
 test('numbers are written with signs, separators and units', () => {

@@ -3,6 +3,7 @@
  * bytes.
  */
 import { continuationWords, ownWords } from '../../../src/shared/records/continuation.ts';
+import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';
 import { DRAWS_WORDS, type Draws } from '../../../src/shared/records/draws.ts';
 import type { Alternative, BucketView } from '../../../src/shared/records/records.ts';
 import { beginning } from '../../../src/shared/text/visible.ts';
@@ -22,6 +23,16 @@ const MARKS = 12;
 /** Longest text shown before it must be unfolded. */
 const CLAMP = 280;
 
+/** Where a list is shown. */
+interface BucketPlace {
+  /** Of the returns of its run; null where its evaluator is not known. */
+  readonly scale: ReturnScale | null;
+  readonly draws: Draws | null | undefined;
+  /** The message whose alternatives they are. */
+  readonly message: number;
+  readonly open: (message: number) => void;
+}
+
 /**
  * Keeps one list on screen while alternatives arrive: what is there is not drawn again, so nothing moves under the
  * reader.
@@ -34,11 +45,13 @@ export class BucketList {
   private readonly items = new Map<string, { readonly drawn: string; readonly element: HTMLElement }>();
   private readonly unfolded = new Set<number>();
   private readonly message: number;
+  private readonly scale: ReturnScale | null;
   private readonly replayed: boolean;
   private readonly open: (message: number) => void;
   private draws: Draws | null = null;
 
-  constructor(bucket: BucketView, draws: Draws | null | undefined, message: number, open: (message: number) => void) {
+  constructor(bucket: BucketView, { scale, draws, message, open }: BucketPlace) {
+    this.scale = scale;
     this.message = message;
     this.replayed = bucket.origin === 'request';
     this.open = open;
@@ -117,7 +130,7 @@ export class BucketList {
         { class: 'alternative-body' },
         h('div', { class: 'words' }, this.words(first), own ? null : this.opener(first.decision)),
         tags,
-        figures(group, this.replayed),
+        figures(group, this.scale, this.replayed),
       ),
     );
   }
@@ -180,7 +193,7 @@ function renewed(present: HTMLElement | undefined, fresh: HTMLElement): HTMLElem
 }
 
 /** Returns, credit and what is behind them; the same columns in every alternative. */
-function figures(group: Equal, replayed: boolean): HTMLElement {
+function figures(group: Equal, scale: ReturnScale | null, replayed: boolean): HTMLElement {
   const { credit } = group.first;
   const returns = group.all.flatMap((alternative) => alternative.returns);
   const calls = group.all.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
@@ -194,7 +207,7 @@ function figures(group: Equal, replayed: boolean): HTMLElement {
     h(
       'span',
       { class: 'marks' },
-      ...marks(returns),
+      ...marks(returns, scale),
       h('span', { class: 'mean' }, returns.length === 0 ? NOT_MEASURED : returnText(meanReturn(returns))),
     ),
     creditCell(credit),
@@ -216,12 +229,12 @@ function figures(group: Equal, replayed: boolean): HTMLElement {
   );
 }
 
-function marks(returns: readonly (number | null)[]): readonly HTMLElement[] {
+function marks(returns: readonly (number | null)[], scale: ReturnScale | null): readonly HTMLElement[] {
   if (returns.length > MARKS) {
     return [h('span', { class: 'of' }, `mean of ${count(returns.length)}:`)];
   }
   return returns.map((value) => {
-    const mark = markOf(value, value === null);
+    const mark = markOf(value, value === null ? 'masked' : outcomeOf(value, scale));
     return h(
       'span',
       { class: `tone-${mark.tone}`, title: `return ${mark.label}` },

@@ -1,6 +1,7 @@
 /** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
 import type { Draws } from '../../../src/shared/records/draws.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
+import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';
 import type { BucketView } from '../../../src/shared/records/records.ts';
 import type {
   MessageDetail,
@@ -64,6 +65,7 @@ export class DetailPane {
   private credit: CreditFact | null = null;
   private settle: SettleControl | null = null;
   /** The credit of the message on screen. */
+  private scale: ReturnScale | null = null;
   private headline: Headline | null = null;
   private readonly keys: KeysAndHashes;
   private estimates: EstimatesView | null = null;
@@ -158,9 +160,10 @@ export class DetailPane {
       }
     }
     this.headline = message.credit;
+    this.scale = detail.scale;
     replace(
       this.returned,
-      returnCell(message.return),
+      returnCell(message.return, message.return === null ? null : outcomeOf(message.return, detail.scale)),
       message.leaves > 1 ? h('span', { class: 'muted' }, ` mean of ${count(message.leaves)}`) : null,
     );
     this.credit?.update(message.credit);
@@ -386,8 +389,13 @@ export class DetailPane {
       present.update(bucket, draws);
       return;
     }
-    const list = new BucketList(bucket, draws, this.shown ?? -1, (message) => {
-      this.events.open(message);
+    const list = new BucketList(bucket, {
+      scale: this.scale,
+      draws,
+      message: this.shown ?? -1,
+      open: (message) => {
+        this.events.open(message);
+      },
     });
     this.buckets.set(bucket.id, list);
     const newest = bucket.origin === 'request' ? [...this.buckets.keys()].every((id) => id <= bucket.id) : false;

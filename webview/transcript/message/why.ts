@@ -75,7 +75,7 @@ export class WhyView {
     const { decisive, best, decided } = why;
     replace(
       this.line,
-      h('strong', {}, why.return <= 0 ? 'Why it was lost' : `Why it got ${returnText(why.return)}`),
+      h('strong', {}, why.outcome === 'failed' ? 'Why it was lost' : `Why it got ${returnText(why.return)}`),
       ': ',
       lineOf(why),
     );

@@ -44,9 +44,9 @@ const LANES: readonly Choice[] = [
 ];
 const OUTCOMES: readonly Choice[] = [
   ['', 'Any return'],
-  ['won', 'Return of 1'],
-  ['lost', 'Return of 0'],
-  ['between', 'Return between'],
+  ['won', 'Won'],
+  ['lost', 'Lost'],
+  ['between', 'Won in part'],
   ['none', 'Not scored'],
 ];
 

@@ -70,7 +70,7 @@ export function rowElement(row: MarkedRow, state: RowState, query: string): HTML
     if (row.credit !== null && row.credit.verdict !== 'alone') {
       credit.append(h('span', { class: `row-verdict verdict-${row.credit.verdict}` }, row.credit.verdict));
     }
-    element.append(returnCell(row.return), credit);
+    element.append(returnCell(row.return, row.outcome), credit);
   }
   return element;
 }

@@ -8,6 +8,7 @@ import type {
   TranscriptRow,
   TranscriptTarget,
 } from '../../../shared/protocols/transcriptProtocol.ts';
+import { outcomeOf } from '../../../shared/credit/returns.ts';
 import { drawsOf } from '../../../shared/records/draws.ts';
 import { roundTitleOf } from '../../../shared/records/evaluationRounds.ts';
 import { MAX_EVENT_TEXT } from '../../../shared/records/events.ts';
@@ -56,19 +57,23 @@ export function rolesOf({ protocol }: TranscriptHeader): readonly string[] {
 
 /** Rows with the marks that they have, and the environment events beside them. @param graph null while not loaded */
 export function markedRows(
-  reader: MarkReader & EventReader,
+  reader: MarkReader & EventReader & Pick<StoreReader, 'returnScale'>,
+  { run }: TranscriptTarget,
   graph: ProtocolGraph | null,
   rows: readonly TranscriptRow[],
 ): readonly MarkedRow[] {
   const marks = new VerificationMarks(reader);
+  const scale = reader.returnScale(run);
   return rows.map((row) => {
-    const { message, lane, branch } = row;
+    const { message, lane, branch, return: value } = row;
+    const outcome = value === null ? null : outcomeOf(value, scale);
     if (message === null || lane !== null) {
-      return { ...row, verification: null, other: null, events: null };
+      return { ...row, outcome, verification: null, other: null, events: null };
     }
     const events = shownEvents(reader, graph, message, EVENT_PREVIEW);
     return {
       ...row,
+      outcome,
       verification: marks.of(message, branch),
       other: branch ? marks.otherOf(message) : null,
       events: events.before.length + events.after.length === 0 ? null : events,
@@ -101,6 +106,7 @@ export async function messageDetail(
   const vote = graph === null || closesWithVote(graph) ? await shownVote(reader, id) : null;
   return {
     message,
+    scale: reader.returnScale(message.run),
     policy: policyOfRole(reader, message.run, message.eventType),
     judge: judgeWordsIn(reader.runConfig(message.run)),
     code: isCode(reader, target, graph, message),

@@ -1,5 +1,6 @@
 /** Why an episode was lost, read from the store. */
 import type { Headline } from '../../../shared/credit/headline.ts';
+import { outcomeOf } from '../../../shared/credit/returns.ts';
 import type { Alternative, Message } from '../../../shared/records/records.ts';
 import { bestOf, decisiveOf, type WhyLost, type WhyMessage } from '../../../shared/transcript/whyLost.ts';
 import { episodeThrough } from '../../../shared/transcript/episodeThrough.ts';
@@ -7,7 +8,7 @@ import { beginning } from '../../../shared/text/visible.ts';
 import { DIFF_LIMIT } from '../../../shared/transcript/wordDiff.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 
-type Reader = Pick<StoreReader, 'chain' | 'children' | 'bucketsFor'>;
+type Reader = Pick<StoreReader, 'chain' | 'children' | 'bucketsFor' | 'returnScale'>;
 
 /** Alternatives looked through in each bucket. */
 const MOST_ALTERNATIVES = 1_000;
@@ -19,19 +20,23 @@ const MOST_ALTERNATIVES = 1_000;
 export function whyLost(reader: Reader, id: number): WhyLost | null {
   const messages = episodeThrough(reader, id);
   const end = messages.at(-1);
-  if (end === undefined || end.return === null || end.return >= 1) {
+  if (end === undefined || end.return === null) {
+    return null;
+  }
+  const outcome = outcomeOf(end.return, reader.returnScale(end.run));
+  if (outcome === 'won') {
     return null;
   }
   const found = decisiveOf(messages);
   const { id: leaf, return: value } = end;
   if (found === null) {
-    return { leaf, return: value, decided: false, decisive: null, best: null };
+    return { leaf, return: value, outcome, decided: false, decisive: null, best: null };
   }
   const { message, decided } = found;
   const decisive = ofMessage(message);
   const best =
     decisive === null ? null : bestOf({ text: message.text, credit: decisive.credit }, alternativesOf(reader, message));
-  return { leaf, return: value, decided, decisive, best: best === null ? null : ofAlternative(best, message) };
+  return { leaf, return: value, outcome, decided, decisive, best: best === null ? null : ofAlternative(best, message) };
 }
 
 /** What was sampled or typed in the place of a message, and continued as it was. */

@@ -1,4 +1,5 @@
 /** Which messages of a transcript match a filter. Pure. */
+import { isLost, outcomeOf, type ReturnScale } from '../../../shared/credit/returns.ts';
 import type { TranscriptFilter } from '../../../shared/protocols/transcriptProtocol.ts';
 import type { MessageFacts } from '../../../store/read/reader.ts';
 
@@ -9,12 +10,14 @@ export function isOpen(filter: TranscriptFilter): boolean {
 
 /**
  * Whether a message matches a filter.
+ * @param scale of the returns of its run
  * @param replayed whether a replay request sampled it
  * @param labelled the messages that have the label that the filter asks for
  */
 export function matches(
   filter: TranscriptFilter,
   { id, eventType, credit, return: value }: MessageFacts,
+  scale: ReturnScale | null,
   replayed: boolean,
   labelled: ReadonlySet<number>,
 ): boolean {
@@ -27,7 +30,7 @@ export function matches(
   if (filter.credit !== null && signOf(credit) !== filter.credit) {
     return false;
   }
-  if (filter.outcome !== null && outcomeOf(value) !== filter.outcome) {
+  if (filter.outcome !== null && !hasOutcome(value, filter.outcome, scale)) {
     return false;
   }
   return filter.label === null || labelled.has(id);
@@ -40,10 +43,14 @@ function signOf(credit: number | null): NonNullable<TranscriptFilter['credit']> 
   return credit > 0 ? 'positive' : credit < 0 ? 'negative' : 'zero';
 }
 
-/** How an episode, or a message by the mean of its episodes, ended. */
-export function outcomeOf(value: number | null): NonNullable<TranscriptFilter['outcome']> {
-  if (value === null) {
-    return 'none';
+/** Whether an episode, or a message by the mean of its episodes, ended so. */
+function hasOutcome(
+  value: number | null,
+  outcome: NonNullable<TranscriptFilter['outcome']>,
+  scale: ReturnScale | null,
+): boolean {
+  if (value === null || outcome === 'none') {
+    return value === null && outcome === 'none';
   }
-  return value >= 1 ? 'won' : value <= 0 ? 'lost' : 'between';
+  return outcome === 'lost' ? isLost(value, scale) : outcomeOf(value, scale) === outcome;
 }

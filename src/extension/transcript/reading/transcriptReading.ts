@@ -18,7 +18,10 @@ import { TranscriptOutline, type OutlineReader } from './transcriptOutline.ts';
 const MOST_FOUND = 300_000;
 
 type Reader = OutlineReader &
-  Pick<StoreReader, 'facts' | 'searchIds' | 'questionHas' | 'labelledMessages' | 'version' | 'newestVerification'>;
+  Pick<
+    StoreReader,
+    'facts' | 'returnScale' | 'searchIds' | 'questionHas' | 'labelledMessages' | 'version' | 'newestVerification'
+  >;
 
 /** The messages of each failure class of a run. */
 export type ClassMembers = ReadonlyMap<VerdictName, ReadonlySet<number>>;
@@ -143,10 +146,11 @@ export class TranscriptReading {
   private matching(reader: Reader): ReadonlySet<number> {
     const { filter } = this;
     const labelled = this.labelled(reader, filter.label);
+    const scale = reader.returnScale(this.target.run);
     const kept = new Set<number>();
     for (const [place, group] of this.full.groups.entries()) {
       for (const facts of reader.facts(group)) {
-        if (matches(filter, facts, place > 0, labelled)) {
+        if (matches(filter, facts, scale, place > 0, labelled)) {
           kept.add(facts.id);
         }
       }

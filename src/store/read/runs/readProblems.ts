@@ -11,8 +11,10 @@ import {
   type ProblemRound,
   type ProblemRow,
 } from '../../../shared/records/problems.ts';
+import { returnsOf, type ReturnScale } from '../../../shared/credit/returns.ts';
 import type { EvaluationKind } from '../../../shared/records/records.ts';
 import type { MessagesOf } from '../readMessages.ts';
+import { scaleReader } from '../../tables/returnScales.ts';
 import { matchOf } from './readSearch.ts';
 import { guarded } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';
@@ -80,10 +82,13 @@ const ORDERS: Readonly<Record<ProblemColumn, string>> = {
   calls: 'evaluator_calls',
 };
 
+/** What is latest lies between the bounds of these returns. */
+const isLatest = (outcome: 'won' | 'failed'): string => `${LATEST} BETWEEN @${outcome}Low AND @${outcome}High`;
+
 const OUTCOMES: Readonly<Record<Exclude<ProblemFilter['outcome'], 'all'>, string>> = {
-  lost: `${LATEST} <= 0`,
-  between: `${LATEST} > 0 AND ${LATEST} < 1`,
-  won: `${LATEST} >= 1`,
+  lost: `NOT (${isLatest('won')})`,
+  between: `NOT (${isLatest('won')}) AND NOT (${isLatest('failed')})`,
+  won: isLatest('won'),
   changed: `${FIRST} <> ${LATEST}`,
   improved: `${FIRST} < ${LATEST}`,
   worsened: `${FIRST} > ${LATEST}`,
@@ -127,6 +132,7 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
     .pluck();
   const place = db.prepare<[number], { run: string; instance: number; uidSha: string; clearMessage: number | null }>(`
     SELECT run, instance, uid_sha AS uidSha, clear_message AS clearMessage FROM problem JOIN instance ON instance.id = problem.instance WHERE problem.id = ?`);
+  const scaleOf = scaleReader(db);
   const newestRound = newestRoundOf(session);
   const lostLeaf = db
     .prepare<[{ run: string; phase: string; iteration: number; instance: number }], number>(
@@ -143,8 +149,8 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
 
   return {
     problemIds: guarded(session, (query) => {
-      const { sql, values } = statementOf(query);
-      return db.prepare<[Readonly<Record<string, string>>], number>(sql).pluck().all(values);
+      const { sql, values } = statementOf(query, scaleOf(query.run));
+      return db.prepare<[Values], number>(sql).pluck().all(values);
     }),
     problems: guarded(session, (ids) => {
       const asked = JSON.stringify(ids);
@@ -194,12 +200,14 @@ export const newestRoundOf = ({ db }: Session) =>
   db.prepare<[number], { phase: 'train' | 'evaluate'; iteration: number }>(`
   SELECT phase, iteration FROM problem_round WHERE problem = ? ORDER BY phase = 'train' DESC, phase = 'evaluate' AND iteration = 3 DESC, iteration DESC LIMIT 1`);
 
+type Values = Readonly<Record<string, string | number>>;
+
 /** The statement of a query; what the user typed goes in as values only. */
-function statementOf({ run, filter, sort, classes }: ProblemQuery): {
-  readonly sql: string;
-  readonly values: Readonly<Record<string, string>>;
-} {
-  const values: Record<string, string> = { run };
+function statementOf(
+  { run, filter, sort, classes }: ProblemQuery,
+  scale: ReturnScale | null,
+): { readonly sql: string; readonly values: Values } {
+  const values: Record<string, string | number> = { run };
   const conditions = ['problem.run = @run'];
   const needsClass = sort.column === 'class' || filter.className !== null;
   if (needsClass) {
@@ -207,6 +215,9 @@ function statementOf({ run, filter, sort, classes }: ProblemQuery): {
   }
   if (filter.outcome !== 'all') {
     conditions.push(`(${OUTCOMES[filter.outcome]})`);
+    for (const outcome of ['won', 'failed'] as const) {
+      [values[`${outcome}Low`], values[`${outcome}High`]] = returnsOf(outcome, scale);
+    }
   }
   if (filter.verdict !== 'all') {
     conditions.push(`(${VERDICTS[filter.verdict]})`);
@@ -270,7 +281,7 @@ const ON_ONE_LINE = "trim(replace(replace(question, char(13), ''), char(10), ' '
  * A whole question finds itself alone: its words are in others too, single letters within any word. Else every word
  * must be found: one with a field there, others in the question, the metadata or, all together, in one message.
  */
-function searchConditions(search: string, values: Record<string, string>): readonly string[] {
+function searchConditions(search: string, values: Record<string, string | number>): readonly string[] {
   const conditions = wordConditions(search, values);
   if (conditions.length === 0) {
     return conditions;
@@ -283,7 +294,7 @@ function searchConditions(search: string, values: Record<string, string>): reado
   return [`CASE WHEN ${asked} THEN ${ON_ONE_LINE} = @whole ELSE ${conditions.join(' AND ')} END`];
 }
 
-function wordConditions(search: string, values: Record<string, string>): readonly string[] {
+function wordConditions(search: string, values: Record<string, string | number>): readonly string[] {
   const words = searchWords(search);
   const like = (word: string, index: number): string => {
     values[`word${String(index)}`] = `%${word.replaceAll(/[\\%_]/gu, '\\$&')}%`;

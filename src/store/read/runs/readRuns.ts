@@ -12,6 +12,7 @@ import type { StepMetrics } from '../../../shared/records/stepMetrics.ts';
 import { OTHER_MODEL, WITHIN_STEP } from '../../../shared/records/records.ts';
 import { instanceOf, type InstanceRow } from '../../tables/instanceTests.ts';
 import { checkedPage, notFound } from '../../rows.ts';
+import { scaleReader } from '../../tables/returnScales.ts';
 import { guarded } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';
 import type { Page, Round, StoreCounts, StoreReader } from '../../types.ts';
@@ -20,6 +21,7 @@ type RunReaders = Pick<
   StoreReader,
   | 'run'
   | 'runConfig'
+  | 'returnScale'
   | 'runs'
   | 'countRuns'
   | 'steps'
@@ -87,6 +89,7 @@ export function runReaders(session: Session): RunReaders {
   return {
     run: guarded(session, (id) => runOf(run.get(id) ?? notFound(session, 'run', id))),
     runConfig: guarded(session, (id) => (config.get(id) ?? notFound(session, 'run', id)).config),
+    returnScale: guarded(session, scaleReader(db)),
     runs: guarded(session, (offset, limit) => runs.all(checkedPage({ offset, limit })).map(runOf)),
     countRuns: guarded(session, () => countRuns.get() ?? 0),
     steps: guarded(session, (of, offset, limit) =>

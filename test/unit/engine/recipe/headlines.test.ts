@@ -17,7 +17,7 @@ it('is wider where rounds that were not solved may have a part of the score', as
   const stored = (await prepareRun(input, recipe, null, new AbortController().signal)).stored({});
   const highest = (evaluator: string): number | undefined => {
     const row = JSON.parse(stored) as { readonly config: object };
-    return HEADLINE_RULE.rangeOf(JSON.stringify({ ...row, config: { ...row.config, evaluator } }))?.high;
+    return HEADLINE_RULE.scaleOf(JSON.stringify({ ...row, config: { ...row.config, evaluator } }))?.high;
   };
   assert.deepEqual(['math', 'zebra', 'numbers'].map(highest), [1, 1, 1]);
   const parts = 1 + 0.9 + 0.81;

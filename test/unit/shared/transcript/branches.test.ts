@@ -12,6 +12,7 @@ function branch(texts: readonly (readonly [role: string, text: string])[], quest
     title: 't',
     question,
     return: 1,
+    outcome: 'won',
     otherContinuations: 0,
     messages: texts.map(([role, text], index) => ({
       message: index + 1,

@@ -45,7 +45,14 @@ test('an episode that was won has no summary; a message above several episodes m
     actors: [[won, lost] = []],
   } = lostTree(1);
   assert.equal(whyLost(writer, won ?? 0), null);
-  assert.deepEqual(whyLost(writer, lost ?? 0), { leaf: lost, return: 0, decided: false, decisive: null, best: null });
+  assert.deepEqual(whyLost(writer, lost ?? 0), {
+    leaf: lost,
+    return: 0,
+    outcome: 'failed',
+    decided: false,
+    decisive: null,
+    best: null,
+  });
   assert.equal(whyLost(writer, plan ?? 0)?.leaf, lost);
 });
 
