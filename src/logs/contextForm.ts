@@ -5,6 +5,8 @@
  */
 import type { ChatMessage } from '../chat/messages.ts';
 
+/** What stands in the place of what was left out; no role is called so. */
+const LEFT_OUT = '### left out\n';
 const HEADING = /^\\*### /u;
 
 /** Messages come in many contexts. */
@@ -39,6 +41,12 @@ export function contextMessages(text: string): ChatMessage[] | null {
   return messages;
 }
 
+/** Whether a text that `contextText` wrote does not say all of its messages. */
+export const isShortened = (text: string): boolean => text.startsWith(LEFT_OUT);
+
+/** What stands between the texts of messages that follow each other. */
+export const BETWEEN = '\n\n';
+
 /**
  * Messages as one text; different messages give different texts, where they are not too long.
  * @param most characters; of a longer one the end is kept, and how many messages were left out is said before it
@@ -51,10 +59,10 @@ export function contextText(messages: readonly ChatMessage[], most = Number.POSI
     const block = message === undefined ? '' : blockOf(message);
     length += block.length;
     if (length > most && kept.length > 0) {
-      kept.push(`### left out\n${String(at + 1)} earlier messages`);
+      kept.push(`${LEFT_OUT}${String(at + 1)} earlier messages`);
       break;
     }
-    kept.push(block.length > most ? `### left out\nthe beginning\n${block.slice(-most)}` : block);
+    kept.push(block.length > most ? `${LEFT_OUT}the beginning\n${block.slice(-most)}` : block);
   }
-  return kept.toReversed().join('\n\n');
+  return kept.toReversed().join(BETWEEN);
 }

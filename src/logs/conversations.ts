@@ -12,7 +12,7 @@ import { pairOf } from './langSmith.ts';
 import { soleSpeaker } from './promptLabels.ts';
 import { firstScore, returnOf } from './scores.ts';
 
-/** The context of each message has all before it: their number squared is what they cost. */
+/** Messages of one conversation. */
 export const MOST_MESSAGES = 20_000;
 export const BEYOND = `messages beyond the first ${MOST_MESSAGES.toLocaleString('en')} of a conversation`;
 const MESSAGES = [
@@ -270,7 +270,7 @@ function* entriesOf(
     if (role === 'assistant') {
       const speaker = name === null ? survey.speaker(unnamed.name, unnamed.by) : survey.speaker(name, 'name');
       const usage = at === last ? { promptTokens, completionTokens } : { promptTokens: 0, completionTokens: 0 };
-      yield { kind: 'message', speaker, context: chat.slice(0, at), text, model, ...usage, finish };
+      yield { kind: 'message', speaker, context: { list: chat, length: at }, text, model, ...usage, finish };
       begun = true;
     } else if (begun && role !== 'system') {
       yield { kind: 'event', source: role === 'user' ? (name ?? 'user') : (name ?? 'tool'), text };

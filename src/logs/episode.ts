@@ -4,12 +4,21 @@ import type { SpeakerSource } from '../shared/records/logImport.ts';
 import { MOST_NAME, renameProblem, type Rename } from '../shared/speakerNames.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 
+/** The first messages of a list. Contexts that go on from one another share it, so that each costs what is new. */
+export interface ListedContext {
+  readonly list: readonly ChatMessage[];
+  readonly length: number;
+}
+
+/** A context that shares its list with no other. */
+export const ownContext = (list: readonly ChatMessage[]): ListedContext => ({ list, length: list.length });
+
 /** What a model said. */
 export interface RecordedMessage {
   readonly kind: 'message';
   readonly speaker: string;
   /** All that it was asked with, in order. */
-  readonly context: readonly ChatMessage[];
+  readonly context: ListedContext;
   readonly text: string;
   /** Null where the log does not say. */
   readonly model: string | null;

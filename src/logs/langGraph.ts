@@ -8,7 +8,7 @@ import type { ChatMessage, ParsedMessage } from '../chat/messages.ts';
 import { isRecord } from '../shared/guard.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import { BEYOND, MOST_MESSAGES } from './conversations.ts';
-import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
+import { ownContext, type RecordedEpisode, type RecordedEvent, type RecordedMessage, type Survey } from './episode.ts';
 import { fieldsOf, MOST_KEYS } from './langGraphState.ts';
 import { soleSpeaker } from './promptLabels.ts';
 
@@ -106,11 +106,20 @@ function* entriesOf(
       for (const { role, name: own, text, finish } of one.messages) {
         if (role === 'assistant' && step['given'] !== true) {
           const node = nodes[added.task];
-          const context = [...state.context(key, changes, added), ...before];
+          const list = [...state.context(key, changes, added), ...before];
           const name = own ?? (typeof node === 'string' && node !== '' ? node : null);
-          const label = name === null ? soleSpeaker(context, survey.named()) : { name, by: 'name' as const };
+          const label = name === null ? soleSpeaker(list, survey.named()) : { name, by: 'name' as const };
           const speaker = survey.speaker(label.name, label.by);
-          yield { kind: 'message', speaker, context, text, model: null, promptTokens: 0, completionTokens: 0, finish };
+          yield {
+            kind: 'message',
+            speaker,
+            context: ownContext(list),
+            text,
+            model: null,
+            promptTokens: 0,
+            completionTokens: 0,
+            finish,
+          };
           begun = true;
         } else if (begun && (role === 'user' || role === 'tool')) {
           yield { kind: 'event', source: role === 'user' ? 'user' : (own ?? 'tool'), text };

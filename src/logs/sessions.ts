@@ -80,20 +80,23 @@ function* entriesOf(
   survey: Survey,
 ): Generator<RecordedMessage | RecordedEvent> {
   const chats = new Map(
-    [...chains].map(([name, chain]) => [name, withToolNames(chain.map(({ message }) => message))] as const),
+    [...chains].map(([name, chain]) => {
+      const messages = withToolNames(chain.map(({ message }) => message));
+      return [name, { messages, list: messages.map(chatOnly) }] as const;
+    }),
   );
   const by = chains.size > 1 ? 'name' : 'only speaker';
   let begun = false;
   for (const { chain, before } of places) {
-    const chat = chats.get(chain) ?? [];
-    const message = chat[before];
-    if (message === undefined) {
+    const chat = chats.get(chain);
+    const message = chat?.messages[before];
+    if (chat === undefined || message === undefined) {
       continue;
     }
     const { role, name, text, finish } = message;
     if (role === 'assistant') {
       begun = true;
-      const context = chat.slice(0, before).map(chatOnly);
+      const context = { list: chat.list, length: before };
       const speaker = survey.speaker(name ?? chain, name === null ? by : 'name');
       yield { kind: 'message', speaker, context, text, model: null, promptTokens: 0, completionTokens: 0, finish };
     } else if (begun && role !== 'system') {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
-import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
+import { ownContext, type RecordedEpisode, type RecordedEvent, type RecordedMessage, type Survey } from './episode.ts';
 import { PromptLabels, type PromptLabel } from './promptLabels.ts';
 import { promptName, systemPrompt } from './promptName.ts';
 import type { Step } from './steps.ts';
@@ -373,7 +373,7 @@ function* entriesOf(
     yield {
       kind: 'message',
       speaker,
-      context: context.map(chatOnly),
+      context: ownContext(context.map(chatOnly)),
       text: own.text,
       model: call.model,
       promptTokens: call.promptTokens,
@@ -422,7 +422,7 @@ const unrecorded = (
   before: readonly ParsedMessage[],
 ): Omit<RecordedMessage, 'speaker'> => ({
   kind: 'message',
-  context: before.map(chatOnly),
+  context: ownContext(before.map(chatOnly)),
   text,
   model: null,
   promptTokens: 0,

@@ -10,14 +10,44 @@ export interface ContextKey {
 }
 
 const MASK = (1n << 63n) - 1n;
+const DIGEST = { dkLen: 8 } as const;
 
 /**
  * Hashes the UTF-8 bytes of a model input as they are: nothing is trimmed or normalised; lone surrogates, which have no
  * UTF-8, are left out.
  */
 export function contextKey(text: string): ContextKey {
-  const bytes = new TextEncoder().encode(text.isWellFormed() ? text : text.replace(/\p{Surrogate}/gu, ''));
-  const digest = blake2b(bytes, { dkLen: 8 });
-  const key = new DataView(digest.buffer, digest.byteOffset, 8).getBigUint64(0) & MASK;
-  return { key: key.toString(), fingerprint: createHash('sha256').update(bytes).digest('hex').slice(0, 16) };
+  const bytes = bytesOf(text);
+  return {
+    key: keyOf(blake2b(bytes, DIGEST)),
+    fingerprint: createHash('sha256').update(bytes).digest('hex').slice(0, 16),
+  };
 }
+
+/** The hashes of a model input that goes on: of all its pieces so far they are those of the whole text. */
+export class GrowingContext {
+  private readonly blake = blake2b.create(DIGEST);
+  private readonly sha = createHash('sha256');
+
+  /** @param piece that divides no character */
+  add(piece: string): void {
+    this.blake.update(bytesOf(piece));
+    this.sha.update(piece);
+  }
+
+  /** As `contextKey` gives it. */
+  key(): string {
+    return keyOf(this.blake.clone().digest());
+  }
+
+  /** SHA-256 (hex) of the text, as the store names texts. */
+  sha256(): string {
+    return this.sha.copy().digest('hex');
+  }
+}
+
+const bytesOf = (text: string): Uint8Array =>
+  new TextEncoder().encode(text.isWellFormed() ? text : text.replace(/\p{Surrogate}/gu, ''));
+
+const keyOf = (digest: Uint8Array): string =>
+  (new DataView(digest.buffer, digest.byteOffset, 8).getBigUint64(0) & MASK).toString();

@@ -22,8 +22,8 @@ export interface SparkPoint {
 }
 
 /**
- * Where the rounds with a score are, from left to right in the order of time, from the least to the highest return; 0 to
- * 1 where these are not known, and wider where returns leave it.
+ * Where the rounds with a score are, from left to right in the order of time, from the least to the highest return;
+ * 0 to 1 where these are not known, and wider where returns leave it.
  */
 export function sparkPoints(rounds: readonly ProblemRound[], scale: ReturnScale | null): readonly SparkPoint[] {
   const known = rounds.flatMap(({ phase, mean }) => (mean === null ? [] : [{ phase, mean }]));

@@ -1,25 +1,70 @@
-/** The contexts of a log as they are stored: bounded each, and together. */
-import { contextText } from '../../logs/contextForm.ts';
-import type { ChatMessage } from '../../chat/messages.ts';
+/** The contexts of a log as they are stored: each as what it adds to the one before it, bounded each and together. */
+import { BETWEEN, contextText, isShortened } from '../../logs/contextForm.ts';
+import type { ListedContext } from '../../logs/episode.ts';
+import type { GrownContext } from '../../shared/records/records.ts';
+import { GrowingContext } from '../../team/contextKey.ts';
 
-/** Characters. A context has everything said before it, so that they grow with the square of a conversation. */
+/** Characters of one. */
 const LONGEST = 1_000_000;
 const TOGETHER = 2 ** 31;
 /** Of each, when they have so many together. */
 const THEN = 10_000;
 
+type List = ListedContext['list'];
+
+/** What the text of a context adds to that of the context of its list before it, or all of it. */
+interface ContextText {
+  readonly goesOn: boolean;
+  readonly text: string;
+}
+
 export class ContextTexts {
   /** How many do not say all. */
   shortened = 0;
   private total = 0;
+  /** The last context of each list: its messages, the characters of its text, and whether that does not say all. */
+  private readonly lists = new WeakMap<List, { count: number; characters: number; isShortened: boolean }>();
 
-  of(context: readonly ChatMessage[]): string {
+  of({ list, length: count }: ListedContext): ContextText {
     const most = this.total > TOGETHER ? THEN : LONGEST;
-    if (context.reduce((sum, { text }) => sum + text.length, 0) > most) {
-      this.shortened++;
-    }
-    const text = contextText(context, most);
+    const last = this.lists.get(list);
+    const added = last === undefined || last.count > count ? null : contextText(list.slice(last.count, count));
+    const since = added === null || added === '' || last?.characters === 0 ? added : BETWEEN + added;
+    const goesOn = last !== undefined && since !== null && last.characters + since.length <= most;
+    const whole = goesOn ? '' : contextText(list.slice(0, count), most);
+    // Of one that is too long half is kept, so that others may go on from it.
+    const text = goesOn ? since : isShortened(whole) ? contextText(list.slice(0, count), most / 2) : whole;
+    const isCut = goesOn ? last.isShortened : isShortened(whole);
+    this.lists.set(list, { count, characters: (goesOn ? last.characters : 0) + text.length, isShortened: isCut });
     this.total += text.length;
-    return text;
+    this.shortened += isCut ? 1 : 0;
+    return { goesOn, text };
+  }
+}
+
+/** A context to be stored. */
+export interface ContextToStore {
+  readonly key: string;
+  readonly context: string | GrownContext;
+}
+
+/** What names contexts in the store. */
+export class ContextNames {
+  private readonly lists = new WeakMap<List, { hashes: GrowingContext; key: string; characters: number }>();
+
+  /** @param said of the contexts of a list, in order */
+  of(list: List, { goesOn, text }: ContextText): ContextToStore {
+    const last = goesOn ? this.lists.get(list) : undefined;
+    const hashes = last?.hashes ?? new GrowingContext();
+    hashes.add(text);
+    const key = hashes.key();
+    this.lists.set(list, { hashes, key, characters: (last?.characters ?? 0) + text.length });
+    return {
+      key,
+      context:
+        last === undefined
+          ? text
+          : { base: last.key, baseLength: last.characters, since: text, sha256: hashes.sha256() },
+    };
   }
 }

@@ -11,10 +11,9 @@ import { IMPORTED } from '../../shared/records/logImport.ts';
 import { MOST_NAME } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
-import { contextKey } from '../../team/contextKey.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { configSchema } from '../../training/config/config.ts';
-import type { ContextTexts } from './contextTexts.ts';
+import { ContextNames, type ContextTexts } from './contextTexts.ts';
 
 /** Recorded episodes are as an evaluation with sampling before any training. */
 const ROUND = EVALUATION_ROUNDS[1].iteration;
@@ -48,6 +47,7 @@ export class LogRows {
   private store: StoreWriter;
   private readonly run: string;
   private readonly contexts: ContextTexts;
+  private readonly names = new ContextNames();
   /** Roles by speaker. */
   private roles: ReadonlyMap<string, string>;
   private positions: ReadonlyMap<string, number>;
@@ -170,7 +170,7 @@ export class LogRows {
     place: DecisionPlace,
   ): number {
     const role = this.roles.get(speaker) ?? OTHERS;
-    const asked = this.contexts.of(context);
+    const asked = this.names.of(context.list, this.contexts.of(context));
     this.decisions.set(role, (this.decisions.get(role) ?? 0) + 1);
     this.tokens.prompt += promptTokens;
     this.tokens.completion += completionTokens;
@@ -187,8 +187,8 @@ export class LogRows {
       parent: place.parent,
       bucket: null,
       siblingIndex: place.sibling,
-      context: asked,
-      contextKey: contextKey(asked).key,
+      context: asked.context,
+      contextKey: asked.key,
       text,
       tokens: new Int32Array(),
       logprobs: new Float32Array(),

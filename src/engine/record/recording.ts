@@ -5,7 +5,7 @@ import { FURTHER } from '../../chat/answers.ts';
 import { apiCall, bodyIn, type RecordedApi } from '../../chat/apiCalls.ts';
 import { CallSpeakers } from '../../logs/callSpeakers.ts';
 import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../../chat/messages.ts';
-import { Survey, type RecordedEvent, type RecordedMessage } from '../../logs/episode.ts';
+import { ownContext, Survey, type RecordedEvent, type RecordedMessage } from '../../logs/episode.ts';
 import { masked } from '../../logs/secrets.ts';
 import type { ModelCall } from '../../chat/modelCall.ts';
 import { newResults } from '../../logs/traces.ts';
@@ -327,7 +327,7 @@ export class Recording {
     const message: RecordedMessage = {
       kind: 'message',
       speaker,
-      context: context.map(chatOnly),
+      context: ownContext(context.map(chatOnly)),
       text: said.text,
       model: call.model,
       promptTokens: call.promptTokens,

@@ -96,6 +96,18 @@ export interface NumericEnvironment {
 
 export type FinishReason = 'end' | 'length' | 'typed';
 
+/** A context that begins with one that is stored, as those of a conversation do. */
+export interface GrownContext {
+  /** The key of that one. */
+  readonly base: string;
+  /** UTF-16 units of it that this one begins with. */
+  readonly baseLength: number;
+  /** What follows. */
+  readonly since: string;
+  /** SHA-256 (hex) of the UTF-8 bytes of the whole. */
+  readonly sha256: string;
+}
+
 /** One message by one role in one context, as it is appended. */
 export interface NewDecision {
   readonly run: string;
@@ -113,8 +125,8 @@ export interface NewDecision {
   readonly bucket: number | null;
   /** Index among the alternatives of its bucket (j), or the replay index (m) of a continuation. */
   readonly siblingIndex: number;
-  /** Exact text of the model input; stored once by its SHA-256. */
-  readonly context: string;
+  /** Exact text of the model input, stored once by its SHA-256; or how it goes on from one that is stored. */
+  readonly context: string | GrownContext;
   /** BLAKE2b-64 masked to 63 bits, decimal text. */
   readonly contextKey: string;
   readonly text: string;
@@ -133,6 +145,8 @@ export interface NewDecision {
 
 export interface Decision extends NewDecision {
   readonly id: number;
+  /** Exact text of the model input. */
+  readonly context: string;
   readonly tokenHash: string;
   /** Mean return of the leaves below; null while none is scored or all are masked. */
   readonly return: number | null;

@@ -5,6 +5,7 @@ import { HEADLINE_COLUMNS, takeHeadline, WITH_HEADLINE, type HeadlineRow } from 
 import type { TreeOf } from './readTrees.ts';
 import { checkedPage, inOrder, notFound } from '../rows.ts';
 import { SHOWN_FIRST } from '../conditions.ts';
+import { contextReader } from '../tables/contextBases.ts';
 import { STAGE_OF_DECISION } from '../tables/stages.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
@@ -18,8 +19,8 @@ type CreditRow = { readonly [Field in keyof Credit]: Credit[Field] | null };
 type MessageRow = Omit<Message, 'return' | 'leaves' | 'credit' | 'trainingCredit' | 'stage'> &
   CreditRow &
   HeadlineRow & { readonly stage: number | null };
-type DecisionRow = Omit<Decision, 'tokens' | 'logprobs' | 'sampling' | 'return' | 'leaves'> &
-  Sampling & { readonly tokens: Buffer; readonly logprobs: Buffer };
+type DecisionRow = Omit<Decision, 'context' | 'tokens' | 'logprobs' | 'sampling' | 'return' | 'leaves'> &
+  Sampling & { readonly context: number; readonly tokens: Buffer; readonly logprobs: Buffer };
 
 const MESSAGE = `
   decision.id, decision.run, phase, decision.iteration, instance.uid_sha AS instance, snapshot.weights AS snapshot, event_type AS eventType,
@@ -78,10 +79,11 @@ export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
 /** The readers of messages. */
 export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: MessagesOf): MessageReaders {
   const { db } = session;
+  const contextOf = contextReader(session);
   const decision = db.prepare<[number], DecisionRow>(`
     SELECT ${MESSAGE}, environment, stream_key AS streamKey, temperature, top_p AS topP, top_k AS topK, max_new_tokens AS maxNewTokens,
       prompt_tokens AS promptTokens, reused_tokens AS reusedTokens, token_hash AS tokenHash, tokens, logprobs,
-      (SELECT body FROM text WHERE text.id = context.text) AS context
+      decision.context AS context
     FROM decision ${JOINED} WHERE decision.id = ?`);
   const children = db
     .prepare<[number], number>(
@@ -103,12 +105,13 @@ export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: Mes
     message: guarded(session, (id) => messagesOf([id])[0] ?? notFound(session, 'message', id)),
     messages: guarded(session, (ids) => messagesOf(ids)),
     decision: guarded(session, (id) => {
-      const { temperature, topP, topK, maxNewTokens, tokens, logprobs, ...row } = inOrder(
+      const { temperature, topP, topK, maxNewTokens, tokens, logprobs, context, ...row } = inOrder(
         session,
         decision.get(id) ?? notFound(session, 'message', id),
       );
       return {
         ...row,
+        context: contextOf(context),
         tokens: int32Of(tokens),
         logprobs: float32Of(logprobs),
         sampling: { temperature, topP, topK, maxNewTokens },

@@ -8,6 +8,7 @@ import { createNew } from '../../files/newFile.ts';
 import { makeOut } from '../../files/outFile.ts';
 import { realFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { CONTEXT_BASES, EMPTY_KEY } from '../tables/contextBases.ts';
 import { isWholeEvent } from '../tables/environmentEvents.ts';
 import type { HeadlineRule } from '../tables/headlines.ts';
 import { MIGRATIONS } from '../tables/migrations.ts';
@@ -41,6 +42,7 @@ const SOURCES = [
   'instance',
   'text',
   'context',
+  'context_base',
   'snapshot',
   'step',
   'bucket',
@@ -103,7 +105,7 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
   const db = connect(target, 'write');
   try {
     db.pragma('foreign_keys = OFF');
-    for (const sql of MIGRATIONS.slice(0, BEFORE_DERIVED)) {
+    for (const sql of [...MIGRATIONS.slice(0, BEFORE_DERIVED), CONTEXT_BASES]) {
       db.exec(sql);
     }
     const whole = wholeRows(source, db);
@@ -111,7 +113,7 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
       SOURCES.map((table) => copyTable({ source, db, table }, (key) => whole.get(table)?.kept.has(key) === true)),
     )();
     db.transaction(() => {
-      for (const sql of MIGRATIONS.slice(BEFORE_DERIVED)) {
+      for (const sql of MIGRATIONS.slice(BEFORE_DERIVED).filter((later) => later !== CONTEXT_BASES)) {
         db.exec(sql);
       }
       db.pragma(`application_id = ${String(APPLICATION_ID)}`);
@@ -172,6 +174,8 @@ interface Place {
 /** The rows of every table that are whole, with all that they refer to. */
 function wholeRows(source: Connection, db: Connection): ReadonlyMap<string, Whole> {
   const tables = new Map<string, Whole>();
+  const empty = textHash('');
+  let emptyText: unknown;
   for (const table of SOURCES) {
     const references = db
       .prepare<[], { from: string; parent: string }>(
@@ -181,10 +185,13 @@ function wholeRows(source: Connection, db: Connection): ReadonlyMap<string, Whol
     const kept = new Map<unknown, Refs>();
     eachRow({ source, db, table }, (key, row) => {
       if (isWhole(table, row)) {
-        kept.set(
-          key,
-          references.flatMap(({ from, parent }) => (row[from] === null ? [] : [[parent, row[from]] as const])),
-        );
+        // The row of a context that goes on from another one says nothing without that one.
+        const goesOn = table === 'context' && row['text'] === emptyText && row['key'] !== EMPTY_KEY;
+        kept.set(key, [
+          ...references.flatMap(({ from, parent }) => (row[from] === null ? [] : [[parent, row[from]] as const])),
+          ...(goesOn ? [['context_base', key] as const] : []),
+        ]);
+        emptyText = table === 'text' && row['sha256'] === empty ? key : emptyText;
       }
     });
     tables.set(table, { kept });

@@ -2,6 +2,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
 import { BUCKET_MEASURES } from './bucketMeasures.ts';
+import { CONTEXT_BASES } from './contextBases.ts';
 import { CREDIT_ORDER } from './creditOrder.ts';
 import { VERSION_4 } from './diagnostics.ts';
 import { ENVIRONMENT_EVENTS } from './environmentEvents.ts';
@@ -50,6 +51,7 @@ export const MIGRATIONS: readonly string[] = [
   SPENDING,
   CREDIT_ORDER,
   RETURN_SCALES,
+  CONTEXT_BASES,
 ];
 
 /** What kind of file is at a path; `store` also when the file is one of an older version. */

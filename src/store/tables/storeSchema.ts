@@ -33,6 +33,7 @@ export const SCHEMA_HASHES: readonly string[] = [
   '586a4ea7f1f8aaa3fdc6c4485df99face33170fd639ce09ee0ec2d6ed7dd8d88',
   'bc75213d30cb1d93f2f36b1912646060609bbb59fea04dd9c8736a53aef95a3a',
   'bc75213d30cb1d93f2f36b1912646060609bbb59fea04dd9c8736a53aef95a3a',
+  '15d443bc06a814cabfd7ebfd105bb08af0856e678668b328fb5ebd313d98977e',
 ];
 
 /** Longest name that a sentence quotes. */

@@ -135,7 +135,8 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
       const {
         sampling: { temperature, topP, topK, maxNewTokens },
       } = row;
-      const context = contextId(row.contextKey, row.context);
+      // Those of the bench are whole.
+      const context = contextId(row.contextKey, typeof row.context === 'string' ? row.context : row.context.since);
       return add('decision', [
         null,
         row.run,

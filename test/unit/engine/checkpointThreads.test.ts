@@ -99,7 +99,10 @@ function told(path: string): Told {
     entries.map((entry) =>
       entry.kind === 'event'
         ? `[${entry.source}] ${entry.text}`
-        : `${entry.speaker} > ${entry.text} < ${entry.context.map(({ role, name, text }) => `${name ?? role}: ${text}`).join(' | ')}`,
+        : `${entry.speaker} > ${entry.text} < ${entry.context.list
+            .slice(0, entry.context.length)
+            .map(({ role, name, text }) => `${name ?? role}: ${text}`)
+            .join(' | ')}`,
     ),
   ]);
   return {

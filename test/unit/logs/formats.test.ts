@@ -16,7 +16,7 @@ const said = ({ episodes }: WholeLog, episode = 0): string[] =>
   );
 const contextOf = ({ episodes }: WholeLog, message: number): string[] =>
   (episodes[0]?.entries ?? [])
-    .flatMap((entry) => (entry.kind === 'message' ? [entry.context] : []))
+    .flatMap((entry) => (entry.kind === 'message' ? [entry.context.list.slice(0, entry.context.length)] : []))
     .flatMap((context, index) => (index === message ? context.map(({ role, text }) => `${role}: ${text}`) : []));
 
 /** What every program of the fixtures says. */

@@ -73,7 +73,9 @@ export function plant(name: string, form: (talk: Talk) => string, runs: number):
       const messages = entries.flatMap((entry) => (entry.kind === 'message' ? [entry] : []));
       const byModel = marksIn(messages.map(({ text }) => text));
       const fromTools = marksIn(entries.flatMap((entry) => (entry.kind === 'event' ? [entry.text] : [])));
-      const contexts = marksIn(messages.flatMap(({ context }) => context.map(({ text }) => text)));
+      const contexts = marksIn(
+        messages.flatMap(({ context: { list, length } }) => list.slice(0, length).map(({ text }) => text)),
+      );
       assert.deepEqual([...byModel].toSorted(), said.toSorted(), 'what the model said');
       // A message of a model is one message, however many pieces its form has; ShareGPT has calls apart.
       if (name !== 'ShareGPT') {

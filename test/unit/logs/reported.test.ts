@@ -20,7 +20,9 @@ const said = ({ episodes }: WholeLog): string[][] =>
 const contexts = ({ episodes }: WholeLog): string[][] =>
   episodes.flatMap(({ entries }) =>
     entries.flatMap((entry) =>
-      entry.kind === 'message' ? [entry.context.map(({ role, text }) => `${role}: ${text}`)] : [],
+      entry.kind === 'message'
+        ? [entry.context.list.slice(0, entry.context.length).map(({ role, text }) => `${role}: ${text}`)]
+        : [],
     ),
   );
 

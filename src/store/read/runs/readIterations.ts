@@ -1,6 +1,7 @@
 /** Reading a run back to go on with it: what a training iteration learned from, and what the run has cost. */
 import { guarded } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';
+import { contextReader } from '../../tables/contextBases.ts';
 import { float32Of, int32Of } from '../../tokens.ts';
 import type {
   EpisodeCost,
@@ -12,7 +13,11 @@ import type {
   TrainingMessage,
 } from '../../types.ts';
 
-type MessageRow = Omit<TrainingMessage, 'tokens' | 'logprobs'> & { readonly tokens: Buffer; readonly logprobs: Buffer };
+type MessageRow = Omit<TrainingMessage, 'context' | 'tokens' | 'logprobs'> & {
+  readonly context: number;
+  readonly tokens: Buffer;
+  readonly logprobs: Buffer;
+};
 
 /** A message that was taken from an equal request has reused more than its prompt: nothing was computed for it. */
 const REUSED = 'reused_tokens > prompt_tokens';
@@ -27,15 +32,16 @@ export function iterationReaders(
   'trainingMessages' | 'learnedReturns' | 'learnedRules' | 'learnedPlaces' | 'costs' | 'replayCosts' | 'episodeCosts'
 > {
   const { db } = session;
+  const contextOf = contextReader(session);
   // A later word of the same estimator, should there be one, is not what the iteration learned from.
   const bound = (stage: string): string =>
     `SELECT first_decision FROM stage WHERE run = @run AND iteration = @iteration AND stage = ${stage}`;
   // A unary plus keeps the rows' numbers out of the choice of an index.
   const messages = db.prepare<[{ run: string; iteration: number; estimator: string; stage: number }], MessageRow>(`
-    SELECT decision.bucket AS bucket, decision.id AS decision, decision.parent AS parent, uid_sha AS instance, decision.event_type AS eventType, position, text.body AS context, prompt_tokens AS promptTokens, tokens, logprobs,
+    SELECT decision.bucket AS bucket, decision.id AS decision, decision.parent AS parent, uid_sha AS instance, decision.event_type AS eventType, position, decision.context AS context, prompt_tokens AS promptTokens, tokens, logprobs,
       (SELECT value FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id AND estimator = @estimator
         ORDER BY credit.id LIMIT 1) AS credit
-    FROM decision JOIN instance ON instance.id = decision.instance JOIN context ON context.id = decision.context JOIN text ON text.id = context.text
+    FROM decision JOIN instance ON instance.id = decision.instance
     WHERE decision.run = @run AND phase = 'train' AND decision.iteration = @iteration AND decision.bucket IS NOT NULL
       AND +decision.id >= coalesce((${bound('@stage')}), 0) AND +decision.id < coalesce((${bound('@stage + 1')}), ${String(Number.MAX_SAFE_INTEGER)})
     ORDER BY decision.bucket, decision.id`);
@@ -64,11 +70,15 @@ export function iterationReaders(
     FROM bucket CROSS JOIN episode ON episode.run = bucket.run AND episode.phase = 'replay' AND episode.iteration = bucket.iteration JOIN decision ON decision.id = leaf
     WHERE bucket.run = @run AND origin IN ('request', 'diagnostic') GROUP BY origin, position`);
   return {
-    trainingMessages: guarded(session, (run, iteration, estimator, stage = 0) =>
-      messages
-        .all({ run, iteration, estimator, stage })
-        .map(({ tokens, logprobs, ...row }) => ({ ...row, tokens: int32Of(tokens), logprobs: float32Of(logprobs) })),
-    ),
+    trainingMessages: guarded(session, (run, iteration, estimator, stage = 0) => {
+      // The alternatives of a bucket have one context.
+      const contexts = new Map<number, string>();
+      return messages.all({ run, iteration, estimator, stage }).map(({ tokens, logprobs, context, ...row }) => {
+        const text = contexts.get(context) ?? contextOf(context);
+        contexts.set(context, text);
+        return { ...row, context: text, tokens: int32Of(tokens), logprobs: float32Of(logprobs) };
+      });
+    }),
     learnedReturns: guarded(session, (run, iteration) => returns.all(run, iteration)),
     learnedRules: guarded(session, (run, iteration) => rules.all(run, iteration)),
     learnedPlaces: guarded(session, (run, iteration) => places.all(run, iteration)),

@@ -14,7 +14,9 @@ before(async () => {
   const { code, stderr } = await c3(workspace, ['run', 'tiny.c3.yaml', '--override', 'steps=1', '--json']);
   assert.equal(code, 0, stderr);
   const db = new (loadSqlite())(join(workspace, '.c3', 'c3.sqlite'));
-  db.exec(`DROP TABLE spending; PRAGMA user_version = ${String(MIGRATIONS.indexOf(SPENDING))}`);
+  db.exec(
+    `DROP TABLE context_base; DROP TABLE spending; PRAGMA user_version = ${String(MIGRATIONS.indexOf(SPENDING))}`,
+  );
   db.close();
   rmSync(join(workspace, '.c3', 'c3.sqlite.seal'), { force: true });
 });

@@ -10,6 +10,8 @@ function fullStore(t: TestContext): Connection {
   const bucket = store.insertBucket(newBucket());
   const decision = store.insertDecision(newDecision({ bucket }));
   store.insertAlternative(bucket, decision, 0, true);
+  const grown = { base: '9007199254740993', baseLength: 16, since: ' = ?', sha256: 'ab' };
+  store.insertDecision(newDecision({ context: grown, contextKey: '7' }));
   store.insertEpisode(newEpisode(decision, 1));
   const replay = store.insertReplay(newReplay(bucket, decision, 0, decision, 1));
   store.insertCredit(bucket, decision, newCredit(0.5));
@@ -33,6 +35,7 @@ function fullStore(t: TestContext): Connection {
 const TABLES = [
   'text',
   'context',
+  'context_base',
   'decision',
   'bucket',
   'alternative',

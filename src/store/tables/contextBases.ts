@@ -1,0 +1,68 @@
+/**
+ * Contexts that go on from one another, as conversations do: of each only what follows the one before is stored, so
+ * that a conversation is as long in the store as it is. What names a context stays what it was: its key, and the hash
+ * of all of it.
+ */
+import { damagedStore } from '../files/sqlite.ts';
+import type { Session } from '../files/sqlite.ts';
+import { guardsOf } from './schema.ts';
+
+/**
+ * The SQL that adds them to a store. A context that goes on begins with the first `kept` UTF-16 units of its base,
+ * which was stored before it; `since` is what follows, `sha256` that of the whole. Its own row names the empty text, so that
+ * without this one it is nothing else. Contexts of earlier versions are whole.
+ */
+export const CONTEXT_BASES = `
+CREATE TABLE context_base (
+  context INTEGER PRIMARY KEY REFERENCES context,
+  base INTEGER NOT NULL REFERENCES context CHECK (base < context),
+  kept INTEGER NOT NULL CHECK (kept >= 0),
+  since INTEGER NOT NULL REFERENCES text,
+  sha256 TEXT NOT NULL
+) STRICT;
+${guardsOf('context_base', 'context = NEW.context')}
+`;
+
+/** The key of the empty context, the one that is whole with an empty text. */
+export const EMPTY_KEY = '7252660547403494068';
+
+/** UTF-16 units of a context that goes on: a store from elsewhere could have few that repeat each other endlessly. */
+export const MOST_GROWN = 2 ** 26;
+
+interface Part {
+  readonly base: number;
+  readonly kept: number;
+  readonly since: string;
+}
+
+/** Reads the whole text of a context by its row; it takes as long as there is to read. */
+export function contextReader({ db, path }: Session): (id: number) => string {
+  const whole = db
+    .prepare<[number], string>('SELECT body FROM context JOIN text ON text.id = context.text WHERE context.id = ?')
+    .pluck();
+  const parts = db.prepare<[number], Part>(`
+    WITH RECURSIVE part (context, base, kept, since) AS (
+      SELECT context, base, kept, since FROM context_base WHERE context = ?
+      UNION ALL SELECT own.context, own.base, own.kept, own.since
+      FROM part JOIN context_base AS own ON own.context = part.base AND own.context < part.context)
+    SELECT base, kept, body AS since FROM part JOIN text ON text.id = part.since ORDER BY context DESC`);
+
+  return (id) => {
+    const said: string[] = [];
+    let [first, wanted, length] = [id, Number.POSITIVE_INFINITY, 0];
+    for (const { base, kept, since } of parts.iterate(id)) {
+      const piece = since.slice(0, Math.max(0, wanted - kept));
+      length += piece.length;
+      if (length > MOST_GROWN) {
+        throw damagedStore(path, `context ${String(id)} has more than ${String(MOST_GROWN)} characters`);
+      }
+      said.push(piece);
+      [first, wanted] = [base, Math.min(wanted, kept)];
+    }
+    const start = whole.get(first);
+    if (start === undefined) {
+      throw damagedStore(path, `context ${String(id)} has no text`);
+    }
+    return said.length === 0 ? start : [start.slice(0, wanted), ...said.toReversed()].join('');
+  };
+}
