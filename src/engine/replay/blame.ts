@@ -22,7 +22,7 @@ import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 
 /** Pairs that are asked for at a time. */
 export const PAIRS_AT_A_TIME = 8;
-/** Longer episodes are refused: each message needs samples of its own. */
+/** Longer episodes are not searched: each message needs samples of its own. */
 const MOST_MESSAGES = 200;
 /** Requests in one context that are read at a time. */
 const PAGE = 500;
@@ -51,6 +51,12 @@ export async function findWhatLost(place: BlamePlace, request: BlameParams, cont
   const { budget } = request;
   checkBudget(budget, BLAME_BUDGET);
   const episode = place.reading((store) => lostEpisode(store, request.message));
+  if (episode === null) {
+    throw new C3Error(
+      'input',
+      `The episode of message ${String(request.message)} has more than ${String(MOST_MESSAGES)} messages, which a search does not take.`,
+    );
+  }
   if (place.reading((store) => store.decision(episode.leaf).sampling.temperature) === 0) {
     control.onRemark?.('The episode was recorded greedily; it is read at the sampling temperature of its run.');
   }
@@ -140,8 +146,12 @@ export interface LostEpisode {
   readonly pairsRead: Map<number, { readonly count: number; readonly pairs: readonly StoredPair[] }>;
 }
 
-/** The episode through a message, as a search needs it. @throws C3Error('input') where it cannot be searched */
-export function lostEpisode(store: StoreReader, message: number): LostEpisode {
+/**
+ * The episode through a message, as a search needs it.
+ * @returns null for one of more messages than a search takes
+ * @throws C3Error('input') where it cannot be searched
+ */
+export function lostEpisode(store: StoreReader, message: number): LostEpisode | null {
   const messages = episodeThrough(store, message);
   const last = messages.at(-1);
   if (last === undefined || last.return === null) {
@@ -151,10 +161,7 @@ export function lostEpisode(store: StoreReader, message: number): LostEpisode {
     );
   }
   if (messages.length > MOST_MESSAGES) {
-    throw new C3Error(
-      'input',
-      `The episode of message ${String(message)} has ${String(messages.length)} messages; a search takes at most ${String(MOST_MESSAGES)}.`,
-    );
+    return null;
   }
   if (store.run(last.run).method === IMPORTED) {
     throw new C3Error(

@@ -63,7 +63,7 @@ export async function findWhatLosesRun(
   checkBudget(budget, RUN_BLAME_BUDGET);
   const began = performance.now();
   const onRemark = saidOnce(control.onRemark);
-  const { lost, greedy } = place.reading((store) => lostOf(store, run));
+  const { lost, tooLong, greedy } = place.reading((store) => lostOf(store, run));
   if (greedy) {
     onRemark('The episodes were recorded greedily; they are read at the sampling temperature of the run.');
   }
@@ -99,6 +99,7 @@ export async function findWhatLosesRun(
     return reportOf({
       run,
       lost: lost.length,
+      tooLong,
       masked,
       shares,
       blamed,
@@ -113,11 +114,18 @@ interface Lost {
   readonly episode: LostEpisode;
 }
 
-/** The lost episodes of the last evaluation. */
-function lostOf(store: StoreReader, run: string): { readonly lost: readonly Lost[]; readonly greedy: boolean } {
+/** The lost episodes of the last evaluation, and how many more are longer than is searched. */
+function lostOf(
+  store: StoreReader,
+  run: string,
+): { readonly lost: readonly Lost[]; readonly tooLong: number; readonly greedy: boolean } {
   const { episodes, greedy, scale } = evaluatedEpisodes(store, run);
-  const lost = episodes.filter(({ return: value }) => value !== null && isLost(value, scale));
-  return { lost: lost.map(({ leaf, instance }) => ({ problem: instance, episode: lostEpisode(store, leaf) })), greedy };
+  const all = episodes.filter(({ return: value }) => value !== null && isLost(value, scale));
+  const lost = all.flatMap(({ leaf, instance }): Lost[] => {
+    const episode = lostEpisode(store, leaf);
+    return episode === null ? [] : [{ problem: instance, episode }];
+  });
+  return { lost, tooLong: all.length - lost.length, greedy };
 }
 
 /** The episodes of a run's last evaluation. */
@@ -247,13 +255,14 @@ function blamedEpisode(store: StoreReader, episode: LostEpisode): BlamedEpisode 
 function reportOf(known: {
   readonly run: string;
   readonly lost: number;
+  readonly tooLong: number;
   readonly masked: number;
   readonly shares: LossShares;
   readonly blamed: readonly BlamedEpisode[];
   readonly spent: number;
   readonly seconds: number;
 }): RunBlame {
-  const { run, lost, masked, shares, blamed, spent, seconds } = known;
+  const { run, lost, tooLong, masked, shares, blamed, spent, seconds } = known;
   const count = (verdict: BlamedEpisode['verdict']): number => blamed.filter((one) => one.verdict === verdict).length;
   const named = blamed.filter(({ verdict }) => verdict === 'message');
   // Where it may as well be nothing that was within reach, there is nothing to divide.
@@ -266,6 +275,7 @@ function reportOf(known: {
   const report = {
     run,
     lost,
+    tooLong,
     read: blamed.length,
     masked,
     withinReach: shares.withinReach,

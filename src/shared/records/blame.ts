@@ -89,8 +89,10 @@ export interface RoleLosses {
 /** What loses the episodes of a run. */
 export interface RunBlame {
   readonly run: string;
-  /** Lost episodes of its last evaluation. */
+  /** Lost episodes of its last evaluation that can be searched. */
   readonly lost: number;
+  /** How many more were lost that have more messages than a search takes. */
+  readonly tooLong: number;
   /** How many of them were read: a random part where the budget did not reach. */
   readonly read: number;
   /** How many more were to be read, whose replays could not all be scored. */
@@ -125,9 +127,18 @@ const isCase = (value: unknown): value is BlamedEpisode =>
 export const isRunBlame = (value: unknown): value is RunBlame =>
   isRecord(value) &&
   ['run', 'sentence'].every((name) => typeof value[name] === 'string') &&
-  ['lost', 'read', 'masked', 'decided', 'several', 'undecided', 'rarelySolved', 'evaluatorCalls', 'seconds'].every(
-    (name) => typeof value[name] === 'number',
-  ) &&
+  [
+    'lost',
+    'tooLong',
+    'read',
+    'masked',
+    'decided',
+    'several',
+    'undecided',
+    'rarelySolved',
+    'evaluatorCalls',
+    'seconds',
+  ].every((name) => typeof value[name] === 'number') &&
   isInterval(value['withinReach']) &&
   Array.isArray(value['roles']) &&
   value['roles'].every(
@@ -216,9 +227,26 @@ export function shareWords({ value, low, high }: Interval): string {
 
 /** The answer about a run in a few sentences. */
 export function runBlameSentence(blame: Omit<RunBlame, 'sentence'>): string {
-  const { lost, read, withinReach, roles, evaluatorCalls, seconds } = blame;
+  const longer =
+    blame.tooLong === 0
+      ? []
+      : [
+          `${whole(blame.tooLong)} lost ${blame.tooLong === 1 ? 'episode has' : 'episodes have'} too many messages to be searched.`,
+        ];
+  return [...longer, searchedSentence(blame)].join(' ');
+}
+
+function searchedSentence({
+  lost,
+  tooLong,
+  read,
+  withinReach,
+  roles,
+  evaluatorCalls,
+  seconds,
+}: Omit<RunBlame, 'sentence'>): string {
   if (lost === 0) {
-    return 'No episode of the last evaluation was lost.';
+    return `No ${tooLong === 0 ? '' : 'other '}episode of the last evaluation was lost.`;
   }
   const { value, low, high } = withinReach;
   const interval = `[${whole(low ?? 0)}, ${whole(high ?? lost)}]`;

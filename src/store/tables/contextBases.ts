@@ -9,8 +9,8 @@ import { guardsOf } from './schema.ts';
 
 /**
  * The SQL that adds them to a store. A context that goes on begins with the first `kept` UTF-16 units of its base,
- * which was stored before it; `since` is what follows, `sha256` that of the whole. Its own row names the empty text, so that
- * without this one it is nothing else. Contexts of earlier versions are whole.
+ * which was stored before it; `since` is what follows, `sha256` that of the whole. Its own row names the empty text,
+ * so that without this one it is nothing else. Contexts of earlier versions are whole.
  */
 export const CONTEXT_BASES = `
 CREATE TABLE context_base (

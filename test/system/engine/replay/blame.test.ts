@@ -1,10 +1,12 @@
 /** `c3 blame` on the real runtime: what it answers, spends, stores and refuses. */
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { z } from 'zod';
 import { BLAME_VERDICTS } from '../../../../src/shared/records/blame.ts';
 import type { Episode } from '../../../../src/shared/records/records.ts';
+import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { newRecorded } from '../../../support/recordedStores.ts';
 import { c3, copyOf, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 
@@ -204,6 +206,29 @@ describe('c3 blame --run', () => {
     const { code, stdout, stderr } = await c3(folder, ['blame', '--budget', '18']);
     assert.equal(code, 0, stderr);
     assert.match(stdout, /, by a random \d+ of them/u);
+  });
+
+  it('leaves an episode of too many messages to itself, and counts it', async (t) => {
+    const folder = folderFor(t);
+    const { leaf, instance, iteration } = lost(folder);
+    const store = openStoreForWriting(join(folder, '.c3', 'c3.sqlite'));
+    const { id, ...said } = store.decision(leaf);
+    let parent = id;
+    for (let turn = 1; turn <= 200; turn++) {
+      parent = store.insertDecision({ ...said, parent, turn });
+    }
+    store.insertEpisode({
+      ...{ run, phase: 'evaluate', iteration, instance, leaf: parent },
+      ...{ return: 0, rule: 'exact', evaluatorCalls: 1 },
+    });
+    store.close();
+    const { code, stdout, stderr } = await c3(folder, ['blame', '--run', run, '--budget', '18', '--json']);
+    assert.equal(code, 0, stderr);
+    const found = parseLine(stdout);
+    assert.equal(found['tooLong'], 1);
+    assert.match(String(found['sentence']), /^1 lost episode has too many messages to be searched\. Of \d+ lost/u);
+    const alone = await c3(folder, ['blame', String(parent)]);
+    assert.deepEqual([alone.code, /more than 200 messages/u.test(errorOf(alone))], [2, true]);
   });
 
   it('refuses what it cannot look at in one sentence, and stores nothing', async (t) => {

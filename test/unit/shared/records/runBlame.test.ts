@@ -6,6 +6,7 @@ const interval = (value: number, low: number | null, high: number | null) => ({ 
 const FOUND: RunBlame = {
   run: 'run',
   lost: 221,
+  tooLong: 0,
   read: 221,
   masked: 0,
   withinReach: interval(94.2, 80, 108),
@@ -50,6 +51,17 @@ it('what cannot be divided is not divided, and what could not be scored is count
   assert.equal(runBlameSentence({ ...FOUND, lost: 0 }), 'No episode of the last evaluation was lost.');
   assert.match(foundWords({ ...FOUND, masked: 2 }), /200 undecided; 2 more could not be scored\.$/u);
   assert.doesNotMatch(foundWords(FOUND), /could not be scored/u);
+});
+
+it('what is too long to be searched is counted beside the rest', () => {
+  assert.match(
+    runBlameSentence({ ...FOUND, tooLong: 2 }),
+    /^2 lost episodes have too many messages to be searched\. Of 221 lost episodes 94/u,
+  );
+  assert.equal(
+    runBlameSentence({ ...FOUND, lost: 0, tooLong: 1 }),
+    '1 lost episode has too many messages to be searched. No other episode of the last evaluation was lost.',
+  );
 });
 
 it('an answer that was kept elsewhere is taken whole or not at all', () => {
