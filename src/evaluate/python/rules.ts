@@ -41,13 +41,13 @@ export const DEFAULT_LIMITS: PythonLimits = {
 
 /**
  * Why a verdict is what it is: passed (all tests) | partly (some, where fractions are asked for) | wrong-answer (a
- * test's assertion, or any exception of the test itself) | candidate-exception (reached the test) | not-a-builtin
- * (returned something that is no exact builtin value) | does-not-compile | load-error (an exception while it loaded) |
- * exit (left the interpreter) | time-limit | memory-limit | output-limit | message-limit | call-limit | code-limit |
- * forbidden (reached out of the sandbox) | crash (broke the interpreter, or took its process with it twice) |
- * test-limit (a value of the candidate keeps the tests from ending) | and, masked: no-tests | tests-broken (they fail
- * without the candidate or need what is not here) | killed (something outside ended its processes again and again, and
- * those of no other candidate) | sandbox (none works: the grader has given up).
+ * test's assertion, or any exception of the test itself) | candidate-exception (reached the test, or a builtin took it
+ * for an end) | not-a-builtin (nested too deep, or an instance that is asked for a verdict) | does-not-compile |
+ * load-error (an exception while it loaded) | exit (left the interpreter) | time-limit | memory-limit | output-limit |
+ * message-limit | call-limit | code-limit | forbidden (reached out of the sandbox) | crash (broke the interpreter, or
+ * took its process with it twice) | test-limit (a value of the candidate keeps the tests from ending) | and, masked:
+ * no-tests | tests-broken (they fail without the candidate or need what is not here) | killed (something outside ended
+ * its processes again and again, and those of no other candidate) | sandbox (none works: the grader has given up).
  */
 export type PythonRule =
   | 'passed'

@@ -1,18 +1,15 @@
 /**
  * The Python that runs inside a sandbox beside the code of others, and the messages that it understands.
  *
- * `handle(request)` takes and gives bytes. Requests begin with a letter: `L` loads a candidate (`{code, imports,
- * longest}`), `C` calls one of its functions, `N` says how two functions are written, `J` runs tests against a
- * candidate in another process. Replies of a candidate begin with `v` (a value), `x` (an exception: type and message),
- * `u` (a value that has no wire form) or `f` (final: rule and detail).
- *
- * The wire form is JSON. None, True, False, strings, finite floats and integers below 2^63 represent themselves;
- * everything else is `[tag, content]`: u string with surrogates, i integer in hexadecimal, f NaN or an infinity, c
- * complex, b bytes, a bytearray, l list, t tuple, s set, z frozenset, d dict as a list of keys and a list of values.
- * Only exact builtins are packed, never their subclasses, and what is unpacked consists of exact builtins whatever the
- * other side sent.
+ * `handle(request)` takes and gives bytes. Requests begin with a letter: `L` loads a candidate (`{code, imports, longest,
+ * helper}`: the helper's name where it is in another process), `C` asks for something of it (`{do, args, kwargs}`: a function of DOES, such as a call), `N` says how two
+ * functions are written, `J` runs tests against a candidate in another process. Replies of a candidate begin with `v`
+ * (a value, in the form of wireHarness.ts), `x` (an exception: type and message), `u` (a value that has no wire form)
+ * or `f` (final: rule and detail).
  */
 import { FUNCTIONS_HARNESS } from './functionsHarness.ts';
+import { REMOTE_HARNESS } from './remoteHarness.ts';
+import { WIRE_HARNESS } from './wireHarness.ts';
 
 export const HARNESS_MODULE = 'c3_harness';
 
@@ -30,15 +27,10 @@ export const HARNESS = String.raw`
 import ast, builtins, json, math, os, struct, sys, time, types
 # Imported once, so that a fresh interpreter has them at hand.
 import bisect, cmath, collections, collections.abc, copy, dataclasses, datetime, decimal, enum, fractions, functools, heapq
-import itertools, operator, random, re, statistics, string, textwrap, traceback, typing
+import itertools, operator, random, re, statistics, string, textwrap, traceback, typing, unittest
 
-DEPTH = 100
-# Deeper than what a candidate may return: its own values can always be given back to it.
-GIVEN_DEPTH = DEPTH + 10
-SMALL = 1 << 63
 CHANNEL, CLOCK = ${String(CHANNEL)}, ${String(CLOCK)}
 LIMIT = sys.getrecursionlimit()
-SURROGATE = re.compile('[\ud800-\udfff]')
 
 def sleep(seconds, /):
     "Moves the clock on; nobody waits."
@@ -47,92 +39,7 @@ def sleep(seconds, /):
     os.write(CLOCK, struct.pack('<d', min(seconds, 1e9)))
 
 time.sleep = sleep
-
-class Length:
-    "The longest text of a reply. A longer one ends the run; writing it out first could take more than a run has."
-    most, beyond = math.inf, False
-
-class Unfit(Exception):
-    "A value without a wire form."
-
-class Stop(BaseException):
-    "The candidate has come to its end: no test can go on."
-
-class NotBuiltin(BaseException):
-    "The candidate returned something that is no exact builtin; tests cannot catch this as an Exception."
-
-class CandidateError(Exception):
-    "An exception of the candidate's own type."
-
-def pack(value, depth=DEPTH):
-    kind = type(value)
-    if value is None or kind is bool:
-        return value
-    if (kind is str or kind is bytes or kind is bytearray) and len(value) > Length.most:
-        Length.beyond = True
-        return None
-    if kind is str:
-        return ['u', value.encode('utf-8', 'surrogatepass').hex()] if SURROGATE.search(value) else value
-    if kind is int:
-        return value if -SMALL < value < SMALL else ['i', hex(value)]
-    if kind is float:
-        return value if math.isfinite(value) else ['f', repr(value)]
-    if kind is complex:
-        return ['c', [pack(value.real), pack(value.imag)]]
-    if kind is bytes or kind is bytearray:
-        return ['b' if kind is bytes else 'a', value.hex()]
-    if depth == 0:
-        raise Unfit('a value nested more than %d deep' % DEPTH)
-    depth -= 1
-    tag = TAGS.get(kind)
-    if tag is not None:
-        return [tag, [pack(item, depth) for item in value]]
-    if kind is dict:
-        return ['d', [pack(key, depth) for key in value], [pack(item, depth) for item in value.values()]]
-    raise Unfit('a value of type %s' % str(kind.__name__)[:100])
-
-TAGS = {list: 'l', tuple: 't', set: 's', frozenset: 'z'}
-KINDS = {'l': list, 't': tuple, 's': set, 'z': frozenset}
-
-def unpack(wire, depth=DEPTH):
-    "The value of a wire form; what pack could not have made is refused with an Exception."
-    if type(wire) is not list:
-        # The one other thing that JSON has.
-        if type(wire) is dict:
-            raise ValueError('no wire form')
-        return wire
-    tag, content = wire[0], wire[1]
-    kind = KINDS.get(tag)
-    if kind is not None or tag == 'd':
-        if depth == 0:
-            raise ValueError('nested too deep')
-        depth -= 1
-        if kind is not None:
-            return kind([unpack(item, depth) for item in content])
-        return dict(zip([unpack(key, depth) for key in content], [unpack(item, depth) for item in wire[2]], strict=True))
-    if tag == 'u':
-        return bytes.fromhex(content).decode('utf-8', 'surrogatepass')
-    if tag == 'i':
-        return int(content, 16)
-    if tag == 'f':
-        return float(content)
-    if tag == 'c':
-        real, imaginary = content
-        return complex(unpack(real, 0), unpack(imaginary, 0))
-    if tag == 'b':
-        return bytes.fromhex(content)
-    if tag == 'a':
-        return bytearray.fromhex(content)
-    raise ValueError('unknown tag')
-
-def described(error):
-    "Type and message of an exception, whatever its class does."
-    try:
-        message = str(error)
-    except BaseException:
-        message = ''
-    return str(type(error).__name__)[:100], message[:300]
-
+${WIRE_HARNESS}
 def final(rule, detail=''):
     return b'f' + json.dumps([rule, detail]).encode()
 
@@ -148,6 +55,9 @@ def load(request):
         code = compile(source['code'], '<candidate>', 'exec', dont_inherit=True)
     except BaseException as error:
         return final('does-not-compile', ': '.join(described(error)))
+    if 'helper' in source:
+        LENT.append(source['helper'])
+        CANDIDATE.__dict__[source['helper']] = named(source['helper'])
     try:
         for line in source['imports']:
             try:
@@ -161,13 +71,42 @@ def load(request):
         return final('exit', ': '.join(described(error)))
     return b'v'
 
+# What stays here, by its number.
+HELD, NUMBERS = [], {}
+BUILTINS = {int: int.__pos__, float: float.__pos__, complex: complex.__pos__, str: str.__str__, bytes: lambda value: bytes.__getitem__(value, slice(None)),
+    bytearray: lambda value: bytearray.__getitem__(value, slice(None)), tuple: lambda value: tuple(tuple.__iter__(value)), list: lambda value: list(list.__iter__(value)),
+    set: lambda value: set(set.__iter__(value)), frozenset: lambda value: frozenset(frozenset.__iter__(value)), dict: lambda value: dict(dict.items(value))}
+
+def sort_of(kind):
+    if kind is types.GeneratorType:
+        return 'generator'
+    if hasattr(kind, '__next__'):
+        return 'iterator'
+    return 'derived' if issubclass(kind, tuple(BUILTINS)) else 'instance'
+
+def held(value):
+    "The wire form of what does not cross: the tests get a number for it."
+    number = NUMBERS.setdefault(id(value), len(HELD))
+    if number == len(HELD):
+        HELD.append(value)
+    return ['o', number, sort_of(type(value))]
+
+def plain(value):
+    "What a value is as the builtin from which its class derives."
+    return next(of(value) for kind, of in BUILTINS.items() if issubclass(type(value), kind))
+
+def own_value(wire):
+    if wire[0] == 'o':
+        return HELD[wire[1]]
+    if wire[1] not in CANDIDATE.__dict__:
+        raise NameError('name %r is not defined' % wire[1])
+    return CANDIDATE.__dict__[wire[1]]
+
 def call(request):
     asked = json.loads(request)
-    function = CANDIDATE.__dict__.get(asked['name'])
-    if function is None:
-        return b'x' + json.dumps(['NameError', 'name %r is not defined' % asked['name']]).encode()
     try:
-        result = function(*unpack(asked['args'], GIVEN_DEPTH), **unpack(asked['kwargs'], GIVEN_DEPTH))
+        args, kwargs = unpack(asked['args'], own_value, GIVEN_DEPTH), unpack(asked['kwargs'], own_value, GIVEN_DEPTH)
+        result = DOES[asked['do']](*args, **kwargs)
     except Exception as error:
         # The exact class or a subclass of a builtin: its nearest builtin ancestor tells tests what to expect.
         name = next(base.__name__ for base in type(error).__mro__ if base.__module__ == 'builtins')
@@ -179,7 +118,7 @@ def call(request):
     # A call before may have noted one and been answered for what was beside it.
     Length.beyond = False
     try:
-        wire = pack(result)
+        wire = pack(result, held)
         if Length.beyond:
             return final('message-limit', '${TOO_LONG}')
         return b'v' + json.dumps(wire).encode()
@@ -188,70 +127,16 @@ def call(request):
 
 # --- the process that holds the tests ---
 
-def exchange(request):
-    "One message to the candidate's process and its reply."
-    request = len(request).to_bytes(8, 'little') + request
-    while request:
-        request = request[os.write(CHANNEL, request):]
-    reply, size = b'', int.from_bytes(os.read(CHANNEL, 8), 'little')
-    while len(reply) < size:
-        reply += os.read(CHANNEL, size - len(reply))
-    return reply
-
-class Asked(BaseException):
-    "A test has come to where it needs the candidate, which has no part in this run."
-
-class Judged:
-    "What happened in the test that runs now."
-    def __init__(self, absent=False):
-        self.absent = absent
-        self.calls = 0
-        self.fault = None
-        self.raised = None
-        self.unsendable = None
-
-NOW = Judged()
-
-def proxy(name):
-    def candidate(*args, **kwargs):
-        try:
-            request = b'C' + json.dumps({'name': name, 'args': pack(list(args), GIVEN_DEPTH), 'kwargs': pack(kwargs, GIVEN_DEPTH)}).encode()
-        except Unfit as error:
-            NOW.unsendable = str(error)
-            raise NotBuiltin(str(error)) from None
-        NOW.calls += 1
-        if NOW.absent:
-            raise Asked()
-        reply = exchange(request)
-        kind, content = reply[:1], reply[1:]
-        if kind == b'v':
-            try:
-                return unpack(json.loads(content))
-            except Exception:
-                kind, content = b'u', b'a malformed value'
-        if kind == b'x':
-            try:
-                name_of, message = json.loads(content)
-            except Exception:
-                name_of, message = 'CandidateError', 'a malformed exception'
-            NOW.raised = error = rebuilt(str(name_of), str(message))
-            raise error
-        if kind == b'u':
-            NOW.fault = content[:300].decode('utf-8', 'replace')
-            raise NotBuiltin(NOW.fault)
-        raise Stop()
-    candidate.__name__ = candidate.__qualname__ = name
-    return candidate
-
-def rebuilt(name, message):
-    "An exception of a builtin type with one message."
-    kind = getattr(builtins, name, None)
-    if not (isinstance(kind, type) and issubclass(kind, Exception)):
-        return CandidateError(name + ': ' + message)
-    try:
-        return kind(message)
-    except Exception:
-        return kind.__new__(kind)
+${REMOTE_HARNESS}
+# What the candidate's process does for the tests' process.
+DOES = {
+    **{name: getattr(builtins, name) for name in ('getattr', 'setattr', 'delattr', 'iter', 'next', 'len', 'str', 'repr', 'bool', 'hash')},
+    **{name: getattr(operator, name) for name in ('getitem', 'setitem', 'delitem', 'eq', *ORDERS, *ARITHMETIC)},
+    **{'r' + name: lambda right, left, of=getattr(operator, name): of(left, right) for name in ARITHMETIC},
+    'call': lambda function, /, *args, **kwargs: function(*args, **kwargs),
+    'plain': plain,
+    'is_a': lambda value, kind: kind in type(value).__mro__,
+}
 
 def names_of(code):
     "All global names that a code object may read, those of its functions too."
@@ -261,14 +146,18 @@ def names_of(code):
             found |= names_of(constant)
     return found
 
-def shadowed(tests):
-    "The builtin whose name the tests' subject bears, as in assert sum(10, 15) == 6; None where the tests call anything that is no builtin."
-    trees = [ast.parse(test) for test in tests]
-    called = {node.func.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    if not trees or not all(hasattr(builtins, name) for name in called):
+def shadowed(setup, tests):
+    "The builtin whose name the tests' subject bears, as in assert sum(10, 15) == 6; None where the tests name anything that neither they nor Python define."
+    trees = [ast.parse(test) for test in (setup, *tests)]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    stored |= {node.arg for node in nodes if isinstance(node, ast.arg)} | {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
+    stored |= {(node.asname or node.name).split('.')[0] for node in nodes if isinstance(node, ast.alias)}
+    read = {node.id for node in nodes if isinstance(node, ast.Name)}
+    if not tests or not all(hasattr(builtins, name) for name in read - stored):
         return None
     # Breadth first: the outermost call comes first.
-    return next((node.func.id for node in ast.walk(trees[0]) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)), None)
+    return next((node.func.id for node in ast.walk(trees[1]) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)), None)
 
 class Numpy(types.ModuleType):
     "The little of numpy that the generated tests of MBPP+ use: comparing numbers within a tolerance."
@@ -302,20 +191,21 @@ def judge(request):
     tests = types.ModuleType('tests')
     sys.modules['tests'] = tests
     try:
-        setup = compile(asked['setup'], '<setup>', 'exec', dont_inherit=True)
-        whole = compile(asked['test'], '<test>', 'exec', dont_inherit=True)
-        single = [compile(test, '<test %d>' % (number + 1), 'exec', dont_inherit=True) for number, test in enumerate(asked['tests'])]
+        setup = watched(asked['setup'], '<setup>')
+        whole = watched(asked['test'], '<test>')
+        single = [watched(test, '<test %d>' % (number + 1)) for number, test in enumerate(asked['tests'])]
     except Exception as error:
         return json.dumps({'broken': '%s: %s' % described(error)}).encode()
     # Names that neither Python nor the tests define are the candidate's.
     asked_for = [name for name in set().union(*map(names_of, [setup, whole, *single])) if not hasattr(builtins, name)]
-    subject = asked['entryPoint'] or shadowed(asked['tests'])
+    subject = asked['entryPoint'] or shadowed(asked['setup'], asked['tests'])
     def prepare(space):
-        space.update((name, proxy(name)) for name in asked_for)
+        space.update((name, named(name)) for name in asked_for)
+        space.update(_c3_handled=handled, _c3_context=Context)
         exec(setup, space)
     def present(space):
         if subject:
-            space[subject] = proxy(subject)
+            space[subject] = named(subject)
     def script(space):
         exec(whole, space)
         check = space.get('check')
@@ -339,7 +229,12 @@ def judge(request):
             if NOW.fault is not None:
                 return ['not-a-builtin', NOW.fault], broken
             return ['candidate-exception' if error is NOW.raised else 'wrong-answer', '%s: %s' % described(error)], broken
-        return (['passed', ''] if NOW.fault is None else ['not-a-builtin', NOW.fault]), None
+        if NOW.fault is not None:
+            return ['not-a-builtin', NOW.fault], None
+        if NOW.open:
+            # A builtin took the exception for an end.
+            return ['candidate-exception', '%s: %s' % described(next(iter(NOW.open.values())))], None
+        return ['passed', ''], None
     def alone(work):
         "Why a test breaks before it asks for any value of the candidate; None where it asks first: what follows is the candidate's."
         space = types.ModuleType('tests').__dict__
@@ -363,6 +258,8 @@ def judge(request):
             broken = 'the setup fails by itself'
         elif broken is not None and NOW.calls > 0:
             broken = alone(prepare)
+        # What goes wrong for the candidate in the setup goes wrong for each test.
+        failed = outcome if broken is None and outcome[0] != 'passed' else None
         present(space)
         work = [lambda space, code=code: exec(code, space) for code in single]
         if asked['test'].strip():
@@ -371,7 +268,7 @@ def judge(request):
             if broken is not None:
                 break
             NOW.__init__()
-            outcome, broken = trial(item, space)
+            outcome, broken = trial(item, space) if failed is None else (failed, None)
             asked_before += NOW.calls
             if broken is not None and asked_before > 0:
                 broken = alone(item)

@@ -62,7 +62,7 @@ export function triedCheats(names: readonly string[], backends: readonly PythonB
         const load = (code: string): Promise<string> =>
           ask(`L${JSON.stringify({ code, imports: [], longest: DEFAULT_LIMITS.message })}`);
         const call = (): Promise<string> =>
-          ask(`C${JSON.stringify({ name: 'f', args: ['l', []], kwargs: ['d', [], []] })}`);
+          ask(`C${JSON.stringify({ do: 'call', args: ['l', [['g', 'f']]], kwargs: ['d', [], []] })}`);
         try {
           const look =
             'import math, json, os, re, sys, time, random\ndef f(): return [abs(-2), bool(re.match("a", "a")), "SPOILT" in os.environ, math.sqrt(4), len(sys.path), sys.getrecursionlimit(), sys.stdout is not None, time.time(), random.random(), hasattr(sys.modules["candidate"], "stay")]';

@@ -12,11 +12,11 @@ export const CHEATS: Readonly<
   Record<string, readonly [rule: PythonRule, code: string, native?: readonly PythonRule[]]>
 > = {
   'an __eq__ that is always true': [
-    'not-a-builtin',
+    'wrong-answer',
     'class E:\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\ndef f(x): return E()',
   ],
   'a subclass of int with it': [
-    'not-a-builtin',
+    'wrong-answer',
     'class E(int):\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\ndef f(x): return E(0)',
   ],
   'sys.exit(0)': ['exit', 'import sys\ndef f(x): sys.exit(0)'],
@@ -44,7 +44,7 @@ export const CHEATS: Readonly<
   'an AssertionError of its own': ['candidate-exception', 'def f(x): raise AssertionError("4 == 4")'],
   NaN: ['wrong-answer', 'def f(x): return float("nan")'],
   'NaN that calls itself equal': [
-    'not-a-builtin',
+    'wrong-answer',
     'class N(float):\n    def __eq__(self, other): return True\ndef f(x): return N("nan")',
   ],
   'writing to every file descriptor': [

@@ -3,18 +3,23 @@ import { after, before, describe, it } from 'node:test';
 import type { PythonGrader } from '../../../../src/evaluate/python/grader.ts';
 import type { PythonTests, PythonVerdict } from '../../../../src/evaluate/python/rules.ts';
 import { BACKENDS, grader, tests } from './support.ts';
+import { DISHONEST, HONEST } from './values.ts';
 
 for (const backend of BACKENDS) {
   describe(backend, () => {
     let strict: PythonGrader;
     let fraction: PythonGrader;
+    /** For what may go on for as long as it is called. */
+    let quick: PythonGrader;
     before(() => {
       strict = grader({ backend, lanes: 1 });
       fraction = grader({ backend, lanes: 1, passRule: 'fraction' });
+      quick = grader({ backend, lanes: 1, limits: { calls: 500 } });
     });
     after(() => {
       strict.close();
       fraction.close();
+      quick.close();
     });
 
     const grade = (code: string, given: Partial<PythonTests>): Promise<PythonVerdict> =>
@@ -107,27 +112,18 @@ assert f(2**63 - 1) == 2**63 - 1 and f(-10**5000) == -10**5000`;
         ]);
       });
 
-      it('anything but an exact builtin is a wrong answer, whatever the tests catch', async () => {
-        const makers = [
-          'class I(int): pass\nmade = I(4)',
-          'class D(dict): pass\nmade = D()',
-          'made = (x for x in [4])',
-          'made = len',
-          'made = range(4)',
-          'made = [object()]',
-          'import collections\nmade = collections.Counter("a")',
-          'made = []\nmade.append(made)',
-          'import enum\nclass E(enum.IntEnum):\n    A = 4\nmade = E.A',
-        ];
-        for (const maker of makers) {
-          for (const caught of ['Exception', 'BaseException']) {
-            const [score, rule] = await asserting(
-              `${maker}\ndef f():\n    return made`,
-              `try:\n    f()\nexcept ${caught}:\n    pass`,
-            );
-            assert.deepEqual([score, rule], [0, 'not-a-builtin'], maker);
-          }
-        }
+      it('cross where they are exact, stay with the candidate where they are its own, and cannot judge themselves', async () => {
+        const scores = async (programs: typeof HONEST): Promise<readonly (readonly [string, number | null])[]> =>
+          Promise.all(
+            Object.entries(programs).map(async ([name, { code, ...given }]) => [
+              name,
+              (await quick.grade(code, tests(given))).score,
+            ]),
+          );
+        assert.deepEqual(
+          [...(await scores(HONEST)), ...(await scores(DISHONEST))],
+          [...Object.keys(HONEST).map((name) => [name, 1]), ...Object.keys(DISHONEST).map((name) => [name, 0])],
+        );
       });
 
       it('exceptions arrive as the builtin type or the nearest builtin ancestor, with their message', async () => {
