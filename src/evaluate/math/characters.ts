@@ -21,6 +21,7 @@ const SAME: Readonly<Record<string, string>> = {
   '\u2265': '\\ge ',
   '\u2a7e': '\\ge ',
   '\u2260': '\\ne ',
+  '\u2248': '\\approx ',
   '\u221e': '\\infty ',
   '\u222a': '\\cup ',
   '\u2208': '\\in ',

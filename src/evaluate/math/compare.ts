@@ -18,6 +18,7 @@ type Match = { readonly how: string | null } | null;
 const EXACT: Match = { how: null };
 const WITHOUT_PERCENT: Match = { how: 'equal, percent sign left out' };
 const ROUNDED: Match = { how: 'lenient, rounds to the whole gold number' };
+const CHOICE_VALUE: Match = { how: 'equal choices' };
 const CHOICE: Match = { how: 'equal, letter case of a choice left out' };
 
 /** Compares a value with the gold value. @throws LimitReached */
@@ -40,6 +41,12 @@ class Comparison {
 
   match(gold: Value, answer: Value): Match {
     this.algebra.budget.spend(1);
+    if (gold.kind === 'choice' || answer.kind === 'choice') {
+      return this.choices(gold, answer);
+    }
+    if (gold.kind === 'rounded' || answer.kind === 'rounded') {
+      return this.rounded(gold, answer);
+    }
     if (gold.kind === 'labelled' || answer.kind === 'labelled') {
       return this.labelled(gold, answer);
     }
@@ -93,6 +100,43 @@ class Comparison {
     }
     const [signed, bareValue] = gold.percent ? [gold.unsigned, answer.value] : [answer.unsigned, gold.value];
     return signed !== undefined && this.algebra.equal(signed, bareValue);
+  }
+
+  /** `(B) 12` is B, and it is 12; with another letter or another value it is neither. */
+  private choices(gold: Value, answer: Value): Match {
+    if (gold.kind === 'choice' && answer.kind === 'choice') {
+      return this.sameLetter(gold.letter, answer.letter) ? this.match(gold.value, answer.value) : null;
+    }
+    const [choice, other] = gold.kind === 'choice' ? [gold, answer] : [answer, gold];
+    if (choice.kind !== 'choice') {
+      return null;
+    }
+    if (other.kind === 'quantity' && (other.choice === true || this.isCapital(other.value))) {
+      return this.sameLetter(choice.letter, other.value) ? CHOICE_VALUE : null;
+    }
+    return gold.kind === 'choice' ? this.match(gold.value, answer) : this.match(gold, choice.value);
+  }
+
+  private isCapital(value: Quotient): boolean {
+    return /^1:1\*[A-J]\^1\/1\/1:1\*$/u.test(this.algebra.quotientKey(value));
+  }
+
+  /** A value with what it rounds to is that value; a decimal can be meant by it where no decimal is exact. */
+  private rounded(gold: Value, answer: Value): Match {
+    const exact = (value: Value): Value => (value.kind === 'rounded' ? value.exact : value);
+    const match = this.match(exact(gold), exact(answer));
+    if (match !== null || (gold.kind === 'rounded' && answer.kind === 'rounded')) {
+      return match;
+    }
+    const [both, other] = gold.kind === 'rounded' ? [gold, answer] : [answer, gold];
+    const value = bare(both);
+    if (both.kind !== 'rounded' || value.kind !== 'quantity' || isNumber(value, this.algebra)) {
+      return null;
+    }
+    const isDecimal = other.kind === 'quantity' && other.written === 'decimal';
+    return isDecimal
+      ? this.match(gold.kind === 'rounded' ? both.rounded : gold, other === gold ? both.rounded : other)
+      : null;
   }
 
   private sameLetter(gold: Quotient, answer: Quotient): boolean {
@@ -276,7 +320,15 @@ function relationOf(value: Value): Relation | null {
 const isVariable = (label: string): boolean => /^\p{L}[\w']*$/u.test(label);
 
 function bare(value: Value): Value {
-  return value.kind === 'labelled' ? value.value : value;
+  switch (value.kind) {
+    case 'labelled':
+    case 'choice':
+      return bare(value.value);
+    case 'rounded':
+      return bare(value.exact);
+    default:
+      return value;
+  }
 }
 
 function kindName(gold: Value, answer: Value, algebra: Algebra): string {
@@ -302,6 +354,8 @@ function kindName(gold: Value, answer: Value, algebra: Algebra): string {
     case 'text':
       return 'texts';
     case 'labelled':
+    case 'choice':
+    case 'rounded':
     case 'relation':
       return 'relations';
   }

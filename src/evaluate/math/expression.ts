@@ -2,6 +2,7 @@
 import { LimitReached, LIMITS, Unreadable } from './exact/budget.ts';
 import { FUNCTIONS, type Token } from './lex.ts';
 import { ONE, ratio, whole } from './exact/numbers.ts';
+import { circularValue, logarithm } from './exact/functions.ts';
 import type { Algebra, Quotient } from './exact/polynomial.ts';
 import { power, root } from './exact/powers.ts';
 
@@ -31,6 +32,8 @@ class Reader {
   private forked = false;
   /** Open absolute values: a bar closes the innermost one. */
   private bars = 0;
+  /** Arguments of functions that are being read: there degrees are numbers. */
+  private angles = 0;
 
   constructor(tokens: readonly Token[], algebra: Algebra, upper: boolean) {
     this.tokens = tokens.flatMap(separateLetters);
@@ -134,6 +137,9 @@ class Reader {
         value = this.algebra.number(whole(factorial(this.natural(value), this.algebra)));
       } else if (this.takes('%')) {
         value = this.algebra.times(value, this.algebra.number({ numerator: 1n, denominator: 100n }));
+      } else if (this.angles > 0 && this.takes('degree')) {
+        const degree = this.algebra.number({ numerator: 1n, denominator: 180n });
+        value = this.algebra.times(value, this.algebra.times(degree, this.algebra.atom('pi')));
       } else if (this.takes('^')) {
         return power(this.algebra, value, this.exponent());
       } else {
@@ -299,11 +305,9 @@ class Reader {
     if (!FUNCTIONS.has(name)) {
       return this.algebra.atom(name);
     }
-    let label = name;
+    const base = this.takes('_') ? this.argument() : null;
+    let label = base === null ? name : `${name}_${this.algebra.quotientKey(base)}`;
     let outer: Quotient | null = null;
-    if (this.takes('_')) {
-      label = `${name}_${this.algebra.quotientKey(this.argument())}`;
-    }
     if (this.takes('^')) {
       outer = this.exponent();
     }
@@ -318,8 +322,21 @@ class Reader {
     if (minusOne && outer !== null) {
       throw new Unreadable();
     }
-    const value = this.algebra.atom(`${label}(${this.algebra.quotientKey(argument)})`);
+    const value =
+      this.known(label === name ? name : null, base, argument) ??
+      this.algebra.atom(`${label}(${this.algebra.quotientKey(argument)})`);
     return outer === null ? value : power(this.algebra, value, outer);
+  }
+
+  /** What a function gives, where it is exact; null where its argument stays in it. */
+  private known(name: string | null, base: Quotient | null, argument: Quotient): Quotient | null {
+    if (base !== null) {
+      return logarithm(this.algebra, base, argument);
+    }
+    if (name === 'ln' || name === 'lg') {
+      return logarithm(this.algebra, name === 'ln' ? null : this.algebra.number(whole(10)), argument);
+    }
+    return name === null ? null : circularValue(this.algebra, name, argument);
   }
 
   /** A bracket, or the product that follows up to the next sign or function. */
@@ -327,11 +344,13 @@ class Reader {
     if (++this.depth > LIMITS.depth) {
       throw new LimitReached();
     }
+    this.angles++;
     const bracketed = this.peek()?.text === '(';
     let product = this.factor();
     while (!bracketed && this.continues() && !FUNCTIONS.has(this.peek()?.text ?? '')) {
       product = this.algebra.times(product, this.factor());
     }
+    this.angles--;
     this.depth--;
     return product;
   }

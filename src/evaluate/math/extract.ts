@@ -1,4 +1,5 @@
 /** Where a message states its answer. */
+import { withoutThinking } from '../../shared/text/thinking.ts';
 
 /** Where the answer was. */
 export type ExtractionRule = 'hash-line' | 'boxed' | 'answer-phrase' | 'no-answer';
@@ -21,7 +22,7 @@ interface Notes {
  * The answer that a text states. The first of these that occurs decides, and of each the last one: `#### x`, to its
  * line's end; a balanced `\boxed{x}` or `\fbox{x}`; "answer is x", "answer: x" or "answer = x" and 答案是 x, 答案为 x, 答案：x
  * or 答：x, to the end of the sentence. Emphasis, math delimiters and closing punctuation around x are dropped; nothing
- * blank or longer than MAX_ANSWER_LENGTH counts. A last number somewhere is no answer: a cut or rambling message would
+ * blank or longer than MAX_ANSWER_LENGTH counts. Thinking (`<think>`) states none. A last number somewhere is no answer: a cut or rambling message would
  * score by luck, and training would reward that.
  */
 export function extractAnswer(text: string): Extraction {
@@ -30,7 +31,8 @@ export function extractAnswer(text: string): Extraction {
 }
 
 /** As extractAnswer; tooLong when an answer was marked that is longer than MAX_ANSWER_LENGTH. */
-export function extractWithNotes(text: string): Extraction & Readonly<Notes> {
+export function extractWithNotes(message: string): Extraction & Readonly<Notes> {
+  const text = withoutThinking(message);
   const forms: readonly [ExtractionRule, (text: string, notes: Notes) => string | null][] = [
     ['hash-line', lastHashLine],
     ['boxed', lastBoxed],

@@ -3,6 +3,7 @@
  * counted.
  */
 import { C3Error } from '../../shared/errors.ts';
+import { withoutThinking } from '../../shared/text/thinking.ts';
 import { Budget, LimitReached, LIMITS, Unreadable } from './exact/budget.ts';
 import { compareValues, type Grader, type Outcome } from './compare.ts';
 import { extractWithNotes, MAX_ANSWER_LENGTH, tidyAnswer } from './extract.ts';
@@ -29,6 +30,7 @@ export const RULES = {
   comparisons: {
     'equal, different':
       'numbers, expressions, tuples, intervals, sets, lists, unions, matrices, relations, or texts where either is no mathematics',
+    'equal choices': '(B) 12 is B',
     'different units': 'both give a unit, and not the same',
     'different kinds': 'such as a number and a tuple',
     'equal, percent sign left out': '50% is 50 where one has the sign, as 5 cm is 5; it is 0.5 too, and 0.5 is not 50',
@@ -77,7 +79,7 @@ export function gradeMath(gold: string, prediction: string, grader: Grader): Mat
   ) {
     return verdict;
   }
-  const number = lastNumber(prediction);
+  const number = lastNumber(withoutThinking(prediction));
   const second = number === null ? null : verdictOf(expected, { answer: number, rule: 'last-number' }, grader);
   return second === null || (second.score === 0 && verdict.rule !== 'no-answer') ? verdict : second;
 }
@@ -103,7 +105,7 @@ function statedAnswer(prediction: string): Stated {
   if (answer !== null) {
     return { answer, rule };
   }
-  const message = prediction.trim();
+  const message = withoutThinking(prediction).trim();
   const oneLine = !/[\n\r]/u.test(message);
   if (tooLong || (oneLine && message.length > MAX_ANSWER_LENGTH)) {
     return { answer: null, rule: 'limit' };

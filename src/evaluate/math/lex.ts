@@ -41,6 +41,7 @@ const SYMBOL_COMMANDS: Readonly<Record<string, string>> = {
   gt: '>',
   ne: '!=',
   neq: '!=',
+  approx: 'approx',
   in: 'in',
   cup: 'cup',
   union: 'cup',
@@ -111,6 +112,8 @@ const GREEK_LETTERS: ReadonlyMap<string, string> = new Map(
 );
 
 const GROUPED = /([1-9]\d{0,2})((?:(?:,|\{,\}|,\\!|\\!,\\!|\\,)\d{3})+)(?!\d)(?:\.(\d+))?/uy;
+/** 1 000 000; in 3 100/200 the blank makes a mixed number. */
+const SPACED = /([1-9]\d{0,2})((?:(?: |~|\\ )\d{3})+)(?!\d|\s*\/)(?:\.(\d+))?/uy;
 const COMMA_FREE = /([1-9]\d{0,2})((?:(?:\{,\}|,\\!|\\!,\\!|\\,)\d{3})+)(?!\d)(?:\.(\d+))?/uy;
 const PLAIN = /(\d+)(?:\.(\d*))?|\.(\d+)/uy;
 const REPEATING = /\\(?:overline|bar|dot)\s?\{(\d+)\}/uy;
@@ -216,7 +219,7 @@ class Lexer {
   }
 
   private number(): void {
-    const grouped = this.match(this.depth > 0 ? COMMA_FREE : GROUPED);
+    const grouped = this.match(SPACED) ?? this.match(this.depth > 0 ? COMMA_FREE : GROUPED);
     const plain = grouped ?? this.match(PLAIN);
     if (plain === null) {
       throw new Unreadable();

@@ -3,7 +3,7 @@ import { turn } from './brackets.ts';
 import { Unreadable } from './exact/budget.ts';
 import { chineseNumber } from './characters.ts';
 import { readExpression } from './expression.ts';
-import { tokensOf, type Token } from './lex.ts';
+import { FUNCTIONS, tokensOf, type Token } from './lex.ts';
 import { whole } from './exact/numbers.ts';
 import type { Algebra, Quotient } from './exact/polynomial.ts';
 import { chineseSplit, moneyOf, unitOf } from './units.ts';
@@ -50,6 +50,13 @@ function numericQuantity(tokens: readonly Token[], algebra: Algebra): Value | nu
     }
     algebra.budget.spend(1);
     const number = bare.slice(0, at);
+    // Of 2 + g, the g is a term; the degrees of sin 30° are no unit of it.
+    if (
+      /^[-+*/]$/u.test(bare[at - 1]?.text ?? '') ||
+      (token.text === 'degree' && number.some(({ text }) => FUNCTIONS.has(text)))
+    ) {
+      continue;
+    }
     const numeric = number.every(
       ({ kind, text }) => kind === 'number' || (kind === 'symbol' && text !== '_') || text === 'pi',
     );

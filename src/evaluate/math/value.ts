@@ -5,6 +5,7 @@
 import { Unreadable } from './exact/budget.ts';
 import { tokensOf, type Token } from './lex.ts';
 import type { Algebra } from './exact/polynomial.ts';
+import { approximate } from './exact/powers.ts';
 import type { Operator, Quantity, Relation, Value } from './valueForms.ts';
 import { closes, CLOSING, OPENING, split } from './brackets.ts';
 import { chineseQuantity, expressionOf, infinite, letter, quantity } from './quantity.ts';
@@ -13,7 +14,16 @@ const RELATION = /^(?:=|!=|<=|>=|<|>|in)$/u;
 
 /** The value that an answer states. @throws Unreadable where it is compared as text, LimitReached */
 export function readValue(answer: string, algebra: Algebra): Value {
-  return list(tokensOf(answer, algebra.budget), algebra);
+  const tokens = tokensOf(answer, algebra.budget);
+  const [open, letter, close, next] = tokens;
+  const isChoice =
+    open?.text === '(' && close?.text === ')' && /^[A-J]$/u.test(letter?.text ?? '') && next !== undefined;
+  // In \text it can be nothing else; without, (B) + 1 is a sum and (B)(C) a product.
+  return isChoice &&
+    letter !== undefined &&
+    (letter.prose || (next.space && (next.kind === 'number' || /^(?:frac|sqrt)$/u.test(next.text))))
+    ? { kind: 'choice', letter: algebra.atom(letter.text), value: list(tokens.slice(3), algebra) }
+    : list(tokens, algebra);
 }
 
 /** Bare commas and the words for "or" and "and" make a list. */
@@ -66,6 +76,10 @@ function item(tokens: readonly Token[], algebra: Algebra): Value {
   if (colon.length > 1) {
     return behindColon(colon, algebra);
   }
+  const [exact, ...rounded] = split(tokens, ({ kind, text }) => kind === 'symbol' && text === 'approx');
+  if (exact !== undefined && rounded.length > 0) {
+    return roundedValue(exact, rounded, algebra);
+  }
   const operators: string[] = [];
   const sides = split(tokens, ({ kind, text }) => kind === 'symbol' && RELATION.test(text), operators);
   const [operator] = operators;
@@ -87,6 +101,36 @@ function item(tokens: readonly Token[], algebra: Algebra): Value {
     return { kind: 'labelled', label, value: union(sides[1] ?? [], algebra), relation: null };
   }
   return inequality(sides, operators, algebra);
+}
+
+/**
+ * The value before the sign of approximation with what it rounds to; what says no value before it, as `x`, has the one
+ * behind it.
+ * @throws Unreadable where it does not round to it
+ */
+function roundedValue(exact: readonly Token[], rounded: readonly (readonly Token[])[], algebra: Algebra): Value {
+  const [first = []] = rounded;
+  if (exact.length === 0 || labelOf(exact) !== null) {
+    if (rounded.length > 1) {
+      throw new Unreadable();
+    }
+    return exact.length === 0 ? item(first, algebra) : equation([exact, first], algebra);
+  }
+  const value = item(exact, algebra);
+  const [size, ...sizes] = [value, ...rounded.map((part) => item(part, algebra))].map((each) => sizeOf(each, algebra));
+  for (const [at, other] of sizes.entries()) {
+    const digits = rounded[at]?.find(({ kind }) => kind === 'number')?.text.split('.')[1]?.length ?? 0;
+    if (size !== undefined && size !== null && other !== null && Math.abs(size - other) > 10 ** -digits) {
+      throw new Unreadable();
+    }
+  }
+  return { kind: 'rounded', exact: value, rounded: item(rounded.at(-1) ?? [], algebra) };
+}
+
+/** The size of a number, under its label too; null for anything else. */
+function sizeOf(value: Value, algebra: Algebra): number | null {
+  const bare = value.kind === 'labelled' ? value.value : value;
+  return bare.kind === 'quantity' ? approximate(algebra, bare.value) : null;
 }
 
 /** `a : b` is a ratio of numbers; words before a colon say what the value is of. */

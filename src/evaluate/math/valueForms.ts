@@ -39,4 +39,8 @@ export type Value =
    */
   | { readonly kind: 'labelled'; readonly label: string; readonly value: Value; readonly relation: Relation | null }
   | { readonly kind: 'relation'; readonly relation: Relation }
+  /** `(B) 12`: a choice with what it says. */
+  | { readonly kind: 'choice'; readonly letter: Quotient; readonly value: Value }
+  /** `\sqrt{2} \approx 1.414`: a value and what it rounds to. */
+  | { readonly kind: 'rounded'; readonly exact: Value; readonly rounded: Value }
   | { readonly kind: 'text'; readonly text: string };

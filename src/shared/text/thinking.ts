@@ -1,0 +1,39 @@
+/** Messages of models that think aloud before they answer. */
+
+/** A fence of code, or a tag of thinking at the beginning of a line or, where it closes, anywhere. */
+const MARK = /^[ \t]*(?:```|~~~)|^[ \t]*<think(?:ing)?>|<\/think(?:ing)?>/gimu;
+
+/**
+ * What a message says besides its thinking: without all from each `<think>` at the beginning of a line to its
+ * `</think>`, or to the end of a message that was cut off while it thought; and without all before a first `</think>`
+ * at the beginning of a line, whose opening tag the prompt wrote. Tags within fenced code are code.
+ */
+export function withoutThinking(message: string): string {
+  let said = '';
+  /** Where what is said, or thought, began. */
+  let start = 0;
+  let state: 'said' | 'code' | 'thought' = 'said';
+  let opened = false;
+  for (const { 0: mark, index } of message.matchAll(MARK)) {
+    const end = index + mark.length;
+    if (mark.includes('/')) {
+      if (state === 'thought') {
+        [start, state] = [end, 'said'];
+      } else if (!opened && isLineStart(message, index)) {
+        [said, start, state] = ['', end, 'said'];
+      }
+      opened = true;
+    } else if (mark.endsWith('>')) {
+      if (state === 'said') {
+        said += message.slice(start, index);
+        [state, opened] = ['thought', true];
+      }
+    } else if (state !== 'thought') {
+      state = state === 'said' ? 'code' : 'said';
+    }
+  }
+  return state === 'thought' ? said : said + message.slice(start);
+}
+
+const isLineStart = (text: string, index: number): boolean =>
+  text.slice(text.lastIndexOf('\n', index - 1) + 1, index).trim() === '';
