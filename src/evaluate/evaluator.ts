@@ -9,7 +9,7 @@ import { EvaluatorLost } from './lost.ts';
 import { climb, LADDER_POINTS, ladderWords, type LadderRules } from './ladder.ts';
 import { gradeMath, type Grader } from './math/grade.ts';
 import { gradePoints, parsePoints } from './points.ts';
-import { extractCode } from './python/code.ts';
+import { extractCode, type CodeBlocks } from './python/code.ts';
 import { programOfTurn } from './python/functionSource.ts';
 import type { PythonGrader } from './python/grader.ts';
 import { valueIn, valueProgram } from './python/value.ts';
@@ -114,6 +114,7 @@ export function pythonEvaluator(
   grader: Pick<PythonGrader, 'grade' | 'functions'>,
   name: string,
   answers: Evaluator,
+  blocks?: CodeBlocks,
 ): Evaluator {
   return {
     name,
@@ -123,7 +124,7 @@ export function pythonEvaluator(
       if (tests === undefined) {
         return answers.evaluate(instance, text);
       }
-      const code = programOf(tests, text);
+      const code = programOf(tests, text, blocks);
       if (code === null) {
         return { score: 0, rule: 'no-value' };
       }
@@ -137,9 +138,9 @@ export function pythonEvaluator(
 }
 
 /** What the tests run against: the code of a message, or a function that gives back its value; null for none. */
-function programOf({ prefix, reads, entryPoint }: InstanceTests, text: string): string | null {
+function programOf({ prefix, reads, entryPoint }: InstanceTests, text: string, blocks?: CodeBlocks): string | null {
   if (reads !== 'value') {
-    return prefix + extractCode(text);
+    return prefix + extractCode(text, blocks);
   }
   const value = valueIn(text);
   return value === null || entryPoint === null ? null : valueProgram(value, entryPoint);
@@ -151,7 +152,12 @@ const examiner =
     examineProgram(grader, instance, program, slice, signal);
 
 /** Scores a program in two functions, a helper's and the main one, by its levels, as a share of all points. */
-export function ladderEvaluator(grader: Pick<PythonGrader, 'functions'>, name: string, rules: LadderRules): Evaluator {
+export function ladderEvaluator(
+  grader: Pick<PythonGrader, 'functions'>,
+  name: string,
+  rules: LadderRules,
+  blocks?: CodeBlocks,
+): Evaluator {
   return {
     name,
     examine: examiner(grader),
@@ -159,9 +165,10 @@ export function ladderEvaluator(grader: Pick<PythonGrader, 'functions'>, name: s
       programOfTurn(
         instance,
         messages.map(({ text }) => text),
+        blocks,
       ),
     evaluate: async (instance, text, signal) => {
-      const found = await examineProgram(grader, instance, text, 0, signal);
+      const found = await examineProgram(grader, instance, text, 0, signal, rules === 'executed');
       if ('masked' in found) {
         return { score: null, rule: found.rule, masked: found.masked };
       }

@@ -7,6 +7,7 @@ import {
   entryPointOf,
   functionsIn,
   HELPER_NAME,
+  importsOf,
   joinedProgram,
   mentionsReturn,
   slicedTests,
@@ -21,6 +22,7 @@ const MOST_DETAIL = 300;
  * Examines a program against the tests of its instance; the same for the same arguments.
  * @param program a message or an event that holds both functions
  * @param slice how many of the tests are run: the first n, the last |n| where it is below 0, all for 0
+ * @param executes whether it is found by execution, too, how the main function uses the helper
  * @throws EvaluatorLost; CancelledError
  */
 export async function examineProgram(
@@ -29,6 +31,7 @@ export async function examineProgram(
   program: string,
   slice: number,
   signal?: AbortSignal,
+  executes = false,
 ): Promise<Examined> {
   const { tests, uid } = instance;
   const entryPoint = entryPointOf(instance);
@@ -43,15 +46,16 @@ export async function examineProgram(
     main: found.main ?? '',
     helperName: HELPER_NAME,
     entryPoint,
+    imports: importsOf(tests.prefix),
   };
-  const verdict = await grader.functions(source, asked, signal);
+  const verdict = await grader.functions(source, asked, signal, executes);
   if ('masked' in verdict) {
     if (verdict.rule === 'sandbox') {
       throw new EvaluatorLost(verdict.masked ?? '');
     }
     return { rule: verdict.rule, masked: verdict.masked ?? `The tests of instance ${uid} showed nothing.` };
   }
-  const { inspected, outcomes } = verdict;
+  const { inspected, outcomes, executed } = verdict;
   const sources = asked.tests.length > 0 ? asked.tests : [asked.test];
   return {
     entryPoint,
@@ -59,6 +63,7 @@ export async function examineProgram(
     main: examined(found.main, inspected.mainReturns),
     syntax: syntaxOf(inspected),
     usage: inspected.usage,
+    ...(executed !== null && { executed }),
     tests: outcomes.map(([rule, detail], index) => ({
       source: sources[index] ?? '',
       passed: rule === 'passed',

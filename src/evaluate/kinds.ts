@@ -9,6 +9,7 @@ import { exact } from './kinds/exact.ts';
 import { jsonSchema } from './kinds/jsonSchema.ts';
 import { judge } from './kinds/judge.ts';
 import { ladder } from './kinds/ladder.ts';
+import { ladderExecuted } from './kinds/ladderExecuted.ts';
 import { ladderPublished } from './kinds/ladderPublished.ts';
 import { math } from './kinds/math.ts';
 import { mathLenient } from './kinds/mathLenient.ts';
@@ -42,6 +43,7 @@ const TABLE = [
   python,
   pythonFraction,
   ladder,
+  ladderExecuted,
   ladderPublished,
 ] as const satisfies readonly EvaluatorKind[];
 

@@ -2,17 +2,17 @@
  * The reward ladder of a helper and a main agent on code (MAGRPO reference section 8): structure, syntax, tests and
  * cooperation, 4 points in all; what fails one of the first two gets nothing further.
  */
-import type { Examination } from '../shared/records/examination.ts';
+import type { Examination, HelperUsage } from '../shared/records/examination.ts';
 import { HELPER_NAME } from './python/functionSource.ts';
 
 /** The points of all levels: what a score of 1 stands for. */
 export const LADDER_POINTS = 4;
 
 /**
- * How the program is read. checked: by its syntax tree and the flow of its values. published: by the substrings and
- * patterns of the published scripts.
+ * How the program is read. checked: by its syntax tree and the flow of its values. executed: as checked, but cooperation
+ * is what happens when it runs. published: by the substrings and patterns of the published scripts.
  */
-export type LadderRules = 'checked' | 'published';
+export type LadderRules = 'checked' | 'executed' | 'published';
 
 export interface Ladder {
   /** 0.4 for the helper, 0.6 for the main function. */
@@ -33,14 +33,11 @@ const MOST = { structure: 1, syntax: 0.5, tests: 1, cooperation: 1.5 } as const;
 /** What a program got of the points of each level and of all, from 0 to 1. */
 export type LadderShares = Readonly<Record<keyof typeof MOST | 'total', number>>;
 
-/** How the main function uses the helper. */
-type Usage = NonNullable<Examination['usage']>;
-
 /** The points of a program. A pure function. */
 export function climb(examination: Examination, rules: LadderRules): Ladder {
   const { helper, main, syntax, tests, testCount } = examination;
   const isDefined = ({ source, returns }: Examination['main']): boolean =>
-    rules === 'checked' ? returns : source?.includes('return ') === true;
+    rules === 'published' ? source?.includes('return ') === true : returns;
   const hasMain = isDefined(main);
   const structure = (isDefined(helper) ? 0.4 : 0) + (hasMain ? 0.6 : 0);
   if (!hasMain || syntax !== null) {
@@ -75,15 +72,22 @@ export const laddersIn = (rules: string): readonly LadderShares[] =>
     };
   });
 
-function usageOf({ usage, main }: Examination, rules: LadderRules): Usage | null {
-  return rules === 'checked' ? usage : publishedUsage(main.source ?? '');
+function usageOf({ usage, executed, main }: Examination, rules: LadderRules): HelperUsage | null {
+  if (rules === 'published') {
+    return publishedUsage(main.source ?? '');
+  }
+  if (rules === 'checked') {
+    return usage;
+  }
+  // What is written as a wrapper is one, whatever its tests call it with.
+  return executed === undefined ? null : { ...executed, wrapper: executed.wrapper || usage?.wrapper === true };
 }
 
 /**
  * The published patterns: one line `return ...aux...`, or an assignment from aux and the return of its variable, is a
  * wrapper; a result is ignored only where a call stands alone with a blank before its bracket and one character in it.
  */
-function publishedUsage(source: string): Usage {
+function publishedUsage(source: string): HelperUsage {
   const body = source
     .split('\n')
     .slice(1)

@@ -10,6 +10,7 @@ import {
 } from './evaluator.ts';
 import { evaluatorKind, type EvaluatorName } from './kinds.ts';
 import { blocksworldEvaluator, numbersEvaluator, puzzleEvaluatorOf, zebraEvaluator } from './puzzleEvaluators.ts';
+import type { CodeBlocks } from './python/code.ts';
 import type { PythonGrader } from './python/grader.ts';
 import { masked, type PassRule } from './python/rules.ts';
 import type { TaskName } from '../shared/runNames.ts';
@@ -56,12 +57,14 @@ const OF_TURNS: Readonly<Partial<Record<AnswerForm, EvaluatorName>>> = { functio
  * The evaluator of a name.
  * @param grader gives the grader of a rule; asked for only where code may be scored
  * @param own the user's command, or the model judge; what it would score is masked unless given
+ * @param blocks which blocks of a message are its code
  */
 export function evaluatorNamed(
   name: EvaluatorName,
   form: AnswerForm,
   grader: (rule: PassRule) => Pick<PythonGrader, 'grade' | 'functions'>,
   own?: Evaluator,
+  blocks?: CodeBlocks,
 ): Evaluator {
   const math = mathEvaluator('strict');
   const answers = byAnswer(math);
@@ -81,8 +84,8 @@ export function evaluatorNamed(
     chain: chainEvaluator,
     puzzles: { zebra: zebraEvaluator, numbers: numbersEvaluator, blocksworld: blocksworldEvaluator },
     math: mathEvaluator,
-    python: (rule, named, answers) => pythonEvaluator(grader(rule), named, answers),
-    ladder: (rules, named) => ladderEvaluator(grader('fraction'), named, rules),
+    python: (rule, named, answers) => pythonEvaluator(grader(rule), named, answers, blocks),
+    ladder: (rules, named) => ladderEvaluator(grader('fraction'), named, rules, blocks),
   });
 }
 

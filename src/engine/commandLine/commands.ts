@@ -130,7 +130,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: credit,
   },
   grade: {
-    usage: 'grade --kind math|python [--grader strict|lenient|fraction] [--backend bundled|python3]',
+    usage:
+      'grade --kind math|python [--grader strict|lenient|fraction] [--backend bundled|python3] [--blocks first|last|all]',
     summary:
       'JSONL {id, gold, prediction} or {id, code, tests | test + entryPoint, setup?} -> {id, score, rule, masked?}',
     run: grade,

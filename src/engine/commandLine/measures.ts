@@ -15,7 +15,7 @@ import { EMPTIED_DEFAULTS, emptiedRun, emptiedWords } from './emptied.ts';
 import { examine } from '../machine/doctor.ts';
 import { HEADLINE_RULE } from '../recipe/headlines.ts';
 import { graderNamed, gradeLines, mathLines } from '../lines/gradeLines.ts';
-import { backendNamed, passRuleNamed, pythonLines, withPythonGrader } from '../lines/gradePython.ts';
+import { backendNamed, blocksNamed, passRuleNamed, pythonLines, withPythonGrader } from '../lines/gradePython.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { parseThresholds, taxonomyWords } from '../taxonomy/taxonomyReport.ts';
 import { JSON_FLAG, STORE, storePath, withService, type CommandContext } from './support.ts';
@@ -172,7 +172,7 @@ export async function grade(args: readonly string[], context: CommandContext): P
   const parsed = readArguments(
     'grade',
     args,
-    { kind: { type: 'string' }, grader: { type: 'string' }, backend: { type: 'string' } },
+    { kind: { type: 'string' }, grader: { type: 'string' }, backend: { type: 'string' }, blocks: { type: 'string' } },
     0,
   );
   const kind = text(parsed, 'kind');
@@ -181,15 +181,21 @@ export async function grade(args: readonly string[], context: CommandContext): P
       passRuleNamed(text(parsed, 'grader')),
       backendNamed(text(parsed, 'backend')),
       async (grader) => {
-        for await (const line of gradeLines(context.streams.stdin, pythonLines(grader))) {
+        for await (const line of gradeLines(
+          context.streams.stdin,
+          pythonLines(grader, blocksNamed(text(parsed, 'blocks'))),
+        )) {
           print(line);
         }
       },
     );
     return;
   }
-  if (kind !== 'math' || text(parsed, 'backend') !== null) {
-    throw new C3Error('input', 'c3 grade needs --kind math or --kind python; --backend is for python only.');
+  if (kind !== 'math' || text(parsed, 'backend') !== null || text(parsed, 'blocks') !== null) {
+    throw new C3Error(
+      'input',
+      'c3 grade needs --kind math or --kind python; --backend and --blocks are for python only.',
+    );
   }
   for await (const line of gradeLines(context.streams.stdin, mathLines(graderNamed(text(parsed, 'grader'))))) {
     print(line);

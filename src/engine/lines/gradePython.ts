@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { PYTHON_BACKENDS, PythonGrader, type PythonBackend } from '../../evaluate/python/grader.ts';
 import { checkNative } from '../../evaluate/python/native/native.ts';
-import { beginsWithFence, fencedCode } from '../../evaluate/python/code.ts';
+import { beginsWithFence, CODE_BLOCKS, fencedCode, type CodeBlocks } from '../../evaluate/python/code.ts';
 import type { PassRule, PythonTests, PythonVerdict } from '../../evaluate/python/rules.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { LineGrader } from './gradeLines.ts';
@@ -32,16 +32,22 @@ const PYTHON_FORM =
 
 /**
  * Grades Python code by unit tests; the rules are in evaluate/python/rules.ts. Code that compiles is taken as it is,
- * prompt and completion together; of anything else the fenced block is taken that a run would take from the same
+ * prompt and completion together; of anything else the fenced blocks are taken that a run would take from the same
  * message (extractCode), and the rule begins with `fenced-block: `.
  */
-export function pythonLines(grader: PythonGrader): LineGrader<z.output<typeof pythonSchema>> {
+export function pythonLines(grader: PythonGrader, blocks: CodeBlocks): LineGrader<z.output<typeof pythonSchema>> {
   return {
     understand: (line, place) => readLine(pythonSchema, line, place, PYTHON_FORM),
     grade: (requests) =>
       Promise.all(
         requests.map(async ({ id, code, tests = [], test = '', entryPoint = null, setup = '', uidSha = null }) => {
-          const { score, rule, masked } = await gradeMessage(grader, code, { tests, test, entryPoint, setup }, uidSha);
+          const { score, rule, masked } = await gradeMessage(
+            grader,
+            code,
+            blocks,
+            { tests, test, entryPoint, setup },
+            uidSha,
+          );
           return { id, score, rule, ...(masked === null ? {} : { masked }) };
         }),
       ),
@@ -58,6 +64,7 @@ type MessageVerdict = Pick<PythonVerdict, 'score' | 'masked'> & { readonly rule:
 async function gradeMessage(
   grader: PythonGrader,
   text: string,
+  blocks: CodeBlocks,
   tests: PythonTests,
   uid: string | null,
 ): Promise<MessageVerdict> {
@@ -65,7 +72,7 @@ async function gradeMessage(
   if (whole !== null && whole.rule !== 'does-not-compile' && whole.rule !== 'code-limit') {
     return whole;
   }
-  const block = fencedCode(text);
+  const block = fencedCode(text, blocks);
   if (block === null) {
     return whole ?? grader.grade(text, tests, uid);
   }
@@ -88,6 +95,18 @@ export function passRuleNamed(name: string | null): PassRule {
     'input',
     `c3 grade --kind python knows --grader strict and fraction, not ${JSON.stringify(name.slice(0, 40))}.`,
   );
+}
+
+/** The blocks that --blocks names; the first when none is named. @throws C3Error('input') */
+export function blocksNamed(name: string | null): CodeBlocks {
+  const blocks = CODE_BLOCKS.find((known) => known === (name ?? 'first'));
+  if (blocks === undefined) {
+    throw new C3Error(
+      'input',
+      `c3 grade --kind python knows --blocks ${CODE_BLOCKS.join(', ')}, not ${JSON.stringify((name ?? '').slice(0, 40))}.`,
+    );
+  }
+  return blocks;
 }
 
 /** The backend that --backend names; the bundled interpreter when none is named. @throws C3Error('input') */

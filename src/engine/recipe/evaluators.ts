@@ -39,7 +39,7 @@ export class Evaluators {
     work: (evaluator: Evaluator) => Promise<Result>,
     ask: AskJudge | null = null,
   ): Promise<Result> {
-    const { evaluator, task } = recipe.config;
+    const { evaluator, task, code_blocks: blocks } = recipe.config;
     this.users++;
     clearTimeout(this.timer);
     try {
@@ -49,6 +49,7 @@ export class Evaluators {
           answerFormOf(task.train_file === null ? task.name : null),
           (rule) => this.grader(rule),
           judgeOf(recipe, ask) ?? commandOf(recipe),
+          blocks,
         ),
       );
     } finally {
@@ -83,9 +84,8 @@ export class Evaluators {
 
 /** What of a recipe says how it is scored. */
 interface Scored {
-  readonly config: Pick<RunConfig, 'evaluator' | 'scorer'> & {
-    readonly task: Pick<RunConfig['task'], 'name' | 'train_file'>;
-  };
+  readonly config: Pick<RunConfig, 'evaluator' | 'scorer'> &
+    Partial<Pick<RunConfig, 'code_blocks'>> & { readonly task: Pick<RunConfig['task'], 'name' | 'train_file'> };
   readonly folder: string;
 }
 

@@ -1,5 +1,5 @@
 /** The code of several messages as one program, such as a helper's and the main function. */
-import { extractCode } from '../../evaluate/python/code.ts';
+import { CODE_BLOCKS, extractCode, type CodeBlocks } from '../../evaluate/python/code.ts';
 import {
   entryPointOf,
   functionsIn,
@@ -12,24 +12,29 @@ import type { EnvironmentInput, EnvironmentKind, EnvironmentOutcome } from '../k
 export const join: EnvironmentKind = {
   name: 'join',
   words:
-    'Joins the code of the messages to one program, in their order; with `take: functions` only the helper `aux` of the first message and the main function of the last.',
-  options: { take: ['code', 'functions'] },
+    'Joins the code of the messages to one program, in their order; with `take: functions` only the helper `aux` of the first message and the main function of the last. `blocks` says which blocks of a message are its code.',
+  options: { take: ['code', 'functions'], blocks: CODE_BLOCKS },
   derived: true,
   run: (input) => {
     const entryPoint = input.options['take'] === 'functions' ? entryPointOf(input.instance) : null;
     return entryPoint === null
-      ? { text: fenced(input.messages.map(({ text }) => extractCode(text).trimEnd()).join('\n\n\n')) }
+      ? { text: fenced(input.messages.map(({ text }) => extractCode(text, blocksOf(input)).trimEnd()).join('\n\n\n')) }
       : joinedFunctions(input, entryPoint);
   },
 };
 
 /** The functions that the roles were asked for; one message alone may hold both. */
-function joinedFunctions({ instance, messages }: EnvironmentInput, entryPoint: string): EnvironmentOutcome {
+function joinedFunctions(input: EnvironmentInput, entryPoint: string): EnvironmentOutcome {
+  const { instance, messages } = input;
+  const blocks = blocksOf(input);
   const [first, last] = [messages[0], messages.at(-1)];
   if (first === undefined || last === undefined) {
     return { text: '' };
   }
-  const found = first === last ? functionsIn(last.text, entryPoint) : functionsOf(first.text, last.text, entryPoint);
+  const found =
+    first === last
+      ? functionsIn(last.text, entryPoint, blocks)
+      : functionsOf(first.text, last.text, entryPoint, blocks);
   const parts: [string, string | null][] =
     first === last
       ? [[last.role, found.main]]
@@ -42,5 +47,8 @@ function joinedFunctions({ instance, messages }: EnvironmentInput, entryPoint: s
     json: { helper: HELPER_NAME, entryPoint, extracted: Object.fromEntries(parts) },
   };
 }
+
+const blocksOf = ({ options }: EnvironmentInput): CodeBlocks | undefined =>
+  CODE_BLOCKS.find((name) => name === options['blocks']);
 
 const fenced = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;

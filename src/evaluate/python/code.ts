@@ -1,4 +1,5 @@
 /** The code that a message holds. */
+import { withoutThinking } from '../../shared/text/thinking.ts';
 
 /** A fenced block: its language word, and all to the closing fence or, in a message that was cut off, to the end. */
 const FENCE = /^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)(?:^[ \t]*(?:```|~~~)|(?![\s\S]))/gm;
@@ -6,19 +7,23 @@ const FENCE = /^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)(?:^[ \t]*(?:`
 /** Longer messages are read up to here. */
 const MAX_MESSAGE = 1 << 20;
 
+/** Which of several blocks are the code: the first, as the published extraction, the last, or all as one program. */
+export const CODE_BLOCKS = ['first', 'last', 'all'] as const;
+export type CodeBlocks = (typeof CODE_BLOCKS)[number];
+
 /**
- * The first block fenced as Python (`python`, `python3`, `py`), else the first block of no named language, else the
- * first of any, else the whole message; as the published extraction, but a block's language word is never part of its
- * code.
+ * The code of a message: of its blocks fenced as Python (`python`, `python3`, `py`), else of those of no named language,
+ * else of all, the chosen ones; without blocks the whole message. Thinking (`<think>`) is no part of it, and a block's
+ * language word neither.
  */
-export function extractCode(message: string): string {
+export function extractCode(message: string, chosen: CodeBlocks = 'first'): string {
   const text = bounded(message);
-  return fencedIn(text) ?? text;
+  return fencedIn(text, chosen) ?? text;
 }
 
-/** The block that extractCode takes; null where the message holds none. */
-export function fencedCode(message: string): string | null {
-  return fencedIn(bounded(message));
+/** The code of the blocks that extractCode takes; null where the message holds none. */
+export function fencedCode(message: string, chosen: CodeBlocks = 'first'): string | null {
+  return fencedIn(bounded(message), chosen);
 }
 
 /** Whether a text begins with a fence, as no program does. */
@@ -26,7 +31,7 @@ export function beginsWithFence(text: string): boolean {
   return /^\s*(?:```|~~~)/.test(text.slice(0, MAX_MESSAGE));
 }
 
-const bounded = (message: string): string => message.slice(0, MAX_MESSAGE).replaceAll('\r\n', '\n');
+const bounded = (message: string): string => withoutThinking(message.slice(0, MAX_MESSAGE).replaceAll('\r\n', '\n'));
 
 /**
  * The first block fenced as one of some languages, else the first block of no named language; null where the message
@@ -43,11 +48,10 @@ function blocksIn(text: string): { readonly language: string; readonly code: str
   return [...text.matchAll(FENCE)].map(([, language = '', code = '']) => ({ language: language.toLowerCase(), code }));
 }
 
-function fencedIn(text: string): string | null {
+function fencedIn(text: string, chosen: CodeBlocks): string | null {
   const blocks = blocksIn(text);
-  const block =
-    blocks.find(({ language }) => ['python', 'python3', 'py'].includes(language)) ??
-    blocks.find(({ language }) => language === '') ??
-    blocks[0];
-  return block?.code ?? null;
+  const python = blocks.filter(({ language }) => ['python', 'python3', 'py'].includes(language));
+  const unnamed = blocks.filter(({ language }) => language === '');
+  const codes = [python, unnamed, blocks].find(({ length }) => length > 0)?.map(({ code }) => code);
+  return chosen === 'all' ? (codes?.join('\n') ?? null) : (codes?.at(chosen === 'first' ? 0 : -1) ?? null);
 }

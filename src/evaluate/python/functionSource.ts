@@ -3,7 +3,7 @@
  * and the assertions that test them (MAGRPO reference sections 7 and 8).
  */
 import type { Instance, InstanceTests } from '../../shared/records/records.ts';
-import { extractCode } from './code.ts';
+import { extractCode, type CodeBlocks } from './code.ts';
 import type { PythonTests } from './rules.ts';
 
 /** What the helper's function is called. */
@@ -66,22 +66,31 @@ export function entryPointOf({ question, tests }: Pick<Instance, 'question' | 't
 }
 
 /** Both functions of one program. */
-export function functionsIn(message: string, entryPoint: string): TwoFunctions {
-  const code = extractCode(message);
+export function functionsIn(message: string, entryPoint: string, blocks?: CodeBlocks): TwoFunctions {
+  const code = extractCode(message, blocks);
   return { helper: functionNamed(code, HELPER_NAME), main: functionNamed(code, entryPoint) };
 }
 
 /** The helper out of its own message and the main function out of the main agent's: neither can replace the other's. */
-export const functionsOf = (helper: string, main: string, entryPoint: string): TwoFunctions => ({
-  helper: functionsIn(helper, entryPoint).helper,
-  main: functionsIn(main, entryPoint).main,
+export const functionsOf = (helper: string, main: string, entryPoint: string, blocks?: CodeBlocks): TwoFunctions => ({
+  helper: functionsIn(helper, entryPoint, blocks).helper,
+  main: functionsIn(main, entryPoint, blocks).main,
 });
 
 /** The program of both: the imports of the prompt, the helper, the main function. */
-export function joinedProgram({ prefix }: Pick<InstanceTests, 'prefix'>, { helper, main }: TwoFunctions): string {
-  const imports = prefix.split('\n').filter((line) => /^(?:import|from)\s/u.test(line));
-  return `${[imports.join('\n'), helper ?? '', main ?? ''].filter((part) => part !== '').join('\n\n\n')}\n`;
-}
+export const joinedProgram = ({ prefix }: Pick<InstanceTests, 'prefix'>, functions: TwoFunctions): string =>
+  joinedParts(importsOf(prefix), functions);
+
+/** The lines of a prompt that import. */
+export const importsOf = (prefix: string): string =>
+  prefix
+    .split('\n')
+    .filter((line) => /^(?:import|from)\s/u.test(line))
+    .join('\n');
+
+/** Imports and functions as one program. */
+export const joinedParts = (imports: string, { helper, main }: TwoFunctions): string =>
+  `${[imports, helper ?? '', main ?? ''].filter((part) => part !== '').join('\n\n\n')}\n`;
 
 /**
  * What the messages of one turn are as one program, fenced: the helper out of the first and the main function out of
@@ -90,13 +99,15 @@ export function joinedProgram({ prefix }: Pick<InstanceTests, 'prefix'>, { helpe
 export function programOfTurn(
   { question, tests }: Pick<Instance, 'question' | 'tests'>,
   messages: readonly string[],
+  blocks?: CodeBlocks,
 ): string {
   const [first = '', last = ''] = [messages[0], messages.at(-1)];
   const entryPoint = entryPointOf({ question, ...(tests !== undefined && { tests }) });
   if (tests === undefined || entryPoint === null) {
     return last;
   }
-  const found = messages.length === 1 ? functionsIn(last, entryPoint) : functionsOf(first, last, entryPoint);
+  const found =
+    messages.length === 1 ? functionsIn(last, entryPoint, blocks) : functionsOf(first, last, entryPoint, blocks);
   return `\`\`\`python\n${joinedProgram(tests, found).trimEnd()}\n\`\`\``;
 }
 

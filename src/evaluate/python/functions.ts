@@ -1,5 +1,6 @@
 /** What is asked of a program in two functions, a helper and the main function: how they are written, and each test. */
 import { z } from 'zod';
+import type { HelperUsage } from '../../shared/records/examination.ts';
 import type { SandboxPool } from './pool.ts';
 import { scored, type PythonLimits, type PythonRule, type PythonTests, type PythonVerdict } from './rules.ts';
 import { countTests, tried, Trial, tryCandidate } from './trial.ts';
@@ -69,6 +70,8 @@ export interface FunctionsSource {
   readonly main: string;
   readonly helperName: string;
   readonly entryPoint: string;
+  /** Lines before the functions. */
+  readonly imports: string;
 }
 
 const inspectedSchema = z.object({
@@ -89,6 +92,8 @@ export interface FunctionsVerdict {
   readonly inspected: InspectedFunctions;
   /** Of each test, in order; empty where none was run. */
   readonly outcomes: readonly TestOutcome[];
+  /** How the main function uses the helper when they run; null where that was not asked for, or nothing passed. */
+  readonly executed: HelperUsage | null;
 }
 
 /** Parses two functions in a sandbox; what takes it to a limit counts as what cannot be parsed. */

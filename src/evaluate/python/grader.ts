@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto';
 import { NEVER } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
+import type { HelperUsage } from '../../shared/records/examination.ts';
+import { tryCooperation } from './cooperation.ts';
 import { tryEachTest, tryFunctions, type FunctionsSource, type FunctionsVerdict } from './functions.ts';
 import { nativeSandboxes } from './native/native.ts';
 import { bundledSandboxes, SandboxPool } from './pool.ts';
@@ -128,14 +130,16 @@ export class PythonGrader {
   /**
    * How two functions are written, and what each test shows of the program that they make; the same for the same
    * arguments. Tests are run where the program can be parsed and has the main function.
+   * @param executes whether it is found by execution, too, how the main function uses the helper
    * @throws CancelledError where it was cancelled before its turn
    */
   async functions(
     source: FunctionsSource,
     tests: PythonTests,
     signal: AbortSignal = NEVER,
+    executes = false,
   ): Promise<FunctionsVerdict | PythonVerdict> {
-    const key = sha256(JSON.stringify([this.backend, source, tests]));
+    const key = sha256(JSON.stringify([this.backend, source, tests, executes]));
     const known = this.examined.get(key);
     if (known !== undefined) {
       return known;
@@ -150,7 +154,12 @@ export class PythonGrader {
       }
       const isRun = inspected.usage !== null && source.main !== '' && countTests(tests) > 0;
       const outcomes = isRun ? await tryEachTest(source.joined, tests, this.pool, this.limits, MOST_TIMEOUTS) : [];
-      return 'masked' in outcomes ? outcomes : { inspected, outcomes };
+      if ('masked' in outcomes) {
+        return outcomes;
+      }
+      const isUsed = executes && inspected.usage?.called === true && outcomes.some(([rule]) => rule === 'passed');
+      const executed = isUsed ? await this.cooperation(source, tests) : null;
+      return executed !== null && 'masked' in executed ? executed : { inspected, outcomes, executed };
     });
     if (!('masked' in found)) {
       const oldest = this.examined.size < MOST_EXAMINED ? undefined : this.examined.keys().next().value;
@@ -160,6 +169,14 @@ export class PythonGrader {
       this.examined.set(key, found);
     }
     return found;
+  }
+
+  private cooperation(
+    { imports, helper, main, helperName, entryPoint }: FunctionsSource,
+    tests: PythonTests,
+  ): Promise<HelperUsage | PythonVerdict> {
+    const names = { helper: helperName, main: entryPoint };
+    return tryCooperation(imports, { helper, main }, names, tests, this.pool, this.limits);
   }
 
   private async inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

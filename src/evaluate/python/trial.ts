@@ -10,7 +10,7 @@ import {
   type PythonVerdict,
   type TrialRule,
 } from './rules.ts';
-import { OutOfTime, SandboxFailure, type SandboxProcess } from './sandbox/sandboxProcess.ts';
+import { OutOfTime, SandboxFailure, type SandboxProcess, type SandboxRole } from './sandbox/sandboxProcess.ts';
 
 const OUTCOME_RULES = ['passed', 'wrong-answer', 'candidate-exception', 'not-a-builtin'] as const;
 const reportSchema = z.union([
@@ -135,16 +135,36 @@ async function probe(pool: SandboxPool, limits: PythonLimits, why: string): Prom
   }
 }
 
+/** A part of the candidate in a process of its own, which the other part calls by a name. */
+export interface Helper {
+  readonly name: string;
+  readonly code: string;
+  /** What the caller gets, for a request to the helper and its reply. */
+  readonly called: (request: string, reply: string) => string;
+  /** Is told of each request of the tests with its reply. */
+  readonly answered: (request: string, reply: string) => void;
+}
+
 export class Trial {
   private readonly tests: PythonTests;
   private readonly pool: SandboxPool;
   private readonly limits: PythonLimits;
   private readonly passRule: TrialRule;
+  private readonly helper: Helper | null;
+  /** The helper's process, where it can be called. */
+  private apart: SandboxProcess | null = null;
   private calls = 0;
   /** What has ended the trial, once something has. */
   private readonly final: Final[] = [];
 
-  constructor(tests: PythonTests, pool: SandboxPool, limits: PythonLimits, passRule: TrialRule) {
+  constructor(
+    tests: PythonTests,
+    pool: SandboxPool,
+    limits: PythonLimits,
+    passRule: TrialRule,
+    helper: Helper | null = null,
+  ) {
+    this.helper = helper;
     this.tests = tests;
     this.pool = pool;
     this.limits = limits;
@@ -153,30 +173,37 @@ export class Trial {
 
   async run(code: string): Promise<PythonVerdict> {
     const total = countTests(this.tests);
-    const grader = await this.pool.acquire('tests');
     try {
-      const candidate = await this.pool.acquire('candidate');
-      try {
-        for (const sandbox of [grader, candidate]) {
-          sandbox.allow(this.limits.seconds);
-        }
-        const report = await this.runTests(code, grader, candidate);
-        if ('broken' in report) {
-          return masked('tests-broken', `The tests cannot judge: ${report.broken}.`);
-        }
-        const outcomes = 'outcomes' in report ? report.outcomes : [];
-        const verdict = this.verdict(outcomes, total);
-        return this.passRule === 'each' ? { ...verdict, outcomes } : verdict;
-      } finally {
-        this.pool.release(candidate);
+      const report = await this.lent('tests', (grader) =>
+        this.helper === null
+          ? this.lent('candidate', (candidate) => this.runTests(code, grader, candidate))
+          : // What calls a helper needs a channel.
+            this.lent('tests', (candidate) =>
+              this.lent('candidate', (apart) => this.runTests(code, grader, candidate, apart)),
+            ),
+      );
+      if ('broken' in report) {
+        return masked('tests-broken', `The tests cannot judge: ${report.broken}.`);
       }
+      const outcomes = 'outcomes' in report ? report.outcomes : [];
+      const verdict = this.verdict(outcomes, total);
+      return this.passRule === 'each' ? { ...verdict, outcomes } : verdict;
     } catch (error) {
       if (error instanceof Final) {
         return scored(0, error.rule, error.message, 0, total);
       }
       throw error;
+    }
+  }
+
+  /** Work with a fresh sandbox that has all of its time. */
+  private async lent<Result>(role: SandboxRole, work: (sandbox: SandboxProcess) => Promise<Result>): Promise<Result> {
+    const sandbox = await this.pool.acquire(role);
+    try {
+      sandbox.allow(this.limits.seconds);
+      return await work(sandbox);
     } finally {
-      this.pool.release(grader);
+      this.pool.release(sandbox);
     }
   }
 
@@ -186,15 +213,11 @@ export class Trial {
    * @throws SandboxFailure
    */
   async inspect(request: Uint8Array): Promise<string | PythonVerdict> {
-    const candidate = await this.pool.acquire('candidate');
-    try {
-      candidate.allow(this.limits.seconds);
+    return this.lent('candidate', async (candidate) => {
       const reply = decode(await this.candidate(candidate, request));
       const [final] = this.final;
       return final === undefined ? reply.slice(1) : scored(0, final.rule, final.message, 0, 0);
-    } finally {
-      this.pool.release(candidate);
-    }
+    });
   }
 
   private verdict(
@@ -220,7 +243,12 @@ export class Trial {
    * @throws Vanished
    * @throws SandboxFailure
    */
-  private async runTests(code: string, grader: SandboxProcess, candidate: SandboxProcess): Promise<Report> {
+  private async runTests(
+    code: string,
+    grader: SandboxProcess,
+    candidate: SandboxProcess,
+    apart: SandboxProcess | null = null,
+  ): Promise<Report> {
     const { setup, tests, test, entryPoint } = this.tests;
     let imports: readonly string[] = [];
     if (setup.trim() !== '') {
@@ -230,14 +258,12 @@ export class Trial {
       }
       imports = report.imports;
     }
-    const loaded = await this.candidate(
-      candidate,
-      encode(`L${JSON.stringify({ code, imports, longest: this.limits.message })}`),
-    );
-    this.throwFinal();
-    if (decode(loaded) !== 'v') {
-      throw new Final('crash', 'it did not load');
+    const { helper } = this;
+    if (helper !== null && apart !== null) {
+      await this.load(apart, { code: helper.code, imports });
     }
+    await this.load(candidate, { code, imports, ...(helper !== null && { helper: helper.name }) });
+    this.apart = apart;
     const report = await this.ask(grader, candidate, {
       only: null,
       setup,
@@ -251,13 +277,25 @@ export class Trial {
     return report;
   }
 
+  /** @throws Final where the program does not load */
+  private async load(sandbox: SandboxProcess, program: object): Promise<void> {
+    const request = encode(`L${JSON.stringify({ ...program, longest: this.limits.message })}`);
+    const loaded = await this.candidate(sandbox, request);
+    this.throwFinal();
+    if (decode(loaded) !== 'v') {
+      throw new Final('crash', 'it did not load');
+    }
+  }
+
   /** One request to the process of the tests, with all calls that it makes meanwhile. */
   private async ask(grader: SandboxProcess, candidate: SandboxProcess, request: object): Promise<Report> {
     try {
       let frame = await grader.exchange('H', encode(`J${JSON.stringify(request)}`));
       while (frame.kind === 'A') {
         this.calls++;
-        frame = await grader.exchange('B', await this.candidate(candidate, frame.content));
+        const reply = await this.candidate(candidate, frame.content);
+        this.helper?.answered(decode(frame.content), decode(reply));
+        frame = await grader.exchange('B', reply);
       }
       if (frame.kind === 'V') {
         return reportSchema.parse(JSON.parse(decode(frame.content)));
@@ -297,7 +335,12 @@ export class Trial {
       return this.stop('call-limit', 'the tests call it too often');
     }
     try {
-      const { kind, content } = await candidate.exchange('H', request);
+      let frame = await candidate.exchange('H', request);
+      while (frame.kind === 'A') {
+        this.calls++;
+        frame = await candidate.exchange('B', await this.helped(frame.content));
+      }
+      const { kind, content } = frame;
       if (kind === 'V' && content[0] !== 'f'.charCodeAt(0)) {
         return content;
       }
@@ -314,6 +357,18 @@ export class Trial {
       }
       return this.stop('crash', 'it sent something that is not a message');
     }
+  }
+
+  /** What the helper's process gives for a request of the main function's. */
+  private async helped(request: Uint8Array): Promise<Uint8Array> {
+    const { apart, helper } = this;
+    if (helper === null || apart === null || request[0] !== 'C'.charCodeAt(0)) {
+      return encode('f');
+    }
+    this.apart = null;
+    const reply = await this.candidate(apart, request);
+    this.apart = apart;
+    return encode(helper.called(decode(request), decode(reply)));
   }
 
   private stop(rule: PythonRule, detail: string): Uint8Array {

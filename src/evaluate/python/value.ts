@@ -1,5 +1,6 @@
 /** Messages that state a value, for tests that call a function without arguments (AutoLogi). */
 import { lastBraced } from '../../shared/text/braces.ts';
+import { withoutThinking } from '../../shared/text/thinking.ts';
 
 /** Longer messages are read from their end. */
 const MOST_LENGTH = 50_000;
@@ -12,7 +13,7 @@ const MOST_DEPTH = 50;
  * @returns null where it has none of them, or one that is nested too deep
  */
 export function valueIn(message: string): string | null {
-  const text = message.slice(-MOST_LENGTH);
+  const text = withoutThinking(message).slice(-MOST_LENGTH);
   const blocks = [...text.matchAll(/```(?:[^\S\n]*\w+)?[^\S\n]*\n([\s\S]*?)```/gu)];
   const value = blocks.at(-1)?.[1] ?? lastBraced(text) ?? lastList(text);
   return value === null || depthOf(value) > MOST_DEPTH ? null : value;

@@ -15,6 +15,13 @@ export interface ExaminedTest {
   readonly detail: string;
 }
 
+/** How the main function uses the helper: whether it calls it, whether the result matters, whether that is all it does. */
+export interface HelperUsage {
+  readonly called: boolean;
+  readonly used: boolean;
+  readonly wrapper: boolean;
+}
+
 export interface Examination {
   /** The main function's name. */
   readonly entryPoint: string;
@@ -22,8 +29,10 @@ export interface Examination {
   readonly main: ExaminedFunction;
   /** Where both together cannot be parsed; null where they can. */
   readonly syntax: { readonly line: number; readonly column: number; readonly message: string } | null;
-  /** How the main function uses the helper; null where that cannot be parsed or is missing. */
-  readonly usage: { readonly called: boolean; readonly used: boolean; readonly wrapper: boolean } | null;
+  /** As it is written; null where that cannot be parsed or is missing. */
+  readonly usage: HelperUsage | null;
+  /** As it runs; absent where it was not run for that, or no test passed. */
+  readonly executed?: HelperUsage;
   /** Empty where none was run: without a main function, or where nothing can be parsed. */
   readonly tests: readonly ExaminedTest[];
   /** How many tests there are, run or not. */

@@ -1,6 +1,7 @@
 /** The keys of a run configuration (`*.c3.yaml`), each optional, with its bounds, its default and its words. */
 import { z } from 'zod';
 import { EVALUATOR_KINDS } from '../../evaluate/kinds.ts';
+import { CODE_BLOCKS } from '../../evaluate/python/code.ts';
 import type { AdapterStart } from '../../runtime/modelRuntime.ts';
 import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../../shared/devices.ts';
 import { isRecord } from '../../shared/guard.ts';
@@ -119,6 +120,13 @@ export const configSchema = z.strictObject({
     ),
   task: taskSchema,
   evaluator: described(EVALUATOR_KINDS).default('auto').describe('What scores the last message.'),
+  code_blocks: oneOf(CODE_BLOCKS, {
+    first: 'The first one, as the published extraction.',
+    last: 'The last one.',
+    all: 'All of them as one program.',
+  })
+    .default('first')
+    .describe('Which of several blocks of a message are its code: of those fenced as Python, else as no language.'),
   scorer: z
     .strictObject({
       command: z

@@ -40,6 +40,7 @@ const EARLIER = {
     contribution: 'removal',
   },
   begin: null,
+  code_blocks: 'first',
   scorer: null,
   magrpo: null,
   external: null,

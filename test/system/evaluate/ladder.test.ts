@@ -6,26 +6,8 @@ import { LADDER_POINTS } from '../../../src/evaluate/ladder.ts';
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
 import type { DecisionEvent } from '../../../src/shared/records/events.ts';
-import type { Instance } from '../../../src/shared/records/records.ts';
+import { LADDER_CHEATS, ladderInstance, ladderProgram, SUM } from './ladderCheats.ts';
 
-const PROMPT = 'def add_up(n, k):\n    """Twice the sum."""\n';
-const CHECK = ['(1, 2) == 6', '(0, 0) == 0', '(2, 3) == 10', '(-1, 1) == 0'];
-const INSTANCE: Instance = {
-  uid: 'add_up',
-  uidSha: 'ab',
-  question: PROMPT,
-  answer: '',
-  source: 'test',
-  level: null,
-  tests: {
-    tests: [],
-    test: `def check(candidate):\n${CHECK.map((one) => `    assert candidate${one}\n`).join('')}`,
-    entryPoint: 'add_up',
-    setup: '',
-    prefix: PROMPT,
-  },
-};
-const SUM = 'def aux(n, k):\n    return n + k\n';
 const main = (...body: string[]): string => `def add_up(n, k):\n${body.map((line) => `    ${line}\n`).join('')}`;
 
 /** The table of section 8 of the MAGRPO reference; a third number where checked rules say something else. */
@@ -71,28 +53,46 @@ describe('the ladder in the sandbox', () => {
   after(() => {
     grader.close();
   });
-  const scoreOf = async (rules: 'ladder' | 'ladder-published', helper: string, own: string): Promise<number> => {
+  const scoreOf = async (
+    rules: 'ladder' | 'ladder-executed' | 'ladder-published',
+    helper: string,
+    own: string,
+  ): Promise<number> => {
     const messages = [helper, own].map((text, position): DecisionEvent => {
       return { kind: 'decision', position, role: position === 0 ? 'aux' : 'main', text };
     });
     const join = environmentKind('join');
     const joined = await join?.run({
-      instance: INSTANCE,
+      instance: ladderInstance,
       log: [],
       messages,
       options: { take: 'functions' },
       uniform: () => 0,
     });
-    const { score } = await evaluatorNamed(rules, 'mathematics', () => grader).evaluate(INSTANCE, joined?.text ?? '');
+    const { score } = await evaluatorNamed(rules, 'mathematics', () => grader).evaluate(
+      ladderInstance,
+      joined?.text ?? '',
+    );
     return Math.round((score ?? Number.NaN) * LADDER_POINTS * 1e9) / 1e9;
   };
 
   for (const [name, helper, own, published, checked = published] of VECTORS) {
     it(`gives ${String(checked)} by its own rules and ${String(published)} by the published ones: ${name}`, async () => {
       assert.equal(await scoreOf('ladder', helper, own), checked);
+      assert.equal(await scoreOf('ladder-executed', helper, own), checked);
       assert.equal(await scoreOf('ladder-published', helper, own), published);
     });
   }
+
+  it('counts no call that never happens, no result that goes nowhere, and hands nothing to what hands on', async () => {
+    const evaluator = evaluatorNamed('ladder-executed', 'mathematics', () => grader);
+    // One of each: dead code, a dropped result, a wrapper.
+    for (const cheat of [LADDER_CHEATS[0], LADDER_CHEATS[26], LADDER_CHEATS.at(-10)]) {
+      assert.ok(cheat);
+      const { score } = await evaluator.evaluate(ladderInstance, ladderProgram(cheat));
+      assert.equal((score ?? Number.NaN) * LADDER_POINTS, cheat.points, cheat.body.join('; '));
+    }
+  });
 
   it('runs no test after three that ran out of time, and counts what passed before', async () => {
     const slow = main('while n > 0: pass', 's = aux(n, k)', 'return 2 * s');

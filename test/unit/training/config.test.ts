@@ -43,6 +43,7 @@ describe('readConfig', () => {
         refuse_overlap: true,
       },
       evaluator: 'auto',
+      code_blocks: 'first',
       steps: 36,
       instances_per_step: 32,
       dynamic_sampling: false,

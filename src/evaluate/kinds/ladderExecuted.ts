@@ -1,0 +1,13 @@
+/** The levels of a program in two functions, with the cooperation that really happens. */
+import { withoutFunction, type EvaluatorKind } from '../kind.ts';
+
+const NAME = 'ladder-executed';
+
+export const ladderExecuted = {
+  name: NAME,
+  words:
+    'As ladder, with cooperation found by execution: aux runs in a process of its own, where each real call counts, and its result is used where another one makes a test fail. Takes two to four times as long.',
+  runsCode: true,
+  problem: (instances) => withoutFunction(NAME, instances),
+  make: ({ ladder }) => ladder('executed', NAME),
+} as const satisfies EvaluatorKind;

@@ -1,0 +1,221 @@
+/**
+ * How the main function of a program uses its helper, found by execution: the helper runs in a process of its own, so
+ * that each call of it passes through here, and what it gives can be exchanged for something else on the way.
+ */
+import type { HelperUsage } from '../../shared/records/examination.ts';
+import { joinedParts, type TwoFunctions } from './functionSource.ts';
+import type { SandboxPool } from './pool.ts';
+import type { PythonLimits, PythonTests, PythonVerdict } from './rules.ts';
+import { Trial, tried, type Helper } from './trial.ts';
+
+/** Seconds for a run with exchanged results: it may never end. */
+const EXCHANGED_SECONDS = 2;
+
+/** JSON as it is on the wire (sandbox/wireHarness.ts). */
+type Wire = null | boolean | number | string | readonly Wire[];
+
+/** One call: what it was given, and the reply. */
+interface Call {
+  readonly given: string;
+  readonly reply: string;
+}
+
+/** What the helper's result is exchanged for. @param before what it gave before in the same run */
+type Exchange = (reply: string, before: readonly string[]) => string;
+
+/** Of many results, as many are kept. */
+const MOST_KEPT = 100;
+
+/**
+ * Runs the tests with the helper apart: as it is, and with other results of it until one of them shows. A main function
+ * whose values cannot cross to another process, or which lets the helper change its arguments, is not seen to use it.
+ * `called`: it was really called; `used`: with another result of it, the main function returns another value of the same
+ * type; `wrapper`: each tested call only handed its arguments on, once, and gave back the result.
+ * @returns a masked verdict where no sandbox works
+ */
+export async function tryCooperation(
+  imports: string,
+  functions: TwoFunctions,
+  names: { readonly helper: string; readonly main: string },
+  tests: PythonTests,
+  pool: SandboxPool,
+  limits: PythonLimits,
+): Promise<HelperUsage | PythonVerdict> {
+  const run = async (seconds: number, exchange: Exchange): Promise<Watched | PythonVerdict> => {
+    let watched = new Watched(names, joinedParts(imports, functions), exchange);
+    const verdict = await tried(pool, limits, tests.tests.length, () => {
+      watched = new Watched(names, joinedParts(imports, functions), exchange);
+      const own = joinedParts(imports, { ...functions, helper: null });
+      return new Trial(tests, pool, { ...limits, seconds }, 'each', watched).run(own);
+    });
+    watched.outcomes = (verdict.outcomes ?? []).map(([rule]) => rule);
+    return verdict.masked === null ? watched : verdict;
+  };
+  const plain = await run(limits.seconds, (reply) => reply);
+  if (!(plain instanceof Watched)) {
+    return plain;
+  }
+  const called = plain.kept.length > 0;
+  const results = plain.kept.filter((reply) => !/\["[og]"/u.test(reply));
+  let used = false;
+  for (const exchange of called ? exchanges(results) : []) {
+    const changed = await run(Math.min(limits.seconds, EXCHANGED_SECONDS), exchange);
+    if (!(changed instanceof Watched)) {
+      return changed;
+    }
+    used = isElsewhere(plain, changed);
+    if (used) {
+      break;
+    }
+  }
+  return { called, used, wrapper: plain.handsOn };
+}
+
+/**
+ * Whether another result reached what was returned. A failure or a value of another type is none: a check of the result
+ * hands nothing on. What stays in the main function's process is judged by the tests.
+ */
+function isElsewhere(plain: Watched, changed: Watched): boolean {
+  const differs = [...plain.answers].some(([given, reply]) => {
+    const other = changed.answers.get(given);
+    return other !== undefined && other !== reply && typeOf(other) === typeOf(reply);
+  });
+  const isHeld = [...plain.answers.values()].some((reply) => typeOf(reply) === 'o');
+  const fails = changed.outcomes.some((rule, at) => rule === 'wrong-answer' && plain.outcomes[at] === 'passed');
+  return differs || (isHeld && fails);
+}
+
+/** The type of a value that was returned, as the wire has it. */
+function typeOf(reply: string): string {
+  const wire = JSON.parse(reply.slice(1)) as Wire;
+  return Array.isArray(wire) ? String(wire[0]) : wire === null ? 'null' : typeof wire;
+}
+
+/** Other results: one that it gave elsewhere, one nearby, one of another size. */
+const exchanges = (results: readonly string[]): readonly Exchange[] => [
+  (reply, before) => [...before.toReversed(), ...results].find((other) => other !== reply) ?? reply,
+  (reply) => `v${JSON.stringify(nudged(JSON.parse(reply.slice(1)) as Wire))}`,
+  (reply) => `v${JSON.stringify(resized(JSON.parse(reply.slice(1)) as Wire))}`,
+];
+
+/** Tags whose content is a list of items, and of containers whose content is a dict. */
+const ITEMS: ReadonlySet<unknown> = new Set(['l', 't', 's', 'z']);
+const DICTS: ReadonlySet<unknown> = new Set(['Counter', 'OrderedDict']);
+
+/** A value of the same type nearby, in all its parts. */
+function nudged(wire: Wire): Wire {
+  if (wire === null) {
+    return 1;
+  }
+  if (typeof wire === 'boolean') {
+    return !wire;
+  }
+  if (typeof wire === 'number') {
+    return wire + 1;
+  }
+  if (typeof wire === 'string') {
+    return wire === '' ? 'x' : wire.replaceAll(/[0-8a-yA-Y]/gu, (one) => String.fromCharCode(one.charCodeAt(0) + 1));
+  }
+  const [tag = null, content = null, values = null] = wire;
+  if (ITEMS.has(tag) && Array.isArray(content)) {
+    return [tag, content.length === 0 ? [1] : content.map(nudged)];
+  }
+  if (tag === 'd' && Array.isArray(values)) {
+    return [tag, content, values.map(nudged)];
+  }
+  return DICTS.has(tag) ? [tag, nudged(content)] : wire;
+}
+
+/** A value of the same type of another size. */
+function resized(wire: Wire): Wire {
+  if (typeof wire === 'number') {
+    return -wire - 1;
+  }
+  if (typeof wire === 'string') {
+    return wire.slice(0, -1);
+  }
+  if (wire === null || typeof wire === 'boolean') {
+    return nudged(wire);
+  }
+  const [tag = null, content = null, values = null] = wire;
+  if (ITEMS.has(tag) && Array.isArray(content)) {
+    return [tag, content.slice(0, -1)];
+  }
+  if (tag === 'd' && Array.isArray(content) && Array.isArray(values)) {
+    return [tag, content.slice(0, -1), values.slice(0, -1)];
+  }
+  return DICTS.has(tag) ? [tag, resized(content)] : wire;
+}
+
+/** What a request asks for: the function of the candidate that it calls, and what that is given; null for anything else. */
+function callIn(request: string): { readonly name: string; readonly given: string } | null {
+  try {
+    const { do: what, args, kwargs } = JSON.parse(request.slice(1)) as { do: Wire; args: Wire; kwargs: Wire };
+    if (what !== 'call' || !Array.isArray(args) || !Array.isArray(kwargs)) {
+      return null;
+    }
+    const [target, ...given] = (args[1] ?? []) as readonly Wire[];
+    return Array.isArray(target) && target[0] === 'g'
+      ? { name: String(target[1]), given: JSON.stringify([...given, ...((kwargs[2] ?? []) as readonly Wire[])]) }
+      : null;
+  } catch {
+    // Programs write to the channel too.
+    return null;
+  }
+}
+
+/** The calls of one run. */
+class Watched implements Helper {
+  readonly name: string;
+  readonly code: string;
+  /** The last of what the helper gave, in order. */
+  readonly kept: string[] = [];
+  /** What the main function first gave for what it was given. */
+  readonly answers = new Map<string, string>();
+  outcomes: readonly string[] = [];
+  private readonly main: string;
+  private readonly exchange: Exchange;
+  /** Calls of the helper since the main function was called, two at most. */
+  private calls: Call[] = [];
+  private returned = 0;
+  private handedOn = 0;
+
+  constructor(names: { readonly helper: string; readonly main: string }, code: string, exchange: Exchange) {
+    this.name = names.helper;
+    this.main = names.main;
+    this.code = code;
+    this.exchange = exchange;
+  }
+
+  /** Whether each call of the main function was no more than one of the helper. */
+  get handsOn(): boolean {
+    return this.returned > 0 && this.returned === this.handedOn;
+  }
+
+  called(request: string, reply: string): string {
+    const call = callIn(request);
+    if (call?.name !== this.name) {
+      return reply;
+    }
+    const given = reply.startsWith('v') ? this.exchange(reply, this.kept) : reply;
+    this.calls = [...this.calls, { given: call.given, reply }].slice(0, 2);
+    this.kept.push(reply);
+    if (this.kept.length > MOST_KEPT) {
+      this.kept.shift();
+    }
+    return given;
+  }
+
+  answered(request: string, reply: string): void {
+    const call = callIn(request);
+    const [only, second] = this.calls;
+    if (call?.name === this.main && reply.startsWith('v')) {
+      this.returned++;
+      if (!this.answers.has(call.given) && this.answers.size < MOST_KEPT) {
+        this.answers.set(call.given, reply);
+      }
+      this.handedOn += second === undefined && only?.given === call.given && only.reply === reply ? 1 : 0;
+    }
+    this.calls = [];
+  }
+}
