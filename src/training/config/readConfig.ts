@@ -12,12 +12,16 @@ import { convertPublished, NOTHING_THERE } from './published/convertPublished.ts
 import { isPublished } from './published/publishedForm.ts';
 import type { PublishedFacts } from './published/publishedRow.ts';
 
+/** As many unknown keys are named. */
+const MOST_NAMED = 60;
+
 /**
  * Reads a configuration with overrides.
  * @param text YAML or JSON; empty for the defaults
  * @param source how messages name the text
  * @param overrides `key.path=value`, the value in YAML or as a literal of Python
- * @throws C3Error('input') naming source, line, key and the nearest valid key of the first problem in the text
+ * @throws C3Error('input') naming source, line, key and the nearest valid key of the first problem in the text, and all
+ *   other keys that are unknown
  */
 export function readConfig(text: string, source: string, overrides: readonly string[] = []): RunConfig {
   return readConfigDocument(text, source, overrides).config;
@@ -63,9 +67,9 @@ export function readConfigDocument(
   // The editor lists them by their places, and its first is the one to go to; what is not in the text comes before.
   const placeOf = ({ path }: Problem): number =>
     overridden.has(origin(path).join('.')) ? -1 : (document.offsetOf(origin(path)) ?? -1);
-  const [first] = problems.toSorted((a, b) => placeOf(a) - placeOf(b));
+  const [first, ...others] = problems.toSorted((a, b) => placeOf(a) - placeOf(b));
   if (first !== undefined) {
-    throw error(first.path, first.sentence);
+    throw error(first.path, `${first.sentence}${unknownToo(others)}`);
   }
   if (config === null) {
     throw error([], 'is not a valid configuration.');
@@ -76,6 +80,16 @@ export function readConfigDocument(
   }
   const notes = conversion.notes.map(({ path, sentence }) => `${showPath(path)}: ${sentence}`);
   return { config: titled, error, notes: [...notes, ...laid.flatMap(overrideNotes)], converted: conversion.value };
+}
+
+/** The unknown keys besides the first problem: all of them at once, as many as a line may hold. */
+function unknownToo(problems: readonly Problem[]): string {
+  const names = problems
+    .filter(({ of }) => of === 'key')
+    .map(({ path }) => oneLine(path.join('.'), MAX_SHOWN_OVERRIDE));
+  return names.length === 0
+    ? ''
+    : ` Unknown, too: ${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${String(names.length - MOST_NAMED)} more` : ''}.`;
 }
 
 /** Where the scripts would have meant a text: they know `False`, and take `false` for a text, which counts as true. */

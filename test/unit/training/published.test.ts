@@ -36,6 +36,35 @@ const problems = (text: string): string[] =>
 const notes = (text: string, facts?: PublishedFacts): string[] =>
   converted(text, facts).notes.map(({ path, sentence }) => `${path.join('.')}: ${sentence}`);
 
+/** The form of the scripts in 2026. */
+const PRESENT = `
+agent_model: {name: some/coder, type: qwen, temperature: 0.6, top_p: 0.6, top_k: null, max_length: 2048, special_tokens: {}, torch_dtype: bfloat16}
+agents: null
+critic_model: null
+critics: null
+dataset: {name: some/coop, type: coophumaneval, train_split: "train[16:]", eval_split: "train[:16]"}
+seed: 42
+output: {base_dir: out, verbose: false, save_final_model: false}
+external: {mode: level_feedback, sandbox_slice: 1, external_prompt_passthrough: false}
+magrpo:
+  parallel_training: none
+  agent_devices: ["cuda:0"]
+  num_turns: 2
+  agent_learning_rate: 3.0e-05
+  logging_steps: 50
+  discount: 1.0
+  joint_mode: aligned
+  early_termination_threshold: -0.2
+  rollout_buffer_size: 4
+  train_batch_size: 4
+  advantage_normalization: true
+  eval_interval: 4
+  eval_num_samples: 4
+  eval_batch_size: 1
+reward_processor: {enabled: true, scale_factor: 1.0, shift: -3}
+wandb: {project: x}
+`;
+
 describe('the published files', () => {
   it('are six', () => {
     assert.equal(FILES.length, 6);
@@ -250,6 +279,46 @@ describe('convertPublished', () => {
     assert.deepEqual([at(plain, 'steps'), at(plain, 'evaluation.instances')], [400, 0]);
   });
 
+  it('reads the files as they are now and as they were first, and lists once what has no counterpart', () => {
+    const { value, problems: found, notes: said } = converted(PRESENT);
+    assert.deepEqual(found, []);
+    assert.deepEqual(
+      ['ppo.learning_rate', 'sampling.temperature', 'sampling.top_k', 'seed'].map((key) => at(value, key)),
+      [3e-5, 0.6, 0, 42],
+    );
+    assert.deepEqual(
+      ['termination_threshold', 'reward_shift', 'discount'].map((key) => at(value, `magrpo.${key}`)),
+      [-0.2, -3, 1],
+    );
+    const ignored = said.filter(({ sentence }) => sentence.startsWith('read and ignored'));
+    assert.equal(ignored.length, 1);
+    assert.match(ignored[0]?.sentence ?? '', /magrpo\.agent_devices, .*magrpo\.rollout_buffer_size, .*wandb\.$/u);
+    assert.doesNotMatch(ignored[0]?.sentence ?? '', /critics/u);
+    assert.deepEqual(
+      checkConfig(PRESENT).filter(({ severity }) => severity !== 'information'),
+      [],
+    );
+
+    const first = converted(
+      'model: {}\nexternal: {original_prompt: true, previous_response: false}\nmagrpo: {num_turns: 2, handoff: random, turn_gradient_weights: [1.2, 0.8], early_termination_weight: 2.0, early_termination_threshold: -1.0, save_epochs: 1}\n',
+    ).value;
+    assert.deepEqual(
+      ['external.previous_prompts', 'external.previous_responses', 'magrpo.termination_threshold'].map((key) =>
+        at(first, key),
+      ),
+      [true, false, -1],
+    );
+    assert.match(
+      notes('model: {}\nmagrpo: {learning_rate: 1.0e-5, agent_learning_rate: 2.0e-5}\n').join('\n'),
+      /^magrpo\.agent_learning_rate: differs from learning_rate/mu,
+    );
+    // What is wrong is said of the key that is there.
+    assert.deepEqual(
+      converted('grpo: {agent_learning_rate: -1}\n').problems.map(({ path }) => path.join('.')),
+      ['grpo.agent_learning_rate'],
+    );
+  });
+
   it('lays keys of our own over the result', () => {
     const { value } = converted('model: {}\nsteps: 2\nseed: 7\nppo: {kl_coefficient: 0.5}\ndevice: cpu\n');
     assert.deepEqual([at(value, 'steps'), at(value, 'seed'), at(value, 'device')], [2, 7, 'cpu']);
@@ -283,6 +352,15 @@ describe('convertPublished', () => {
     assert.match(problems('model: 3\ndataset: {}\n').join(), /^model: /u);
     // What is written over lines may be a section without keys.
     assert.deepEqual(problems('model:\ndataset:\n'), []);
+  });
+
+  it('names all unknown keys at once, those of this product too', () => {
+    assert.throws(
+      () =>
+        readConfig('agent_model: {nam: x, foo: 1}\nmagrpo: {num_turn: 2, bar: 3}\nstranger: 1\nppo: {baz: 2}\n', 'x'),
+      /line 1: agent_model\.nam: unknown key; did you mean name\? Unknown, too: agent_model\.foo, magrpo\.num_turn, magrpo\.bar, stranger, ppo\.baz\.$/u,
+    );
+    assert.throws(() => readConfig('ppo: {foo: 1, bar: 2}\n', 'x'), /Unknown, too: ppo\.bar\.$/u);
   });
 
   it('knows such a file from one of ours', () => {

@@ -7,7 +7,7 @@ import { nearestName } from '../../../shared/errors.ts';
 import { isRecord } from '../../../shared/guard.ts';
 import type { KeyPath } from '../../../team/document.ts';
 import { configSchema } from '../config.ts';
-import { problemsOf, type Known, type Problem } from '../configProblems.ts';
+import { examine, problemsOf, type Known, type Problem } from '../configProblems.ts';
 import { mergedOver } from '../overrides.ts';
 import {
   isPublishedSection,
@@ -39,10 +39,16 @@ const PUBLISHED_EXPERT = 'deepseek-coder';
 /** What one agent, who has no helper, can have of the ladder's points. */
 const SINGLE_POINTS = 2.1;
 
-/** Pairs of names for one thing: that of the README, and that of the code. */
+/** Pairs of names for one thing: that of the README, and that of some version of the code. */
 const SPELLINGS = [
   ['output', 'save_model', 'save_final_model'],
   ['external', 'expert_edits_model', 'expert_model'],
+  ['external', 'previous_prompts', 'original_prompt'],
+  ['external', 'previous_responses', 'previous_response'],
+  ...(['magrpo', 'grpo'] as const).flatMap((section) => [
+    [section, 'learning_rate', 'agent_learning_rate'] as const,
+    [section, 'termination_threshold', 'early_termination_threshold'] as const,
+  ]),
 ] as const;
 
 const KNOWN: Known = {
@@ -66,12 +72,18 @@ export function convertPublished(given: Readonly<Record<string, unknown>>, facts
   const entries = Object.entries(given);
   const file = Object.fromEntries(entries.filter(([key]) => isPublishedSection(key)));
   const own = Object.fromEntries(entries.filter(([key]) => !isPublishedSection(key)));
-  const strangers = Object.keys(own)
-    .filter((key) => !Object.hasOwn(configSchema.shape, key))
-    .map(strangerProblem);
-  const parsed = publishedSchema.safeParse(withoutNulls(file));
+  const strangers = [
+    ...Object.keys(own)
+      .filter((key) => !Object.hasOwn(configSchema.shape, key))
+      .map(strangerProblem),
+    // Of what is our own, too, all unknown keys are named at once with those of the scripts.
+    ...examine(configSchema, own).problems.filter(({ of, path }) => of === 'key' && path.length > 1),
+  ];
+  const parsed = publishedSchema.safeParse(asReadme(withoutNulls(file)));
   if (!parsed.success) {
-    const problems = parsed.error.issues.flatMap((issue) => problemsOf(issue, KNOWN, file));
+    const problems = parsed.error.issues
+      .filter((issue) => issue.code === 'unrecognized_keys' || isThere(file, issue.path))
+      .flatMap((issue) => problemsOf(issue, KNOWN, file));
     return { value: {}, problems: [...strangers, ...problems], notes: [], from: new Map() };
   }
   const { rows, notes, problems: wrong } = converted(parsed.data, facts);
@@ -90,8 +102,24 @@ export function convertPublished(given: Readonly<Record<string, unknown>>, facts
 }
 
 /** A section without content is one without keys. */
-const withoutNulls = (file: object): object =>
+const withoutNulls = (file: object): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(file).filter(([, section]: [string, unknown]) => section !== null));
+
+/** A file whose keys have the names of the README, too. */
+const asReadme = (file: Readonly<Record<string, unknown>>): object =>
+  SPELLINGS.reduce((read, [section, readme, code]) => {
+    const keys = read[section];
+    return isRecord(keys) && keys[code] !== undefined && keys[readme] === undefined
+      ? { ...read, [section]: { ...keys, [readme]: keys[code] } }
+      : read;
+  }, file);
+
+/** Whether a key was written in the file: what is wrong is said of that, and not of another name of it. */
+const isThere = (file: unknown, path: readonly PropertyKey[]): boolean =>
+  path.length === 0 || (isRecord(file) && path.slice(0, 2).every((_, at) => hasPath(file, path.slice(0, at + 1))));
+
+const hasPath = (value: unknown, [first, ...rest]: readonly PropertyKey[]): boolean =>
+  first === undefined || (isRecord(value) && Object.hasOwn(value, first) && hasPath(value[String(first)], rest));
 
 const nested = (path: readonly string[], value: unknown): unknown =>
   path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
@@ -117,18 +145,21 @@ function converted(
   file: PublishedFile,
   facts: PublishedFacts,
 ): { rows: Row[]; notes: PublishedNote[]; problems: readonly Problem[] } {
-  const { model, output, external, reward_processor: processor, grpo } = file;
+  const { output, external, reward_processor: processor, grpo } = file;
+  const agentSection = file.agent_model === undefined ? 'model' : 'agent_model';
+  const model = file.agent_model ?? file.model;
   const name = grpo === undefined ? 'magrpo' : 'grpo';
   const trainer = grpo ?? file.magrpo ?? PUBLISHED_SECTIONS.magrpo.parse({});
   const at = (key: string): KeyPath => [name, key];
   const task = publishedTask(file, { name, ...trainer }, facts);
   const factor = processor.enabled ? processor.scale_factor : 1;
+  const shift = processor.shift === undefined ? trainer.reward_shift : processor.enabled ? processor.shift : null;
   const there = facts.isFolder(model.name);
   const notes: PublishedNote[] = there
     ? []
     : [
         {
-          path: ['model', 'name'],
+          path: [agentSection, 'name'],
           sentence: `${model.name} is no folder here, and nothing is downloaded; the bundled model is used in its place.`,
           warns: false,
         },
@@ -136,14 +167,16 @@ function converted(
   const sampled = (key: 'temperature' | 'top_p'): Row => [
     `sampling.${key}`,
     trainer[key] ?? model[key],
-    trainer[key] === undefined ? ['model', key] : at(key),
+    trainer[key] === undefined ? [agentSection, key] : at(key),
   ];
+  const topK = trainer.top_k === undefined ? model.top_k : trainer.top_k;
+  const shiftFrom: KeyPath = processor.shift === undefined ? at('reward_shift') : ['reward_processor', 'shift'];
   const rows: Row[] = [
     ['method', 'magrpo', [name]],
-    ['model', there ? model.name : 'bundled', ['model', 'name']],
+    ['model', there ? model.name : 'bundled', [agentSection, 'name']],
     sampled('temperature'),
     sampled('top_p'),
-    ['sampling.top_k', PUBLISHED_TOP_K, [name]],
+    ['sampling.top_k', topK === undefined ? PUBLISHED_TOP_K : (topK ?? 0), [name]],
     ['sampling.max_new_tokens', trainer.max_new_tokens, at('max_new_tokens')],
     ['evaluator_budget', rewardsOf(trainer), at('num_turns')],
     ['instances_per_step', trainer.per_device_train_batch_size, at('per_device_train_batch_size')],
@@ -159,7 +192,7 @@ function converted(
     ['magrpo.num_generations', trainer.num_generations, at('num_generations')],
     ['magrpo.termination_threshold', trainer.termination_threshold, at('termination_threshold')],
     ['magrpo.discount', trainer.discount, at('discount')],
-    ['magrpo.reward_shift', trainer.reward_shift, at('reward_shift')],
+    ['magrpo.reward_shift', shift, shiftFrom],
     // Scores are shares of the ladder's points; shift and threshold mean points, as in the scripts.
     ['magrpo.reward_processor.enabled', true, ['reward_processor', 'enabled']],
     ['magrpo.reward_processor.scale_factor', factor * LADDER_POINTS, ['reward_processor', 'scale_factor']],
@@ -174,14 +207,19 @@ function converted(
     ...(external.mode === 'expert_edits'
       ? [['external.expert_edits_model', 'rules', ['external', 'expert_edits_model']] as const]
       : []),
-    ['output.save_model', output.save_model ?? output.save_final_model ?? false, ['output', 'save_model']],
+    ['output.save_model', output.save_model ?? false, ['output', 'save_model']],
     ['output.save_path', output.save_path ?? null, ['output', 'save_path']],
     ['output.verbose', output.verbose, ['output', 'verbose']],
     ...task.rows,
   ];
   return {
     rows,
-    notes: [...notes, ...expertNotes(external), ...ceilingNotes(trainer, factor, at), ...task.notes],
+    notes: [
+      ...notes,
+      ...expertNotes(external),
+      ...ceilingNotes({ ...trainer, reward_shift: shift }, factor, at),
+      ...task.notes,
+    ],
     problems: task.problems,
   };
 }
@@ -223,8 +261,8 @@ function expertNotes({
   expert_edits_model: named,
   expert_model: coded,
 }: PublishedFile['external']): PublishedNote[] {
-  const key = named === undefined && coded !== undefined ? 'expert_model' : 'expert_edits_model';
-  const sentence = `${named ?? coded ?? PUBLISHED_EXPERT} is not asked: the rules that come with the product propose the edits, and nothing leaves this machine.`;
+  const key = coded !== undefined && named === coded ? 'expert_model' : 'expert_edits_model';
+  const sentence = `${named ?? PUBLISHED_EXPERT} is not asked: the rules that come with the product propose the edits, and nothing leaves this machine.`;
   return mode === 'expert_edits' ? [{ path: ['external', key], sentence, warns: false }] : [];
 }
 
@@ -245,7 +283,7 @@ function ignoredNotes(file: object): PublishedNote[] {
   const found = Object.entries(file).flatMap(([section, keys]: [string, unknown]): KeyPath[] => {
     const shape = isPublishedSection(section) ? PUBLISHED_SECTIONS[section] : null;
     if (shape === null || !('shape' in shape)) {
-      return [[section]];
+      return keys === null ? [] : [[section]];
     }
     const words: ReadonlyMap<string, { readonly description?: string | undefined }> = new Map(
       Object.entries(shape.shape),

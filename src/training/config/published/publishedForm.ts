@@ -2,7 +2,7 @@
 import { isRecord } from '../../../shared/guard.ts';
 
 /** Top-level keys that only a file of the scripts has. */
-const OWN_TO_THEM = ['dataset', 'grpo', 'reward_processor', 'wandb'];
+const OWN_TO_THEM = ['agent_model', 'dataset', 'grpo', 'reward_processor', 'wandb'];
 
 /** Lines that only a file of the scripts has: they say so while the rest of the text cannot be parsed. */
 const LINES = new RegExp(

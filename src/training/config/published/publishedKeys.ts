@@ -1,6 +1,7 @@
 /**
- * The keys of the published MAGRPO training scripts, as their README and their code name them, with the defaults of the
- * code. The table is the only one: converter, completion, hovers and problems are read from it.
+ * The keys of the published MAGRPO training scripts, as their README and their code have named them since their first
+ * version, with the defaults of the code that the README describes. The table is the only one: converter, completion,
+ * hovers and problems are read from it.
  */
 import { z } from 'zod';
 import { oneOf, positive } from '../configKeys.ts';
@@ -15,6 +16,8 @@ export const PUBLISHED_TOP_K = 50;
 const text = z.string().max(500);
 const ignored = (what: string) => z.unknown().optional().describe(`Read and ignored: ${what}`);
 const probability = z.number().positive().max(1);
+/** null is among all tokens, as in the scripts. */
+const topK = (words: string) => z.int().min(0).nullable().optional().describe(words);
 const temperature = z.number().positive().max(10);
 
 const model = z.strictObject({
@@ -27,6 +30,8 @@ const model = z.strictObject({
   type: ignored('the folder says which architecture it holds.'),
   temperature: temperature.default(0.7).describe('The temperature where the section of the trainer has none.'),
   top_p: probability.default(0.9).describe('What `top_p` is where the section of the trainer has none.'),
+  top_k: topK('What `top_k` is where the section of the trainer has none.'),
+  special_tokens: ignored('the vocabulary is that of the model folder.'),
   max_length: ignored('a context is never cut; the positions of the model bound it.'),
   tokenizer_kwargs: ignored('the tokenizer is that of the model folder.'),
   model_kwargs: ignored('no remote code is ever run, and `device.precision` says how weights are held.'),
@@ -87,6 +92,9 @@ const external = z.strictObject({
       'Who proposes edits with `mode: expert_edits`: the rules that come with the product, whatever this says, because no model is asked. A note says so.',
     ),
   expert_model: text.min(1).optional().describe("The code's name of `expert_edits_model`."),
+  original_prompt: z.boolean().optional().describe('The first name of `previous_prompts`.'),
+  previous_response: z.boolean().optional().describe('The first name of `previous_responses`.'),
+  external_prompt_passthrough: ignored('what agents read between turns is never wrapped again.'),
 });
 
 /** @param agents how many there are unless the file says so */
@@ -121,6 +129,14 @@ const trainer = (agents: 1 | 2, shift: number) =>
       .nullable()
       .default(null)
       .describe('A node whose mean processed reward is above this has no further turn.'),
+    early_termination_threshold: z
+      .number()
+      .nullable()
+      .optional()
+      .describe('The first and the newest name of `termination_threshold`.'),
+    early_termination_weight: ignored('a stopped node is a leaf.'),
+    turn_gradient_weights: ignored('`discount` says what turns weigh.'),
+    handoff: ignored('every joint action is continued.'),
     discount: z.number().positive().max(1).default(0.9).describe('What a reward of the next turn counts in this one.'),
     reward_shift: z
       .number()
@@ -131,6 +147,8 @@ const trainer = (agents: 1 | 2, shift: number) =>
     top_p: probability.optional().describe('Samples among the likeliest tokens that together have this probability.'),
     max_new_tokens: positive.default(256).describe('The longest message, in tokens.'),
     learning_rate: z.number().positive().default(2e-5).describe('The learning rate of AdamW, constant.'),
+    top_k: topK('Samples among this many likeliest tokens; null among all.'),
+    agent_learning_rate: z.number().positive().optional().describe('The newest name of `learning_rate`.'),
     num_train_epochs: positive
       .max(100_000)
       .optional()
@@ -139,7 +157,18 @@ const trainer = (agents: 1 | 2, shift: number) =>
       .literal(1, 'must be 1, as in the scripts: one problem is one step')
       .default(1)
       .describe('Problems of a step: 1.'),
+    train_batch_size: ignored('one problem is one step.'),
+    rollout_buffer_size: ignored('each step learns from its own messages.'),
+    advantage_normalization: ignored('`credit.group_normalise` scales credit, within a group.'),
+    advantage_mode: ignored('credit is against the mean of the node.'),
+    parallel_training: ignored('all agents are trained in one process.'),
+    agent_devices: ignored('`device` says where a run computes.'),
+    expert_model: ignored('section external names the expert.'),
+    eval_interval: ignored('`evaluation` says when the team is evaluated.'),
+    eval_num_samples: ignored('`evaluation.instances` is the size of eval_split.'),
+    eval_batch_size: ignored('batches are as large as memory allows.'),
     logging_steps: ignored('every step is stored.'),
+    save_epochs: ignored('`save_steps` says when checkpoints are kept.'),
     save_steps: positive.optional().describe('Steps between two checkpoints.'),
     cross_reduce: oneOf(['sum', 'mean'], {
       sum: 'As in the scripts: the sum over the combinations.',
@@ -154,6 +183,11 @@ const trainer = (agents: 1 | 2, shift: number) =>
 /** The sections that a file of the scripts may have. */
 export const PUBLISHED_SECTIONS = {
   model,
+  agent_model: model,
+  agents: z.unknown(),
+  critic_model: z.unknown(),
+  critics: z.unknown(),
+  tokenizer: z.unknown(),
   dataset,
   output,
   external,
@@ -162,12 +196,18 @@ export const PUBLISHED_SECTIONS = {
   reward_processor: z.strictObject({
     enabled: z.boolean().default(false).describe('Whether rewards are scaled.'),
     scale_factor: z.number().default(1).describe('The factor, applied before `reward_shift`.'),
+    shift: z.number().nullable().optional().describe('The newest name of `reward_shift`.'),
   }),
   wandb: z.record(z.string(), z.unknown()),
 } as const;
 
 const WORDS = {
   model: 'The model of the agents.',
+  agent_model: 'The newest name of section model.',
+  agents: 'Read and ignored: the roles of a team share one model, or `policies` names others.',
+  critic_model: 'Read and ignored: credit needs no critic.',
+  critics: 'Read and ignored: credit needs no critic.',
+  tokenizer: 'Read and ignored: the tokenizer is that of the model folder.',
   dataset: 'The problems.',
   output: 'What is written besides the store.',
   external: 'What the agents read between two turns, and what they remember.',
@@ -181,6 +221,11 @@ const WORDS = {
 export const publishedSchema = z
   .strictObject({
     model: model.prefault({}).describe(WORDS.model),
+    agent_model: model.optional().describe(WORDS.agent_model),
+    agents: z.unknown().optional().describe(WORDS.agents),
+    critic_model: z.unknown().optional().describe(WORDS.critic_model),
+    critics: z.unknown().optional().describe(WORDS.critics),
+    tokenizer: z.unknown().optional().describe(WORDS.tokenizer),
     dataset: dataset.prefault({}).describe(WORDS.dataset),
     output: output.prefault({}).describe(WORDS.output),
     external: external.prefault({}).describe(WORDS.external),
