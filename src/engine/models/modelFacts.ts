@@ -7,11 +7,11 @@ import { readTemplate } from '../../policy/chatTemplate.ts';
 import type { TextProcess } from '../../policy/textProcess.ts';
 import { CONFIG_FILE, MAX_CONFIG_BYTES } from '../../runtime/model/huggingFaceConfig.ts';
 import { INDEX_FILE, MAX_INDEX_BYTES, readWeights, WEIGHTS_FILE } from '../../runtime/files/huggingFaceWeights.ts';
-import { emptyTargets, loadConfig, parameterCount } from '../../runtime/model/model.ts';
+import { emptyTargets, loadConfig, parameterCount, refuseOtherHead } from '../../runtime/model/model.ts';
 import { readModelFile } from '../../runtime/files/modelFile.ts';
 import type { StoredTensor } from '../../runtime/files/safetensors.ts';
 import { SafetensorsFile } from '../../runtime/files/safetensorsFile.ts';
-import { parameterSpecs, type TransformerConfig } from '../../runtime/model/transformer.ts';
+import { HEAD, parameterSpecs, type TransformerConfig } from '../../runtime/model/transformer.ts';
 import type { ModelFacts } from '../../shared/models.ts';
 import { checkTokenizer } from './models.ts';
 import { withTexts } from './texts.ts';
@@ -70,7 +70,8 @@ async function inspectWeights(
   config: TransformerConfig,
 ): Promise<Pick<ModelFacts, 'precisions' | 'files' | 'bytes'>> {
   const specs = parameterSpecs(config);
-  await readWeights(folder, emptyTargets(config), (name) => config.tieEmbeddings && name === 'lm_head.weight');
+  await readWeights(folder, emptyTargets(config), (name) => config.tieEmbeddings && name === HEAD);
+  await refuseOtherHead(folder, config);
   const stored = new Map<string, StoredTensor>();
   const files = await weightFiles(folder);
   let bytes = 0;

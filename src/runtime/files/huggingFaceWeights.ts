@@ -103,6 +103,55 @@ export async function readWeights(
   }
 }
 
+/** Numbers of two tensors that are compared at a time. */
+const COMPARED = 1 << 18;
+
+/**
+ * Whether two tensors of a folder have the same shape and numbers; null where one is not stored.
+ * @throws C3Error('model') as of readWeights
+ */
+export async function sameTensors(folder: string, first: string, second: string): Promise<boolean | null> {
+  const single = join(folder, WEIGHTS_FILE);
+  const places = (await sizeOf(single)) === null ? await readIndex(join(folder, INDEX_FILE)) : null;
+  const pathOf = (name: string): string | null => {
+    const shard = places === null ? WEIGHTS_FILE : Object.hasOwn(places, name) ? places[name] : undefined;
+    return shard === undefined || !(places === null || SHARD_NAME.test(shard)) ? null : join(folder, shard);
+  };
+  const [one, other] = [pathOf(first), pathOf(second)];
+  if (one === null || other === null) {
+    return null;
+  }
+  return SafetensorsFile.reading(one, (left) =>
+    SafetensorsFile.reading(other, (right) => compared(left, first, right, second)),
+  );
+}
+
+async function compared(
+  left: SafetensorsFile,
+  first: string,
+  right: SafetensorsFile,
+  second: string,
+): Promise<boolean | null> {
+  const [shape, otherShape] = [left.tensors.get(first)?.shape, right.tensors.get(second)?.shape];
+  if (shape === undefined || otherShape === undefined) {
+    return null;
+  }
+  if (shape.join('x') !== otherShape.join('x')) {
+    return false;
+  }
+  const length = shape.reduce((product, dim) => product * dim, 1);
+  for (let from = 0; from < length; from += COMPARED) {
+    const count = Math.min(COMPARED, length - from);
+    const [a, b] = [new Float32Array(count), new Float32Array(count)];
+    await left.numbers(first, from, a);
+    await right.numbers(second, from, b);
+    if (a.some((value, at) => value !== b[at])) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /** Counts the bytes of files; headers and unused tensors are counted at a file's end. */
 class FileProgress {
   readonly onPart: OnPart;

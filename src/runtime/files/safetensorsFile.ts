@@ -112,10 +112,7 @@ export class SafetensorsFile {
       }
       const numbers = part instanceof Float32Array ? part : this.widened.subarray(0, part.length);
       if (!convertInto(bytes, tensor.dtype, numbers)) {
-        throw new C3Error(
-          'model',
-          `${this.path}: tensor ${name} holds a value that is not a finite number; copy the weights again from their source.`,
-        );
+        throw notFinite(this.path, name);
       }
       if (!(part instanceof Float32Array) && !roundInto(numbers, part)) {
         throw new C3Error(
@@ -124,6 +121,23 @@ export class SafetensorsFile {
         );
       }
       onPart(part, bytes.length);
+    }
+  }
+
+  /**
+   * Numbers of a tensor that is there, from its element `from` on, as many as there is room for.
+   * @throws C3Error('model') where one is not finite
+   */
+  async numbers(name: string, from: number, into: Float32Array<ArrayBuffer>): Promise<void> {
+    const tensor = this.tensors.get(name);
+    if (tensor === undefined) {
+      throw new C3Error('model', `${this.path}: tensor ${name} is missing.`);
+    }
+    const width = ELEMENT_BYTES[tensor.dtype];
+    const bytes = new Uint8Array(into.length * width);
+    await fill(this.file, bytes, this.start + tensor.start + from * width, this.path);
+    if (!convertInto(bytes, tensor.dtype, into)) {
+      throw notFinite(this.path, name);
     }
   }
 
@@ -150,6 +164,12 @@ export class SafetensorsFile {
     return this.buffers[0];
   }
 }
+
+const notFinite = (path: string, name: string): C3Error =>
+  new C3Error(
+    'model',
+    `${path}: tensor ${name} holds a value that is not a finite number; copy the weights again from their source.`,
+  );
 
 const bytesAt = (file: FileHandle, position: number, length: number, path: string): Promise<Uint8Array<ArrayBuffer>> =>
   fill(file, new Uint8Array(length), position, path);

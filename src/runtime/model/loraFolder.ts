@@ -7,7 +7,8 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { C3Error, messageOf } from '../../shared/errors.ts';
-import { adapterModules, adapterParameterCount, adapterViews, WHOLE_TEAM, type AdapterOrigin } from './lora.ts';
+import { targetedModules } from './adapterTargets.ts';
+import { adapterParameterCount, adapterViews, WHOLE_TEAM, type AdapterOrigin } from './lora.ts';
 import type { ParameterView } from './model.ts';
 import { readModelFile } from '../files/modelFile.ts';
 import { writeSafetensors, type StoredTensor } from '../files/safetensors.ts';
@@ -33,7 +34,7 @@ const settingsSchema = z.looseObject({
   peft_type: z.literal('LORA'),
   r: z.int().positive(),
   lora_alpha: z.number().positive(),
-  target_modules: z.array(z.string()),
+  target_modules: z.union([z.string(), z.array(z.string())]),
 });
 
 /** Keys of PEFT under which something else would be computed, unless they are off. */
@@ -85,10 +86,11 @@ export const settingsToJson = ({ rank, alpha, targetModules }: AdapterSettings):
 /**
  * Reads settings.
  * @param place how messages name where they are
+ * @param layers of the model that they are for; files of our own name modules of every layer
  * @throws C3Error('model') naming the key, for anything that the runtime does not compute as PEFT does;
  *   C3Error('input') for a target module that it does not know
  */
-export function parseAdapterSettings(text: string, place: string): AdapterSettings {
+export function parseAdapterSettings(text: string, place: string, layers = 1): AdapterSettings {
   const fail = (what: string): C3Error => new C3Error('model', `${place}: ${what}.`);
   let json: unknown;
   try {
@@ -100,7 +102,7 @@ export function parseAdapterSettings(text: string, place: string): AdapterSettin
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw fail(
-      `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}; a LoRA adapter has peft_type LORA, r, lora_alpha and a list of target_modules`,
+      `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}; a LoRA adapter has peft_type LORA, r, lora_alpha and a list or pattern of target_modules`,
     );
   }
   const unsupported = UNSUPPORTED.find(([key]) => !isOff(parsed.data[key]));
@@ -119,7 +121,7 @@ export function parseAdapterSettings(text: string, place: string): AdapterSettin
   return {
     rank: parsed.data.r,
     alpha: parsed.data.lora_alpha,
-    targetModules: adapterModules(parsed.data.target_modules, place),
+    targetModules: targetedModules(parsed.data.target_modules, layers, place),
   };
 }
 
@@ -265,7 +267,7 @@ const agentSchema = z.looseObject({ c3_agent: z.string().optional() });
 async function loadOne(folder: string, config: TransformerConfig): Promise<OneAdapter> {
   const path = join(folder, ADAPTER_CONFIG_FILE);
   const text = (await readModelFile(path, MAX_CONFIG_BYTES, ADVICE)).toString('utf8');
-  const settings = parseAdapterSettings(text, path);
+  const settings = parseAdapterSettings(text, path, config.layers);
   const agent = agentSchema.safeParse(JSON.parse(text));
   if (!agent.success) {
     throw new C3Error('model', `${path}: c3_agent: is not text; copy the adapter again from its source.`);

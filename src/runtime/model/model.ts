@@ -10,14 +10,22 @@ import type { Precision } from '../../shared/devices.ts';
 import { type AbortFlag, NEVER } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import { CONFIG_FILE, configToJson, MAX_CONFIG_BYTES, parseConfig } from './huggingFaceConfig.ts';
-import { readTensors, readWeights, WEIGHTS_FILE, type OnLoadProgress } from '../files/huggingFaceWeights.ts';
+import {
+  readTensors,
+  readWeights,
+  sameTensors,
+  WEIGHTS_FILE,
+  type OnLoadProgress,
+} from '../files/huggingFaceWeights.ts';
 import { readModelFile } from '../files/modelFile.ts';
 import { Stream, streamKey } from '../random.ts';
 import { writeSafetensors } from '../files/safetensors.ts';
 import type { TensorTarget } from '../files/safetensorsFile.ts';
 import { floats, halves } from '../session/session.ts';
 import {
+  EMBEDDING,
   graphParameterSpecs,
+  HEAD,
   parameterSpecs,
   totalParameters,
   type ParameterSpec,
@@ -182,6 +190,7 @@ export async function loadModel(
   const config = await loadConfig(folder);
   // Names, shapes and lengths first: there is no memory for numbers that no file holds.
   await readWeights(folder, emptyTargets(config), unusedBy(config));
+  await refuseOtherHead(folder, config);
   const parameters = roomFor(config, folder, precision);
   const hash = new SnapshotHash(config, parameters);
   const onPart = (part: ModelNumbers): void => {
@@ -246,7 +255,21 @@ const targetsIn = (
 const unusedBy =
   ({ tieEmbeddings }: TransformerConfig) =>
   (name: string): boolean =>
-    tieEmbeddings && name === 'lm_head.weight';
+    tieEmbeddings && name === HEAD;
+
+/**
+ * Refuses an output projection beside the embeddings that are to stand for it, with other numbers than they have:
+ * versions of Transformers do not agree on which of the two holds.
+ * @throws C3Error('model')
+ */
+export async function refuseOtherHead(folder: string, { tieEmbeddings }: TransformerConfig): Promise<void> {
+  if (tieEmbeddings && (await sameTensors(folder, EMBEDDING, HEAD)) === false) {
+    throw new C3Error(
+      'model',
+      `${folder}: ${CONFIG_FILE} ties the output projection to the embeddings, and ${HEAD} is stored with other values; set tie_word_embeddings: false where it was trained, or leave it out of the weights.`,
+    );
+  }
+}
 
 /** Writes the parameters as one safetensors file, whole or not at all. */
 export async function saveParameters(

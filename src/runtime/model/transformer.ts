@@ -80,9 +80,9 @@ export function checkTokens({ vocabularySize }: TransformerConfig, tokens: Int32
 
 /** Checkpoint names of what is outside the layers. */
 export const EMBEDDING = 'model.embed_tokens.weight';
+export const HEAD = 'lm_head.weight';
 export const FINAL_NORM = 'model.norm.weight';
-export const headName = ({ tieEmbeddings }: TransformerConfig): string =>
-  tieEmbeddings ? EMBEDDING : 'lm_head.weight';
+export const headName = ({ tieEmbeddings }: TransformerConfig): string => (tieEmbeddings ? EMBEDDING : HEAD);
 
 export interface ParameterSpec {
   readonly name: string;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
+import { targetedModules } from '../../../../src/runtime/model/adapterTargets.ts';
 import { adapterViews, initialAdapter, WHOLE_TEAM, withAdapter } from '../../../../src/runtime/model/lora.ts';
 import {
   isAdapterFile,
@@ -138,10 +139,32 @@ async function rewriteTensors(folder: string, change: (tensors: NamedTensor[]) =
   );
 }
 
+it('the target modules of PEFT are names, ends of names, a pattern, or all that is linear', async () => {
+  for (const modules of [
+    ['self_attn.v_proj', 'o_proj'],
+    '.*\\.(v|o)_proj',
+    'model\\.layers\\.\\d+\\.self_attn\\.[vo]_proj',
+  ]) {
+    const folder = await saved();
+    await rewriteConfig(folder, { target_modules: modules });
+    assert.deepEqual((await loadAdapters(folder, TINY)).settings, SETTINGS, String(modules));
+  }
+  assert.deepEqual(targetedModules('all-linear', 2, 'x'), [...ADAPTER_MODULES]);
+});
+
 describe('an adapter folder that is refused', () => {
   const CONFIGS: readonly (readonly [more: Readonly<Record<string, unknown>>, message: string])[] = [
     [{ target_modules: ['q_proj', 'vproj'] }, '"vproj" is not a target module; did you mean v_proj?'],
     [{ target_modules: ['lm_head'] }, `"lm_head" is not a target module; choose from ${ADAPTER_MODULES.join(', ')}.`],
+    [
+      { target_modules: '.*layers\\.0\\..*' },
+      'target_modules asks for q_proj in 1 of 2 layers, which the runtime does not compute.',
+    ],
+    [{ target_modules: '.*' }, 'target_modules matches lm_head, which the runtime does not compute.'],
+    [
+      { target_modules: 'attn' },
+      'target_modules: no matrix of this model matches "attn"; choose the model that the adapter was trained over.',
+    ],
     [{ use_dora: true }, 'use_dora asks for weight-decomposed adapters (DoRA), which the runtime does not compute.'],
     [
       { rank_pattern: { q_proj: 4 } },
@@ -165,13 +188,7 @@ describe('an adapter folder that is refused', () => {
     });
   }
 
-  for (const more of [
-    { peft_type: 'IA3' },
-    { r: 0 },
-    { r: 1.5 },
-    { lora_alpha: -1 },
-    { target_modules: 'all-linear' },
-  ]) {
+  for (const more of [{ peft_type: 'IA3' }, { r: 0 }, { r: 1.5 }, { lora_alpha: -1 }, { target_modules: 3 }]) {
     it(JSON.stringify(more), async () => {
       const folder = await saved();
       await rewriteConfig(folder, more);
@@ -181,7 +198,7 @@ describe('an adapter folder that is refused', () => {
         (error) =>
           error instanceof C3Error &&
           error.message.startsWith(`${join(folder, 'adapter_config.json')}: ${key}: `) &&
-          error.message.endsWith('a LoRA adapter has peft_type LORA, r, lora_alpha and a list of target_modules.'),
+          error.message.endsWith('a LoRA adapter has peft_type LORA, r, lora_alpha and a list or pattern of target_modules.'),
       );
     });
   }

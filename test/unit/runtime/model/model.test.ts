@@ -150,6 +150,31 @@ describe('a model folder', () => {
   });
 });
 
+describe('an output projection beside the embeddings that it is tied to', () => {
+  const stored = async (change: (value: number) => number): Promise<string> => {
+    const path = join(await mkdtemp(join(folder, 'tied-')), 'model');
+    const flat = testParameters(TINY);
+    await saveModel(path, { config: TINY, parameters: flat }, 'F32');
+    const tensors = parameterViews(TINY).map(({ name, shape, offset, length }) => ({
+      name,
+      shape,
+      data: flat.subarray(offset, offset + length),
+    }));
+    const embedding = present(tensors.find(({ name }) => name === 'model.embed_tokens.weight'));
+    const head = { ...embedding, name: 'lm_head.weight', data: embedding.data.map(change) };
+    await writeFile(join(path, 'model.safetensors'), writeSafetensors([...tensors, head], 'F32'));
+    return path;
+  };
+
+  it('is left out where it holds their numbers, and refused where it holds others', async () => {
+    assert.deepEqual((await loadModel(await stored((value) => value))).parameters, testParameters(TINY));
+    await assert.rejects(
+      loadModel(await stored((value) => value + 2 ** -10)),
+      /ties the output projection.*lm_head\.weight is stored with other values/u,
+    );
+  });
+});
+
 describe('parameters', () => {
   it('lie one after another', () => {
     const views = parameterViews(UNTIED);
