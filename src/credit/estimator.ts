@@ -4,7 +4,7 @@
  */
 import type { Aggregate, Estimate } from './aggregate.ts';
 import type { DifferenceInterval } from './interval.ts';
-import type { Sample } from './leftOut.ts';
+import type { Sides } from './siblings.ts';
 
 /** One alternative: the return of each replay, null where the evaluator failed, and the calls that they cost. */
 export interface CreditInput {
@@ -34,11 +34,9 @@ export type DiagnosticFamily = 'loo' | 'full_mean' | 'stored';
 export type Bounds = Pick<DifferenceInterval, 'low' | 'high' | 'method'>;
 
 /** One alternative beside the others, for the bounds of its credit. */
-export interface Compared {
+export interface Compared extends Sides {
   readonly credit: number;
   readonly own: readonly number[];
-  /** All returns of the others, pooled. */
-  readonly others: Sample;
   readonly group: CreditGroup;
 }
 

@@ -1,8 +1,10 @@
 /** Every estimator by its name, and the credits of a group by any of them. The table is the only list of estimators. */
 import { C3Error, nearestName } from '../shared/errors.ts';
+import type { ReturnRange } from '../shared/credit/creditPool.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import { aggregate, unmasked, type Estimate } from './aggregate.ts';
+import { mean } from './describe.ts';
 import type { CreditGroup, Estimator } from './estimator.ts';
 import { ccpo } from './estimators/ccpo.ts';
 import { fullMean } from './estimators/fullMean.ts';
@@ -99,6 +101,8 @@ export function creditGroup(group: CreditGroup, estimator: CreditEstimator): (Cr
   );
   const estimates = estimateGroup(group, estimator);
   const others = samplesOfOthers(samples);
+  const siblings = samplesOfOthers(samples.map((sample) => (sample.length === 0 ? [] : [mean(sample)])));
+  const range = rangeOf(samples);
   return estimates.map((found, index) => {
     if (found === null) {
       return null;
@@ -107,10 +111,21 @@ export function creditGroup(group: CreditGroup, estimator: CreditEstimator): (Cr
       credit: found.credit,
       own: samples[index] ?? [],
       others: others[index] ?? [],
+      siblings: siblings[index] ?? [],
+      range,
       group,
     });
     return { estimator, value: found.credit, low, high, n, evaluatorCalls, interval: method };
   });
+}
+
+/** The least range that holds 0, 1 and all returns. */
+function rangeOf(samples: readonly (readonly number[])[]): ReturnRange {
+  let [low, high] = [0, 1];
+  for (const value of samples.flat()) {
+    [low, high] = [Math.min(low, value), Math.max(high, value)];
+  }
+  return { low, high };
 }
 
 function checkedCalls(calls: number): number {

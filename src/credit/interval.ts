@@ -3,12 +3,12 @@ import { C3Error } from '../shared/errors.ts';
 import type { Interval } from '../shared/records/records.ts';
 import { openStream, uniform } from './counter.ts';
 import { hasSpread, mean } from './describe.ts';
-import { momentsOf, scaledSample, type Sample } from './leftOut.ts';
+import { momentsOf, type Sample } from './leftOut.ts';
 import { studentTQuantile } from './studentT.ts';
 
 export const LEVEL = 0.95;
 /** The standard normal quantile of (1 + LEVEL) / 2. */
-const Z = 1.959963984540054;
+export const Z = 1.959963984540054;
 
 export type IntervalMethod = 'newcombe' | 'welch' | 'wilson' | 'student' | 'none';
 
@@ -33,11 +33,16 @@ export function wilson(successes: number, n: number): Interval | null {
     return null;
   }
   const value = successes / n;
+  return { value, ...score(value, n), n };
+}
+
+/** The score interval of a share. @param value from 0 to 1 @param n how many were tried, above 0, also in parts */
+export function score(value: number, n: number): { readonly low: number; readonly high: number } {
   const shrink = 1 + Z ** 2 / n;
   const centre = (value + Z ** 2 / (2 * n)) / shrink;
   const reach = (Z / shrink) * Math.sqrt((value * (1 - value)) / n + Z ** 2 / (4 * n ** 2));
   // At the ends the bound is exact; the formula would be off by a rounding.
-  return { value, low: successes === 0 ? 0 : centre - reach, high: successes === n ? 1 : centre + reach, n };
+  return { low: value === 0 ? 0 : centre - reach, high: value === 1 ? 1 : centre + reach };
 }
 
 /**
@@ -114,35 +119,6 @@ export function student(values: Sample): Interval | null {
   }
   const reach = studentTQuantile((1 + LEVEL) / 2, n - 1) * Math.sqrt(squares / (n - 1) / n);
   return { value, low: value - reach, high: value + reach, n };
-}
-
-/**
- * The interval of first - weight * second for two independent samples: for binary ones by recovering the variance from
- * the two Wilson intervals (MOVER; Zou and Donner, Statistics in Medicine 27, 2008), of which Newcombe's is the case of
- * weight 1; else Welch's.
- * @param weight in [0, 1]; 0 leaves the second sample out
- * @returns null where the first side is empty, or the second and it counts
- */
-export function weightedDifferenceInterval(one: Sample, other: Sample, weight: number): DifferenceInterval | null {
-  if (weight === 0) {
-    return meanInterval(one);
-  }
-  if (weight === 1) {
-    return differenceInterval(one, other);
-  }
-  const [first, second] = [momentsOf(one), momentsOf(other)];
-  if (first.successes === null || second.successes === null) {
-    const interval = welch(first, scaledSample(other, weight));
-    return interval === null ? null : { ...interval, method: interval.low === null ? 'none' : 'welch' };
-  }
-  const [own, rest] = [wilson(first.successes, first.n), wilson(second.successes, second.n)];
-  if (own === null || rest === null) {
-    return null;
-  }
-  const value = own.value - weight * rest.value;
-  const below = Math.hypot(own.value - (own.low ?? 0), weight * ((rest.high ?? 1) - rest.value));
-  const above = Math.hypot((own.high ?? 1) - own.value, weight * (rest.value - (rest.low ?? 0)));
-  return { value, low: value - below, high: value + above, n: own.n + rest.n, method: 'newcombe' };
 }
 
 /**

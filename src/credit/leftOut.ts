@@ -71,14 +71,6 @@ export function momentsOf(sample: Sample): Moments {
   };
 }
 
-/** The sample with every value times a factor; whether values are 0 or 1 is no longer known. */
-export function scaledSample(sample: Sample, factor: number): Sample {
-  if (!('n' in sample)) {
-    return sample.map((value) => value * factor);
-  }
-  return { ...sample, mean: sample.mean * factor, squares: sample.squares * factor ** 2, successes: null };
-}
-
 /** The moments of two samples together (Chan, Golub and LeVeque, The American Statistician 37, 1983, eq. 2.1). */
 function joined(one: Moments, other: Moments): Moments {
   if (one.n === 0) {

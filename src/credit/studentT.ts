@@ -1,4 +1,4 @@
-/** Tails of Student's t and of the F distribution, by the regularised incomplete beta function. */
+/** Tails of Student's t and of the F distribution, and quantiles of t and beta, by the incomplete beta function. */
 import { C3Error } from '../shared/errors.ts';
 
 /** Lanczos coefficients for g = 7, nine terms (Godfrey): about 15 digits. */
@@ -60,6 +60,23 @@ function betaFraction(x: number, a: number, b: number): number {
     }
   }
   return result;
+}
+
+/** Halvings of [0, 1] in which a quantile is sought: to 1e-10. */
+const HALVINGS = 33;
+
+/** What a beta variable stays below with probability p. @param p in (0, 1) @param a positive @param b positive */
+export function betaQuantile(p: number, a: number, b: number): number {
+  let [low, high] = [0, 1];
+  for (let halving = 0; halving < HALVINGS; halving++) {
+    const middle = (low + high) / 2;
+    if (regularisedBeta(middle, a, b) < p) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return (low + high) / 2;
 }
 
 /**

@@ -1,6 +1,8 @@
 /**
- * Bars from 0 to a value, to either side, with the interval across: one row for each. Pure: numbers in, SVG text out.
+ * Bars from 0 to a value, to either side, with the interval across: one row for each. A bar whose interval holds 0 is
+ * faded. Pure: numbers in, SVG text out.
  */
+import { isOpen } from '../shared/credit/headline.ts';
 import type { Interval } from '../shared/records/records.ts';
 import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';
 import { decimal, escaped, NOT_MEASURED } from './words.ts';
@@ -61,7 +63,7 @@ export function barsPicture(
       low === null || high === null
         ? ''
         : `<path class="whisker" d="M${point(x.at(low), middle)}H${round(x.at(high))}M${point(x.at(low), middle - 4)}v8M${point(x.at(high), middle - 4)}v8"/>`;
-    const bar = `<rect class="fill ${value.value < 0 ? 'below' : 'above'}" x="${round(from)}" y="${round(middle - 6)}" width="${round(Math.max(1, to - from))}" height="12"/>`;
+    const bar = `<rect class="fill ${value.value < 0 ? 'below' : 'above'}${isOpen(value) ? ' open' : ''}" x="${round(from)}" y="${round(middle - 6)}" width="${round(Math.max(1, to - from))}" height="12"/>`;
     return `${text}${bar}${whiskers}<text class="value" x="${WIDTH - 2}" y="${round(middle + 4)}" text-anchor="end">${write(value.value)}</text>`;
   });
   const zero = `<path class="axis" d="M${point(x.at(0), HEAD)}V${round(bottom)}"/>`;
@@ -75,6 +77,7 @@ export const BARS_STYLE = `
 .picture .row { font-size: 11.5px; }
 .picture .value { font-size: 11.5px; font-variant-numeric: tabular-nums; }
 .fill { fill-opacity: 0.6; }
+.fill.open { fill-opacity: 0.2; }
 .fill.above { fill: var(--c0); }
 .fill.below { fill: var(--c1); }
 .whisker { fill: none; stroke: var(--text); stroke-width: 1.4; }

@@ -1,8 +1,8 @@
 /**
  * A credit as a bar that grows from the middle: right for more than the baseline, left for less; a thin line spans its
- * interval.
+ * interval. Where that leaves the side open, the bar is faded.
  */
-import { sentence, type Headline } from '../../src/shared/credit/headline.ts';
+import { isOpen, sentence, type Headline } from '../../src/shared/credit/headline.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { h } from './dom.ts';
 import { creditText, signed } from './format.ts';
@@ -40,7 +40,7 @@ export function creditCell(credit: Credit | Headline | null): HTMLElement {
   }
   return h(
     'span',
-    { class: 'credit', title: creditText(credit) },
+    { class: isOpen(credit) ? 'credit credit-open' : 'credit', title: creditText(credit) },
     bar,
     h('span', { class: 'credit-value' }, signed(credit.value)),
   );

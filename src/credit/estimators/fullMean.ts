@@ -2,7 +2,7 @@
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { scaled, sizeOf } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';
-import { differenceInterval } from '../interval.ts';
+import { againstSiblings } from '../siblings.ts';
 
 /** The credit is the difference to the others times (C - c_j) / C, and so are its bounds. */
 export const fullMean = {
@@ -13,7 +13,10 @@ export const fullMean = {
   configurable: true,
   diagnosed: 'full_mean',
   estimate: (aggregates) => againstMean(aggregates),
-  bounds: ({ own, others }) => scaled(differenceInterval(own, others), sizeOf(others) / (own.length + sizeOf(others))),
+  bounds: (compared) => {
+    const { own, others } = compared;
+    return scaled(againstSiblings(compared), sizeOf(others) / (own.length + sizeOf(others)));
+  },
 } as const satisfies Estimator;
 
 /**

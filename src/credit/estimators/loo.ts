@@ -2,14 +2,12 @@
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { NO_BOUNDS } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';
-import { differenceInterval } from '../interval.ts';
 import { leftOut, MOST_AFRESH } from '../leftOut.ts';
+import { againstSiblings } from '../siblings.ts';
 
 /**
- * The interval is that of the difference between the alternative's returns and the pooled returns of the others, which
- * is the credit: Newcombe's where all returns of the group are 0 or 1, Welch's otherwise. Pooling treats the others as
- * one sample. A terminal role's alternative has a single return: its interval is wide but defined for binary returns,
- * and null otherwise.
+ * The interval is that of the alternative's expected return less that of the policy's messages in its context, of which
+ * the others are draws (siblings.ts). A terminal role's alternative has a single return: its interval is wide.
  */
 export const loo = {
   name: 'loo',
@@ -19,7 +17,7 @@ export const loo = {
   configurable: true,
   diagnosed: 'loo',
   estimate: (aggregates) => leaveOneOut(aggregates),
-  bounds: ({ own, others }) => differenceInterval(own, others) ?? NO_BOUNDS,
+  bounds: (compared) => againstSiblings(compared) ?? NO_BOUNDS,
 } as const satisfies Estimator;
 
 /** Returns of some alternatives, added up. */

@@ -5,7 +5,7 @@
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { scaled, sizeOf } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';
-import { differenceInterval } from '../interval.ts';
+import { againstSiblings } from '../siblings.ts';
 
 /**
  * The credit is the difference between an alternative's episodes and the others' times (C - c_j) / C, and so are its
@@ -19,7 +19,10 @@ export const magrpo = {
   configurable: false,
   diagnosed: 'full_mean',
   estimate: (aggregates) => episodeMean(aggregates),
-  bounds: ({ own, others }) => scaled(differenceInterval(own, others), sizeOf(others) / (own.length + sizeOf(others))),
+  bounds: (compared) => {
+    const { own, others } = compared;
+    return scaled(againstSiblings(compared), sizeOf(others) / (own.length + sizeOf(others)));
+  },
 } as const satisfies Estimator;
 
 /** Every return of every alternative is one episode of the group. */

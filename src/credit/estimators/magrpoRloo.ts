@@ -5,7 +5,7 @@
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { scaled, sizeOf } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';
-import { differenceInterval } from '../interval.ts';
+import { againstSiblings } from '../siblings.ts';
 import { episodesOf } from './magrpo.ts';
 
 /**
@@ -20,8 +20,10 @@ export const magrpoRloo = {
   configurable: false,
   diagnosed: 'full_mean',
   estimate: (aggregates) => episodeLeaveOneOut(aggregates),
-  bounds: ({ own, others }) =>
-    scaled(differenceInterval(own, others), sizeOf(others) / (own.length + sizeOf(others) - 1)),
+  bounds: (compared) => {
+    const { own, others } = compared;
+    return scaled(againstSiblings(compared), sizeOf(others) / (own.length + sizeOf(others) - 1));
+  },
 } as const satisfies Estimator;
 
 /**

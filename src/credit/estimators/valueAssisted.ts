@@ -6,7 +6,7 @@ import { C3Error } from '../../shared/errors.ts';
 import type { Estimate } from '../aggregate.ts';
 import { shifted } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';
-import { weightedDifferenceInterval } from '../interval.ts';
+import { againstSiblings } from '../siblings.ts';
 import { leaveOneOut } from './loo.ts';
 import { fromValues, valued, type ValuedAlternative } from './valueOnly.ts';
 
@@ -22,8 +22,7 @@ export const valueAssisted = {
   configurable: true,
   diagnosed: 'loo',
   estimate: (aggregates, group) => withValues(valued(group, aggregates), group.alpha ?? 1),
-  bounds: ({ own, others, credit, group }) =>
-    shifted(weightedDifferenceInterval(own, others, 1 - (group.alpha ?? 1)), credit),
+  bounds: (compared) => shifted(againstSiblings(compared, 1 - (compared.group.alpha ?? 1)), compared.credit),
 } as const satisfies Estimator;
 
 /**

@@ -81,6 +81,10 @@ export function sentence({
 export const isDecided = ({ verdict }: Pick<Headline, 'verdict'>): boolean =>
   verdict === 'helped' || verdict === 'hurt';
 
+/** Whether an interval leaves open on which side of 0 a credit is: it holds 0, or there is none. */
+export const isOpen = ({ low, high }: Pick<Credit, 'low' | 'high'>): boolean =>
+  low === null || high === null || (low <= 0 && high >= 0);
+
 /** The bound nearest to 0 where the interval leaves 0, with its sign; 0 elsewhere. */
 export function clearOf({ verdict, low, high }: Pick<Headline, 'verdict' | 'low' | 'high'>): number {
   if (verdict === 'helped') {

@@ -9,7 +9,7 @@ import {
   type CreditGroup,
 } from '../../../src/credit/estimators.ts';
 import { groupNormalise } from '../../../src/credit/groupNormalise.ts';
-import { differenceInterval, meanInterval, weightedDifferenceInterval } from '../../../src/credit/interval.ts';
+import { meanInterval } from '../../../src/credit/interval.ts';
 import { generalisedAdvantages } from '../../../src/credit/estimators/mappo.ts';
 import { creditLines } from '../../../src/engine/lines/creditLines.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
@@ -177,36 +177,6 @@ describe('intervals of means', () => {
     for (const values of [[0.5], [0.5, 0.5]]) {
       assert.deepEqual(meanInterval(values), { value: 0.5, low: null, high: null, n: values.length, method: 'none' });
     }
-  });
-
-  it('of a weighted difference lie between those of the mean and of the difference', () => {
-    const first = [1, 1, 0, 1];
-    const second = [0, 1, 0, 0, 1];
-    assert.deepEqual(weightedDifferenceInterval(first, second, 1), differenceInterval(first, second));
-    assert.deepEqual(weightedDifferenceInterval(first, second, 0), meanInterval(first));
-    const half = weightedDifferenceInterval(first, second, 0.5);
-    assert.equal(half?.value, 0.75 - 0.2);
-    // Wilson: 3 of 4 [0.300642, 0.954413], 2 of 5 [0.117621, 0.769279].
-    close(
-      [half.low, half.high],
-      [
-        0.55 - Math.hypot(0.75 - 0.300642, 0.5 * (0.769279 - 0.4)),
-        0.55 + Math.hypot(0.954413 - 0.75, 0.5 * (0.4 - 0.117621)),
-      ],
-      5e-6,
-    );
-    // Welch's interval takes the scaled sample as it is.
-    const [a, b] = [
-      [0.2, 0.7, 0.4],
-      [0.1, 0.5, 0.9],
-    ];
-    assert.deepEqual(weightedDifferenceInterval(a, b, 0.5), {
-      ...differenceInterval(
-        a,
-        b.map((value) => value / 2),
-      ),
-    });
-    assert.equal(weightedDifferenceInterval([1], [], 0.5), null);
   });
 });
 

@@ -113,7 +113,7 @@ function nothingThere(numbers: Numbers, seed: number): Tabular {
 const decided = (evidence: readonly BucketEvidence[]): boolean =>
   ([1, -1] as const).some((side) => isExcluded(evidence, side, 0, 1));
 
-/** Newcombe's interval of one bucket's returns, as its record has it: not made for repeated looks, nor for copies. */
+/** Newcombe's interval of one bucket's pooled returns: not made for repeated looks, nor for copies. */
 function decidedOnce({ members }: PoolBucket): boolean {
   const values = (own: boolean): number[] =>
     members.flatMap((member, place) => ((place === 0) === own ? member.results.map(({ value }) => value ?? 0) : []));
@@ -121,7 +121,7 @@ function decidedOnce({ members }: PoolBucket): boolean {
   return (low ?? 0) > 0 || (high ?? 0) < 0;
 }
 
-test('in 500 contexts without a difference, looked at after every one of 40 requests, at most 5 % are ever decided; the interval of single buckets fails this', (t) => {
+test('in 500 contexts without a difference, looked at after every one of 40 requests, at most 5 % are ever decided; an interval made for one look fails this', (t) => {
   let ever = 0;
   let before = 0;
   for (let seed = 0; seed < NULL_CONTEXTS; seed++) {

@@ -89,6 +89,12 @@ describe('barsPicture', () => {
     );
   });
 
+  it('fades a bar whose interval holds 0', () => {
+    const faded = (low: number, high: number): boolean =>
+      / open"/u.test(barsPicture('b', 'n', [{ label: 'a', value: interval(0.5, low, high) }], signed, 'credit') ?? '');
+    assert.deepEqual([faded(-0.1, 1), faded(0, 1), faded(0.1, 1)], [true, true, false]);
+  });
+
   it('names what it shows for those who cannot see it, and what was not measured', () => {
     assertBalanced(drawn);
     assert.match(

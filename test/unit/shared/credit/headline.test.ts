@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clearOf, headlineJson, sentence, type Headline } from '../../../../src/shared/credit/headline.ts';
+import { clearOf, headlineJson, isOpen, sentence, type Headline } from '../../../../src/shared/credit/headline.ts';
 
 const base: Headline = {
   estimator: 'loo',
@@ -17,6 +17,13 @@ const base: Headline = {
   more: 12,
   reason: null,
 };
+
+test('a side is open where the interval holds 0, or there is none', () => {
+  assert.deepEqual(
+    [base, { low: 0, high: 1 }, { low: 0.1, high: 1 }, { low: -1, high: -0.1 }, { low: null, high: null }].map(isOpen),
+    [true, true, false, false, true],
+  );
+});
 
 test('a sentence says what is decided, what would decide, and what cannot be', () => {
   assert.equal(sentence({ ...base, verdict: 'helped', more: 0 }), 'helped');

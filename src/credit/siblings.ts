@@ -1,0 +1,126 @@
+/**
+ * The interval of an alternative's mean return less that of the policy's messages in its context, from one bucket.
+ *
+ * The siblings are draws of the policy: their mean estimates that of all its messages with the variance of their means
+ * over their number, s^2(R) / (J - 1), in which the noise of their replays is contained. Where returns are 0 or 1, few
+ * siblings do not show how their means vary (one rare message may be worth all), so this variance is taken as the most
+ * that it can be: that of so many returns of 0 and 1. Where they are graded, s^2 counts, as the number of such returns
+ * that would be as uncertain: the effective size (Korn and Graubard, "Confidence intervals for proportions with small
+ * expected number of positive counts estimated from survey data", Survey Methodology 24, 1998). The siblings' interval
+ * is the exact one of a proportion (Clopper and Pearson, Biometrika 26, 1934), the alternative's own Wilson's, and the
+ * two are joined as Newcombe does (Statistics in Medicine 17, 1998, method 10). Pure.
+ */
+import type { ReturnRange } from '../shared/credit/creditPool.ts';
+import { LEVEL, score, Z, type DifferenceInterval } from './interval.ts';
+import { momentsOf, type Moments, type Sample } from './leftOut.ts';
+import { betaQuantile, studentTQuantile } from './studentT.ts';
+
+interface Bounds {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The two sides of a comparison in one bucket. */
+export interface Sides {
+  /** Returns of the alternative. */
+  readonly own: Sample;
+  /** All returns of its siblings: their mean is the baseline. */
+  readonly others: Sample;
+  /** The mean return of each sibling. */
+  readonly siblings: Sample;
+  /** The least range that holds 0, 1 and every return of the bucket. */
+  readonly range: ReturnRange;
+}
+
+/**
+ * The interval of own - weight * others; a weight below 1 recovers the variance of each side as Zou and Donner do
+ * (Statistics in Medicine 27, 2008), of which Newcombe's is the case of weight 1.
+ * @param weight in [0, 1]; 0 leaves the siblings out
+ * @returns null where the own side is empty, or the siblings and they count; n counts the returns of both
+ */
+export function againstSiblings({ own, others, siblings, range }: Sides, weight = 1): DifferenceInterval | null {
+  const [first, second, means] = [momentsOf(own), momentsOf(others), momentsOf(siblings)];
+  if (first.n === 0 || (second.n === 0 && weight > 0)) {
+    return null;
+  }
+  const span = range.high - range.low;
+  const share = (mean: number): number => Math.min(1, Math.max(0, (mean - range.low) / span));
+  const [value, baseline] = [share(first.mean), share(second.mean)];
+  const a = score(value, first.successes === null ? effectiveSize(first, value, span) : first.n);
+  const size = second.successes === null ? effectiveSize(means, baseline, span) : means.n;
+  const b = weight === 0 ? { low: baseline, high: baseline } : exact(baseline, size);
+  const [below, above] = [weight * (baseline - b.low), weight * (b.high - baseline)];
+  const credit = first.mean - weight * second.mean;
+  return {
+    value: credit,
+    low: credit - span * Math.hypot(value - a.low, above),
+    high: credit + span * Math.hypot(a.high - value, below),
+    n: first.n + second.n,
+    method: 'newcombe',
+  };
+}
+
+/**
+ * How many returns of 0 and 1 would be as uncertain as the mean of independent values within a range.
+ *
+ * At least as many as there are values: none are less certain than those of 0 and 1 (Bhatia and Davis, American
+ * Mathematical Monthly 107, 2000). More where they vary less, reduced as Student's t widens with few values; where all
+ * are equal nothing is known of how they vary.
+ * @param share the mean within the range, from 0 to 1
+ * @param span the width of the range
+ */
+function effectiveSize({ n, squares, spread }: Moments, share: number, span: number): number {
+  const variance = squares / (n - 1) / n / span ** 2;
+  if (!spread || !(variance > 0)) {
+    return n;
+  }
+  const few = (Z / quantileOf(n - 1)) ** 2;
+  return Math.max(n, (few * share * (1 - share)) / variance);
+}
+
+/** From this size on the exact interval is the score interval, to more digits than its fraction converges to. */
+const LARGE = 1e6;
+
+/**
+ * The exact interval of a proportion, at the level.
+ * @param share from 0 to 1
+ * @param size how many were tried, above 0, also in parts
+ */
+function exact(share: number, size: number): Bounds {
+  if (size > LARGE) {
+    return score(share, size);
+  }
+  const key = `${String(share)} ${String(size)}`;
+  const known = exactKnown.get(key);
+  if (known !== undefined) {
+    return known;
+  }
+  const x = share * size;
+  const tail = (1 - LEVEL) / 2;
+  const bounds = {
+    low: share === 0 ? 0 : Math.min(share, betaQuantile(tail, x, size - x + 1)),
+    high: share === 1 ? 1 : Math.max(share, betaQuantile(1 - tail, x + 1, size - x)),
+  };
+  if (exactKnown.size >= MOST_KNOWN) {
+    exactKnown.clear();
+  }
+  exactKnown.set(key, bounds);
+  return bounds;
+}
+
+/** Buckets of a run are of few sizes and means, and a quantile takes as long as all the rest. */
+const exactKnown = new Map<string, Bounds>();
+const MOST_KNOWN = 10_000;
+
+const quantiles = new Map<number, number>();
+
+/** Student's t at the level, two-sided. */
+function quantileOf(degrees: number): number {
+  const known = quantiles.get(degrees);
+  if (known !== undefined) {
+    return known;
+  }
+  const found = studentTQuantile((1 + LEVEL) / 2, degrees);
+  quantiles.set(degrees, found);
+  return found;
+}
