@@ -2,13 +2,13 @@
 import { aggregate, unmasked } from '../credit/aggregate.ts';
 import { mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
 import { differenceInterval } from '../credit/interval.ts';
+import { isSolved } from '../shared/credit/returns.ts';
 import { fUpperTail } from '../credit/studentT.ts';
 import type { Alternative, BucketView } from '../shared/records/records.ts';
 import {
   ALL_SUCCEEDED,
-  TAXONOMY_CLASSES,
   TAXONOMY_THRESHOLDS,
-  type TaxonomyClass,
+  type TaxonomyCase,
   type TaxonomyThresholds,
   UNCLASSIFIED,
   type VerdictName,
@@ -29,8 +29,11 @@ export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'eve
 const ROUNDING = 1e-9;
 const LISTED_MEANS = 12;
 
-interface Measured {
+/** An alternative with a return that was not masked. */
+export interface Measured {
   readonly real: boolean;
+  /** By replay; null where it was masked. */
+  readonly all: readonly (number | null)[];
   readonly returns: readonly number[];
   readonly mean: number;
 }
@@ -55,18 +58,37 @@ export interface BucketStudy<B extends TaxonomyBucket = TaxonomyBucket> {
   readonly compared: Comparison | null;
 }
 
-interface Comparison {
+export interface Comparison {
   readonly best: Measured;
   /** Undefined where the real message has no return. */
   readonly real: Measured | undefined;
+  /** Null where it cannot be estimated. */
+  readonly shift: Shift | null;
   /** Greatest return - smallest. */
   readonly range: number;
   /** Null where an alternative has fewer than two returns. */
   readonly variance: Variance | null;
 }
 
+/**
+ * By how much the best alternative exceeds the real one. The best of some looks better than it is in the returns by
+ * which it was chosen, so it is chosen by one half of the replays, those of even or of odd index, and compared in the
+ * other: the mean over both ways (sample splitting; Cox, Biometrika 62, 1975). A terminal message has the return of its
+ * text, which is no draw: there all returns are one.
+ */
+export interface Shift {
+  readonly value: number;
+  /** By half that chose: the alternative, and what both returned in the other half. */
+  readonly ways: readonly Way[];
+}
+
+interface Way {
+  readonly best: readonly number[];
+  readonly real: readonly number[];
+}
+
 /** One-way analysis of variance of the returns by alternative. */
-interface Variance {
+export interface Variance {
   readonly within: number;
   readonly between: number;
   /** Null where the spread within does not exceed that of the means, so that no test is needed. */
@@ -74,27 +96,72 @@ interface Variance {
   readonly test: string;
 }
 
+/** What the rules look at, as numbers. */
+export interface BucketFacts {
+  readonly bucket: Pick<TaxonomyBucket, 'terminal'>;
+  readonly succeeded: boolean;
+  readonly compared: {
+    readonly best: Pick<Measured, 'mean'>;
+    readonly range: number;
+    readonly shift: Pick<Shift, 'value'> | null;
+    readonly variance: Pick<Variance, 'p'> | null;
+  } | null;
+}
+
 /** @throws C3Error('input') for a return that is not finite */
 export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B> {
   const measured = measure(bucket);
-  const [first, ...rest] = measured;
   const returns = measured.flatMap((alternative) => alternative.returns);
-  const succeeded = returns.length > 0 && returns.every((value) => value >= bucket.fullReturn - ROUNDING);
+  const succeeded = returns.length > 0 && returns.every((value) => isSolved(value, bucket.fullReturn));
+  return { bucket, measured, succeeded, compared: compare(measured, bucket.terminal) };
+}
+
+/** @returns null for fewer than two */
+export function compare(measured: readonly Measured[], terminal: boolean): Comparison | null {
+  const [first, ...rest] = measured;
   if (first === undefined || rest.length === 0) {
-    return { bucket, measured, succeeded, compared: null };
+    return null;
   }
+  const returns = measured.flatMap((alternative) => alternative.returns);
+  const real = measured.find((alternative) => alternative.real);
   return {
-    bucket,
-    measured,
-    succeeded,
-    compared: {
-      best: rest.reduce((a, b) => (b.mean > a.mean ? b : a), first),
-      real: measured.find((alternative) => alternative.real),
-      range: returns.reduce((a, b) => Math.max(a, b)) - returns.reduce((a, b) => Math.min(a, b)),
-      variance: measured.some((alternative) => alternative.returns.length < 2) ? null : varianceOf(measured, returns),
-    },
+    best: bestOf(measured, ({ mean: value }) => value) ?? first,
+    real,
+    shift: real === undefined ? null : shiftOf(measured, real, terminal),
+    range: returns.reduce((a, b) => Math.max(a, b)) - returns.reduce((a, b) => Math.min(a, b)),
+    variance: measured.some((alternative) => alternative.returns.length < 2) ? null : varianceOf(measured, returns),
   };
 }
+
+/** The first of those with the highest value. @returns null where none has one */
+function bestOf(measured: readonly Measured[], valueOf: (one: Measured) => number | null): Measured | null {
+  let best: Measured | null = null;
+  let highest = -Infinity;
+  for (const one of measured) {
+    const value = valueOf(one);
+    if (value !== null && value > highest) {
+      [best, highest] = [one, value];
+    }
+  }
+  return best;
+}
+
+function shiftOf(measured: readonly Measured[], real: Measured, terminal: boolean): Shift | null {
+  const ways = terminal
+    ? [{ best: bestOf(measured, ({ mean: value }) => value)?.returns ?? [], real: real.returns }]
+    : ([0, 1] as const).flatMap((chooser): Way[] => {
+        const best = bestOf(measured, (one) => meanOrNull(halfOf(one, chooser)));
+        const way = { best: best === null ? [] : halfOf(best, 1 - chooser), real: halfOf(real, 1 - chooser) };
+        return way.best.length === 0 || way.real.length === 0 ? [] : [way];
+      });
+  return ways.length === 0 ? null : { value: mean(ways.map((way) => mean(way.best) - mean(way.real))), ways };
+}
+
+/** The returns of every second replay. @param parity 0 for the first, the third and so on; 1 for the others */
+const halfOf = ({ all }: Measured, parity: number): number[] =>
+  all.filter((value, index): value is number => value !== null && index % 2 === parity);
+
+const meanOrNull = (values: readonly number[]): number | null => (values.length === 0 ? null : mean(values));
 
 /**
  * Gives a bucket at most one class. Masked returns are left out, and so is an alternative without any other; a bucket
@@ -105,52 +172,63 @@ export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B>
  * 1. Misleading Plan, tested first because failing alike is no ambiguity of the evaluator: the role has scored roles
  *    downstream and the best mean return is below `misleading`: whatever is done with any of its plans fails.
  * 2. Evaluator Ambiguity: all returns, within and between alternatives, lie closer together than `ambiguity`.
- * 3. Successful Credit Shift: the best mean return exceeds the real action's by more than `shift`.
+ * 3. Successful Credit Shift: the mean return of the best, chosen on one half of its replays and estimated on the
+ *    other, exceeds the real action's by more than `shift`.
  * 4. Over-Coupling: every alternative has at least two returns, the variance within alternatives is greater than that
  *    of their means, and an F test (one-way analysis of variance) at the level `significance` does not separate
  *    the alternatives.
  */
-export function classifyStudy(
-  { bucket, measured, succeeded, compared }: BucketStudy,
-  thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
-): Verdict {
+export function verdictOf({ bucket, succeeded, compared }: BucketFacts, thresholds: TaxonomyThresholds): VerdictName {
   if (succeeded) {
-    return { name: ALL_SUCCEEDED, reason: () => `every measured return reaches ${show(bucket.fullReturn)}` };
+    return ALL_SUCCEEDED;
   }
   if (compared === null) {
-    return {
-      name: UNCLASSIFIED,
-      reason: () => `${measured.length === 0 ? 'no alternative has' : 'only one alternative has'} a return`,
-    };
+    return UNCLASSIFIED;
   }
-  const { best, real, range, variance } = compared;
+  const { best, range, shift, variance } = compared;
   if (!bucket.terminal && best.mean < thresholds.misleading - ROUNDING) {
-    return {
-      name: 'Misleading Plan',
-      reason: () =>
-        `best mean return ${show(best.mean)} (n=${best.returns.length}) < ${thresholds.misleading}, with scored roles downstream`,
-    };
+    return 'Misleading Plan';
   }
   if (range < thresholds.ambiguity - ROUNDING) {
-    return {
-      name: 'Evaluator Ambiguity',
-      reason: () => `all returns lie within ${show(range)} < ${thresholds.ambiguity}`,
-    };
+    return 'Evaluator Ambiguity';
   }
-  if (real !== undefined && best.mean - real.mean > thresholds.shift + ROUNDING) {
-    return { name: 'Successful Credit Shift', reason: () => shiftReason(best, real, thresholds) };
+  if (shift !== null && shift.value > thresholds.shift + ROUNDING) {
+    return 'Successful Credit Shift';
   }
-  if (variance !== null && variance.p !== null && variance.p >= thresholds.significance) {
-    return {
-      name: 'Over-Coupling',
-      reason: () =>
-        `variance within alternatives ${show(variance.within)} > variance of their means ${show(variance.between)}, ${variance.test}`,
-    };
+  const p = variance?.p ?? null;
+  return p !== null && p >= thresholds.significance ? 'Over-Coupling' : UNCLASSIFIED;
+}
+
+/** The verdict on a bucket, with what decided. */
+export function classifyStudy(study: BucketStudy, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Verdict {
+  const name = verdictOf(study, thresholds);
+  return { name, reason: () => reasonOf(name, study, thresholds) };
+}
+
+function reasonOf(
+  name: VerdictName,
+  { bucket, measured, compared }: BucketStudy,
+  thresholds: TaxonomyThresholds,
+): string {
+  if (name === ALL_SUCCEEDED) {
+    return `every measured return reaches ${show(bucket.fullReturn)}`;
   }
-  return {
-    name: UNCLASSIFIED,
-    reason: () => `${unshiftedReason(best, real, thresholds)}, and ${uncoupledReason(variance, thresholds)}`,
-  };
+  if (compared === null) {
+    return `${measured.length === 0 ? 'no alternative has' : 'only one alternative has'} a return`;
+  }
+  const { best, range, variance } = compared;
+  switch (name) {
+    case 'Misleading Plan':
+      return `best mean return ${show(best.mean)} (n=${best.returns.length}) < ${thresholds.misleading}, with scored roles downstream`;
+    case 'Evaluator Ambiguity':
+      return `all returns lie within ${show(range)} < ${thresholds.ambiguity}`;
+    case 'Successful Credit Shift':
+      return shiftReason(compared, bucket.terminal, thresholds);
+    case 'Over-Coupling':
+      return `variance within alternatives ${show(variance?.within ?? NaN)} > variance of their means ${show(variance?.between ?? NaN)}, ${variance?.test ?? ''}`;
+    case UNCLASSIFIED:
+      return `${unshiftedReason(compared, thresholds)}, and ${uncoupledReason(variance, thresholds)}`;
+  }
 }
 
 /** The evidence of a verdict in one sentence: what decided, then the returns, what they cost, and the means. */
@@ -165,32 +243,17 @@ export function messageOfCase(bucket: Pick<TaxonomyBucket, 'message' | 'alternat
   return bucket.message ?? realOf(bucket)?.decision ?? null;
 }
 
-/**
- * The four classes in their order, cases in the order of the buckets.
- * @throws C3Error('input') for a return that is not finite
- */
-export function classifyBuckets(
-  buckets: readonly TaxonomyBucket[],
-  thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
-): TaxonomyClass[] {
-  const verdicts = buckets.map((bucket) => ({ bucket, verdict: classifyStudy(studyBucket(bucket), thresholds) }));
-  return TAXONOMY_CLASSES.map((name) => {
-    const cases = verdicts.flatMap(({ bucket, verdict }) => {
-      const message = messageOfCase(bucket);
-      if (verdict.name !== name || message === null) {
-        return [];
-      }
-      return [
-        {
-          bucket: bucket.id,
-          message,
-          eventType: bucket.eventType,
-          question: bucket.question,
-          evidence: evidenceOf(bucket, verdict),
-        },
-      ];
-    });
-    return { name, count: cases.length, cases };
+/** The cases of a verdict, in the order of the buckets; one that is still empty is left out. */
+export function casesOf(
+  name: VerdictName,
+  classified: readonly { readonly bucket: TaxonomyBucket; readonly verdict: Verdict }[],
+): TaxonomyCase[] {
+  return classified.flatMap(({ bucket, verdict }) => {
+    const message = messageOfCase(bucket);
+    const { id, eventType, question } = bucket;
+    return verdict.name !== name || message === null
+      ? []
+      : [{ bucket: id, message, eventType, question, evidence: evidenceOf(bucket, verdict) }];
   });
 }
 
@@ -202,23 +265,31 @@ function measure(bucket: TaxonomyBucket): Measured[] {
   const real = realOf(bucket);
   return bucket.alternatives.flatMap((alternative) => {
     const returns = unmasked(alternative.returns);
-    return returns.length === 0 ? [] : [{ real: alternative === real, returns, mean: mean(returns) }];
+    return returns.length === 0
+      ? []
+      : [{ real: alternative === real, all: alternative.returns, returns, mean: mean(returns) }];
   });
 }
 
-function shiftReason(best: Measured, real: Measured, { shift }: TaxonomyThresholds): string {
-  const interval = differenceInterval(best.returns, real.returns);
+function shiftReason({ shift }: Comparison, terminal: boolean, thresholds: TaxonomyThresholds): string {
+  const { value, ways } = shift ?? { value: NaN, ways: [] };
+  const [best, real] = [ways.flatMap((way) => way.best), ways.flatMap((way) => way.real)];
+  const interval = differenceInterval(best, real);
   const bounds =
     interval === null || interval.low === null || interval.high === null
       ? 'interval not measured'
       : `95 % interval ${show(interval.low)} to ${show(interval.high)} (${interval.method})`;
-  return `best ${show(best.mean)} (n=${best.returns.length}) - real ${show(real.mean)} (n=${real.returns.length}) = ${show(best.mean - real.mean)} > ${shift}, ${bounds}`;
+  const how = terminal ? '' : ', the best chosen on other replays';
+  return `best ${show(mean(best))} (n=${best.length}) - real ${show(mean(real))} (n=${real.length}) = ${show(value)} > ${thresholds.shift}${how}, ${bounds}`;
 }
 
-function unshiftedReason(best: Measured, real: Measured | undefined, { shift }: TaxonomyThresholds): string {
-  return real === undefined
-    ? 'the real message has no return'
-    : `best ${show(best.mean)} - real ${show(real.mean)} = ${show(best.mean - real.mean)} is not > ${shift}`;
+function unshiftedReason({ real, shift }: Comparison, thresholds: TaxonomyThresholds): string {
+  if (real === undefined) {
+    return 'the real message has no return';
+  }
+  return shift === null
+    ? 'the best and the real message have too few replays to choose on some and compare on others'
+    : `best - real = ${show(shift.value)} is not > ${thresholds.shift}`;
 }
 
 function uncoupledReason(variance: Variance | null, { significance }: TaxonomyThresholds): string {

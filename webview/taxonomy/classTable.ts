@@ -1,5 +1,6 @@
 /** The classes with their rules, counts and shares of all buckets; each is a button that lists its cases only. */
 import {
+  CHANCE_MEANING,
   leftOutWords,
   VERDICT_MEANING,
   VERDICTS,
@@ -8,7 +9,7 @@ import {
 } from '../../src/shared/records/taxonomy.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
-import { countSpoken, countWords, rankOf, ruleOf, shareWords, thresholdCaption } from './words.ts';
+import { chanceCell, countSpoken, countWords, rankOf, ruleOf, shareWords, thresholdCaption } from './words.ts';
 
 interface Row {
   readonly name: VerdictName;
@@ -16,6 +17,7 @@ interface Row {
   readonly choose: HTMLButtonElement;
   readonly rule: HTMLElement;
   readonly count: HTMLElement;
+  readonly chance: HTMLElement;
   readonly share: HTMLElement;
   readonly bar: HTMLElement;
 }
@@ -42,12 +44,17 @@ export class ClassTable {
           {},
           h('th', { scope: 'col' }, 'Class, in the order of precedence'),
           h('th', { scope: 'col', class: 'number' }, 'Buckets'),
+          h('th', { scope: 'col', class: 'number', title: CHANCE_MEANING }, 'By chance'),
           h('th', { scope: 'col', class: 'number' }, 'Share'),
           h('td', {}),
         ),
       ),
       h('tbody', {}, ...this.rows.map(({ element }) => element)),
-      h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, 'All buckets'), this.total, h('td', {}), h('td', {}))),
+      h(
+        'tfoot',
+        {},
+        h('tr', {}, h('th', { scope: 'row' }, 'All buckets'), this.total, h('td', {}), h('td', {}), h('td', {})),
+      ),
     );
     this.element = h('div', {}, table, this.leftOut);
   }
@@ -57,7 +64,7 @@ export class ClassTable {
     this.total.textContent = count(buckets);
     this.leftOut.textContent = leftOutWords(leftOut) ?? '';
     for (const row of this.rows) {
-      const found = counts.find(({ name }) => name === row.name) ?? { count: 0, published: 0 };
+      const found = counts.find(({ name }) => name === row.name) ?? { count: 0, published: 0, chance: null };
       row.element.classList.toggle('chosen', chosen === row.name);
       row.choose.setAttribute('aria-pressed', String(chosen === row.name));
       row.rule.textContent = ruleOf(row.name, thresholds) ?? '';
@@ -72,6 +79,7 @@ export class ClassTable {
           h('span', { class: 'for-readers' }, countSpoken(found.published, found.count)),
         );
       }
+      row.chance.textContent = found.chance === null ? '' : chanceCell(found.chance);
       row.share.textContent = shareWords(found.count, buckets);
       row.bar.style.width = `${String(buckets === 0 ? 0 : (100 * found.count) / buckets)}%`;
     }
@@ -89,6 +97,7 @@ function rowOf(name: VerdictName, choose: (name: VerdictName) => void): Row {
   });
   const rule = h('code', {});
   const number = h('td', { class: 'number count' });
+  const chance = h('td', { class: 'number muted' });
   const share = h('td', { class: 'number' });
   const bar = h('span', { class: 'share-fill' });
   const rank = rankOf(name);
@@ -100,6 +109,14 @@ function rowOf(name: VerdictName, choose: (name: VerdictName) => void): Row {
     h('p', { class: 'muted' }, VERDICT_MEANING[name]),
     rank === '' ? null : h('p', { class: 'rule' }, rule),
   );
-  const element = h('tr', {}, heading, number, share, h('td', { class: 'share-bar', 'aria-hidden': 'true' }, bar));
-  return { name, element, choose: button, rule, count: number, share, bar };
+  const element = h(
+    'tr',
+    {},
+    heading,
+    number,
+    chance,
+    share,
+    h('td', { class: 'share-bar', 'aria-hidden': 'true' }, bar),
+  );
+  return { name, element, choose: button, rule, count: number, chance, share, bar };
 }

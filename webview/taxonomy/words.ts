@@ -1,4 +1,5 @@
 /** What the taxonomy panel says in words: what the classes mean, by which rule, and how labels agree. */
+import type { Interval } from '../../src/shared/records/records.ts';
 import type {
   TaxonomyAgreement,
   TaxonomyThresholds,
@@ -19,7 +20,7 @@ export function ruleOf(
     case 'Evaluator Ambiguity':
       return `greatest \u2212 smallest return < ${ambiguity}`;
     case 'Successful Credit Shift':
-      return `best \u2212 real mean return > ${shift}`;
+      return `best \u2212 real mean return > ${shift}, the best chosen on other replays`;
     case 'Over-Coupling':
       return `variance within > between, F test not significant at ${significance}`;
     case 'unclassified':
@@ -52,6 +53,10 @@ export function thresholdCaption(thresholds: TaxonomyThresholds): string {
 export function countWords(before: number, now: number): string {
   return before === now ? count(now) : `${count(before)} \u2192 ${count(now)}`;
 }
+
+/** `3.2 [1, 6]`: the mean by chance, and from the least to the greatest. */
+export const chanceCell = ({ value, low, high }: Interval): string =>
+  `${decimal(value, 1)} [${count(low ?? 0)}, ${count(high ?? 0)}]`;
 
 /** The same for a screen reader, which may pass over an arrow. */
 export function countSpoken(before: number, now: number): string {

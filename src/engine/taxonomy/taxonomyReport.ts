@@ -4,18 +4,22 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../../diagnostics/detectors.ts';
-import { classifyBuckets, evidenceOf, classifyStudy, messageOfCase, studyBucket } from '../../diagnostics/taxonomy.ts';
+import { casesOf, classifyStudy } from '../../diagnostics/taxonomy.ts';
+import { chanceCounts } from '../../diagnostics/taxonomyChance.ts';
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
 import type { Episode } from '../../shared/records/records.ts';
 import {
   ALL_SUCCEEDED,
   areThresholds,
+  CHANCE_MEANING,
+  chanceWords,
   type CaseLabel,
   type DetectorReport,
   type LeftOutBuckets,
   leftOutWords,
   PRECEDENCE,
+  TAXONOMY_CLASSES,
   TAXONOMY_THRESHOLDS,
   type TaxonomyAgreement,
   type TaxonomyCase,
@@ -30,7 +34,7 @@ import {
 } from '../../shared/records/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { newestEvaluations } from '../diagnose/newestEvaluations.ts';
-import { agreementOf, type RunCases } from './taxonomyView.ts';
+import { agreementOf, studyRun, type RunCases } from './taxonomyView.ts';
 
 /** A label as it is in the store, and the class of its bucket. */
 export interface ReportedLabel extends CaseLabel {
@@ -109,18 +113,15 @@ export async function taxonomyReport(
   cases: RunCases,
   thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
 ): Promise<TaxonomyReport> {
-  const { buckets, leftOut } = cases;
-  const classes = classifyBuckets(buckets, thresholds).map((one) => ({ ...one, cases: withCredits(store, one.cases) }));
-  const classified = buckets.map((bucket) => ({ bucket, verdict: classifyStudy(studyBucket(bucket), thresholds) }));
+  const { studies, deals, leftOut, detectors, episodes } = await studyRun(cases, await detectorReports(store, run));
+  const chance = chanceCounts(deals, thresholds);
+  const classified = studies.map((study) => ({ bucket: study.bucket, verdict: classifyStudy(study, thresholds) }));
   const verdicts = new Map(classified.map(({ bucket, verdict }) => [bucket.id, verdict.name]));
-  const successes = classified.flatMap(({ bucket, verdict }): TaxonomyCase[] => {
-    const message = messageOfCase(bucket);
-    if (verdict.name !== ALL_SUCCEEDED || message === null) {
-      return [];
-    }
-    const { id, eventType, question } = bucket;
-    return [{ bucket: id, message, eventType, question, evidence: evidenceOf(bucket, verdict) }];
+  const classes = TAXONOMY_CLASSES.map((name) => {
+    const own = withCredits(store, casesOf(name, classified));
+    return { name, count: own.length, chance: chance[name], cases: own };
   });
+  const successes = withCredits(store, casesOf(ALL_SUCCEEDED, classified));
   const stored = store.labelsOfRun(run);
   const newest = new Map(stored.map(({ bucket, id }) => [bucket, id]));
   const labels = stored.flatMap(({ id, bucket, ...label }): ReportedLabel[] => {
@@ -131,13 +132,14 @@ export async function taxonomyReport(
   });
   return {
     classes,
-    allSucceeded: { count: successes.length, cases: withCredits(store, successes) },
-    unclassified: buckets.length - successes.length - classes.reduce((sum, { count }) => sum + count, 0),
-    buckets: buckets.length,
+    allSucceeded: { count: successes.length, cases: successes },
+    unclassified: studies.length - successes.length - classes.reduce((sum, { count }) => sum + count, 0),
+    buckets: studies.length,
     leftOut,
     thresholds,
     precedence: PRECEDENCE,
-    ...(await detectorReports(store, run)),
+    detectors,
+    episodes,
     labels,
     agreement: agreementOf(labels.filter(({ current }) => current).map(({ automatic, name }) => [automatic, name])),
   };
@@ -256,12 +258,16 @@ export function taxonomyWords(report: TaxonomyReport): string[] {
   const example = (cases: readonly { readonly message: number; readonly evidence: string }[]): string =>
     cases[0] === undefined ? '' : `, for example message ${String(cases[0].message)}: ${cases[0].evidence}`;
   return [
-    ...classes.map(({ name, count, cases }) => `${String(count).padStart(6)}  ${name}${example(cases)}`),
+    ...classes.map(
+      ({ name, count, chance, cases }) =>
+        `${String(count).padStart(6)}  ${name}, ${chanceWords(chance)}${example(cases)}`,
+    ),
     `${String(unclassified).padStart(6)}  unclassified`,
     `${String(allSucceeded.count).padStart(6)}  ${ALL_SUCCEEDED}: no failure, in no class`,
     `${String(buckets).padStart(6)}  buckets in all`,
     ...(left === null ? [] : [`        ${left}`]),
     `        The classes are those of ${thresholdWords(thresholds)}.`,
+    `        ${CHANCE_MEANING}`,
     `        Successful Credit Shift: ${VERDICT_MEANING['Successful Credit Shift']}`,
     `        ${agreementWords(agreement)}`,
     ...detectors.map(({ name, count, measured, cases, reason }) =>

@@ -13,6 +13,7 @@ import {
   type TaxonomyBucket,
   type Verdict,
 } from '../../diagnostics/taxonomy.ts';
+import { chanceCounts, dealsOf, type Deals } from '../../diagnostics/taxonomyChance.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { BucketOrigin } from '../../shared/records/records.ts';
 import {
@@ -58,12 +59,16 @@ export interface ReadRun {
   readonly studies: readonly BucketStudy<RunBucket>[];
   /** By the paper's thresholds, in the same order. */
   readonly published: readonly Verdict[];
+  /** The same buckets as chance deals their returns, in the same order. */
+  readonly deals: readonly Deals[];
   readonly detectors: readonly DetectorReport[];
   readonly episodes: number;
 }
 
 /** Buckets read before others get their turn: an engine that reads still answers a cancel in time. */
 const PAGE = 100;
+/** Buckets studied before others get theirs: each is dealt anew many times. */
+const STUDIED = 20;
 /** Characters of a question in a row. */
 const QUESTION = 400;
 
@@ -122,13 +127,16 @@ export async function studyRun(
   findings: Pick<ReadRun, 'detectors' | 'episodes'>,
 ): Promise<ReadRun> {
   const studies: BucketStudy<RunBucket>[] = [];
+  const deals: Deals[] = [];
   for (const [index, bucket] of buckets.entries()) {
-    studies.push(studyBucket(bucket));
-    if (index % PAGE === PAGE - 1) {
+    const study = studyBucket(bucket);
+    studies.push(study);
+    deals.push(dealsOf(study));
+    if (index % STUDIED === STUDIED - 1) {
       await setImmediate();
     }
   }
-  return { studies, leftOut, published: verdictsOf(studies, TAXONOMY_THRESHOLDS), ...findings };
+  return { studies, deals, leftOut, published: verdictsOf(studies, TAXONOMY_THRESHOLDS), ...findings };
 }
 
 function verdictsOf(studies: readonly BucketStudy[], thresholds: TaxonomyThresholds): Verdict[] {
@@ -153,7 +161,8 @@ export function taxonomyView(
   if (!areThresholds(thresholds)) {
     throw new C3Error('input', 'A threshold of the taxonomy is out of its bounds; give a number of at least 0.');
   }
-  const { studies, leftOut, published, detectors, episodes } = read;
+  const { studies, deals, leftOut, published, detectors, episodes } = read;
+  const chance = chanceCounts(deals, thresholds);
   const verdicts = sameThresholds(thresholds, TAXONOMY_THRESHOLDS) ? published : verdictsOf(studies, thresholds);
   const labels = labelsByBucket(store, run);
   const cases = studies.map(({ bucket }, index) => ({
@@ -173,7 +182,12 @@ export function taxonomyView(
     run,
     buckets: studies.length,
     thresholds,
-    counts: VERDICTS.map((name) => ({ name, count: counted(now, name), published: counted(before, name) })),
+    counts: VERDICTS.map((name) => ({
+      name,
+      count: counted(now, name),
+      published: counted(before, name),
+      chance: chance[name],
+    })),
     leftOut,
     changed: now.filter((name, index) => name !== before[index]).length,
     roles: [...new Set(studies.map(({ bucket: { eventType } }) => eventType))],

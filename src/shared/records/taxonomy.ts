@@ -22,9 +22,26 @@ export interface TaxonomyCase {
   readonly evidence: string;
 }
 
+/**
+ * How often the returns of every bucket are dealt out anew among its messages, as if these did not differ. `chance` is
+ * the mean count over the rounds, from the least to the greatest: a run whose messages do not differ counts outside of
+ * 39 rounds one time in 20 (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 4.2).
+ */
+export const CHANCE_ROUNDS = 39;
+
+/** What `chance` is, in one or two sentences. */
+export const CHANCE_MEANING = `By chance: what a class counts where messages make no difference, the mean and the range of ${String(CHANCE_ROUNDS)} rounds in which the returns of every bucket are dealt out anew among its messages.`;
+
+/** `by chance 3.2 [1, 6]`. */
+export function chanceWords({ value, low, high }: Interval): string {
+  return `by chance ${String(Number(value.toFixed(1)))} [${String(low ?? 0)}, ${String(high ?? 0)}]`;
+}
+
 export interface TaxonomyClass {
   readonly name: TaxonomyClassName;
   readonly count: number;
+  /** What it would count by chance alone (see CHANCE_ROUNDS). */
+  readonly chance: Interval;
   readonly cases: readonly TaxonomyCase[];
 }
 
@@ -104,7 +121,7 @@ export const VERDICT_MEANING: Readonly<Record<VerdictName, string>> = {
   'Evaluator Ambiguity': 'All alternatives return the same: the evaluator does not distinguish these messages.',
   'Successful Credit Shift':
     "The paper's name for a failure that credit can find: another message in the same context returns clearly more than the one " +
-    'that was taken, so credit shifts to that other message.',
+    'that was taken, so credit shifts to that other message. The best is chosen on one half of its replays and compared on the other.',
   'Over-Coupling': 'Returns differ more below one message than between the messages: what follows decides.',
   [UNCLASSIFIED]: 'No rule holds, or fewer than two alternatives have a return.',
   [ALL_SUCCEEDED]: 'Every measured return is a full success: no failure, so no class counts it.',
@@ -242,13 +259,22 @@ export interface TaxonomyParams {
   readonly problems?: boolean;
 }
 
+export interface VerdictCount {
+  readonly name: VerdictName;
+  readonly count: number;
+  /** With the paper's thresholds. */
+  readonly published: number;
+  /** What it would count by chance alone (see CHANCE_ROUNDS). */
+  readonly chance: Interval;
+}
+
 /** A run's taxonomy for one choice of thresholds and filter. */
 export interface TaxonomyView {
   readonly run: string;
   readonly buckets: number;
   readonly thresholds: TaxonomyThresholds;
-  /** In the order of VERDICTS, over all buckets whatever the filter; `published` with the paper's thresholds. */
-  readonly counts: readonly { readonly name: VerdictName; readonly count: number; readonly published: number }[];
+  /** In the order of VERDICTS, over all buckets whatever the filter. */
+  readonly counts: readonly VerdictCount[];
   readonly leftOut: LeftOutBuckets;
   /** Buckets that the paper's thresholds put elsewhere. */
   readonly changed: number;

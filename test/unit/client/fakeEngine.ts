@@ -130,7 +130,7 @@ function serve(connection: MessageConnection): void {
     run,
     buckets: 0,
     thresholds,
-    counts: VERDICTS.map((name) => ({ name, count: 0, published: 0 })),
+    counts: VERDICTS.map((name) => ({ name, count: 0, published: 0, chance: { value: 0, low: 0, high: 0, n: 39 } })),
     leftOut: { requested: 0, otherDistribution: 0 },
     changed: 0,
     roles: [],

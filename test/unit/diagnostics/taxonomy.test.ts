@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { TAXONOMY_CLASSES, TAXONOMY_THRESHOLDS, type TaxonomyClass } from '../../../src/shared/records/taxonomy.ts';
 import {
-  classifyBuckets,
+  TAXONOMY_CLASSES,
+  TAXONOMY_THRESHOLDS,
+  type TaxonomyClass,
+  type TaxonomyThresholds,
+} from '../../../src/shared/records/taxonomy.ts';
+import {
+  casesOf,
   evidenceOf,
   classifyStudy,
   studyBucket,
@@ -33,14 +38,28 @@ function bucket(
   };
 }
 
+/** The four classes of buckets, without what chance gives. */
+function classifyBuckets(
+  buckets: readonly TaxonomyBucket[],
+  thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
+): Omit<TaxonomyClass, 'chance'>[] {
+  const classified = buckets.map((one) => ({ bucket: one, verdict: classifyStudy(studyBucket(one), thresholds) }));
+  return TAXONOMY_CLASSES.map((name) => {
+    const cases = casesOf(name, classified);
+    return { name, count: cases.length, cases };
+  });
+}
+
 /** The class of a single bucket, or null. */
 function classOf(returns: Returns, more: Parameters<typeof bucket>[2] = {}): string | null {
   const found = classifyBuckets([bucket(1, returns, more)]).filter((one) => one.count > 0);
   assert.ok(found.length <= 1);
   return found[0]?.name ?? null;
 }
-const caseOf = (classes: readonly TaxonomyClass[], name: string): TaxonomyClass['cases'][number] | undefined =>
-  classes.find((one) => one.name === name)?.cases[0];
+const caseOf = (
+  classes: readonly Omit<TaxonomyClass, 'chance'>[],
+  name: string,
+): TaxonomyClass['cases'][number] | undefined => classes.find((one) => one.name === name)?.cases[0];
 const terminal = { terminal: true };
 
 describe('the four classes', () => {
@@ -88,11 +107,41 @@ describe('the four classes', () => {
     assert.equal(classOf([[0], [1]], terminal), 'Successful Credit Shift');
     assert.equal(classOf([[1], [0]], terminal), null);
     assert.equal(classOf([[1], [0]], { terminal: true, original: 1 }), 'Successful Credit Shift');
-    assert.equal(classOf([[0.6], [0.81]]), 'Successful Credit Shift');
+    assert.equal(classOf([[0.6], [0.81]], terminal), 'Successful Credit Shift');
     // 0.8 - 0.6 is 0.20000000000000007 in floating point, and still not more than 0.2.
-    assert.equal(classOf([[0.6], [0.8]]), null);
+    assert.equal(classOf([[0.6], [0.8]], terminal), null);
+    // Of a message that others follow, one replay cannot both choose the best and say how good it is.
+    assert.equal(classOf([[0.6], [0.81]]), null);
     // The real action was never measured: no shift can be claimed.
     assert.equal(classOf([[null], [0], [1]], terminal), null);
+  });
+
+  it('Successful Credit Shift: the best is chosen on one half of its replays and compared on the other', () => {
+    // The best of the first half returns as little as the real one in the second, and the reverse.
+    assert.equal(
+      classOf([
+        [0.5, 0.5],
+        [1, 0.5],
+        [0.5, 1],
+      ]),
+      'Over-Coupling',
+    );
+    assert.equal(
+      classOf([
+        [0.5, 0.5, 0.5, 0.5],
+        [1, 0.9, 1, 0.9],
+        [0.4, 0.5, 0.4, 0.5],
+      ]),
+      'Successful Credit Shift',
+    );
+    // A masked replay keeps the others in their halves: 1 and 0.9 are one half, and the real one's 0 is the other.
+    assert.equal(
+      classOf([
+        [null, 0, null, null],
+        [1, null, 0.9, 0.2],
+      ]),
+      null,
+    );
   });
 
   it('Evaluator Ambiguity: all returns alike', () => {
@@ -171,7 +220,7 @@ describe('the four classes', () => {
     assert.equal(
       classOf([
         [0, 0],
-        [0, 1],
+        [0.5, 0.5],
       ]),
       'Successful Credit Shift',
     );
@@ -219,7 +268,7 @@ describe('the four classes', () => {
 
   it('takes other thresholds', () => {
     const returns = [[0.6], [0.8]];
-    const [shift] = classifyBuckets([bucket(1, returns)], { ...TAXONOMY_THRESHOLDS, shift: 0.1 });
+    const [shift] = classifyBuckets([bucket(1, returns, terminal)], { ...TAXONOMY_THRESHOLDS, shift: 0.1 });
     assert.equal(shift?.count, 1);
     const [, , misleading] = classifyBuckets([bucket(1, returns)], { ...TAXONOMY_THRESHOLDS, misleading: 0.9 });
     assert.equal(misleading?.count, 1);
@@ -245,18 +294,18 @@ describe('the four classes', () => {
     };
     assert.match(said([]), /^no alternative has a return; n=0 returns of 0 alternatives/);
     assert.match(said([[0, 1], [null]]), /^only one alternative has a return; n=2 returns of 2 alternatives, 1 masked/);
-    assert.match(said([[1], [0]]), /^best 1 - real 1 = 0 is not > 0\.2, and not every alternative has two returns; /);
+    assert.match(said([[1], [0]]), /^best - real = 0 is not > 0\.2, and not every alternative has two returns; /);
     assert.match(
       said([
         [1, 1],
         [0, 0.1],
       ]),
-      /^best 1 - real 1 = 0 is not > 0\.2, and variance within alternatives 0\.003 is not > variance of their means 0\.451; /,
+      /^best - real = 0 is not > 0\.2, and variance within alternatives 0\.003 is not > variance of their means 0\.451; /,
     );
     const many = (ones: number): number[] => Array.from({ length: 24 }, (_, index) => (index < ones ? 1 : 0));
     assert.match(
       said([many(18), many(6)]),
-      /^best 0\.75 - real 0\.75 = 0 is not > 0\.2, and the alternatives differ, F\(1,46\)=15\.333, p=0 < 0\.05; /,
+      /^best - real = 0 is not > 0\.2, and the alternatives differ, F\(1,46\)=15\.333, p=0 < 0\.05; /,
     );
   });
 
@@ -278,7 +327,7 @@ describe('evidence', () => {
       question: 'question 1',
       // Newcombe for 3 of 4 against 0 of 3, worked from Wilson's 0.3006 to 0.9544 and 0 to 0.5615.
       evidence:
-        'best 0.75 (n=4) - real 0 (n=3) = 0.75 > 0.2, 95 % interval 0.031 to 0.954 (newcombe); ' +
+        'best 0.75 (n=4) - real 0 (n=3) = 0.75 > 0.2, the best chosen on other replays, 95 % interval 0.031 to 0.954 (newcombe); ' +
         'n=7 returns of 3 alternatives, 2 masked, 9 evaluator calls; mean returns 0 (real), 0.75, not measured.',
     });
   });

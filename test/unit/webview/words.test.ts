@@ -121,7 +121,7 @@ test('counts of classes say by which thresholds they were made, and shares are o
   );
   assert.equal(
     ruleOf('Successful Credit Shift', { ...TAXONOMY_THRESHOLDS, shift: 0.35 }),
-    'best \u2212 real mean return > 0.35',
+    'best \u2212 real mean return > 0.35, the best chosen on other replays',
   );
 });
 

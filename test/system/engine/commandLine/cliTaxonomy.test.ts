@@ -84,6 +84,8 @@ describe('c3 taxonomy with thresholds', () => {
       JSON.parse(JSON.stringify(of, (key, value: unknown) => (key === 'credit' ? undefined : value)));
     assert.deepEqual(withoutCredits(replayed['classes']), withoutCredits(found));
     const words = (await c3(workspace, ['taxonomy', '--run', run])).stdout;
+    assert.equal(words.match(/^ +\d+ {2}.+, by chance [\d.]+ \[\d+, \d+\]/gmu)?.length, 4);
+    assert.match(words, /^ +By chance: what a class counts where messages make no difference, /mu);
     assert.match(words, /^ +\d+ {2}all succeeded: no failure, in no class$/mu);
     assert.match(words, /^ +Not counted: 1 requested replay, which is not a case of this run\.$/mu);
     assert.match(words, /^ +Successful Credit Shift: The paper's name for /mu);

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { classifyBuckets } from '../../../../src/diagnostics/taxonomy.ts';
+import { casesOf, classifyStudy, studyBucket } from '../../../../src/diagnostics/taxonomy.ts';
 import { TaxonomyDesk } from '../../../../src/engine/taxonomy/taxonomyDesk.ts';
 import { parseThresholds } from '../../../../src/engine/taxonomy/taxonomyReport.ts';
 import { readBuckets, studyRun, taxonomyView, type RunBucket } from '../../../../src/engine/taxonomy/taxonomyView.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import {
   NO_FILTER,
+  PRECEDENCE,
   TAXONOMY_THRESHOLDS,
   VERDICTS,
   type TaxonomyFilter,
@@ -48,7 +49,10 @@ const BUCKETS = [
     [0.6, 0.6],
     [0.6, 0.6],
   ]),
-  bucket(3, 'reasoner', [[0.5], [1]]),
+  bucket(3, 'reasoner', [
+    [0.5, 0.5],
+    [1, 1],
+  ]),
   bucket(4, 'reasoner', [
     [1, 0, 1, 1],
     [0, 1, 0, 1],
@@ -86,16 +90,16 @@ const ids = ({ rows }: TaxonomyView): number[] => rows.map((row) => row.bucket);
 describe('a view of the taxonomy', () => {
   it('counts every bucket once, in the order of precedence, with what the paper would count', () => {
     assert.deepEqual(
-      view([]).counts,
-      VERDICTS.map((name) => ({
-        name,
-        count: name === 'unclassified' ? 2 : 1,
-        published: name === 'unclassified' ? 2 : 1,
-      })),
+      view([]).counts.map(({ name, count, published }) => [name, count, published]),
+      VERDICTS.map((name) => (name === 'unclassified' ? [name, 2, 2] : [name, 1, 1])),
     );
+    // What is alike everywhere is the same however it is dealt; in bucket 6 either of two returns is the real one.
+    const chance = view([]).counts.map((one) => one.chance);
+    assert.deepEqual(chance[1], { value: 1, low: 1, high: 1, n: 39 });
+    assert.deepEqual([chance[2]?.low, chance[2]?.high], [0, 2]);
     const tried = view([], {}, { ...TAXONOMY_THRESHOLDS, shift: 0.6, misleading: 0 });
-    // The misleading bucket becomes ambiguous: all its returns are alike. The shifted one has single returns, so it is
-    // left.
+    // The misleading bucket becomes ambiguous: all its returns are alike. The shifted one varies within no message, so
+    // it is left.
     assert.deepEqual(
       tried.counts.map(({ count, published }) => [count, published]),
       [
@@ -120,7 +124,9 @@ describe('a view of the taxonomy', () => {
       { shift: 0, ambiguity: 0, misleading: 5, significance: 0.5 },
     ]) {
       const shown = view([], {}, thresholds);
-      for (const { name, cases } of classifyBuckets(BUCKETS, thresholds)) {
+      const classified = BUCKETS.map((bucket) => ({ bucket, verdict: classifyStudy(studyBucket(bucket), thresholds) }));
+      for (const name of PRECEDENCE) {
+        const cases = casesOf(name, classified);
         assert.deepEqual(
           shown.rows
             .filter(({ verdict }) => verdict === name)

@@ -36,7 +36,7 @@ function viewOf({ run, thresholds }: TaxonomyParams): TaxonomyView {
     run,
     thresholds,
     buckets: 3,
-    counts: VERDICTS.map((name) => ({ name, count: 0, published: 0 })),
+    counts: VERDICTS.map((name) => ({ name, count: 0, published: 0, chance: { value: 0, low: 0, high: 0, n: 39 } })),
     leftOut: { requested: 0, otherDistribution: 0 },
     changed: 0,
     roles: [],

@@ -1,0 +1,87 @@
+/**
+ * What the classes of the failure taxonomy count where messages make no difference: the returns of every bucket are
+ * dealt out anew among its messages (a permutation test; Fisher, "The Design of Experiments", 1935). Deterministic:
+ * every deal depends on its round and the bucket alone. Pure.
+ */
+import { openStream, uniform } from '../credit/counter.ts';
+import { mean } from '../credit/describe.ts';
+import type { Interval } from '../shared/records/records.ts';
+import { CHANCE_ROUNDS, type TaxonomyThresholds, VERDICTS, type VerdictName } from '../shared/records/taxonomy.ts';
+import { compare, verdictOf, type BucketFacts, type BucketStudy, type Measured } from './taxonomy.ts';
+
+/** What the rules look at in a bucket in each round; one element where every round has the same. */
+export type Deals = readonly BucketFacts[];
+
+/** The rounds of a bucket. */
+export function dealsOf(study: BucketStudy): Deals {
+  const { bucket, measured, compared } = study;
+  // Where all returns are equal, or nothing is compared, no deal changes anything.
+  if (compared === null || compared.range === 0) {
+    return [factsOf(study)];
+  }
+  const returns = measured.flatMap((alternative) => alternative.returns);
+  return Array.from({ length: CHANCE_ROUNDS }, (_, round) =>
+    factsOf({ ...study, compared: compare(dealt(measured, shuffled(returns, bucket.id, round)), bucket.terminal) }),
+  );
+}
+
+/** Without the returns themselves, so that thousands can be kept. */
+function factsOf({ bucket: { terminal }, succeeded, compared }: BucketStudy): BucketFacts {
+  return {
+    bucket: { terminal },
+    succeeded,
+    compared:
+      compared === null
+        ? null
+        : {
+            best: { mean: compared.best.mean },
+            range: compared.range,
+            shift: compared.shift === null ? null : { value: compared.shift.value },
+            variance: compared.variance === null ? null : { p: compared.variance.p },
+          },
+  };
+}
+
+/** The same alternatives with other returns in the places of theirs. */
+function dealt(measured: readonly Measured[], returns: readonly number[]): Measured[] {
+  let next = 0;
+  return measured.map(({ real, all }) => {
+    const own = all.map((value) => (value === null ? null : (returns[next++] ?? null)));
+    const kept = own.filter((value) => value !== null);
+    return { real, all: own, returns: kept, mean: mean(kept) };
+  });
+}
+
+/** The values in a random order (Fisher and Yates). */
+function shuffled(values: readonly number[], bucket: number, round: number): number[] {
+  const stream = openStream(bucket, round);
+  const order = [...values];
+  for (let last = order.length - 1; last > 0; last--) {
+    const chosen = Math.floor(uniform(stream, last) * (last + 1));
+    [order[last], order[chosen]] = [order[chosen] ?? NaN, order[last] ?? NaN];
+  }
+  return order;
+}
+
+/** What each verdict would count by chance over buckets: the mean over rounds, from the least to the greatest. */
+export function chanceCounts(
+  buckets: readonly Deals[],
+  thresholds: TaxonomyThresholds,
+): Readonly<Record<VerdictName, Interval>> {
+  const counts = VERDICTS.map((name) => ({ name, rounds: new Array<number>(CHANCE_ROUNDS).fill(0) }));
+  const byName = new Map(counts.map(({ name, rounds }) => [name, rounds]));
+  for (const deals of buckets) {
+    const names = deals.map((facts) => verdictOf(facts, thresholds));
+    for (let round = 0; round < CHANCE_ROUNDS; round++) {
+      const rounds = byName.get(names[round % names.length] ?? 'unclassified');
+      if (rounds !== undefined) {
+        rounds[round] = (rounds[round] ?? 0) + 1;
+      }
+    }
+  }
+  const intervals = counts.map(({ name, rounds }): [VerdictName, Interval] => [
+    name,
+    { value: mean(rounds), low: Math.min(...rounds), high: Math.max(...rounds), n: CHANCE_ROUNDS },
+  ]);
+  return Object.fromEntries(intervals) as Record<VerdictName, Interval>;
+}
