@@ -9,8 +9,8 @@ import { HELPER_NAME } from './python/functionSource.ts';
 export const LADDER_POINTS = 4;
 
 /**
- * How the program is read. checked: by its syntax tree and the flow of its values. executed: as checked, but cooperation
- * is what happens when it runs. published: by the substrings and patterns of the published scripts.
+ * How the program is read. checked: by its syntax tree and the flow of its values. executed: as checked, but
+ * cooperation is what happens when it runs. published: by the substrings and patterns of the published scripts.
  */
 export type LadderRules = 'checked' | 'executed' | 'published';
 

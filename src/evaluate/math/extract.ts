@@ -22,8 +22,8 @@ interface Notes {
  * The answer that a text states. The first of these that occurs decides, and of each the last one: `#### x`, to its
  * line's end; a balanced `\boxed{x}` or `\fbox{x}`; "answer is x", "answer: x" or "answer = x" and 答案是 x, 答案为 x, 答案：x
  * or 答：x, to the end of the sentence. Emphasis, math delimiters and closing punctuation around x are dropped; nothing
- * blank or longer than MAX_ANSWER_LENGTH counts. Thinking (`<think>`) states none. A last number somewhere is no answer: a cut or rambling message would
- * score by luck, and training would reward that.
+ * blank or longer than MAX_ANSWER_LENGTH counts. Thinking (`<think>`) states none. A last number somewhere is no
+ * answer: a cut or rambling message would score by luck, and training would reward that.
  */
 export function extractAnswer(text: string): Extraction {
   const { answer, rule } = extractWithNotes(text);

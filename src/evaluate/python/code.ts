@@ -12,9 +12,9 @@ export const CODE_BLOCKS = ['first', 'last', 'all'] as const;
 export type CodeBlocks = (typeof CODE_BLOCKS)[number];
 
 /**
- * The code of a message: of its blocks fenced as Python (`python`, `python3`, `py`), else of those of no named language,
- * else of all, the chosen ones; without blocks the whole message. Thinking (`<think>`) is no part of it, and a block's
- * language word neither.
+ * The code of a message: of its blocks fenced as Python (`python`, `python3`, `py`), else of those of no named
+ * language, else of all, the chosen ones; without blocks the whole message. Thinking (`<think>`) is no part of it, and
+ * a block's language word neither.
  */
 export function extractCode(message: string, chosen: CodeBlocks = 'first'): string {
   const text = bounded(message);

@@ -29,8 +29,8 @@ const MOST_KEPT = 100;
 /**
  * Runs the tests with the helper apart: as it is, and with other results of it until one of them shows. A main function
  * whose values cannot cross to another process, or which lets the helper change its arguments, is not seen to use it.
- * `called`: it was really called; `used`: with another result of it, the main function returns another value of the same
- * type; `wrapper`: each tested call only handed its arguments on, once, and gave back the result.
+ * `called`: it was really called; `used`: with another result of it, the main function returns another value of the
+ * same type; `wrapper`: each tested call only handed its arguments on, once, and gave back the result.
  * @returns a masked verdict where no sandbox works
  */
 export async function tryCooperation(
@@ -147,7 +147,10 @@ function resized(wire: Wire): Wire {
   return DICTS.has(tag) ? [tag, resized(content)] : wire;
 }
 
-/** What a request asks for: the function of the candidate that it calls, and what that is given; null for anything else. */
+/**
+ * What a request asks for: the function of the candidate that it calls, and what that is given; null for anything
+ * else.
+ */
 function callIn(request: string): { readonly name: string; readonly given: string } | null {
   try {
     const { do: what, args, kwargs } = JSON.parse(request.slice(1)) as { do: Wire; args: Wire; kwargs: Wire };

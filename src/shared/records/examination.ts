@@ -15,7 +15,9 @@ export interface ExaminedTest {
   readonly detail: string;
 }
 
-/** How the main function uses the helper: whether it calls it, whether the result matters, whether that is all it does. */
+/**
+ * How the main function uses the helper: whether it calls it, whether the result matters, whether that is all it does.
+ */
 export interface HelperUsage {
   readonly called: boolean;
   readonly used: boolean;

@@ -1,11 +1,11 @@
 /**
  * The Python that runs inside a sandbox beside the code of others, and the messages that it understands.
  *
- * `handle(request)` takes and gives bytes. Requests begin with a letter: `L` loads a candidate (`{code, imports, longest,
- * helper}`: the helper's name where it is in another process), `C` asks for something of it (`{do, args, kwargs}`: a function of DOES, such as a call), `N` says how two
- * functions are written, `J` runs tests against a candidate in another process. Replies of a candidate begin with `v`
- * (a value, in the form of wireHarness.ts), `x` (an exception: type and message), `u` (a value that has no wire form)
- * or `f` (final: rule and detail).
+ * `handle(request)` takes and gives bytes. Requests begin with a letter: `L` loads a candidate (`{code, imports,
+ * longest, helper}`: the helper's name where it is in another process), `C` asks for something of it (`{do, args,
+ * kwargs}`: a function of DOES, such as a call), `N` says how two functions are written, `J` runs tests against a
+ * candidate in another process. Replies of a candidate begin with `v` (a value, in the form of wireHarness.ts), `x`
+ * (an exception: type and message), `u` (a value that has no wire form) or `f` (final: rule and detail).
  */
 import { FUNCTIONS_HARNESS } from './functionsHarness.ts';
 import { REMOTE_HARNESS } from './remoteHarness.ts';

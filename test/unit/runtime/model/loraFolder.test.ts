@@ -198,7 +198,9 @@ describe('an adapter folder that is refused', () => {
         (error) =>
           error instanceof C3Error &&
           error.message.startsWith(`${join(folder, 'adapter_config.json')}: ${key}: `) &&
-          error.message.endsWith('a LoRA adapter has peft_type LORA, r, lora_alpha and a list or pattern of target_modules.'),
+          error.message.endsWith(
+            'a LoRA adapter has peft_type LORA, r, lora_alpha and a list or pattern of target_modules.',
+          ),
       );
     });
   }
