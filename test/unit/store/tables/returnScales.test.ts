@@ -89,6 +89,7 @@ test('a store of the version before gets the scales of its runs, and one without
   writer.close();
   const db = rawConnection(t, path);
   db.exec('DROP TABLE return_scale');
+  db.exec('DROP TABLE context_base');
   db.pragma(`user_version = ${String(MIGRATIONS.indexOf(RETURN_SCALES))}`);
   const bare = openStoreForWriting(path);
   assert.equal(bare.returnScale(RUN), null);
