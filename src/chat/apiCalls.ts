@@ -1,7 +1,8 @@
 /** Calls of model servers as they pass by, whole or in pieces: what was asked, and what was said. */
 import { isRecord } from '../shared/guard.ts';
-import { listAtKey, textAt, valueAt, type Fields } from './fields.ts';
+import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
 import { finishOf } from './finish.ts';
+import { measuresIn } from './measures.ts';
 import { answerOf, parsedMessages, type ParsedMessage } from './messages.ts';
 import { tokenCount, type ModelCall } from './modelCall.ts';
 import { wholeAnswer, type RecordedApi } from './streams.ts';
@@ -69,6 +70,7 @@ function callOf(api: RecordedApi, request: Fields, answer: unknown): PassedModel
         model: textAt(body, 'model', 'modelVersion') ?? textAt(request, 'model'),
         promptTokens: tokenCount(tokens.prompt),
         completionTokens: tokenCount(tokens.completion),
+        measures: measuresIn(request, fieldsAt(body, 'usage')),
         furtherChoices: further,
       };
 }

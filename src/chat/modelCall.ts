@@ -1,4 +1,5 @@
 /** A call of a model: what it was asked with, and what it said. */
+import type { CallMeasures } from './measures.ts';
 import type { ParsedMessage } from './messages.ts';
 
 /** What a model was asked with, and what it said; empty where the log does not hold it. */
@@ -9,6 +10,8 @@ export interface ModelCall {
   /** Tokens as the log counts them; 0 where it does not. */
   readonly promptTokens: number;
   readonly completionTokens: number;
+  /** What else was measured of it. */
+  readonly measures?: CallMeasures;
   /** What of it is not read, or not there as it was; a reason each. */
   readonly notes?: readonly string[];
 }

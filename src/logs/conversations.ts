@@ -4,13 +4,15 @@
  */
 import { answerIn, FURTHER, type Answer } from '../chat/answers.ts';
 import { asText, fieldsAt, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { measuresIn } from '../chat/measures.ts';
 import { chatOnly, parsedMessages, questionOf, systemOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
 import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
-import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
+import type { RecordedEpisode, RecordedEvent, RecordedMeasures, RecordedMessage, Survey } from './episode.ts';
 import { pairOf } from './langSmith.ts';
 import { soleSpeaker } from './promptLabels.ts';
 import { firstScore, returnOf } from './scores.ts';
+import { measuredOf, timeOf } from './steps.ts';
 
 /** Messages of one conversation. */
 export const MOST_MESSAGES = 20_000;
@@ -241,6 +243,7 @@ interface AboutCall {
   readonly model: string | null;
   readonly promptTokens: number;
   readonly completionTokens: number;
+  readonly measured: RecordedMeasures;
 }
 
 function aboutCall(fields: Fields): AboutCall {
@@ -254,12 +257,21 @@ function aboutCall(fields: Fields): AboutCall {
     model:
       bodies.map((body) => textAt(body, 'model', 'model_name', 'modelVersion')).find((one) => one !== null) ?? null,
     ...spentIn(usage),
+    measured: measuredOf(
+      {
+        start: timeOf(bodies.map((body) => valueAt(body, ...BEGUN)).find((one) => one !== undefined)),
+        end: timeOf(bodies.map((body) => valueAt(body, ...ENDED)).find((one) => one !== undefined)),
+      },
+      measuresIn(...bodies, usage),
+    ),
   };
 }
+const BEGUN = ['start_time', 'startTime', 'started_at', 'timestamp', 'created_at', 'created'] as const;
+const ENDED = ['end_time', 'endTime', 'ended_at', 'completed_at'] as const;
 
 function* entriesOf(
   messages: readonly ParsedMessage[],
-  { model, promptTokens, completionTokens }: AboutCall,
+  { model, promptTokens, completionTokens, measured }: AboutCall,
   survey: Survey,
 ): Generator<RecordedMessage | RecordedEvent> {
   const chat = messages.map(chatOnly);
@@ -269,7 +281,8 @@ function* entriesOf(
   for (const [at, { role, name, text, finish }] of messages.entries()) {
     if (role === 'assistant') {
       const speaker = name === null ? survey.speaker(unnamed.name, unnamed.by) : survey.speaker(name, 'name');
-      const usage = at === last ? { promptTokens, completionTokens } : { promptTokens: 0, completionTokens: 0 };
+      const usage =
+        at === last ? { promptTokens, completionTokens, measured } : { promptTokens: 0, completionTokens: 0 };
       yield { kind: 'message', speaker, context: { list: chat, length: at }, text, model, ...usage, finish };
       begun = true;
     } else if (begun && role !== 'system') {

@@ -1,6 +1,7 @@
 /** What other programs recorded of their agents, in the form that all formats are read into. */
 import type { ChatMessage } from '../chat/messages.ts';
 import type { SpeakerSource } from '../shared/records/logImport.ts';
+import type { Measured } from '../shared/records/measured.ts';
 import { MOST_NAME, renameProblem, type Rename } from '../shared/speakerNames.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 
@@ -12,6 +13,9 @@ export interface ListedContext {
 
 /** A context that shares its list with no other. */
 export const ownContext = (list: readonly ChatMessage[]): ListedContext => ({ list, length: list.length });
+
+/** What was measured of a message beside its model and its tokens; null where the log does not say. */
+export type RecordedMeasures = Omit<Measured, 'model' | 'promptTokens' | 'completionTokens'>;
 
 /** What a model said. */
 export interface RecordedMessage {
@@ -25,6 +29,7 @@ export interface RecordedMessage {
   /** Tokens as the log counts them; 0 where it does not. */
   readonly promptTokens: number;
   readonly completionTokens: number;
+  readonly measured?: RecordedMeasures;
   readonly finish: 'end' | 'length';
 }
 

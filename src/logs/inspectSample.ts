@@ -5,13 +5,14 @@
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { errorWords, resultWithError } from '../chat/content.ts';
 import { asText, fieldsAt, textAt, type Fields } from '../chat/fields.ts';
+import { measuresIn } from '../chat/measures.ts';
 import { parsedMessages } from '../chat/messages.ts';
 import { isRecord } from '../shared/guard.ts';
 import { conversationEpisode } from './conversations.ts';
 import { returnOf } from './scores.ts';
 import type { RecordedEpisode, Survey } from './episode.ts';
 import { spentIn } from '../chat/usage.ts';
-import { type Step } from './steps.ts';
+import { timeOf, type Step } from './steps.ts';
 import { lightStep, traceEpisode, SystemPrompts } from './traces.ts';
 
 /** Grades that scorers of Inspect give as letters: correct, incorrect, partially correct, no answer. */
@@ -77,6 +78,7 @@ function stepsOf(sample: Fields, trace: string): Step[] {
       parent: textAt(event, ...(isSpan ? ['parent_id'] : ['span_id'])) ?? '',
       start: BigInt(index),
       end: 0n,
+      time: { start: timeOf(event['timestamp']), end: timeOf(event['completed']) },
       kind: known,
       failed,
       answers: known === 'tool' ? textAt(event, 'id') : null,
@@ -115,6 +117,7 @@ function callOf(event: Fields, sample: Fields): ReturnType<Step['call']> {
     output: said,
     model: textAt(output, 'model') ?? textAt(event, 'model'),
     ...spentIn(usage),
+    measures: measuresIn(event),
     notes: further === 0 ? [] : [FURTHER],
   };
 }

@@ -1,6 +1,7 @@
 /** Runs of LangSmith, as its client lists them: one object for each run, its episode named by `trace_id`. */
 import { resultWithError } from '../chat/content.ts';
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { measuresIn } from '../chat/measures.ts';
 import { parsedMessages, type ParsedMessage } from '../chat/messages.ts';
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { isRecord } from '../shared/guard.ts';
@@ -85,6 +86,7 @@ function callOf(run: Fields, metadata: Fields): ModelCall {
       textAt(metadata, 'ls_model_name') ?? textAt(fieldsAt(run['extra'], 'invocation_params'), 'model', 'model_name'),
     promptTokens: count('input_tokens', 'prompt_tokens', 'promptTokens'),
     completionTokens: count('output_tokens', 'completion_tokens', 'completionTokens'),
+    measures: measuresIn(run, fieldsAt(run, 'extra'), metadata),
     notes: further === 0 ? [] : [FURTHER],
   };
 }

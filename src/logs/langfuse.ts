@@ -5,6 +5,7 @@
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { resultWithError } from '../chat/content.ts';
 import { jsonWithoutBytes, parsedJson, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { measuresIn } from '../chat/measures.ts';
 import { parsedMessages, type ParsedMessage } from '../chat/messages.ts';
 import { isRecord } from '../shared/guard.ts';
 import { returnOf } from './scores.ts';
@@ -89,6 +90,7 @@ function callOf(observation: Fields): ModelCall {
     model: textAt(observation, 'model', 'providedModelName', 'provided_model_name'),
     promptTokens: count('input', 'promptTokens', 'prompt_tokens', 'input_tokens'),
     completionTokens: count('output', 'completionTokens', 'completion_tokens', 'output_tokens'),
+    measures: measuresIn(observation),
     notes: further === 0 ? [] : [FURTHER],
   };
 }

@@ -6,6 +6,7 @@
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { resultWithError } from '../chat/content.ts';
 import { asText, fieldsAt, listAtKey, parsedJson, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { measuresIn } from '../chat/measures.ts';
 import { parsedMessages, systemOf } from '../chat/messages.ts';
 import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
 import { isRecord } from '../shared/guard.ts';
@@ -162,6 +163,7 @@ function modelCall(span: Span): ModelCall {
         'llm.token_count.completion',
         'ai.usage.completionTokens',
       ) || tokenCount(valueAt(usage ?? {}, 'completion_tokens', 'output_tokens', 'candidates_token_count')),
+    measures: measuresIn(attributes),
     notes: [
       ...[...reader.cut].map((key) => `attributes that a limit of the recording program cut off (${key})`),
       ...(found?.further === undefined || found.further === 0 ? [] : [FURTHER]),

@@ -2,6 +2,7 @@
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { errorWords, resultWithError } from '../chat/content.ts';
 import { fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { measuresIn } from '../chat/measures.ts';
 import { parsedMessages, systemOf } from '../chat/messages.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
 import { spentIn } from '../chat/usage.ts';
@@ -58,6 +59,7 @@ function agentCall(data: Fields): ModelCall {
     output: said,
     model: textAt(data, 'model') ?? textAt(response, 'model'),
     ...spentIn(usage),
+    measures: measuresIn(data, response),
     notes: further === 0 ? [] : [FURTHER],
   };
 }
@@ -109,6 +111,7 @@ function weaveCall(value: Fields, inputs: Fields): ModelCall {
     output: said,
     model: textAt(output, 'model') ?? textAt(inputs, 'model'),
     ...spentIn(usage),
+    measures: measuresIn(inputs),
     notes: further === 0 ? [] : [FURTHER],
   };
 }

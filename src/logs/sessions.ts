@@ -2,10 +2,13 @@
  * Sessions of coding agents as they write them while they work (Claude Code): a line for each piece of a message, with
  * the line that it follows. Agents that the main one started are side chains, each with a context of its own.
  */
-import { textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { measuresIn } from '../chat/measures.ts';
 import { chatOnly, parsedMessages, questionOf, together, withToolNames, type ParsedMessage } from '../chat/messages.ts';
+import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
+import { measuredOf, timeOf } from './steps.ts';
 
 /** The session that a line belongs to; null for a value that is none. */
 export const sessionOf = (value: unknown): string | null =>
@@ -15,6 +18,8 @@ export const sessionOf = (value: unknown): string | null =>
 interface Place {
   message: ParsedMessage;
   readonly chain: string;
+  /** What its last line says of the call. */
+  line: Fields;
   /** How many messages of the chain come before. */
   readonly before: number;
 }
@@ -40,8 +45,9 @@ export function sessionEpisode(lines: readonly unknown[], id: string, survey: Su
       const last = chain.at(-1);
       if (last !== undefined && message.id !== null && message.id === last.message.id) {
         last.message = together(last.message, message);
+        last.line = line;
       } else {
-        const place = { message, chain: name, before: chain.length };
+        const place = { message, chain: name, line, before: chain.length };
         chain.push(place);
         places.push(place);
       }
@@ -74,6 +80,16 @@ function chainOf(line: Fields, roots: Map<string, string>): string {
   return root;
 }
 
+/** What a line says of the call whose answer it is. */
+function aboutLine(line: Fields): Pick<RecordedMessage, 'model' | 'promptTokens' | 'completionTokens' | 'measured'> {
+  const message = fieldsAt(line, 'message');
+  return {
+    model: textAt(message, 'model'),
+    ...spentIn(fieldsAt(message, 'usage')),
+    measured: measuredOf({ start: timeOf(line['timestamp']), end: 0n }, measuresIn(line)),
+  };
+}
+
 function* entriesOf(
   places: readonly Place[],
   chains: ReadonlyMap<string, readonly Place[]>,
@@ -87,7 +103,7 @@ function* entriesOf(
   );
   const by = chains.size > 1 ? 'name' : 'only speaker';
   let begun = false;
-  for (const { chain, before } of places) {
+  for (const { chain, before, line } of places) {
     const chat = chats.get(chain);
     const message = chat?.messages[before];
     if (chat === undefined || message === undefined) {
@@ -98,7 +114,7 @@ function* entriesOf(
       begun = true;
       const context = { list: chat.list, length: before };
       const speaker = survey.speaker(name ?? chain, name === null ? by : 'name');
-      yield { kind: 'message', speaker, context, text, model: null, promptTokens: 0, completionTokens: 0, finish };
+      yield { kind: 'message', speaker, context, text, ...aboutLine(line), finish };
     } else if (begun && role !== 'system') {
       yield { kind: 'event', source: role === 'user' ? 'user' : (name ?? 'tool'), text };
     }

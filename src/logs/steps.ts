@@ -1,5 +1,7 @@
 /** What a program of agents did, one thing at a time: a call of a model or a tool, or what was around such calls. */
+import type { CallMeasures } from '../chat/measures.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
+import type { RecordedMeasures } from './episode.ts';
 
 export interface Step {
   /** Of the episode. */
@@ -11,6 +13,8 @@ export interface Step {
   readonly start: bigint;
   /** Nanoseconds since 1970; 0 where the log does not say. */
   readonly end: bigint;
+  /** When it was, where `start` is its place in an order and no time. */
+  readonly time?: { readonly start: bigint; readonly end: bigint };
   readonly kind: 'model' | 'tool' | 'other';
   /** The agent that it names; null where it names none. */
   readonly agent: string | null;
@@ -27,6 +31,24 @@ export interface Step {
   /** What a tool is called, and what it gave; null where the log does not hold it. */
   readonly result: () => ToolResult;
 }
+
+/** What was measured of a call: when it was, and what it says of itself. */
+export function measuredOf({ start, end }: Pick<Step, 'start' | 'end'>, measures?: CallMeasures): RecordedMeasures {
+  const begun = secondsOf(start);
+  const first = secondsOf(timeOf(measures?.firstToken));
+  return {
+    start: begun === null ? null : begun * 1000,
+    seconds: begun === null || end < start ? null : Number(end - start) / 1e9,
+    firstTokenSeconds:
+      measures?.firstTokenSeconds ?? (begun === null || first === null || first < begun ? null : first - begun),
+    cost: measures?.cost ?? null,
+    temperature: measures?.temperature ?? null,
+  };
+}
+
+/** Seconds since 1970; null for what is the place in an order and no time. */
+const secondsOf = (nanoseconds: bigint): number | null =>
+  nanoseconds < 10n ** BigInt(NANO - 1) ? null : Number(nanoseconds / 1000n) / 1e6;
 
 export interface ToolResult {
   readonly source: string;

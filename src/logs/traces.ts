@@ -5,7 +5,7 @@ import type { ModelCall } from '../chat/modelCall.ts';
 import { ownContext, type RecordedEpisode, type RecordedEvent, type RecordedMessage, type Survey } from './episode.ts';
 import { PromptLabels, type PromptLabel } from './promptLabels.ts';
 import { promptName, systemPrompt } from './promptName.ts';
-import type { Step } from './steps.ts';
+import { measuredOf, type Step } from './steps.ts';
 
 /** Steps are nested at most so deeply; beyond, nobody is asked who they belong to. */
 const MOST_ANCESTORS = 200;
@@ -378,6 +378,7 @@ function* entriesOf(
       model: call.model,
       promptTokens: call.promptTokens,
       completionTokens: call.completionTokens,
+      measured: measuredOf(step.time ?? light, call.measures),
       finish: own.finish,
     };
     if (silent > 0 && spoken.length < MOST_SPOKEN) {

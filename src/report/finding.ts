@@ -2,6 +2,7 @@
 import { CONFIGURABLE_ESTIMATORS, creditGroup } from '../credit/estimators.ts';
 import { isEmptied, removal } from '../credit/sideBySide.ts';
 import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../shared/records/continuation.ts';
+import { measuredFacts, NOTHING_MEASURED } from '../shared/records/measured.ts';
 import { drawsOf } from '../shared/records/draws.ts';
 import { judgeWordsIn } from '../shared/records/judge.ts';
 import { roundTitleOf } from '../shared/records/evaluationRounds.ts';
@@ -74,6 +75,7 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
     sampling: decision.sampling,
     snapshot: decision.snapshot,
     environment: store.environment(decision.environment),
+    measured: measuredFacts(store.measured(id) ?? NOTHING_MEASURED),
   };
   const context = {
     key: decision.contextKey,

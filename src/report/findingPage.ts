@@ -4,7 +4,6 @@
 import { DRAWS_WORDS } from '../shared/records/draws.ts';
 import { ESTIMATE_WORDS } from '../shared/records/estimates.ts';
 import type { Credit } from '../shared/credit/credit.ts';
-import { tokenWords } from '../shared/text/words.ts';
 import { barsPicture, BARS_STYLE } from './bars.ts';
 import { facts, figure, page, table } from './page.ts';
 import {
@@ -59,13 +58,14 @@ ${facts([
       ? NOT_MEASURED
       : `${returned(message.return)}${message.leaves === 1 ? '' : `, mean of ${count(message.leaves)} episodes`}`,
   ],
-  ['Tokens', `${tokenWords(message.tokens, message.text.text === '', count)}, ${FINISHED[message.finish]}`],
+  ['Ended', FINISHED[message.finish]],
+  ...message.measured.map(([name, words]): [string, string] => [name, escaped(words, 200)]),
   ['Sampled at', samplingWords(message.sampling)],
   ['Weights', `<code>${escaped(message.snapshot.slice(0, 16))}</code>`],
   ['Computed by', environmentWords(message.environment)],
 ])}
 ${textBlock(message.text)}
-<details><summary>The context as the model saw it: ${count(context.tokens)} tokens, ${compact(context.text.text.length + context.text.leftOut)} characters</summary>${textBlock(context.text)}<p class="note">Context key ${escaped(context.key, 40)}; ${count(context.reusedTokens)} of its tokens were not computed again.</p></details>
+<details><summary>The context as the model saw it: ${context.tokens === 0 ? '' : `${count(context.tokens)} tokens, `}${compact(context.text.text.length + context.text.leftOut)} characters</summary>${textBlock(context.text)}<p class="note">Context key ${escaped(context.key, 40)}; ${count(context.reusedTokens)} of its tokens were not computed again.</p></details>
 ${before.length === 0 ? '' : `<details><summary>${count(before.length)} ${before.length === 1 ? 'message' : 'messages'} of the episode before it</summary>${before.map(said).join('')}</details>`}
 ${branches.length === 0 ? '' : `<details open><summary>How the run continued from it</summary>${branches.map((branch, index) => branchPart(branch, index)).join('')}</details>`}
 ${labels.length === 0 ? '' : `<h3>Labels</h3><ul>${labels.map(({ name, note }) => `<li>${escaped(name, 200)}${note === '' ? '' : `: ${escaped(note, 2000)}`}</li>`).join('')}</ul>`}</section>

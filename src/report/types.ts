@@ -3,6 +3,7 @@
  * here and nothing else.
  */
 import type { Draws } from '../shared/records/draws.ts';
+import type { MeasuredFact } from '../shared/records/measured.ts';
 import type { MessageEstimate } from '../shared/records/estimates.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import type {
@@ -189,6 +190,8 @@ export interface FindingReport {
     readonly sampling: Sampling;
     readonly snapshot: string;
     readonly environment: NumericEnvironment;
+    /** What was measured of the call, in words. */
+    readonly measured: readonly MeasuredFact[];
   };
   /** The exact model input that the message answers. */
   readonly context: {

@@ -20,6 +20,7 @@ import type {
   Snapshot,
   Step,
 } from '../shared/records/records.ts';
+import type { EpisodeMeasured, Measured } from '../shared/records/measured.ts';
 import type { StepMetrics } from '../shared/records/stepMetrics.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { ReturnScale } from '../shared/credit/returns.ts';
@@ -162,6 +163,10 @@ export interface StoreReader {
   /** The run's account; null for one that has none yet. */
   account(run: string): RunAccount | null;
 
+  /** What was measured of a message; null for one that is not in the store. */
+  measured(decision: number): Measured | null;
+  /** The same of the episodes of a problem in a round together. */
+  episodesMeasured(group: TreeGroup): EpisodeMeasured;
   /** The message with its tokens and its context. */
   decision(id: number): Decision;
   message(id: number): Message;

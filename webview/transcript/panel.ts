@@ -11,6 +11,7 @@ import {
   type TranscriptTop,
 } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { h, replace } from '../common/dom.ts';
+import { disarmed } from '../../src/shared/text/visible.ts';
 import type { ReplayDraft } from '../../src/shared/protocols/replayDraft.ts';
 import type { Host } from '../common/host.ts';
 import { RequestSender } from '../common/requests.ts';
@@ -273,7 +274,11 @@ export class TranscriptPanel {
     this.title.textContent = message.header.title;
     this.filter = message.filter;
     // The title of a run may turn the direction of text: what follows it stays where it is.
-    replace(this.subtitle, h('bdi', {}, message.header.subtitle), ` · ${sizeWords(message.layout)}`);
+    replace(
+      this.subtitle,
+      h('bdi', {}, message.header.subtitle),
+      ` · ${[sizeWords(message.layout), ...message.header.measured.map((fact) => disarmed(fact.join(' ')))].join(' · ')}`,
+    );
     this.map.show(message.header.protocol);
     this.protocol.toggle.hidden = message.header.protocol === null;
     this.bar.show(message.filter, message.choices, message.layout);

@@ -8,6 +8,7 @@ import { OTHERS, type RecordedEpisode, type RecordedEvent, type RecordedMessage 
 import { MAX_EVENT_TEXT } from '../../shared/records/events.ts';
 import { EVALUATION_ROUNDS } from '../../shared/records/evaluationRounds.ts';
 import { IMPORTED } from '../../shared/records/logImport.ts';
+import { NOTHING_MEASURED } from '../../shared/records/measured.ts';
 import { MOST_NAME } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
@@ -15,6 +16,8 @@ import { parseProtocol } from '../../team/parseProtocol.ts';
 import { configSchema } from '../../training/config/config.ts';
 import { ContextNames, type ContextTexts } from './contextTexts.ts';
 
+/** Characters of the name of a model. */
+const MOST_MODEL = 200;
 /** Recorded episodes are as an evaluation with sampling before any training. */
 const ROUND = EVALUATION_ROUNDS[1].iteration;
 
@@ -166,7 +169,7 @@ export class LogRows {
   }
 
   private decision(
-    { speaker, context, text, promptTokens, completionTokens, finish }: RecordedMessage,
+    { speaker, context, text, model, promptTokens, completionTokens, measured, finish }: RecordedMessage,
     place: DecisionPlace,
   ): number {
     const role = this.roles.get(speaker) ?? OTHERS;
@@ -197,6 +200,13 @@ export class LogRows {
       finish,
       promptTokens,
       reusedTokens: 0,
+      measured: {
+        ...NOTHING_MEASURED,
+        model: model === null ? null : oneLine(model, MOST_MODEL),
+        promptTokens: promptTokens === 0 ? null : promptTokens,
+        completionTokens: completionTokens === 0 ? null : completionTokens,
+        ...measured,
+      },
     });
   }
 

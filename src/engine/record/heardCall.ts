@@ -20,10 +20,13 @@ const BROKEN: Readonly<Record<Exclude<AnswerEnd, 'whole'>, string>> = {
 /** Takes a call in once, before the program knows the end of its answer; a call that cannot be is counted once. */
 export class HeardCall implements AnswerListener {
   private readonly recording: Pick<Recording, 'take' | 'leaveOut'>;
-  private readonly call: Omit<PassedCall, 'answer' | 'otherwise'>;
+  private readonly call: Omit<PassedCall, 'answer' | 'times' | 'otherwise'>;
   private readonly most: number;
   private readonly heard = new GrowingBytes();
   private readonly streamEnd = new StreamEnd();
+  private readonly start = Date.now();
+  private readonly asked = performance.now();
+  private firstTokenSeconds: number | null = null;
   private length = 0;
   private status = 0;
   private isStream = false;
@@ -32,7 +35,7 @@ export class HeardCall implements AnswerListener {
   /** @param most bytes of an answer that is read; of a longer one nothing is */
   constructor(
     recording: Pick<Recording, 'take' | 'leaveOut'>,
-    call: Omit<PassedCall, 'answer' | 'otherwise'>,
+    call: Omit<PassedCall, 'answer' | 'times' | 'otherwise'>,
     most: number,
   ) {
     this.recording = recording;
@@ -48,6 +51,9 @@ export class HeardCall implements AnswerListener {
   async piece(piece: Buffer): Promise<void> {
     if (this.isSettled) {
       return;
+    }
+    if (this.isStream) {
+      this.firstTokenSeconds ??= this.seconds;
     }
     this.length += piece.length;
     if (this.status >= REFUSED) {
@@ -79,6 +85,11 @@ export class HeardCall implements AnswerListener {
     }
   }
 
+  /** Since it was asked. */
+  private get seconds(): number {
+    return (performance.now() - this.asked) / 1000;
+  }
+
   private leaveOut(reason: string): void {
     this.isSettled = true;
     this.heard.clear();
@@ -88,13 +99,14 @@ export class HeardCall implements AnswerListener {
   /** @param otherwise why it is left out where its answer is not whole */
   private async take(otherwise: string): Promise<void> {
     this.isSettled = true;
+    const { start, seconds, firstTokenSeconds } = this;
     const bytes = this.heard.bytes();
     const answer = this.isStream ? await eventsOf(bytes) : bytes.toString('utf8');
     this.heard.clear();
     if (answer === null) {
       this.leaveOut(`calls whose answer has an event of more than ${String(MOST_EVENT)} characters`);
     } else {
-      await this.recording.take({ ...this.call, answer, otherwise });
+      await this.recording.take({ ...this.call, answer, times: { start, seconds, firstTokenSeconds }, otherwise });
     }
   }
 }

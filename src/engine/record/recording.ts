@@ -5,7 +5,13 @@ import { FURTHER } from '../../chat/answers.ts';
 import { apiCall, bodyIn, type RecordedApi } from '../../chat/apiCalls.ts';
 import { CallSpeakers } from '../../logs/callSpeakers.ts';
 import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../../chat/messages.ts';
-import { ownContext, Survey, type RecordedEvent, type RecordedMessage } from '../../logs/episode.ts';
+import {
+  ownContext,
+  Survey,
+  type RecordedEvent,
+  type RecordedMeasures,
+  type RecordedMessage,
+} from '../../logs/episode.ts';
 import { masked } from '../../logs/secrets.ts';
 import type { ModelCall } from '../../chat/modelCall.ts';
 import { newResults } from '../../logs/traces.ts';
@@ -22,6 +28,8 @@ import { KeptCalls } from './keptCalls.ts';
 import { failureOf, GIVE_UP, patiently, SOON, StoreQueue } from './storeQueue.ts';
 import { countInMemory, LogRows, type EpisodeRows, type LogRun } from '../exchange/logRows.ts';
 
+export type CallTimes = Pick<RecordedMeasures, 'start' | 'seconds' | 'firstTokenSeconds'>;
+
 /** A call as it passed by. */
 export interface PassedCall {
   readonly api: RecordedApi;
@@ -31,6 +39,8 @@ export interface PassedCall {
   readonly request: string;
   /** The whole answer, or the pieces of a stream in order. */
   readonly answer: string | readonly string[];
+  /** When it was asked, in milliseconds since 1970, and the seconds to its first words and its end, where known. */
+  readonly times: CallTimes;
   /** Why it is left out where its answer says nothing whole. */
   readonly otherwise: string;
 }
@@ -127,7 +137,7 @@ export class Recording {
    * Takes in a call.
    * @returns what resolves once it is stored, or soon where the store is busy: it is stored as soon as that is free
    */
-  take({ api, episode, role, request, answer, otherwise }: PassedCall): Promise<void> {
+  take({ api, episode, role, request, answer, times, otherwise }: PassedCall): Promise<void> {
     const said = apiCall(api, bodyIn(request), typeof answer === 'string' ? bodyIn(answer) : answer.map(bodyOf));
     if (said === null) {
       this.leaveOut(otherwise);
@@ -139,7 +149,7 @@ export class Recording {
     const of = this.episodeOf(this.episodeNamed(episode), withToolNames(call.input));
     this.queue.add({
       write: (store) => {
-        this.add(store, of, speaker, call);
+        this.add(store, of, speaker, { call, times });
       },
       line: () => keptLine(of.name, speaker, call),
       size: request.length + lengthOf(answer),
@@ -315,7 +325,12 @@ export class Recording {
     return episode;
   }
 
-  private add(store: StoreWriter, episode: Episode, speaker: string, call: ModelCall): void {
+  private add(
+    store: StoreWriter,
+    episode: Episode,
+    speaker: string,
+    { call, times }: { readonly call: ModelCall; readonly times: CallTimes },
+  ): void {
     const { said, results: within } = answerOf(call.output);
     if (said === null) {
       return;
@@ -332,6 +347,7 @@ export class Recording {
       model: call.model,
       promptTokens: call.promptTokens,
       completionTokens: call.completionTokens,
+      measured: { ...times, cost: call.measures?.cost ?? null, temperature: call.measures?.temperature ?? null },
       finish: said.finish,
     };
     // What tools of the server gave while it answered comes after the answer that called them.

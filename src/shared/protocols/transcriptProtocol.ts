@@ -22,6 +22,7 @@ import type { WhyLost } from '../transcript/whyLost.ts';
 import type { BucketView, FinishReason, Message } from '../records/records.ts';
 import type { PolicyKind } from '../rolePolicies.ts';
 import type { VerificationMark } from '../records/verification.ts';
+import type { MeasuredFact } from '../records/measured.ts';
 import type { Panel } from './panel.ts';
 import { isReplayDraft, MOST_DRAFTS } from './replayDraft.ts';
 import { requestOf, type ReplyMessage, type Requests } from './requests.ts';
@@ -178,6 +179,8 @@ export interface TranscriptHeader {
   readonly source: string;
   /** Who speaks when and sees what; null where the run does not say. */
   readonly protocol: ProtocolGraph | null;
+  /** What was measured of all its messages. */
+  readonly measured: readonly MeasuredFact[];
 }
 
 /** What a transcript can be filtered for. */
@@ -227,6 +230,8 @@ export interface MessageDetail {
   readonly policy: PolicyKind | null;
   /** How far the model judge that scored its run is to be believed, in one sentence; null where none scored. */
   readonly judge: string | null;
+  /** What was measured of the call; of one that another program recorded, what was not too. */
+  readonly measured: readonly MeasuredFact[];
   /** What environments added before it, and after it where it ends its episode. */
   readonly events: ShownEvents;
   /** The vote that ended its episode; null where none did, and for a message of several episodes. */

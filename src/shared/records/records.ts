@@ -8,6 +8,7 @@ import type { OtherContinuation } from './continuation.ts';
 import type { Credit } from '../credit/credit.ts';
 import type { Headline } from '../credit/headline.ts';
 import type { VerificationMark } from './verification.ts';
+import type { Measured } from './measured.ts';
 
 /** An estimate with its uncertainty; a bound is null where it cannot be estimated. */
 export interface Interval {
@@ -141,6 +142,8 @@ export interface NewDecision {
    * and message.
    */
   readonly reusedTokens: number;
+  /** What was measured of the call, where another program recorded it. */
+  readonly measured?: Measured;
 }
 
 export interface Decision extends NewDecision {

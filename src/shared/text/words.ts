@@ -11,7 +11,3 @@ export const words = (command: string): string[] =>
 
 /** A number and what it counts: `1 message`, `2 messages`. */
 export const counted = (count: number, what: string): string => `${String(count)} ${what}${count === 1 ? '' : 's'}`;
-
-/** How many tokens a message has; of a text without any, as logs of other programs have them, it is not known. */
-export const tokenWords = (tokens: number, isEmpty: boolean, write: (count: number) => string): string =>
-  tokens === 0 && !isEmpty ? 'not recorded' : write(tokens);

@@ -5,6 +5,7 @@ import { diagnosticReaders } from '../tables/diagnostics.ts';
 import { environmentEventReaders } from '../tables/environmentEvents.ts';
 import { evaluationReaders } from '../tables/evaluations.ts';
 import { labelReaders } from '../tables/labels.ts';
+import { measurementReaders } from '../tables/measurements.ts';
 import { methodStateReaders } from '../tables/methodStates.ts';
 import { spendingReaders } from '../tables/spending.ts';
 import { stageReaders } from '../tables/stages.ts';
@@ -98,6 +99,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...spendingReaders(session),
       ...environmentEventReaders(session),
       ...labelReaders(session),
+      ...measurementReaders(session),
       ...messageReaders(session, treeOf, messagesOf),
       ...outlineReaders(session, treeOf),
       ...searchReaders(session, messagesOf),

@@ -127,7 +127,9 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
       done.push(copyTable({ source, db, table: 'spending' }, (_, { run }) => runs.has(run)));
       const isWhole = (verification: unknown): boolean => whole.get('verification')?.kept.has(verification) === true;
       done.push(copyTable({ source, db, table: 'verification_difference' }, isWhole));
-      done.push(...copyEvents({ source, db }, (decision) => whole.get('decision')?.kept.has(decision) === true, runs));
+      const isKept = (decision: unknown): boolean => whole.get('decision')?.kept.has(decision) === true;
+      done.push(copyTable({ source, db, table: 'measurement' }, isKept));
+      done.push(...copyEvents({ source, db }, isKept, runs));
     })();
     return done;
   } finally {

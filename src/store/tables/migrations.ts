@@ -10,6 +10,7 @@ import { EVALUATIONS } from './evaluations.ts';
 import { HEADLINES } from './headlines.ts';
 import { VERSION_3 } from './instanceTests.ts';
 import { VERSION_5 } from './labels.ts';
+import { MEASUREMENTS } from './measurements.ts';
 import { METHOD_STATES } from './methodStates.ts';
 import { PROBLEMS } from './problems.ts';
 import { QUESTIONS } from './questions.ts';
@@ -52,6 +53,7 @@ export const MIGRATIONS: readonly string[] = [
   CREDIT_ORDER,
   RETURN_SCALES,
   CONTEXT_BASES,
+  MEASUREMENTS,
 ];
 
 /** What kind of file is at a path; `store` also when the file is one of an older version. */

@@ -33,7 +33,9 @@ export const SCHEMA_HASHES: readonly string[] = [
   '586a4ea7f1f8aaa3fdc6c4485df99face33170fd639ce09ee0ec2d6ed7dd8d88',
   'bc75213d30cb1d93f2f36b1912646060609bbb59fea04dd9c8736a53aef95a3a',
   'bc75213d30cb1d93f2f36b1912646060609bbb59fea04dd9c8736a53aef95a3a',
-  '15d443bc06a814cabfd7ebfd105bb08af0856e678668b328fb5ebd313d98977e',
+  'f89b451b013f7cc9c3874f313f8043e8760cf5ac30dfe4c9cc8027eecfe302ca',
+  '5bcebca4ec23b1dd0084529f9d59035c0f70da62b178485b15df29eb567b945e',
+  '0dc299852e04959bf5a9e2d0597f5459d326a09ee76ed51207b5d3854015ad02',
 ];
 
 /** Longest name that a sentence quotes. */

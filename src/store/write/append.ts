@@ -8,6 +8,7 @@ import { evaluationWriter } from '../tables/evaluations.ts';
 import type { HeadlineKeeper } from '../tables/headlines.ts';
 import { keyWriter } from './keys.ts';
 import type { KeyWriter } from './keys.ts';
+import { measurementWriter } from '../tables/measurements.ts';
 import { methodStateWriter } from '../tables/methodStates.ts';
 import { labelWriter } from '../tables/labels.ts';
 import { spendingWriter } from '../tables/spending.ts';
@@ -84,11 +85,13 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
   };
 }
 
-function decisionAppender({ db }: Session, keys: KeyWriter, texts: TextWriter): StoreWriter['insertDecision'] {
+function decisionAppender(session: Session, keys: KeyWriter, texts: TextWriter): StoreWriter['insertDecision'] {
+  const { db } = session;
   const insert = db.prepare<[readonly Value[]]>(`
     INSERT INTO decision (run, phase, iteration, instance, snapshot, environment, event_type, turn, position, parent, bucket, sibling_index, context,
       message, stream_key, temperature, top_p, top_k, max_new_tokens, finish, prompt_tokens, reused_tokens, token_hash, tokens, logprobs)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertMeasured = measurementWriter(session);
   return (decision) => {
     const { run, tokens, logprobs, sampling } = decision;
     if (logprobs.length !== 0 && logprobs.length !== tokens.length) {
@@ -97,7 +100,7 @@ function decisionAppender({ db }: Session, keys: KeyWriter, texts: TextWriter): 
         `A message of ${tokens.length} tokens came with ${logprobs.length} log-probabilities (run ${run}, ${decision.eventType}): give one each, or none.`,
       );
     }
-    return Number(
+    const id = Number(
       insert.run([
         run,
         decision.phase,
@@ -126,6 +129,10 @@ function decisionAppender({ db }: Session, keys: KeyWriter, texts: TextWriter): 
         bytesOf(logprobs),
       ]).lastInsertRowid,
     );
+    if (decision.measured !== undefined) {
+      insertMeasured(id, decision.measured);
+    }
+    return id;
   };
 }
 

@@ -9,7 +9,6 @@ import type {
   ReplayState,
   TranscriptHeader,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
-import { tokenWords } from '../../../src/shared/text/words.ts';
 import type { WhyLost } from '../../../src/shared/transcript/whyLost.ts';
 import { h, replace } from '../../common/dom.ts';
 import { count } from '../../common/format.ts';
@@ -345,11 +344,8 @@ export class DetailPane {
         ...fact(term('return', 'Return'), this.returned),
         ...fact(term('credit', 'Credit'), this.credit.element),
         ...(policy === null ? [] : fact('Policy', policy.name, h('span', { class: 'muted' }, ` ${policy.words}`))),
-        ...fact(
-          'Tokens',
-          tokenWords(message.tokenCount, empty, count),
-          message.finish === 'length' ? ', cut off by the length limit' : '',
-        ),
+        ...detail.measured.flatMap(([name, words]) => fact(name, ...shownText(words))),
+        ...(message.finish === 'length' ? fact('Cut off', 'by the length limit') : []),
       ),
       context === null
         ? null

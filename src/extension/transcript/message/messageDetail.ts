@@ -10,6 +10,13 @@ import type {
 } from '../../../shared/protocols/transcriptProtocol.ts';
 import { outcomeOf } from '../../../shared/credit/returns.ts';
 import { drawsOf } from '../../../shared/records/draws.ts';
+import {
+  episodeFacts,
+  measuredFacts,
+  NOTHING_MEASURED,
+  recordedOnly,
+  type MeasuredFact,
+} from '../../../shared/records/measured.ts';
 import { roundTitleOf } from '../../../shared/records/evaluationRounds.ts';
 import { MAX_EVENT_TEXT } from '../../../shared/records/events.ts';
 import { judgeWordsIn } from '../../../shared/records/judge.ts';
@@ -47,6 +54,7 @@ export function headerOf(
     answer,
     source,
     protocol: protocols?.(reader, target.run) ?? null,
+    measured: recordedOnly(episodeFacts(reader.episodesMeasured(target))),
   };
 }
 
@@ -108,6 +116,7 @@ export async function messageDetail(
     message,
     scale: reader.returnScale(message.run),
     policy: policyOfRole(reader, message.run, message.eventType),
+    measured: measuredOf(reader, message),
     judge: judgeWordsIn(reader.runConfig(message.run)),
     code: isCode(reader, target, graph, message),
     events: shownEvents(reader, graph, id, MAX_EVENT_TEXT),
@@ -121,6 +130,12 @@ export async function messageDetail(
     ...continuationsOf(reader, decision),
     ...recordedResult(reader, message),
   };
+}
+
+/** What was measured of a message; what was not is said of one from elsewhere alone. */
+function measuredOf(reader: StoreReader, { id, run }: Message): readonly MeasuredFact[] {
+  const facts = measuredFacts(reader.measured(id) ?? NOTHING_MEASURED);
+  return reader.run(run).method === IMPORTED ? facts : recordedOnly(facts);
 }
 
 /** What follows a message that was recorded elsewhere, where that is no message. */

@@ -15,7 +15,8 @@ before(async () => {
   assert.equal(code, 0, stderr);
   const db = new (loadSqlite())(join(workspace, '.c3', 'c3.sqlite'));
   db.exec(
-    `DROP TABLE context_base; DROP TABLE spending; PRAGMA user_version = ${String(MIGRATIONS.indexOf(SPENDING))}`,
+    `DROP TABLE measurement; DROP TABLE context_base; DROP TABLE return_scale; DROP TABLE spending;
+    PRAGMA user_version = ${String(MIGRATIONS.indexOf(SPENDING))}`,
   );
   db.close();
   rmSync(join(workspace, '.c3', 'c3.sqlite.seal'), { force: true });

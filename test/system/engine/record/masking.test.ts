@@ -25,7 +25,14 @@ test('a key that comes in two pieces of a stream, in words, arguments or names, 
   });
   const recording = new Recording(service, { program: 'node', folder, maskSecrets: true, right: null });
   const request = JSON.stringify({ messages: [{ role: 'user', content: [{ type: 'text', text: `Use ${KEY}.` }] }] });
-  const call = { api: 'chat', episode: null, role: null, request, otherwise: 'others' } as const;
+  const call = {
+    api: 'chat',
+    episode: null,
+    role: null,
+    request,
+    times: { start: null, seconds: null, firstTokenSeconds: null },
+    otherwise: 'others',
+  } as const;
   await recording.take({ ...call, answer: streamed((content) => ({ content })) });
   const inCall = (half: string): object => ({ tool_calls: [{ index: 0, function: { name: 'f', arguments: half } }] });
   await recording.take({ ...call, episode: `of ${KEY}`, role: `by ${KEY}`, answer: streamed(inCall) });

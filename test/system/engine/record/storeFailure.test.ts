@@ -42,6 +42,7 @@ const call = (question: string, text: string, role: string | null = null): Passe
   role,
   request: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: question }] }),
   answer: JSON.stringify({ choices: [{ message: { role: 'assistant', content: text }, finish_reason: 'length' }] }),
+  times: { start: null, seconds: null, firstTokenSeconds: null },
   otherwise: 'others',
 });
 

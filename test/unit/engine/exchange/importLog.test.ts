@@ -7,8 +7,10 @@ import { isBucketFile } from '../../../../src/engine/exchange/exchangeImport.ts'
 import { LogIndex } from '../../../../src/engine/exchange/logIndex.ts';
 import { storeLog, surveyLog } from '../../../../src/engine/exchange/importLog.ts';
 import { sourceOf } from '../../logs/wholeLog.ts';
+import { rawConnection } from '../../store/helpers.ts';
 import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
 import type { LogImport } from '../../../../src/shared/records/logImport.ts';
+import { NOTHING_MEASURED } from '../../../../src/shared/records/measured.ts';
 import { renamesOf, type Rename } from '../../../../src/shared/speakerNames.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
@@ -93,6 +95,89 @@ describe('a log', () => {
     );
     // Nobody scored it: no episode is masked, and none has a return.
     assert.equal(store.maskedEpisodes(run), 0);
+  });
+
+  it('of one long conversation is as long in the store as it is, and every context is whole', async (t) => {
+    const store = storeOf(t);
+    const said = Array.from({ length: 1000 }, (_, at) =>
+      at % 2 === 0 ? user(`Ask ${String(at)}.`) : by('a', `${String(at)}.`),
+    );
+    const { run } = await importText(store, conversation(...said));
+    const { messages } = store.searchMessages({ query: '999', run, offset: 0, limit: 10 });
+    const context = store.decision(messages[0]?.id ?? 0).context;
+    assert.deepEqual([context.match(/^### /gmu)?.length, context.endsWith('### user\nAsk 998.')], [999, true]);
+    const db = rawConnection(t, store.path);
+    const held = db.prepare('SELECT sum(length(body)) FROM text').pluck().get();
+    assert.ok(Number(held) < 2 * context.length, `${String(held)} of ${String(context.length)}`);
+  });
+
+  it('keeps what was measured of each call, and says it of the problem', async (t) => {
+    const store = storeOf(t);
+    const began = Date.UTC(2026, 0, 1);
+    const span = (at: number, attributes: Readonly<Record<string, unknown>>): unknown => ({
+      traceId: 'a'.repeat(32),
+      spanId: String(at).padStart(16, '0'),
+      name: 'chat',
+      startTimeUnixNano: `${String(began + at * 1000)}000000`,
+      endTimeUnixNano: `${String(began + at * 1000 + 500)}000000`,
+      attributes: Object.entries({
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.input.messages': JSON.stringify([{ role: 'user', content: 'Go.' }]),
+        'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', content: `Said ${String(at)}.` }]),
+        ...attributes,
+      }).map(([key, value]) => ({
+        key,
+        value: typeof value === 'number' ? { doubleValue: value } : { stringValue: value },
+      })),
+    });
+    const spans = [
+      span(1, {
+        'gen_ai.response.model': 'm-1',
+        'gen_ai.usage.input_tokens': 10,
+        'gen_ai.usage.output_tokens': 4,
+        'gen_ai.usage.cost': 0.5,
+        'gen_ai.request.temperature': 0,
+        'ai.response.msToFirstChunk': 125,
+      }),
+      span(2, { 'gen_ai.usage.output_tokens': 6, 'llm.invocation_parameters': '{"temperature":0.5}' }),
+    ];
+    const { run } = await importText(store, JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
+    const [first, second] = store
+      .searchMessages({ query: 'said', run, offset: 0, limit: 10 })
+      .messages.toSorted((a, b) => a.id - b.id);
+    assert.ok(first !== undefined && second !== undefined);
+    assert.deepEqual(store.measured(first.id), {
+      model: 'm-1',
+      promptTokens: 10,
+      completionTokens: 4,
+      start: began + 1000,
+      seconds: 0.5,
+      firstTokenSeconds: 0.125,
+      cost: 0.5,
+      temperature: 0,
+    });
+    assert.deepEqual(store.measured(second.id), {
+      ...NOTHING_MEASURED,
+      completionTokens: 6,
+      start: began + 2000,
+      seconds: 0.5,
+      temperature: 0.5,
+    });
+    const { messages, models, numbers } = store.episodesMeasured(first);
+    assert.deepEqual(
+      [messages, models, numbers.completionTokens, numbers.cost, numbers.temperature],
+      [
+        2,
+        ['m-1'],
+        { sum: 10, least: 4, most: 6, n: 2 },
+        { sum: 0.5, least: 0.5, most: 0.5, n: 1 },
+        { sum: 0.5, least: 0, most: 0.5, n: 2 },
+      ],
+    );
+    const listed = rawConnection(t, store.path).prepare(
+      'SELECT prompt_tokens, completion_tokens, seconds FROM problem',
+    );
+    assert.deepEqual(listed.raw().all(), [[10, 10, 1]]);
   });
 
   it('is stored once', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { counted, tokenWords, words } from '../../../../src/shared/text/words.ts';
+import { counted, words } from '../../../../src/shared/text/words.ts';
 
 it('a command is read in words: quotes keep spaces and go, and nothing else has a meaning', () => {
   assert.deepEqual(words('  node  team.mjs --name="two words" \'a "b"\' '), [
@@ -16,18 +16,4 @@ it('a command is read in words: quotes keep spaces and go, and nothing else has 
 
 it('one thing is counted in the singular', () => {
   assert.deepEqual([counted(1, 'message'), counted(0, 'message')], ['1 message', '0 messages']);
-});
-
-it('a text without tokens was not counted; an empty message has none', () => {
-  const shown = ([tokens, isEmpty]: readonly [number, boolean]): string => tokenWords(tokens, isEmpty, String);
-  assert.deepEqual(
-    (
-      [
-        [12, false],
-        [0, true],
-        [0, false],
-      ] as const
-    ).map(shown),
-    ['12', '0', 'not recorded'],
-  );
 });

@@ -100,7 +100,7 @@ it('a store of the version before opens, and its contexts are gone on from', (t)
   const before = said(store, 'a whole context');
   store.close();
   const raw = new (loadSqlite())(store.path);
-  raw.exec('DROP TABLE context_base');
+  raw.exec('DROP TABLE measurement; DROP TABLE context_base');
   raw.pragma(`user_version = ${String(MIGRATIONS.indexOf(CONTEXT_BASES))}`);
   raw.close();
   const again = openStoreForWriting(store.path);

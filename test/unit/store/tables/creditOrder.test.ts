@@ -128,7 +128,7 @@ test('a store that was ranked by the bound nearest to 0 is ranked anew, and its 
   }
   db.exec('UPDATE bucket_measure SET clearest = 0.5; UPDATE problem SET clearness = 0.5, clear_message = NULL');
   db.exec('DROP TABLE return_scale');
-  db.exec('DROP TABLE context_base');
+  db.exec('DROP TABLE measurement; DROP TABLE context_base');
   db.pragma(`user_version = ${String(MIGRATIONS.indexOf(CREDIT_ORDER))}`);
   const again = openStoreForWriting(path);
   t.after(() => {

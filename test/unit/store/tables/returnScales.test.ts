@@ -88,8 +88,7 @@ test('a store of the version before gets the scales of its runs, and one without
   assert.equal(writer.returnScale('recorded'), null);
   writer.close();
   const db = rawConnection(t, path);
-  db.exec('DROP TABLE return_scale');
-  db.exec('DROP TABLE context_base');
+  db.exec('DROP TABLE measurement; DROP TABLE context_base; DROP TABLE return_scale');
   db.pragma(`user_version = ${String(MIGRATIONS.indexOf(RETURN_SCALES))}`);
   const bare = openStoreForWriting(path);
   assert.equal(bare.returnScale(RUN), null);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { NOTHING_MEASURED } from '../../../../src/shared/records/measured.ts';
 import type { Connection } from '../../../../src/store/files/sqlite.ts';
 import { filledStore, newBucket, newCredit, newDecision, newEpisode, newReplay, rawConnection } from '../helpers.ts';
 
@@ -11,7 +12,7 @@ function fullStore(t: TestContext): Connection {
   const decision = store.insertDecision(newDecision({ bucket }));
   store.insertAlternative(bucket, decision, 0, true);
   const grown = { base: '9007199254740993', baseLength: 16, since: ' = ?', sha256: 'ab' };
-  store.insertDecision(newDecision({ context: grown, contextKey: '7' }));
+  store.insertDecision(newDecision({ context: grown, contextKey: '7', measured: { ...NOTHING_MEASURED, model: 'm' } }));
   store.insertEpisode(newEpisode(decision, 1));
   const replay = store.insertReplay(newReplay(bucket, decision, 0, decision, 1));
   store.insertCredit(bucket, decision, newCredit(0.5));
@@ -36,6 +37,7 @@ const TABLES = [
   'text',
   'context',
   'context_base',
+  'measurement',
   'decision',
   'bucket',
   'alternative',

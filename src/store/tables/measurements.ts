@@ -1,0 +1,109 @@
+/** What was measured of messages that other programs recorded: one row for each of which anything is known. */
+import type { EpisodeMeasured, Measured, MeasuredNumber, MeasuredSummary } from '../../shared/records/measured.ts';
+import { MEASURED_NUMBERS } from '../../shared/records/measured.ts';
+import { guarded } from '../files/sqlite.ts';
+import type { Session } from '../files/sqlite.ts';
+import type { StoreReader, TreeGroup } from '../types.ts';
+import { guardsOf } from './schema.ts';
+
+/**
+ * The SQL that adds them to a store. A list of problems adds up what is measured of their messages, which have no tokens
+ * of their own.
+ */
+export const MEASUREMENTS = `
+CREATE TABLE measurement (
+  decision INTEGER PRIMARY KEY REFERENCES decision,
+  model TEXT,
+  prompt_tokens INTEGER,
+  completion_tokens INTEGER,
+  start REAL,
+  seconds REAL,
+  first_token_seconds REAL,
+  cost REAL,
+  temperature REAL
+) STRICT;
+${guardsOf('measurement', 'decision = NEW.decision')}
+CREATE TRIGGER measurement_listed AFTER INSERT ON measurement BEGIN
+  UPDATE problem SET completion_tokens = problem.completion_tokens + coalesce(NEW.completion_tokens, 0),
+    seconds = iif(NEW.seconds IS NULL, problem.seconds, coalesce(problem.seconds, 0) + NEW.seconds)
+  FROM decision WHERE decision.id = NEW.decision AND phase <> 'replay' AND problem.run = decision.run AND problem.instance = decision.instance;
+END;
+`;
+
+/** Of a message that was sampled here its own row says what is known; one from elsewhere drew from no stream. */
+const VALUES: Readonly<Record<MeasuredNumber, string>> = {
+  promptTokens: "iif(stream_key = '', measurement.prompt_tokens, decision.prompt_tokens)",
+  completionTokens: "iif(stream_key = '', measurement.completion_tokens, length(tokens) / 4)",
+  start: 'measurement.start',
+  seconds: 'measurement.seconds',
+  firstTokenSeconds: 'measurement.first_token_seconds',
+  cost: 'measurement.cost',
+  temperature: "iif(stream_key = '', measurement.temperature, decision.temperature)",
+};
+const MEASURED = 'decision LEFT JOIN measurement ON measurement.decision = decision.id';
+/** Models of an episode that are named. */
+const MOST_MODELS = 20;
+
+/** Of one number: `promptTokensSum`, `promptTokensLeast`, and so on. */
+type SummaryRow = Readonly<Record<string, number | null>>;
+
+export function measurementReaders(session: Session): Pick<StoreReader, 'measured' | 'episodesMeasured'> {
+  const { db } = session;
+  const one = db.prepare<[number], Measured>(`
+    SELECT measurement.model, ${MEASURED_NUMBERS.map((field) => `${VALUES[field]} AS ${field}`).join(', ')}
+    FROM ${MEASURED} WHERE decision.id = ?`);
+  const group =
+    'run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)';
+  const summary = db.prepare<[TreeGroup], SummaryRow>(`
+    SELECT count(*) AS messages, ${MEASURED_NUMBERS.map((field) => {
+      const value = VALUES[field];
+      return `sum(${value}) AS ${field}Sum, min(${value}) AS ${field}Least, max(${value}) AS ${field}Most, count(${value}) AS ${field}N`;
+    }).join(', ')}
+    FROM ${MEASURED} WHERE ${group}`);
+  const models = db
+    .prepare<[TreeGroup], string>(
+      `SELECT model FROM decision CROSS JOIN measurement ON measurement.decision = decision.id
+      WHERE ${group} AND model IS NOT NULL GROUP BY model ORDER BY min(decision.id) LIMIT ${String(MOST_MODELS)}`,
+    )
+    .pluck();
+
+  return {
+    measured: guarded(session, (decision) => one.get(decision) ?? null),
+    episodesMeasured: guarded(session, ({ run, phase, iteration, instance }): EpisodeMeasured => {
+      const asked = { run, phase, iteration, instance };
+      const row = summary.get(asked) ?? {};
+      const of = (field: MeasuredNumber): MeasuredSummary | null => {
+        const [sum, least, most] = [row[`${field}Sum`], row[`${field}Least`], row[`${field}Most`]];
+        return typeof sum === 'number' && typeof least === 'number' && typeof most === 'number'
+          ? { sum, least, most, n: row[`${field}N`] ?? 0 }
+          : null;
+      };
+      return {
+        messages: row['messages'] ?? 0,
+        models: models.all(asked),
+        numbers: {
+          promptTokens: of('promptTokens'),
+          completionTokens: of('completionTokens'),
+          start: of('start'),
+          seconds: of('seconds'),
+          firstTokenSeconds: of('firstTokenSeconds'),
+          cost: of('cost'),
+          temperature: of('temperature'),
+        },
+      };
+    }),
+  };
+}
+
+/** Appends what was measured of a message; a row that says nothing is left out. */
+export function measurementWriter({ db }: Session): (decision: number, measured: Measured) => void {
+  const insert = db.prepare<[readonly (number | string | null)[]]>(
+    'INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  );
+  return (decision, { model, ...numbers }) => {
+    const values = MEASURED_NUMBERS.map((field) => numbers[field]);
+    if (model !== null || values.some((value) => value !== null)) {
+      insert.run([decision, model, ...values]);
+    }
+  };
+}
