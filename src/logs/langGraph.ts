@@ -2,13 +2,21 @@
  * Episodes of LangGraph's threads: each message with the context that it had, from the steps between the checkpoints.
  * What a summary removed from the state later is there, and what it put in its place is in what came after.
  */
-import { listAtKey, textAt, type Fields } from '../chat/fields.ts';
+import { fieldsAt, listAtKey, textAt, type Fields } from '../chat/fields.ts';
 import { chatOnly, parsedMessages, questionOf, withToolNames } from '../chat/messages.ts';
 import type { ChatMessage, ParsedMessage } from '../chat/messages.ts';
+import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import { BEYOND, MOST_MESSAGES } from './conversations.ts';
-import { ownContext, type RecordedEpisode, type RecordedEvent, type RecordedMessage, type Survey } from './episode.ts';
+import {
+  ownContext,
+  type ListedContext,
+  type RecordedEpisode,
+  type RecordedEvent,
+  type RecordedMessage,
+  type Survey,
+} from './episode.ts';
 import { fieldsOf, MOST_KEYS } from './langGraphState.ts';
 import { soleSpeaker } from './promptLabels.ts';
 
@@ -32,6 +40,8 @@ interface Pooled {
   readonly messages: readonly ParsedMessage[];
   readonly chat: readonly ChatMessage[];
   readonly id: string | null;
+  /** As the log has it. */
+  readonly given: Fields;
 }
 
 /**
@@ -75,7 +85,12 @@ function pooled(given: readonly unknown[]): Pooled[] {
   return parsed.map(({ length }, index) => {
     const messages = named.slice(at, at + length);
     at += length;
-    return { messages, chat: messages.map(chatOnly), id: textAt(fieldsOf(given[index]), 'id') };
+    return {
+      messages,
+      chat: messages.map(chatOnly),
+      id: textAt(fieldsOf(given[index]), 'id'),
+      given: fieldsOf(given[index]),
+    };
   });
 }
 
@@ -106,20 +121,14 @@ function* entriesOf(
       for (const { role, name: own, text, finish } of one.messages) {
         if (role === 'assistant' && step['given'] !== true) {
           const node = nodes[added.task];
-          const list = [...state.context(key, changes, added), ...before];
+          const context = state.context(key, changes, added, before);
           const name = own ?? (typeof node === 'string' && node !== '' ? node : null);
-          const label = name === null ? soleSpeaker(list, survey.named()) : { name, by: 'name' as const };
+          const seen = context.list.slice(0, name === null ? context.length : 0);
+          const label = name === null ? soleSpeaker(seen, survey.named()) : { name, by: 'name' as const };
           const speaker = survey.speaker(label.name, label.by);
-          yield {
-            kind: 'message',
-            speaker,
-            context: ownContext(list),
-            text,
-            model: null,
-            promptTokens: 0,
-            completionTokens: 0,
-            finish,
-          };
+          const model = textAt(fieldsAt(one.given, 'response_metadata'), 'model_name', 'model');
+          const spent = spentIn(fieldsAt(one.given, 'usage_metadata'));
+          yield { kind: 'message', speaker, context, text, model, ...spent, finish };
           begun = true;
         } else if (begun && (role === 'user' || role === 'tool')) {
           yield { kind: 'event', source: role === 'user' ? 'user' : (own ?? 'tool'), text };
@@ -166,6 +175,15 @@ interface NewMessage {
   readonly added: Added;
 }
 
+/** A state as it is read. */
+interface Seen {
+  readonly list: ChatMessage[];
+  /** The messages in it. */
+  readonly known: Set<number>;
+  /** How many of the own list are in it. */
+  own: number;
+}
+
 /** The state of a thread as it goes from step to step. */
 class State {
   /** The keys of texts that entered after the last message. */
@@ -173,6 +191,8 @@ class State {
   private readonly pool: readonly Pooled[];
   private readonly lists = new Map<string, number[]>();
   private readonly texts = new Map<string, ChatMessage>();
+  /** What messages of a list see, since anything but its end was changed last. */
+  private readonly seen = new Map<string, Seen>();
   /** Messages that were said. */
   private readonly said = new Set<number | string>();
 
@@ -202,10 +222,15 @@ class State {
   /**
    * What a message was asked with: the texts and the lists before the step, and what its task added before it.
    * @param key of its list
+   * @param before what its own entry says before it
    */
-  context(key: string, changes: readonly Change[], { place, task }: Added): ChatMessage[] {
+  context(
+    key: string,
+    changes: readonly Change[],
+    { place, task }: Added,
+    before: readonly ChatMessage[],
+  ): ListedContext {
     this.unseen.clear();
-    const own = this.lists.get(key) ?? [];
     const made = changes.find((change) => change.key === key)?.added ?? [];
     const step: number[] = [];
     for (const one of made) {
@@ -216,18 +241,56 @@ class State {
         step.push(one.message);
       }
     }
-    const shared = SHARED.filter((other) => other !== key).flatMap((other) => this.lists.get(other) ?? []);
-    const messages = new Set([...shared.filter(without(shared, own)), ...own, ...step]);
-    return [...this.texts.values(), ...[...messages].flatMap((message) => this.pool[message]?.chat ?? [])];
+    const { list, known } = this.stateFor(key);
+    const added = [...new Set(step)]
+      .filter((message) => !known.has(message))
+      .flatMap((message) => this.pool[message]?.chat ?? []);
+    return added.length + before.length === 0
+      ? { list, length: list.length }
+      : ownContext([...list, ...added, ...before]);
+  }
+
+  /** The state as messages of one list read it; where it only grew since it was asked for last, so does the answer. */
+  private stateFor(key: string): Seen {
+    const own = this.lists.get(key) ?? [];
+    const seen = this.seen.get(key);
+    if (seen === undefined) {
+      const shared = SHARED.filter((other) => other !== key).flatMap((other) => this.lists.get(other) ?? []);
+      const known = new Set([...shared.filter(without(shared, own)), ...own]);
+      const list = [...this.texts.values(), ...[...known].flatMap((message) => this.pool[message]?.chat ?? [])];
+      const made = { list, known, own: own.length };
+      this.seen.set(key, made);
+      return made;
+    }
+    for (; seen.own < own.length; seen.own++) {
+      const message = own[seen.own] ?? -1;
+      if (seen.known.has(message)) {
+        // It stood elsewhere, in a list of others.
+        this.seen.delete(key);
+        return this.stateFor(key);
+      }
+      seen.known.add(message);
+      seen.list.push(...(this.pool[message]?.chat ?? []));
+    }
+    return seen;
   }
 
   apply(changes: readonly Change[], texts: Fields): void {
     for (const { key, removed, added } of changes) {
       if (this.lists.has(key) || this.lists.size < MOST_KEYS) {
-        this.lists.set(key, listAfter(this.lists.get(key) ?? [], removed, added));
+        const list = this.lists.get(key) ?? [];
+        const after = listAfter(list, removed, added);
+        this.lists.set(key, after);
+        // Lists that all nodes share are in the state of the others too.
+        for (const other of [...this.seen.keys()].filter((one) => one !== key || after !== list)) {
+          if (other === key || SHARED.includes(key)) {
+            this.seen.delete(other);
+          }
+        }
       }
     }
     for (const [key, text] of Object.entries(texts)) {
+      this.seen.clear();
       if (typeof text !== 'string') {
         this.texts.delete(key);
       } else if (this.texts.has(key) || this.texts.size < MOST_KEYS) {

@@ -68,16 +68,17 @@ export function environmentEventReaders(session: Session): Pick<StoreReader, 'en
     environmentEvents: guarded(session, (decision, side) => {
       const events: StoredEvent[] = [];
       let limit = Infinity;
-      for (let id = last.get(decision, side) ?? null; id !== null; id = one.get(id)?.previous ?? null) {
+      for (let id = last.get(decision, side) ?? null; id !== null;) {
         const row = one.get(id);
         // An event is stored before the one that follows it.
         if (row === undefined || id >= limit) {
           throw damagedStore(path, `an environment event ${side} message ${String(decision)} does not follow its own`);
         }
         limit = id;
-        events.unshift(eventOf(row));
+        id = row.previous;
+        events.push(eventOf(row));
       }
-      return events;
+      return events.reverse();
     }),
   };
 }

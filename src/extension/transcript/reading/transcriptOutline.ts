@@ -302,9 +302,14 @@ function groupTarget({ run, phase, iteration, instance }: Message): TranscriptTa
 function placeOf(node: Node): RowPlace {
   const ancestors: number[] = [];
   for (let above = node.parent; above !== null; above = above.parent) {
-    ancestors.unshift(above.index);
+    ancestors.push(above.index);
   }
-  return { message: node.key, index: node.index, descendants: node.descendants, ancestors: [0, ...ancestors] };
+  return {
+    message: node.key,
+    index: node.index,
+    descendants: node.descendants,
+    ancestors: [0, ...ancestors.reverse()],
+  };
 }
 
 function counted(nodes: readonly Node[]): Counted {
