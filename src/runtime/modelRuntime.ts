@@ -147,3 +147,45 @@ export interface ModelRuntime {
   releaseSnapshot(snapshot: string): Promise<void>;
   close(): Promise<void>;
 }
+
+/** A call of the runtime by its name. */
+export type RuntimeMethod = Exclude<keyof ModelRuntime, 'environment'>;
+
+/** What follows the arguments of a call that are data: nothing, its cancel, or also who hears of it meanwhile. */
+type Followed<Name extends RuntimeMethod> = Name extends 'load'
+  ? 'loading'
+  : Parameters<ModelRuntime[Name]> extends [...unknown[], AbortSignal]
+    ? 'signal'
+    : Parameters<ModelRuntime[Name]> extends [...unknown[], RuntimeControl]
+      ? 'control'
+      : 'nothing';
+
+/** All that another thread has to know of each call: how many of its arguments are data, and what follows them. */
+export const RUNTIME_CALLS: {
+  readonly [Name in RuntimeMethod]: { readonly data: number; readonly then: Followed<Name> };
+} = {
+  load: { data: 1, then: 'loading' },
+  loadSnapshot: { data: 1, then: 'nothing' },
+  snapshots: { data: 0, then: 'nothing' },
+  generate: { data: 2, then: 'control' },
+  score: { data: 3, then: 'signal' },
+  divergence: { data: 4, then: 'signal' },
+  rankShift: { data: 4, then: 'signal' },
+  beginTraining: { data: 2, then: 'nothing' },
+  step: { data: 2, then: 'signal' },
+  values: { data: 1, then: 'signal' },
+  valuesUnder: { data: 3, then: 'signal' },
+  learnValues: { data: 3, then: 'signal' },
+  keepTraining: { data: 0, then: 'nothing' },
+  revertTraining: { data: 1, then: 'nothing' },
+  freeze: { data: 0, then: 'nothing' },
+  saveCheckpoint: { data: 1, then: 'nothing' },
+  loadCheckpoint: { data: 1, then: 'nothing' },
+  saveSnapshot: { data: 2, then: 'nothing' },
+  saveValueHead: { data: 2, then: 'nothing' },
+  hasAdapter: { data: 1, then: 'nothing' },
+  saveAdapter: { data: 3, then: 'nothing' },
+  loadAdapter: { data: 2, then: 'nothing' },
+  releaseSnapshot: { data: 1, then: 'nothing' },
+  close: { data: 0, then: 'nothing' },
+};

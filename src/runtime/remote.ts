@@ -5,27 +5,14 @@
 import { Worker } from 'node:worker_threads';
 import { NEVER, onAbort } from '../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
-import type { RankShift } from '../shared/records/rankShift.ts';
 import type { NumericEnvironment } from '../shared/records/records.ts';
-import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
-import type { AdapterStart, ModelInfo, ModelRuntime, RuntimeControl } from './modelRuntime.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
-import type { TrainingContext } from './train/graph/pack.ts';
+import { RUNTIME_CALLS, type ModelRuntime, type RuntimeControl, type RuntimeMethod } from './modelRuntime.ts';
+import type { Call, Listeners, ReplyMessage, RequestMessage, WorkerData } from './remoteCalls.ts';
 import type { DeviceSettings } from './session/session.ts';
-import type { StepReport } from './train/stepReport.ts';
-import type { StepSettings } from './train/trainingState.ts';
-import type { ValueExample, ValueReport, ValueSettings, ValueState } from './train/valueHead.ts';
-import type { Call, ReplyMessage, RequestMessage, Result, WorkerData } from './remoteCalls.ts';
-
-/** Who hears of a call before its end. */
-interface Listeners {
-  readonly onCompletion?: GenerationControl['onCompletion'];
-  readonly onToken?: GenerationControl['onToken'];
-  readonly onLoading?: OnLoadProgress | undefined;
-}
 
 interface Pending {
-  readonly resolve: (result: Result) => void;
+  readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly listeners: Listeners;
   /** Stops listening for a cancel. */
@@ -34,12 +21,17 @@ interface Pending {
 
 /** A runtime that can be given up in the middle of what it does. */
 export interface EndableRuntime extends ModelRuntime {
+  /** Whether its thread has ended, so that whatever is asked of it fails. */
+  readonly ended: boolean;
   /** Ends the thread at once; whatever was asked of it fails. */
   abandon(): void;
 }
 
-/** The caller's side. */
-class RemoteRuntime implements EndableRuntime {
+/** The methods that only carry their call to the worker. */
+type CarriedMethod = Exclude<RuntimeMethod, 'close'>;
+
+/** The caller's side, beneath the methods that its table of calls makes. */
+class RuntimeThread {
   readonly environment: NumericEnvironment;
   private readonly worker: Worker;
   private readonly pending = new Map<number, Pending>();
@@ -64,129 +56,8 @@ class RemoteRuntime implements EndableRuntime {
     });
   }
 
-  load(folder: string, onLoading?: OnLoadProgress, signal?: AbortSignal): Promise<ModelInfo> {
-    return this.call<ModelInfo>({ method: 'load', arguments: [folder] }, signal, { onLoading });
-  }
-
-  loadSnapshot(path: string): Promise<string> {
-    return this.call<string>({ method: 'loadSnapshot', arguments: [path] });
-  }
-
-  snapshots(): Promise<readonly string[]> {
-    return this.call<readonly string[]>({ method: 'snapshots', arguments: [] });
-  }
-
-  generate(snapshot: string, requests: readonly GenerationRequest[], control: RuntimeControl): Promise<Completion[]> {
-    return this.call<Completion[]>({ method: 'generate', arguments: [snapshot, requests] }, control.signal, control);
-  }
-
-  score(
-    snapshot: string,
-    contexts: readonly TrainingContext[],
-    temperature: number,
-    signal: AbortSignal,
-  ): Promise<Float32Array[][]> {
-    return this.call<Float32Array[][]>({ method: 'score', arguments: [snapshot, contexts, temperature] }, signal);
-  }
-
-  divergence(
-    snapshot: string,
-    other: string,
-    contexts: readonly TrainingContext[],
-    temperature: number,
-    signal: AbortSignal,
-  ): Promise<Float32Array[][]> {
-    return this.call<Float32Array[][]>(
-      { method: 'divergence', arguments: [snapshot, other, contexts, temperature] },
-      signal,
-    );
-  }
-
-  rankShift(
-    snapshot: string,
-    other: string,
-    contexts: readonly TrainingContext[],
-    temperature: number,
-    signal: AbortSignal,
-  ): Promise<RankShift> {
-    return this.call<RankShift>({ method: 'rankShift', arguments: [snapshot, other, contexts, temperature] }, signal);
-  }
-
-  beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void> {
-    return this.call<undefined>({
-      method: 'beginTraining',
-      arguments: adapter === undefined ? [snapshot] : [snapshot, adapter],
-    });
-  }
-
-  step(contexts: readonly TrainingContext[], settings: StepSettings, signal: AbortSignal): Promise<StepReport> {
-    return this.call<StepReport>({ method: 'step', arguments: [contexts, settings] }, signal);
-  }
-
-  values(states: readonly ValueState[], signal: AbortSignal): Promise<number[]> {
-    return this.call<number[]>({ method: 'values', arguments: [states] }, signal);
-  }
-
-  valuesUnder(
-    snapshot: string,
-    head: string | null,
-    states: readonly ValueState[],
-    signal: AbortSignal,
-  ): Promise<number[]> {
-    return this.call<number[]>({ method: 'valuesUnder', arguments: [snapshot, head, states] }, signal);
-  }
-
-  learnValues(
-    states: readonly ValueState[],
-    examples: readonly ValueExample[],
-    settings: ValueSettings,
-    signal: AbortSignal,
-  ): Promise<ValueReport> {
-    return this.call<ValueReport>({ method: 'learnValues', arguments: [states, examples, settings] }, signal);
-  }
-
-  keepTraining(): Promise<void> {
-    return this.call<undefined>({ method: 'keepTraining', arguments: [] });
-  }
-
-  revertTraining(share: number): Promise<void> {
-    return this.call<undefined>({ method: 'revertTraining', arguments: [share] });
-  }
-
-  freeze(): Promise<string> {
-    return this.call<string>({ method: 'freeze', arguments: [] });
-  }
-
-  saveCheckpoint(path: string): Promise<void> {
-    return this.call<undefined>({ method: 'saveCheckpoint', arguments: [path] });
-  }
-
-  loadCheckpoint(path: string): Promise<string> {
-    return this.call<string>({ method: 'loadCheckpoint', arguments: [path] });
-  }
-
-  saveSnapshot(snapshot: string, path: string): Promise<void> {
-    return this.call<undefined>({ method: 'saveSnapshot', arguments: [snapshot, path] });
-  }
-
-  saveValueHead(snapshot: string, path: string): Promise<void> {
-    return this.call<undefined>({ method: 'saveValueHead', arguments: [snapshot, path] });
-  }
-
-  hasAdapter(snapshot: string): Promise<boolean> {
-    return this.call<boolean>({ method: 'hasAdapter', arguments: [snapshot] });
-  }
-
-  saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<readonly string[]> {
-    return this.call<readonly string[]>({ method: 'saveAdapter', arguments: [snapshot, folder, baseModel] });
-  }
-
-  loadAdapter(folder: string, base: string): Promise<string> {
-    return this.call<string>({ method: 'loadAdapter', arguments: [folder, base] });
-  }
-
-  releaseSnapshot(snapshot: string): Promise<void> {
-    return this.call<undefined>({ method: 'releaseSnapshot', arguments: [snapshot] });
+  get ended(): boolean {
+    return this.failure !== undefined;
   }
 
   abandon(): void {
@@ -197,19 +68,15 @@ class RemoteRuntime implements EndableRuntime {
   async close(): Promise<void> {
     try {
       if (this.failure === undefined) {
-        await this.call<undefined>({ method: 'close', arguments: [] });
+        await this.call({ method: 'close', data: [] });
       }
     } finally {
       await this.worker.terminate();
     }
   }
 
-  /** The worker answers a method with that method's result: the one place where its type is taken on trust. */
-  private call<Answer extends Result | undefined>(
-    call: Call,
-    signal: AbortSignal = NEVER,
-    listeners: Listeners = {},
-  ): Promise<Answer> {
+  /** The worker answers with the result of the method. */
+  call(call: Call, signal: AbortSignal = NEVER, listeners: Listeners = {}): Promise<unknown> {
     if (this.failure !== undefined) {
       return Promise.reject(this.failure);
     }
@@ -218,16 +85,9 @@ class RemoteRuntime implements EndableRuntime {
     const release = onAbort(signal, () => {
       Atomics.store(flag, 0, 1);
     });
-    return new Promise<Answer>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       this.worker.postMessage({ id, call, flag } satisfies RequestMessage);
-      this.pending.set(id, {
-        resolve: (result) => {
-          resolve(result as Answer);
-        },
-        reject,
-        listeners,
-        release,
-      });
+      this.pending.set(id, { resolve, reject, listeners, release });
     });
   }
 
@@ -273,6 +133,37 @@ class RemoteRuntime implements EndableRuntime {
   }
 }
 
+/** A runtime whose methods carry what the table says of each to the worker. */
+function remoteRuntime(thread: RuntimeThread): EndableRuntime {
+  const { close: _, ...carried } = RUNTIME_CALLS;
+  const methods = Object.entries(carried).map(([method, { data, then }]) => [
+    method,
+    (...given: readonly unknown[]) => {
+      const { signal, ...listeners } = heard(then, given.slice(data));
+      return thread.call({ method: method as CarriedMethod, data: given.slice(0, data) }, signal, listeners);
+    },
+  ]);
+  // Names and types come from one table.
+  return Object.assign(thread, Object.fromEntries(methods) as Pick<ModelRuntime, CarriedMethod>);
+}
+
+/** Who hears of a call, and its cancel, from what follows its data. */
+function heard(
+  then: (typeof RUNTIME_CALLS)[RuntimeMethod]['then'],
+  [first, second]: readonly unknown[],
+): Listeners & { readonly signal?: AbortSignal } {
+  switch (then) {
+    case 'nothing':
+      return {};
+    case 'signal':
+      return { signal: first as AbortSignal };
+    case 'control':
+      return first as RuntimeControl;
+    case 'loading':
+      return { onLoading: first as OnLoadProgress | undefined, signal: (second ?? NEVER) as AbortSignal };
+  }
+}
+
 /**
  * Starts a worker thread from its entry file and waits until it serves.
  * @throws C3Error('engine') when it cannot start
@@ -296,5 +187,5 @@ export async function startRuntime(entry: URL, device: DeviceSettings): Promise<
       reject(new C3Error('engine', "The runtime's worker thread ended before it served; run `c3 doctor`."));
     });
   });
-  return new RemoteRuntime(worker, environment);
+  return remoteRuntime(new RuntimeThread(worker, environment));
 }

@@ -1,20 +1,21 @@
 /** The messages between a caller and the worker thread that holds the models. */
 import type { ErrorKind } from '../shared/errors.ts';
 import type { NumericEnvironment } from '../shared/records/records.ts';
-import type { Completion } from './generate/generate.ts';
-import type { ModelRuntime, RuntimeControl } from './modelRuntime.ts';
+import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
+import type { Completion, GenerationControl } from './generate/generate.ts';
+import type { RuntimeMethod } from './modelRuntime.ts';
 import type { DeviceSettings } from './session/session.ts';
 
-type Method = Exclude<keyof ModelRuntime, 'environment'>;
-type WithoutControl<Arguments extends readonly unknown[]> = Arguments extends
-  [...infer Rest, RuntimeControl] | [...infer Rest, AbortSignal]
-  ? Rest
-  : Arguments;
-type Arguments<Name extends Method> = Name extends 'load'
-  ? [folder: string]
-  : WithoutControl<Parameters<ModelRuntime[Name]>>;
-export type Call = { [Name in Method]: { readonly method: Name; readonly arguments: Arguments<Name> } }[Method];
-export type Result = Awaited<ReturnType<ModelRuntime[Method]>>;
+/** A call without what follows its data. */
+export interface Call {
+  readonly method: RuntimeMethod;
+  readonly data: readonly unknown[];
+}
+
+/** Who hears of a call before its end. */
+export interface Listeners extends Pick<GenerationControl, 'onCompletion' | 'onToken'> {
+  readonly onLoading?: OnLoadProgress | undefined;
+}
 
 export interface RequestMessage {
   readonly id: number;
@@ -33,7 +34,7 @@ export type ReplyMessage =
       readonly token: number;
       readonly logprob: number;
     }
-  | { readonly kind: 'done'; readonly id: number; readonly result: Result }
+  | { readonly kind: 'done'; readonly id: number; readonly result: unknown }
   | {
       readonly kind: 'failed';
       readonly id: number;

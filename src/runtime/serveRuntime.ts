@@ -5,7 +5,8 @@ import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import type { Completion, GenerationControl } from './generate/generate.ts';
 import { ModelHost } from './host.ts';
-import type { Call, ReplyMessage, RequestMessage, Result, WorkerData } from './remoteCalls.ts';
+import { RUNTIME_CALLS } from './modelRuntime.ts';
+import type { Call, Listeners, ReplyMessage, RequestMessage, WorkerData } from './remoteCalls.ts';
 
 /** The worker's side: answers calls in order, on a host of its own. */
 export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
@@ -46,59 +47,12 @@ export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
   send({ kind: 'ready', environment: host.environment });
 }
 
-interface Control extends Required<GenerationControl> {
-  readonly onLoading: OnLoadProgress;
-}
+type Control = Required<GenerationControl & Pick<Listeners, 'onLoading'>>;
 
-async function perform(host: ModelHost, call: Call, control: Control): Promise<Result> {
-  switch (call.method) {
-    case 'generate':
-      return host.generate(...call.arguments, control);
-    case 'score':
-      return host.score(...call.arguments, control.signal);
-    case 'divergence':
-      return host.divergence(...call.arguments, control.signal);
-    case 'rankShift':
-      return host.rankShift(...call.arguments, control.signal);
-    case 'step':
-      return host.step(...call.arguments, control.signal);
-    case 'values':
-      return host.values(...call.arguments, control.signal);
-    case 'valuesUnder':
-      return host.valuesUnder(...call.arguments, control.signal);
-    case 'learnValues':
-      return host.learnValues(...call.arguments, control.signal);
-    case 'load':
-      return host.load(...call.arguments, control.onLoading, control.signal);
-    case 'loadSnapshot':
-      return host.loadSnapshot(...call.arguments);
-    case 'snapshots':
-      return host.snapshots();
-    case 'beginTraining':
-      return host.beginTraining(...call.arguments);
-    case 'keepTraining':
-      return host.keepTraining();
-    case 'revertTraining':
-      return host.revertTraining(...call.arguments);
-    case 'freeze':
-      return host.freeze();
-    case 'saveCheckpoint':
-      return host.saveCheckpoint(...call.arguments);
-    case 'loadCheckpoint':
-      return host.loadCheckpoint(...call.arguments);
-    case 'saveSnapshot':
-      return host.saveSnapshot(...call.arguments);
-    case 'saveValueHead':
-      return host.saveValueHead(...call.arguments);
-    case 'hasAdapter':
-      return host.hasAdapter(...call.arguments);
-    case 'saveAdapter':
-      return host.saveAdapter(...call.arguments);
-    case 'loadAdapter':
-      return host.loadAdapter(...call.arguments);
-    case 'releaseSnapshot':
-      return host.releaseSnapshot(...call.arguments);
-    case 'close':
-      return host.close();
-  }
+function perform(host: ModelHost, { method, data }: Call, control: Control): Promise<unknown> {
+  const { signal, onLoading } = control;
+  const follows = { nothing: [], signal: [signal], control: [control], loading: [onLoading, signal] };
+  // Both sides keep to the table of calls, which is checked against the interface that the host has.
+  const handle: (...all: readonly unknown[]) => Promise<unknown> = host[method] as never;
+  return handle.call(host, ...data, ...follows[RUNTIME_CALLS[method].then]);
 }
