@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { realFile } from '../files/realFile.ts';
-import { checkRequest, type ReplayControl } from '../replay/request.ts';
+import type { ReplayControl } from '../replay/request.ts';
 import type { VerificationReport } from '../replay/verify.ts';
 import { NEVER } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
@@ -11,7 +11,14 @@ import type { RunPlan } from '../shared/models.ts';
 import type { EndpointCost } from '../shared/endpointCost.ts';
 import type { BucketView, RunSummary } from '../shared/records/records.ts';
 import type { LogImport } from '../shared/records/logImport.ts';
-import type { ImportLogParams, ReplaceParams, StartRunParams } from '../shared/protocols/engineProtocol.ts';
+import type {
+  BlameParams,
+  ImportLogParams,
+  ReplaceParams,
+  RunBlameParams,
+  StartRunParams,
+} from '../shared/protocols/engineProtocol.ts';
+import type { Blame, RunBlame } from '../shared/records/blame.ts';
 import type { Trial } from '../shared/records/trial.ts';
 import type { RhoReport } from '../shared/records/rho.ts';
 import type { ReplayResult } from '../shared/records/settle.ts';
@@ -26,13 +33,25 @@ import { Evaluators } from './recipe/evaluators.ts';
 import { importLog } from './exchange/importLog.ts';
 import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
 import type { Endpoints } from './models/endpoints.ts';
-import { ModelPool, type LentPolicy } from './models/models.ts';
-import { pilotHere, type PilotSettings } from './run/pilot.ts';
+import { ModelPool } from './models/models.ts';
+import { pilotRun, type PilotSettings } from './run/pilot.ts';
 import { saveModel, speaking } from './run/runOutput.ts';
 import { planRun } from './run/plan.ts';
 import { parseRecipe, protocolOfRun, type Recipe } from './recipe/recipe.ts';
-import { checkSettle, type EngineReplay } from './replay/settling.ts';
-import type { Lease } from './run/storeHold.ts';
+import { findWhatLost, type BlameControl } from './replay/blame.ts';
+import { findWhatLosesRun, type RunBlameControl } from './replay/blameRun.ts';
+import { checkReplay, replayCosts, replayStored } from './replay/replay.ts';
+import { sampleStored } from './replay/sample.ts';
+import type { EngineReplay } from './replay/settling.ts';
+import { tryChange, type TrialControl, type TrialRequest } from './replay/tryChange.ts';
+import {
+  knownReplays,
+  proveBucket,
+  replaysToVerify,
+  verifyCosts,
+  verifyReturns,
+  type AgainControl,
+} from './replay/verifyStored.ts';
 import { TaxonomyDesk } from './taxonomy/taxonomyDesk.ts';
 import { newLabel } from './taxonomy/newLabel.ts';
 import { taxonomyReport, type TaxonomyReport } from './taxonomy/taxonomyReport.ts';
@@ -40,47 +59,37 @@ import { readBuckets } from './taxonomy/taxonomyView.ts';
 import { Timing } from './run/timing.ts';
 import { replacementRun } from './run/replaceAgent.ts';
 import { prepareRun, type Interrupted } from './run/prepareRun.ts';
-import { trainHere, type TrainingPlace } from './run/trainHere.ts';
-import { Weights } from './replay/weights.ts';
-import { Lending } from './replay/lending.ts';
-import { sampleHere } from './replay/sampleHere.ts';
-import {
-  knownReplays,
-  proveHere,
-  replayCostsHere,
-  verifyCostsHere,
-  replayHere,
-  replaysToVerify,
-  verifyReturns,
-  type AgainControl,
-  type ReplayPlace,
-} from './replay/replayHere.ts';
-import { tryChange, type TrialControl, type TrialRequest } from './replay/tryChange.ts';
-import { StoreWork, type ServiceOptions } from './run/storeWork.ts';
+import type { RunSources } from './run/prepareRoles.ts';
+import { trainRun } from './run/trainRun.ts';
+import { earlierIn } from './session/earlier.ts';
+import { RunSession, type Engine, type SessionSettings } from './session/session.ts';
+import type { Lease } from './session/storeHold.ts';
+import { StoreWork, type ServiceOptions } from './session/storeWork.ts';
+import { Weights } from './session/weights.ts';
 
 export class EngineService {
-  private readonly work: StoreWork;
-  private readonly models = new ModelPool();
-  private readonly evaluators = new Evaluators();
+  private readonly engine: Engine;
   private readonly taxonomies = new TaxonomyDesk();
-  private readonly snapshotFolder: string;
-  private readonly weights: Weights;
   private readonly timing: Timing;
-  private readonly lending: Lending;
-  private readonly training: TrainingPlace;
-  private readonly replays: ReplayPlace;
+  private readonly sources: RunSources;
   private running = false;
 
   constructor(storePath: string, options: ServiceOptions = {}) {
-    const { models, evaluators } = this;
-    this.work = new StoreWork(storePath, options);
-    this.snapshotFolder = join(dirname(realFile(storePath)), 'snapshots');
+    const models = new ModelPool();
+    const work = new StoreWork(storePath, options);
+    const weights = new Weights(models, join(dirname(realFile(storePath)), 'snapshots'));
+    this.engine = { work, models, evaluators: new Evaluators(), weights };
     this.timing = new Timing(storePath, models);
-    this.weights = new Weights(models, this.snapshotFolder);
-    this.lending = new Lending(this.work, models, this.weights);
-    const { timing, snapshotFolder } = this;
-    this.training = { models, evaluators, timing, snapshotFolder, earlier: this.lending.earlierWeights };
-    this.replays = { work: this.work, models, lending: this.lending, evaluators };
+    this.sources = { texts: models.texts, earlier: earlierIn(work) };
+  }
+
+  private get work(): StoreWork {
+    return this.engine.work;
+  }
+
+  /** Begins work on a run, once no other process writes its store. */
+  private session(settings: SessionSettings, signal: AbortSignal): Promise<RunSession> {
+    return RunSession.open(this.engine, settings, signal);
   }
 
   get storePath(): string {
@@ -102,7 +111,9 @@ export class EngineService {
   }
 
   /** Brings a store of an older version up to date, for commands that read it before they write. */
-  readonly updated = (signal: AbortSignal): Promise<void> => this.work.updated(signal);
+  updated(signal: AbortSignal): Promise<void> {
+    return this.work.updated(signal);
+  }
 
   /** Reads without taking the writer lock, whoever holds it. */
   reading<Result>(work: (store: StoreReader) => Result): Result {
@@ -116,7 +127,7 @@ export class EngineService {
    */
   plan(recipe: Recipe, signal: AbortSignal = NEVER): Promise<RunPlan> {
     return this.work.tracked(
-      planRun(recipe, this.lending.sources, (inputs) => this.timing.ofPlan(recipe, inputs), this.work.stopping(signal)),
+      planRun(recipe, this.sources, (inputs) => this.timing.ofPlan(recipe, inputs), this.work.stopping(signal)),
     );
   }
 
@@ -127,8 +138,8 @@ export class EngineService {
   pilot(recipe: Recipe, settings: PilotSettings, given: AbortSignal = NEVER): Promise<RhoReport> {
     const signal = this.work.stopping(given);
     return this.work.tracked(
-      prepareRun(this.lending.sources, recipe, null, signal).then((prepared) =>
-        pilotHere(this.training, prepared, settings, signal),
+      prepareRun(this.sources, recipe, null, signal).then((prepared) =>
+        pilotRun(this.engine, prepared, settings, signal),
       ),
     );
   }
@@ -148,8 +159,9 @@ export class EngineService {
   }
 
   /** The run that begins with an agent of another one's team replaced. @throws C3Error('input') where it cannot */
-  readonly replacement = (params: ReplaceParams): StartRunParams =>
-    this.work.reading((store) => replacementRun(store, params));
+  replacement(params: ReplaceParams): StartRunParams {
+    return this.reading((store) => replacementRun(store, params));
+  }
 
   /**
    * Takes an interrupted run to its end, as if it had not been interrupted; of a finished one, a remark says so and its
@@ -218,15 +230,15 @@ export class EngineService {
       if (finished !== null) {
         return finished;
       }
-      summary = await trainHere(
-        this.training,
-        await prepareRun(this.lending.sources, recipe, interrupted, control.signal),
+      summary = await trainRun(
+        { engine: this.engine, timing: this.timing },
+        await prepareRun(this.sources, recipe, interrupted, control.signal),
         speaking(recipe, control, onRemark, (work) => this.work.reading(work)),
         onRemark,
         async () => (lease ??= await take()),
       );
     } finally {
-      lease?.release();
+      lease?.[Symbol.dispose]();
     }
     await saveModel(recipe, summary, onRemark, (format, out) =>
       this.exportWeights(summary.run, null, format, out, control.signal),
@@ -239,36 +251,47 @@ export class EngineService {
    * @throws C3Error; CancelledError, keeping what arrived
    */
   async replay(request: EngineReplay, control: ReplayControl): Promise<ReplayResult> {
-    checkSettle(request);
-    checkRequest(
-      request.settle === undefined ? request : { ...request, design: 'paired', alternatives: 1, replays: 1 },
-    );
-    const decision = this.work.reading((store) => store.decision(request.message));
-    return this.work.writing(`replay of message ${String(request.message)}`, control.signal, (store) =>
-      replayHere(this.replays, store, decision, request, control),
-    );
+    checkReplay(request);
+    const { message, spending: limit } = request;
+    const { run } = this.reading((store) => store.decision(message));
+    const work = { what: `replay of message ${String(message)}`, run, limit };
+    await using session = await this.session(work, control.signal);
+    return await replayStored(session, request, control);
   }
 
   /** What a replay may ask of servers at most, one entry for each role that one answers; nothing is asked. */
-  async replayCosts(request: EngineReplay): Promise<readonly EndpointCost[]> {
-    checkSettle(request);
-    return replayCostsHere(this.work, request);
+  replayCosts(request: EngineReplay): Promise<readonly EndpointCost[]> {
+    return replayCosts(this.work, request);
   }
 
   /** What verifying a message may ask of servers at most, where what no seed gives again is sampled again. */
-  readonly verifyCosts = (message: number): readonly EndpointCost[] =>
-    this.work.reading((store) => verifyCostsHere(store, message));
+  verifyCosts(message: number): readonly EndpointCost[] {
+    return this.reading((store) => verifyCosts(store, message));
+  }
 
   /** The models elsewhere: what windows give to ask them with stays in memory. */
-  readonly endpoints: Endpoints = this.models.endpoints;
+  get endpoints(): Endpoints {
+    return this.engine.models.endpoints;
+  }
+
+  /**
+   * Finds which message lost an episode; see findWhatLost.
+   * @throws C3Error; CancelledError, keeping what arrived
+   */
+  blame(request: BlameParams, control: BlameControl): Promise<Blame> {
+    return findWhatLost(this.engine, request, control);
+  }
+
+  /** Finds what loses the episodes of a run; see findWhatLosesRun. @throws as blame */
+  blameRun(request: RunBlameParams, control: RunBlameControl): Promise<RunBlame> {
+    return findWhatLosesRun(this.engine, request, control);
+  }
 
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */
   async verify(run: string, sample: number | null, control: Omit<AgainControl, 'again'>): Promise<VerificationReport> {
-    const { signal } = control;
-    this.work.reading((store) => store.run(run));
-    return this.work.writing('verification of replays', signal, (store) =>
-      verifyReturns(this.replays, store, run, replaysToVerify(store, run, sample), { ...control, again: true }),
-    );
+    this.reading((store) => store.run(run));
+    await using session = await this.session({ what: 'verification of replays', run }, control.signal);
+    return await verifyReturns(session, replaysToVerify(session.store, run, sample), { ...control, again: true });
   }
 
   /**
@@ -276,10 +299,10 @@ export class EngineService {
    * @throws C3Error('input') where it was never replayed; CancelledError, keeping what was found
    */
   async verifyMessage(message: number, control: AgainControl): Promise<VerificationReport> {
-    const { run } = this.work.reading((store) => store.message(message));
-    return this.work.writing(`verification of message ${String(message)}`, control.signal, (store) =>
-      verifyReturns(this.replays, store, run, knownReplays(store, message), control),
-    );
+    const { run } = this.reading((store) => store.message(message));
+    const work = { what: `verification of message ${String(message)}`, run };
+    await using session = await this.session(work, control.signal);
+    return await verifyReturns(session, knownReplays(session.store, message), control);
   }
 
   /**
@@ -287,7 +310,7 @@ export class EngineService {
    * leaves the rest unverified and is no failure.
    */
   proveBucket(bucket: number, signal: AbortSignal): Promise<BucketView> {
-    return proveHere(this.replays, bucket, signal);
+    return proveBucket(this.engine, bucket, signal);
   }
 
   /**
@@ -305,19 +328,19 @@ export class EngineService {
     const work = (store: StoreReader): Promise<readonly string[]> =>
       this.exportFrom(store, run, step, format, out, signal);
     // Weights that were not kept are rebuilt beside the store.
-    const kept = this.work.reading((store) =>
-      this.weights.areKept(store, run, snapshotAfter(store, run, step ?? store.run(run).steps).id),
+    const kept = this.reading((store) =>
+      this.engine.weights.areKept(store, run, snapshotAfter(store, run, step ?? store.run(run).steps).id),
     );
     return kept ? this.work.readingOn(work) : this.work.writing('export of weights', signal, work);
   }
 
-  private exportFrom(
+  private async exportFrom(
     store: StoreReader,
     run: string,
     step: number | null,
     format: WeightFormat,
     out: string,
-    signal: AbortSignal,
+    asked: AbortSignal,
   ): Promise<readonly string[]> {
     const { steps } = store.run(run);
     if (step !== null && step > steps) {
@@ -325,18 +348,10 @@ export class EngineService {
     }
     const recipe = parseRecipe(store.runConfig(run), run);
     const snapshot = snapshotAfter(store, run, step ?? steps).id;
-    const work = (lent: LentPolicy | string): Promise<readonly string[]> => {
-      if (typeof lent === 'string') {
-        throw new C3Error('model', lent);
-      }
-      return exportWeights(lent.runtime, snapshot, format, out, recipe.modelFolder);
-    };
-    return this.models.withPolicy(
-      recipe,
-      snapshot,
-      this.lending.finder(run, recipe, this.work.stopping(signal), store),
-      work,
-    );
+    const signal = this.work.stopping(asked);
+    const { models, weights } = this.engine;
+    await using model = await models.take(recipe, snapshot, weights.finder({ store, run, recipe, signal }));
+    return await exportWeights(model.runtime, snapshot, format, out, recipe.modelFolder);
   }
 
   /**
@@ -345,21 +360,19 @@ export class EngineService {
    * @throws C3Error; CancelledError, keeping the complete buckets
    */
   async sampleDiagnostics(run: string, settings: SampleSettings, control: SampleControl): Promise<number> {
-    this.work.reading((store) => store.run(run));
-    return this.work.writing('sampling of diagnostics', control.signal, (store) =>
-      sampleHere(this.replays, store, run, settings, control),
-    );
+    this.reading((store) => store.run(run));
+    await using session = await this.session({ what: 'sampling of diagnostics', run }, control.signal);
+    return await sampleStored(session, settings, control);
   }
 
   /**
    * Tries a change of a run's team on its held-out problems; nothing is stored.
    * @throws C3Error; CancelledError
    */
-  async tryChange(request: TrialRequest, control: TrialControl): Promise<Trial> {
-    this.work.reading((store) => store.run(request.run));
-    return this.work.writing(`trial of a change of run ${request.run}`, control.signal, (store) =>
-      tryChange(this.replays, store, request, control),
-    );
+  async tryChange({ run, ...request }: TrialRequest, control: TrialControl): Promise<Trial> {
+    this.reading((store) => store.run(run));
+    await using session = await this.session({ what: `trial of a change of run ${run}`, run }, control.signal);
+    return await tryChange(session, request, control);
   }
 
   /**
@@ -371,7 +384,7 @@ export class EngineService {
       const found = store.decision(message);
       return { decision: found, recipe: parseRecipe(store.runConfig(found.run), found.run) };
     });
-    return messageTokens(this.models.texts, recipe, decision, this.work.stopping(signal));
+    return messageTokens(this.engine.models.texts, recipe, decision, this.work.stopping(signal));
   }
 
   /** The failure taxonomy of a run, for the command line. */
@@ -396,15 +409,17 @@ export class EngineService {
   }
 
   /** Stores what other programs recorded of their agents as a run; see importLog. */
-  readonly importLog = (params: ImportLogParams, signal: AbortSignal): Promise<LogImport> =>
-    importLog(this.work, params, signal);
+  importLog(params: ImportLogParams, signal: AbortSignal): Promise<LogImport> {
+    return importLog(this.work, params, signal);
+  }
 
   /** Cancels what is in progress, waits for its end, then gives everything back. */
   async close(): Promise<void> {
-    await this.work.stop();
-    await this.models.close().finally(() => {
-      this.evaluators.close();
-      this.work.close();
+    const { work, models, evaluators } = this.engine;
+    await work.stop();
+    await models.close().finally(() => {
+      evaluators.close();
+      work.close();
     });
   }
 }

@@ -2,6 +2,7 @@
 import type { FinishReason, NumericEnvironment, Sampling } from '../shared/records/records.ts';
 import { onAbort } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
+import type { Held } from '../shared/holds.ts';
 import type { Completion } from '../runtime/generate/generate.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { PromptMessage } from '../team/render.ts';
@@ -84,6 +85,25 @@ export interface Policy extends RolePolicy {
   /** The same for one role; missing where it holds for all. */
   readonly seededFor?: (role: string) => boolean;
 }
+
+/** Why what answers cannot be had: its weights or its model are gone, or are others than they were. */
+export class PolicyGone extends C3Error {
+  constructor(why: string) {
+    super('model', why);
+  }
+
+  /** What a promise gives; where that is gone, why, in other words. */
+  static async inWords<Result>(taking: Promise<Result>, words: (why: string) => string): Promise<Result> {
+    try {
+      return await taking;
+    } catch (error) {
+      throw error instanceof PolicyGone ? new PolicyGone(words(error.message)) : error;
+    }
+  }
+}
+
+/** Gives the policy of a snapshot until it is disposed of. @throws PolicyGone where it cannot be had */
+export type PolicySource = (snapshot: string) => Promise<Held<{ readonly policy: Policy }>>;
 
 /** Whether the answers of a role can be had again by their stream keys. */
 export const takesSeeds = ({ seeded, seededFor }: Pick<Policy, 'seeded' | 'seededFor'>, role: string): boolean =>

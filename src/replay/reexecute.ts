@@ -1,5 +1,5 @@
 /** One stored message against its re-execution: tokens, text, how it ended, and log-probabilities. */
-import { takesSeeds, type Policy, type PolicyAnswer } from '../policy/policy.ts';
+import { PolicyGone, takesSeeds, type Policy, type PolicyAnswer } from '../policy/policy.ts';
 import { NO_SEEDS_REMARK } from '../shared/records/draws.ts';
 import { CancelledError } from '../shared/errors.ts';
 import type { Decision, NumericEnvironment } from '../shared/records/records.ts';
@@ -31,13 +31,13 @@ const PROBABILITY_TOLERANCE = 1e-4;
 /**
  * Adds to `found` what each message turned out to be, by its id; a message that is there already is not executed
  * again.
- * @param policy the messages' snapshot, or one sentence why it cannot be had
+ * @param policy the messages' snapshot, or why it cannot be had
  * @throws CancelledError; what the policy throws
  */
 export async function reexecute(
   store: StoreReader,
   decisions: readonly Decision[],
-  policy: Policy | string,
+  policy: Policy | PolicyGone,
   found: Map<number, Outcome>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -51,7 +51,7 @@ export async function reexecute(
       found.set(decision.id, { result: 'notComparable', detail: reason, message: decision.id, difference: null });
     }
   }
-  if (typeof policy === 'string' || comparable.length === 0) {
+  if (policy instanceof PolicyGone || comparable.length === 0) {
     return;
   }
   if (signal.aborted) {
@@ -90,10 +90,10 @@ export async function reexecute(
 function reasonAgainst(
   store: StoreReader,
   { environment, streamKey, finish, eventType }: Decision,
-  policy: Policy | string,
+  policy: Policy | PolicyGone,
 ): string | null {
-  if (typeof policy === 'string') {
-    return policy;
+  if (policy instanceof PolicyGone) {
+    return policy.message;
   }
   if (!takesSeeds(policy, eventType) || (streamKey === '' && finish !== 'typed')) {
     return NO_SEEDS_REMARK;

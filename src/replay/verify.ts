@@ -3,9 +3,10 @@
  * the evaluator, compared with the rows.
  */
 import { hash } from 'node:crypto';
-import type { Policy } from '../policy/policy.ts';
+import { PolicyGone, type Policy, type PolicySource } from '../policy/policy.ts';
 import { unlessCancelled } from '../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
+import type { Held } from '../shared/holds.ts';
 import type { Decision, Replay } from '../shared/records/records.ts';
 import { changedRow, type VerificationReport, type VerificationResult } from '../shared/records/verification.ts';
 import type { StoredEvent, StoreReader, StoreWriter } from '../store/types.ts';
@@ -17,12 +18,6 @@ import { reexecute, type Outcome } from './reexecute.ts';
 import { ReturnCheck, type ReturnRules } from './returnCheck.ts';
 
 export type { VerificationReport } from '../shared/records/verification.ts';
-
-/** Lends the policy of a snapshot to a piece of work, or one sentence why it cannot be had. */
-export type PolicyLender = <Result>(
-  snapshot: string,
-  work: (policy: Policy | string) => Promise<Result>,
-) => Promise<Result>;
 
 export interface VerifyControl {
   readonly signal: AbortSignal;
@@ -49,7 +44,7 @@ interface Path {
 export async function verifyReplays(
   store: StoreWriter,
   replays: readonly Replay[],
-  lend: PolicyLender,
+  source: PolicySource,
   rules: ReturnRules,
   control: VerifyControl,
 ): Promise<VerificationReport> {
@@ -57,56 +52,72 @@ export async function verifyReplays(
   const returns = new ReturnCheck(store, rules, control.signal);
   const strange = new Map<number, Outcome>();
   for (const [snapshot, strangers] of strangersOf(store, replays)) {
-    await lend(snapshot, (policy) => reexecuteStrangers(store, strangers, policy, strange, control.signal));
+    await using taken = await takeOrGone(source, snapshot);
+    await reexecuteStrangers(store, strangers, taken.policy, strange, control.signal);
   }
   for (const [snapshot, members] of bySnapshot(store, replays)) {
-    await lend(snapshot, async (policy) => {
-      const messages = new Map(strange);
-      const madeHere = ({ snapshot: made }: Decision): boolean => made === snapshot;
-      for (let start = 0; start < members.length; start += TOGETHER) {
-        const paths = pathsOf(store, rules.protocol, members.slice(start, start + TOGETHER));
-        const checking = paths.map(async (path) => ({
-          path,
-          change: changeIn(path),
-          returned: await returns.outcome(path.replay, path.episode, path.events),
-        }));
-        const checks = await unlessCancelled(Promise.all(checking), control.signal);
-        if (control.signal.aborted) {
-          throw new CancelledError();
-        }
-        await reexecute(
-          store,
-          decisionsWhere(checks, (change) => change === null).filter(madeHere),
-          policy,
-          messages,
-          control.signal,
-        );
-        await reexecuteChanged(
-          store,
-          decisionsWhere(checks, (change) => change !== null).filter(madeHere),
-          policy,
-          messages,
-          control.signal,
-        );
-        const environment = typeof policy === 'string' ? null : store.environmentId(policy.environment);
-        store.transaction(() => {
-          for (const { path, change, returned } of checks) {
-            const outcome = verdict(path, messages, change, returned);
-            outcomes.set(path.replay.id, outcome);
-            store.insertVerification({
-              replay: path.replay.id,
-              result: outcome.result,
-              detail: outcome.detail,
-              difference: outcome.difference,
-              environment: environment ?? path.replay.environment,
-            });
-          }
-        });
-        control.onProgress?.(outcomes.size, replays.length);
+    await using taken = await takeOrGone(source, snapshot);
+    const { policy } = taken;
+    const messages = new Map(strange);
+    const isOwn = ({ snapshot: made }: Decision): boolean => made === snapshot;
+    for (let start = 0; start < members.length; start += TOGETHER) {
+      const paths = pathsOf(store, rules.protocol, members.slice(start, start + TOGETHER));
+      const checking = paths.map(async (path) => ({
+        path,
+        change: changeIn(path),
+        returned: await returns.outcome(path.replay, path.episode, path.events),
+      }));
+      const checks = await unlessCancelled(Promise.all(checking), control.signal);
+      if (control.signal.aborted) {
+        throw new CancelledError();
       }
-    });
+      await reexecute(
+        store,
+        decisionsWhere(checks, (change) => change === null).filter(isOwn),
+        policy,
+        messages,
+        control.signal,
+      );
+      await reexecuteChanged(
+        store,
+        decisionsWhere(checks, (change) => change !== null).filter(isOwn),
+        policy,
+        messages,
+        control.signal,
+      );
+      const environment = policy instanceof PolicyGone ? null : store.environmentId(policy.environment);
+      store.transaction(() => {
+        for (const { path, change, returned } of checks) {
+          const outcome = verdict(path, messages, change, returned);
+          outcomes.set(path.replay.id, outcome);
+          store.insertVerification({
+            replay: path.replay.id,
+            result: outcome.result,
+            detail: outcome.detail,
+            difference: outcome.difference,
+            environment: environment ?? path.replay.environment,
+          });
+        }
+      });
+      control.onProgress?.(outcomes.size, replays.length);
+    }
   }
   return report(replays, outcomes);
+}
+
+/** The policy of a snapshot, or why it is gone: then nothing can be compared. */
+async function takeOrGone(
+  source: PolicySource,
+  snapshot: string,
+): Promise<Held<{ readonly policy: Policy | PolicyGone }>> {
+  try {
+    return await source(snapshot);
+  } catch (error) {
+    if (error instanceof PolicyGone) {
+      return { policy: error, [Symbol.asyncDispose]: () => Promise.resolve() };
+    }
+    throw error;
+  }
 }
 
 /**
@@ -157,7 +168,7 @@ function strangersOf(store: StoreReader, replays: readonly Replay[]): Map<string
 async function reexecuteStrangers(
   store: StoreReader,
   decisions: readonly Decision[],
-  policy: Policy | string,
+  policy: Policy | PolicyGone,
   found: Map<number, Outcome>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -228,7 +239,7 @@ function pathsOf(store: StoreReader, protocol: Protocol, replays: readonly Repla
 async function reexecuteChanged(
   store: StoreReader,
   decisions: readonly Decision[],
-  policy: Policy | string,
+  policy: Policy | PolicyGone,
   found: Map<number, Outcome>,
   signal: AbortSignal,
 ): Promise<void> {

@@ -13,8 +13,6 @@ import {
 import { signed } from '../../shared/text/figures.ts';
 import { visible } from '../../shared/text/visible.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import { findWhatLost } from '../replay/blame.ts';
-import { findWhatLosesRun } from '../replay/blameRun.ts';
 import { messageNumber, readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
 
@@ -37,8 +35,7 @@ async function blameEpisode(parsed: ParsedArguments, context: CommandContext): P
   const budget = whole(parsed, 'budget', BLAME_BUDGET.least, BLAME_BUDGET.usual);
   await withService(parsed, context, async (service) => {
     await service.updated(signal);
-    const found = await findWhatLost(
-      service,
+    const found = await service.blame(
       { message, budget },
       {
         signal,
@@ -61,8 +58,7 @@ async function blameRun(parsed: ParsedArguments, context: CommandContext): Promi
     if (run === undefined) {
       throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
     }
-    const found = await findWhatLosesRun(
-      service,
+    const found = await service.blameRun(
       { run, budget },
       {
         signal,

@@ -7,7 +7,7 @@ import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { generateLines } from '../lines/generateLines.ts';
-import { withLineModel } from '../lines/lineModel.ts';
+import { takeLineModel } from '../lines/lineModel.ts';
 import { inspectModel } from '../models/modelFacts.ts';
 import { testModel } from '../models/modelTest.ts';
 import { factsTable, planTable, rhoTable, stepLine } from './planWords.ts';
@@ -135,31 +135,21 @@ export async function generate(args: readonly string[], context: CommandContext)
     seed: whole(parsed, 'seed', 0, 0),
     thinking: parsed.values['thinking'] === true,
   };
-  await withLineModel(
-    modelFolder('generate', parsed, context),
-    adapterFolder(parsed, context),
-    async (model) => {
-      for await (const line of generateLines(context.streams.stdin, model, settings, context.signal)) {
-        print(line);
-      }
-    },
-    loadingPrinter(context),
-  );
+  const folder = modelFolder('generate', parsed, context);
+  await using model = await takeLineModel(folder, adapterFolder(parsed, context), loadingPrinter(context));
+  for await (const line of generateLines(context.streams.stdin, model, settings, context.signal)) {
+    print(line);
+  }
 }
 
 export async function score(args: readonly string[], context: CommandContext): Promise<void> {
   const { print } = context;
   const parsed = readArguments('score', args, MODEL, 0);
-  await withLineModel(
-    modelFolder('score', parsed, context),
-    adapterFolder(parsed, context),
-    async (model) => {
-      for await (const line of scoreLines(context.streams.stdin, model, context.signal)) {
-        print(line);
-      }
-    },
-    loadingPrinter(context),
-  );
+  const folder = modelFolder('score', parsed, context);
+  await using model = await takeLineModel(folder, adapterFolder(parsed, context), loadingPrinter(context));
+  for await (const line of scoreLines(context.streams.stdin, model, context.signal)) {
+    print(line);
+  }
 }
 
 /** The folder that --model names. */

@@ -4,7 +4,7 @@ import { importLines, type Recorded } from '../../shared/records/logImport.ts';
 import { renamesOf } from '../../shared/speakerNames.ts';
 import { rightAnswer } from '../../shared/records/rightAnswer.ts';
 import { record as recordProgram, upstreamOf, type RecordSettings } from '../record/record.ts';
-import { whileServing } from '../serve/whileServing.ts';
+import { serveFolder } from '../serve/ownServer.ts';
 import { readArguments, text, texts, type ParsedArguments } from './arguments.ts';
 import { servedFolder } from './serve.ts';
 import { JSON_FLAG, loadingPrinter, STORE, withService, type CommandContext } from './support.ts';
@@ -81,12 +81,7 @@ async function answering<Result>(
     throw new C3Error('input', 'Give --upstream, or a model that is served here, not both.');
   }
   const { folder, name } = servedFolder(parsed, context);
-  return whileServing(
-    { folder, name: text(parsed, 'name') ?? name },
-    ({ url, model, key }) => {
-      note(`The program is answered by ${model}.`);
-      return work({ upstream: url, served: { model, key } });
-    },
-    loadingPrinter(context),
-  );
+  await using own = await serveFolder({ folder, name: text(parsed, 'name') ?? name }, loadingPrinter(context));
+  note(`The program is answered by ${own.model}.`);
+  return await work({ upstream: own.url, served: { model: own.model, key: own.key } });
 }

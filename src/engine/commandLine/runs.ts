@@ -15,7 +15,6 @@ import { reportWords } from '../../shared/records/verification.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { messageNumber, readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { readRecipe } from '../recipe/recipe.ts';
-import { findWhatLosesRun } from '../replay/blameRun.ts';
 import { defaultReplays, settledWords } from '../replay/settling.ts';
 import { storedVote, votedEpisode } from '../replay/storedVote.ts';
 import { bucketWords, estimateLines, findingWords, summaryWords } from './words.ts';
@@ -102,8 +101,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
     const instance = service.reading((store) => store.instance(message.instance));
     print(`\n${findingWords(instance, message, bucket.alternatives)}\n\n${bucketWords(message, bucket)}`);
     if (service.reading((store) => store.evaluations(summary.run)).length > 0) {
-      const losses = await findWhatLosesRun(
-        service,
+      const losses = await service.blameRun(
         { run: summary.run, budget: SHOWN_BUDGET },
         { signal: context.signal, onProgress: () => undefined },
       );

@@ -1,11 +1,12 @@
 /** `c3 serve`: the bundled or another model at the OpenAI-compatible protocol. */
+import { once } from 'node:events';
 import { basename, resolve } from 'node:path';
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { TASK_NAMES } from '../../shared/runNames.ts';
-import { withLineModel } from '../lines/lineModel.ts';
+import { takeLineModel } from '../lines/lineModel.ts';
 import { bundledTeam } from '../places.ts';
 import { drawToken } from '../serve/modelServer.ts';
-import { serveModel } from '../serve/serve.ts';
+import { openServer } from '../serve/serve.ts';
 import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { JSON_FLAG, loadingPrinter, type CommandContext } from './support.ts';
 
@@ -19,7 +20,12 @@ const MOST_PORT = 65_535;
  * @throws C3Error('input') for arguments that are wrong; C3Error('model') where the model cannot be loaded
  */
 export async function serve(args: readonly string[], context: CommandContext): Promise<void> {
-  const { print, note } = context;
+  await serveUntilStopped(args, context);
+  context.note('The server has ended.');
+}
+
+async function serveUntilStopped(args: readonly string[], context: CommandContext): Promise<void> {
+  const { print } = context;
   const options = {
     ...JSON_FLAG,
     model: { type: 'string' },
@@ -40,27 +46,19 @@ export async function serve(args: readonly string[], context: CommandContext): P
     throw new C3Error('input', `${TOKEN_VARIABLE} needs 16 to 512 letters, digits or any of -._~+/=.`);
   }
   const token = own ?? drawToken();
-  await withLineModel(
-    folder,
-    adapter === null ? null : resolve(context.folder, adapter),
-    (model) =>
-      serveModel(
-        model,
-        text(parsed, 'name') ?? name,
-        { port, token },
-        (served) => {
-          if (parsed.values['json'] === true) {
-            print(JSON.stringify({ ...served, ...(own === undefined && { token }) }));
-            return;
-          }
-          print(`${served.model} is served at ${served.url}; Ctrl+C ends it.`);
-          print(own === undefined ? `Bearer token: ${token}` : `The bearer token is that of ${TOKEN_VARIABLE}.`);
-        },
-        context.signal,
-      ),
-    loadingPrinter(context),
-  );
-  note('The server has ended.');
+  const adapterFolder = adapter === null ? null : resolve(context.folder, adapter);
+  await using model = await takeLineModel(folder, adapterFolder, loadingPrinter(context));
+  await using served = await openServer(model, text(parsed, 'name') ?? name, { port, token });
+  const { url, model: called, snapshot } = served;
+  if (parsed.values['json'] === true) {
+    print(JSON.stringify({ url, model: called, snapshot, ...(own === undefined && { token }) }));
+  } else {
+    print(`${called} is served at ${url}; Ctrl+C ends it.`);
+    print(own === undefined ? `Bearer token: ${token}` : `The bearer token is that of ${TOKEN_VARIABLE}.`);
+  }
+  if (!context.signal.aborted) {
+    await once(context.signal, 'abort');
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import { REPLAY_LIMITS } from '../../replay/request.ts';
 import { replayMessage } from '../../replay/replayMessage.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
+import type { Held } from '../../shared/holds.ts';
 import type { DecisionEvent } from '../../shared/records/events.ts';
 import type { Message, Sampling } from '../../shared/records/records.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
@@ -50,13 +51,13 @@ export const SAMPLE_DEFAULTS: SampleSettings = {
 export type StateValue = (moment: Moment) => Promise<number>;
 
 /**
- * Lends the policy of a snapshot, or one sentence why it cannot be had; with the value of states where the run's method
- * takes its credit against it.
+ * Gives the policy of a snapshot until it is disposed of; with the value of states where the run's method takes its
+ * credit against it.
+ * @throws PolicyGone where it cannot be had
  */
-export type SampleLender = <Result>(
+export type SampleSource = (
   snapshot: string,
-  work: (policy: Policy | string, valueOf?: StateValue) => Promise<Result>,
-) => Promise<Result>;
+) => Promise<Held<{ readonly policy: Policy; readonly stateValue?: StateValue }>>;
 
 export interface SampleDependencies {
   readonly store: StoreWriter;
@@ -70,7 +71,7 @@ export interface SampleDependencies {
   readonly returnBound: number;
   /** Whether a role's policy has alternatives to sample. */
   readonly samples: (role: string) => boolean;
-  readonly lend: SampleLender;
+  readonly source: SampleSource;
 }
 
 export interface SampleControl {
@@ -91,7 +92,7 @@ export async function sampleDiagnostics(
   dependencies: SampleDependencies,
   control: SampleControl,
 ): Promise<number> {
-  const { store, protocol, lend } = dependencies;
+  const { store, protocol, source } = dependencies;
   checkSettings(settings, protocol);
   const sampled = protocol.occurrences.filter(({ role }) => dependencies.samples(role));
   const population = populationOf(store, run, protocol, sampled, settings.role);
@@ -113,54 +114,51 @@ export async function sampleDiagnostics(
   );
   let done = 0;
   for (const snapshot of new Set(drawn.map((message) => message.snapshot))) {
-    await lend(snapshot, async (policy, valueOf) => {
-      if (typeof policy === 'string') {
-        throw new C3Error('model', policy);
+    await using taken = await source(snapshot);
+    const { policy, stateValue } = taken;
+    for (const message of drawn.filter((one) => one.snapshot === snapshot)) {
+      if (control.signal.aborted) {
+        throw new CancelledError();
       }
-      for (const message of drawn.filter((one) => one.snapshot === snapshot)) {
-        if (control.signal.aborted) {
-          throw new CancelledError();
-        }
-        const started = performance.now();
-        const energy = startEnergy();
-        // First, so that a value head that cannot be had costs no sampling.
-        const creditOf = valueOf === undefined ? null : await creditAgainst(message, valueOf, dependencies);
-        // The message itself is the first of the credited alternatives.
-        const request = {
-          message: message.id,
-          alternatives: settings.alternatives - 1 + settings.valueSamples,
-          replays: settings.replays,
-          text: null,
-          independent: true,
-        };
-        const bucket = await replayMessage(
-          request,
-          { ...dependencies, policy, credit: (all) => all.map(() => null), origin: 'diagnostic' },
-          { signal: control.signal, onProgress: () => undefined },
-        );
-        const seconds = (performance.now() - started) / 1000;
-        store.transaction(() => {
-          for (const alternative of bucket.alternatives.slice(0, settings.alternatives)) {
-            const credit = creditOf?.(alternative) ?? null;
-            if (credit !== null) {
-              store.insertCredit(bucket.id, alternative.decision, credit);
-            }
+      const started = performance.now();
+      const energy = startEnergy();
+      // First, so that a value head that cannot be had costs no sampling.
+      const creditOf = stateValue === undefined ? null : await creditAgainst(message, stateValue, dependencies);
+      // The message itself is the first of the credited alternatives.
+      const request = {
+        message: message.id,
+        alternatives: settings.alternatives - 1 + settings.valueSamples,
+        replays: settings.replays,
+        text: null,
+        independent: true,
+      };
+      const bucket = await replayMessage(
+        request,
+        { ...dependencies, policy, credit: (all) => all.map(() => null), origin: 'diagnostic' },
+        { signal: control.signal, onProgress: () => undefined },
+      );
+      const seconds = (performance.now() - started) / 1000;
+      store.transaction(() => {
+        for (const alternative of bucket.alternatives.slice(0, settings.alternatives)) {
+          const credit = creditOf?.(alternative) ?? null;
+          if (credit !== null) {
+            store.insertCredit(bucket.id, alternative.decision, credit);
           }
-          store.insertDiagnosticBucket({
-            bucket: bucket.id,
-            sample,
-            credited: settings.alternatives,
-            valueFrom: settings.alternatives,
-            valueCount: settings.valueSamples,
-            real: 0,
-            seconds,
-            joules: energy(),
-            source: null,
-          });
+        }
+        store.insertDiagnosticBucket({
+          bucket: bucket.id,
+          sample,
+          credited: settings.alternatives,
+          valueFrom: settings.alternatives,
+          valueCount: settings.valueSamples,
+          real: 0,
+          seconds,
+          joules: energy(),
+          source: null,
         });
-        control.onContext?.(++done, drawn.length);
-      }
-    });
+      });
+      control.onContext?.(++done, drawn.length);
+    }
   }
   return sample;
 }
@@ -171,12 +169,12 @@ export async function sampleDiagnostics(
  */
 async function creditAgainst(
   message: Message,
-  valueOf: StateValue,
+  stateValue: StateValue,
   { store, protocol, evaluator }: SampleDependencies,
 ): Promise<(alternative: AlternativeReturns) => Credit | null> {
   const instance = store.instance(message.instance);
   const earlier = store.chain(message.id).slice(0, -1);
-  const value = await valueOf({
+  const value = await stateValue({
     position: message.position,
     question: instance.question,
     messages: new Map(earlier.map(({ position, text }) => [position, text])),

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
-import type { TextProcess } from '../../policy/textProcess.ts';
+import { TextProcess } from '../../policy/textProcess.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
 import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
@@ -13,10 +13,10 @@ import { LineSplitter, type LineBounds } from '../../tasks/files/lines.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { NEVER } from '../../shared/cancellation.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
+import { Holds, type Held } from '../../shared/holds.ts';
 import { checkTokenizer, type LoadControl } from '../models/models.ts';
-import { WORKER_ENTRY } from '../places.ts';
+import { TEXT_PLACES, WORKER_ENTRY } from '../places.ts';
 import { probeProvider } from '../machine/probing.ts';
-import { withTexts } from '../models/texts.ts';
 
 export interface LineModel {
   readonly folder: string;
@@ -45,37 +45,34 @@ const INPUT_BOUNDS: LineBounds = {
 };
 
 /**
- * Loads a model for a piece of work and lets it go whatever happens.
+ * Loads a model, which is let go when it is disposed of.
  * @param adapter a folder with adapters in the layout of PEFT; null for the model alone
  * @throws C3Error('model') when a folder cannot be used; CancelledError
  */
-export async function withLineModel<Result>(
+export async function takeLineModel(
   folder: string,
   adapter: string | null,
-  work: (model: LineModel) => Promise<Result>,
-  control: LoadControl = {},
-): Promise<Result> {
-  return withTexts(folder, (texts) => withRuntime(texts, adapter, work, control));
-}
-
-async function withRuntime<Result>(
-  texts: TextProcess,
-  adapter: string | null,
-  work: (model: LineModel) => Promise<Result>,
-  { onProgress, signal = NEVER }: LoadControl,
-): Promise<Result> {
-  const { folder } = texts;
+  { onProgress, signal = NEVER }: LoadControl = {},
+): Promise<Held<LineModel>> {
+  await using holds = new Holds();
+  const texts = new TextProcess(TEXT_PLACES, folder);
+  holds.add({
+    [Symbol.dispose]: () => {
+      texts.close();
+    },
+  });
   const tokenizer = await texts.tokenizer(signal);
   const { settings } = await resolveDevice(DEFAULT_PROVIDER, THREADS, probeProvider);
   const runtime = await startRuntime(WORKER_ENTRY, settings);
-  try {
-    const info = await runtime.load(folder, onProgress, signal);
-    checkTokenizer(folder, tokenizer, info);
-    const snapshot = adapter === null ? info.snapshot : await runtime.loadAdapter(adapter, info.snapshot);
-    return await work({ folder, texts, runtime, tokenizer, info, snapshot });
-  } finally {
-    await runtime.close();
-  }
+  holds.add({ [Symbol.asyncDispose]: () => runtime.close() });
+  const info = await runtime.load(folder, onProgress, signal);
+  checkTokenizer(folder, tokenizer, info);
+  const snapshot = adapter === null ? info.snapshot : await runtime.loadAdapter(adapter, info.snapshot);
+  const held = holds.move();
+  return {
+    ...{ folder, texts, runtime, tokenizer, info, snapshot },
+    [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
+  };
 }
 
 /**

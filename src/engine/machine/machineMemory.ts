@@ -17,7 +17,7 @@ const MEBIBYTE = 2 ** 20;
  * @param limit bytes that the user allows, in the place of what there is where the work is done; null for no such limit
  */
 export async function availableMemory(provider: Provider, limit: number | null): Promise<AvailableMemory> {
-  const host = freeHere();
+  const host = freeMemory();
   const { accelerator, memoryProgram } = traitsOf({ provider });
   if (!accelerator) {
     return { host: limit ?? host, device: null };
@@ -25,7 +25,7 @@ export async function availableMemory(provider: Provider, limit: number | null):
   return { host, device: limit ?? (memoryProgram === null ? null : await deviceTotal(memoryProgram)) };
 }
 
-function freeHere(): number {
+function freeMemory(): number {
   // Both know a container's limit.
   const constrained = process.constrainedMemory();
   const machine = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

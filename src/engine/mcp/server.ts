@@ -20,8 +20,6 @@ import type { ReplayAsked } from '../../shared/protocols/engineProtocol.ts';
 import { asksServers } from '../../shared/records/asksServers.ts';
 import { masked } from '../../logs/secrets.ts';
 import { askedReplay } from '../assistant/askedReplay.ts';
-import { findWhatLost } from '../replay/blame.ts';
-import { findWhatLosesRun } from '../replay/blameRun.ts';
 import type { EngineService } from '../service.ts';
 import { parseThresholds } from '../taxonomy/taxonomyReport.ts';
 import { VERSION } from '../version.ts';
@@ -171,11 +169,7 @@ function registerSearches(server: McpServer, service: EngineService): void {
         const { run } = service.reading((store) => store.message(asked.message));
         await agree(asked, run, confirm);
         const budget = asked.max_evaluator_calls;
-        const found = await findWhatLost(
-          service,
-          { message: asked.message, budget },
-          { signal, onProgress: () => undefined },
-        );
+        const found = await service.blame({ message: asked.message, budget }, { signal, onProgress: () => undefined });
         return linkedBlame(folder, run, found);
       }),
   );
@@ -186,8 +180,7 @@ function registerSearches(server: McpServer, service: EngineService): void {
       answering(async () => {
         const { run } = asked;
         await agree(asked, run, confirm);
-        const found = await findWhatLosesRun(
-          service,
+        const found = await service.blameRun(
           { run, budget: asked.max_evaluator_calls },
           { signal, onProgress: () => undefined },
         );

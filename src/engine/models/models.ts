@@ -3,7 +3,7 @@
  * that nobody takes weights from under another.
  */
 import { join } from 'node:path';
-import { LocalPolicy, type Policy } from '../../policy/policy.ts';
+import { LocalPolicy, PolicyGone, type Policy } from '../../policy/policy.ts';
 import { TOKENIZER_FILE, type Tokenizer } from '../../policy/tokenizer.ts';
 import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import type { OnLoadProgress } from '../../runtime/files/huggingFaceWeights.ts';
@@ -11,6 +11,7 @@ import { resolveDevice, type Probe } from '../../runtime/provider/device.ts';
 import { startRuntime, type EndableRuntime } from '../../runtime/remote.ts';
 import { NEVER, onAbort, unlessCancelled } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { Holds, type Held } from '../../shared/holds.ts';
 import { WORKER_ENTRY } from '../places.ts';
 import { probeProvider } from '../machine/probing.ts';
 import type { Recipe } from '../recipe/recipe.ts';
@@ -32,8 +33,8 @@ export interface LoadControl {
   readonly signal?: AbortSignal;
 }
 
-/** A policy on loan. */
-export interface LentPolicy {
+/** A policy that is given back at the end of the scope that took it. */
+export interface LentPolicy extends AsyncDisposable {
   readonly policy: Policy;
   readonly runtime: ModelRuntime;
   readonly tokenizer: Tokenizer;
@@ -65,6 +66,11 @@ interface Slot {
   idle: string[];
 }
 
+/** A slot that somebody uses. */
+type OpenSlot = Held<{ readonly slot: Slot; readonly runtime: EndableRuntime }>;
+
+const disposing = (holds: Holds): AsyncDisposable => ({ [Symbol.asyncDispose]: () => holds[Symbol.asyncDispose]() });
+
 export class ModelPool {
   readonly texts = new TextPool();
   /** What models elsewhere are asked with. */
@@ -78,98 +84,54 @@ export class ModelPool {
   }
 
   /**
-   * Lends a runtime with the recipe's model to a run, alone.
+   * A runtime with the recipe's model for a run, alone.
    * @throws C3Error('model') when the model cannot be loaded; CancelledError
    */
-  async exclusively<Result>(
-    recipe: Recipe,
-    work: (model: LoadedModel) => Promise<Result>,
-    control: LoadControl = {},
-  ): Promise<Result> {
+  async takeAlone(recipe: Recipe, control: LoadControl = {}): Promise<Held<LoadedModel>> {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
-    return this.withSlot(recipe, true, async (slot, runtime) => {
-      try {
-        return await work({
-          runtime,
-          tokenizer,
-          info: await loadInto(slot, runtime, tokenizer, recipe, control),
-          remark: slot.remark,
-        });
-      } finally {
+    await using holds = new Holds();
+    const { slot, runtime } = await holds.take(this.open(recipe, true));
+    holds.add({
+      [Symbol.asyncDispose]: async () => {
         keep(slot, runtime, await runtime.snapshots().catch(() => []));
-      }
+      },
     });
+    const info = await loadInto(slot, runtime, tokenizer, recipe, control);
+    return { runtime, tokenizer, info, remark: slot.remark, ...disposing(holds.move()) };
   }
 
   /**
-   * Lends what a model folder holds now, or that with the adapter of another folder over it, whatever weights these
-   * are.
+   * What a model folder holds now, or that with the adapter of another folder over it, whatever weights these are.
    * @throws C3Error('model') where they cannot be loaded; CancelledError
    */
-  async withFolder<Result>(
-    recipe: Recipe,
-    adapter: string | null,
-    work: (lent: LentPolicy) => Promise<Result>,
-    control: LoadControl = {},
-  ): Promise<Result> {
-    return this.withSlot(recipe, false, async (slot, runtime) => {
-      const base = await this.base(recipe, control);
-      const snapshot = adapter === null ? base : await runtime.loadAdapter(adapter, base);
-      keep(slot, runtime, [snapshot]);
-      const nowhere = (): Promise<null> => Promise.resolve(null);
-      return this.withPolicy(
-        recipe,
-        snapshot,
-        nowhere,
-        (lent) => {
-          if (typeof lent === 'string') {
-            throw new C3Error('model', lent);
-          }
-          return work(lent);
-        },
-        control,
-      );
-    });
+  async takeFolder(recipe: Recipe, adapter: string | null, control: LoadControl = {}): Promise<LentPolicy> {
+    await using opened = await this.open(recipe, false);
+    const { slot, runtime } = opened;
+    const base = await this.base(recipe, control);
+    const snapshot = adapter === null ? base : await runtime.loadAdapter(adapter, base);
+    keep(slot, runtime, [snapshot]);
+    return await this.take(recipe, snapshot, () => Promise.resolve(null), control);
   }
 
   /**
-   * Lends the policy of a snapshot, or one sentence saying why its weights cannot be had; many may be on loan at once.
+   * The policy of a snapshot; many may be held at once.
+   * @throws PolicyGone where its weights cannot be had; CancelledError
    */
-  async withPolicy<Result>(
-    recipe: Recipe,
-    snapshot: string,
-    weights: WeightsFinder,
-    work: (lent: LentPolicy | string) => Promise<Result>,
-    control: LoadControl = {},
-  ): Promise<Result> {
+  async take(recipe: Recipe, snapshot: string, weights: WeightsFinder, control: LoadControl = {}): Promise<LentPolicy> {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
-    return this.withSlot(recipe, false, async (slot, runtime) => {
-      slot.used.set(snapshot, (slot.used.get(snapshot) ?? 0) + 1);
-      slot.idle = slot.idle.filter((name) => name !== snapshot);
-      try {
-        const reason = await provide(slot, runtime, tokenizer, recipe, snapshot, weights, control);
-        if (reason !== null) {
-          return await work(reason);
-        }
-        if (slot.info === undefined) {
-          throw new Error('A runtime that holds a snapshot has loaded its model.');
-        }
-        return await work({
-          policy: new LocalPolicy(runtime, tokenizer, snapshot, slot.info.config.maxPositions),
-          runtime,
-          tokenizer,
-          info: slot.info,
-        });
-      } finally {
-        const users = (slot.used.get(snapshot) ?? 1) - 1;
-        if (users > 0) {
-          slot.used.set(snapshot, users);
-        } else {
-          slot.used.delete(snapshot);
-          keep(slot, runtime, [snapshot]);
-        }
-      }
-    });
+    await using holds = new Holds();
+    const { slot, runtime } = await holds.take(this.open(recipe, false));
+    holds.add(use(slot, runtime, snapshot));
+    const gone = await provide(slot, runtime, tokenizer, recipe, snapshot, weights, control);
+    if (gone !== null) {
+      throw new PolicyGone(gone);
+    }
+    if (slot.info === undefined) {
+      throw new Error('A runtime that holds a snapshot has loaded its model.');
+    }
+    const { info } = slot;
+    const policy = new LocalPolicy(runtime, tokenizer, snapshot, info.config.maxPositions);
+    return { policy, runtime, tokenizer, info, ...disposing(holds.move()) };
   }
 
   /**
@@ -178,14 +140,14 @@ export class ModelPool {
    */
   async base(recipe: Recipe, control: LoadControl = {}): Promise<string> {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
-    return this.withSlot(recipe, false, async (slot, runtime) => {
-      if (slot.info !== undefined) {
-        return slot.info.snapshot;
-      }
-      const { snapshot } = await loadInto(slot, runtime, tokenizer, recipe, control);
-      keep(slot, runtime, [snapshot]);
-      return snapshot;
-    });
+    await using opened = await this.open(recipe, false);
+    const { slot, runtime } = opened;
+    if (slot.info !== undefined) {
+      return slot.info.snapshot;
+    }
+    const { snapshot } = await loadInto(slot, runtime, tokenizer, recipe, control);
+    keep(slot, runtime, [snapshot]);
+    return snapshot;
   }
 
   async close(): Promise<void> {
@@ -195,11 +157,7 @@ export class ModelPool {
     await Promise.all(slots.map(closeSlot));
   }
 
-  private async withSlot<Result>(
-    recipe: Recipe,
-    exclusive: boolean,
-    work: (slot: Slot, runtime: EndableRuntime) => Promise<Result>,
-  ): Promise<Result> {
+  private async open(recipe: Recipe, exclusive: boolean): Promise<OpenSlot> {
     const { provider, threads, precision } = recipe.config.device;
     const { settings: device, remark } = await resolveDevice(provider, threads, this.probe);
     const settings = precision === 'float32' ? device : { ...device, precision };
@@ -226,19 +184,29 @@ export class ModelPool {
     }
     slot.users++;
     slot.exclusive = exclusive;
+    const given = slot;
     try {
       await Promise.all(left.map(closeSlot));
-      return await work(slot, await slot.started);
+      const runtime = await given.started;
+      return { slot: given, runtime, [Symbol.asyncDispose]: () => this.release(given, runtime) };
     } catch (error) {
-      if (slot.abandoned || (error instanceof C3Error && error.kind === 'engine' && !(await works(slot)))) {
-        this.slots = this.slots.filter((other) => other !== slot);
-      }
+      this.forget(given);
+      await this.release(given, null);
       throw error;
-    } finally {
-      slot.users--;
-      slot.exclusive = false;
-      await this.dropTwin(slot);
     }
+  }
+
+  private async release(slot: Slot, runtime: EndableRuntime | null): Promise<void> {
+    if (slot.abandoned || runtime?.ended === true) {
+      this.forget(slot);
+    }
+    slot.users--;
+    slot.exclusive = false;
+    await this.dropTwin(slot);
+  }
+
+  private forget(slot: Slot): void {
+    this.slots = this.slots.filter((other) => other !== slot);
   }
 
   /** After a run, the runtime that served replays meanwhile stays, and the run's own goes. */
@@ -249,7 +217,7 @@ export class ModelPool {
     ) {
       return;
     }
-    this.slots = this.slots.filter((other) => other !== slot);
+    this.forget(slot);
     await closeSlot(slot);
   }
 }
@@ -344,6 +312,23 @@ async function provide(
   }
 }
 
+/** Notes a user of a snapshot; once there is none, it is one that may be let go. */
+function use(slot: Slot, runtime: ModelRuntime, snapshot: string): Disposable {
+  slot.used.set(snapshot, (slot.used.get(snapshot) ?? 0) + 1);
+  slot.idle = slot.idle.filter((name) => name !== snapshot);
+  return {
+    [Symbol.dispose]: () => {
+      const users = (slot.used.get(snapshot) ?? 1) - 1;
+      if (users > 0) {
+        slot.used.set(snapshot, users);
+      } else {
+        slot.used.delete(snapshot);
+        keep(slot, runtime, [snapshot]);
+      }
+    },
+  };
+}
+
 /**
  * Notes snapshots that are held without a user, and lets the longest unused go; the runtime's other work is not waited
  * for.
@@ -357,16 +342,6 @@ function keep(slot: Slot, runtime: ModelRuntime, snapshots: readonly string[]): 
   for (const name of dropped) {
     void runtime.releaseSnapshot(name).catch(() => undefined);
   }
-}
-
-/** False for a runtime whose thread has ended. */
-async function works({ started }: Slot): Promise<boolean> {
-  return started
-    .then((runtime) => runtime.snapshots())
-    .then(
-      () => true,
-      () => false,
-    );
 }
 
 async function closeSlot({ started }: Slot): Promise<void> {

@@ -30,36 +30,36 @@ export class Evaluators {
   private timer: NodeJS.Timeout | undefined;
 
   /**
-   * The evaluator that a configuration asks for, while the work continues.
+   * The evaluator that a configuration asks for, until it is disposed of.
    * @param ask the model judge; what it scored cannot be scored again unless given
    * @throws C3Error('input') where it is a command, and commands are not allowed
    */
-  async using<Result>(
-    recipe: Scored,
-    work: (evaluator: Evaluator) => Promise<Result>,
-    ask: AskJudge | null = null,
-  ): Promise<Result> {
+  take(recipe: Scored, ask: AskJudge | null = null): Disposable & { readonly evaluator: Evaluator } {
     const { evaluator, task, code_blocks: blocks } = recipe.config;
+    const taken = evaluatorNamed(
+      evaluator,
+      answerFormOf(task.train_file === null ? task.name : null),
+      (rule) => this.grader(rule),
+      judgeOf(recipe, ask) ?? commandOf(recipe),
+      blocks,
+    );
     this.users++;
     clearTimeout(this.timer);
-    try {
-      return await work(
-        evaluatorNamed(
-          evaluator,
-          answerFormOf(task.train_file === null ? task.name : null),
-          (rule) => this.grader(rule),
-          judgeOf(recipe, ask) ?? commandOf(recipe),
-          blocks,
-        ),
-      );
-    } finally {
-      this.users--;
-      if (this.users === 0) {
-        this.timer = setTimeout(() => {
-          this.close();
-        }, IDLE_MILLISECONDS).unref();
-      }
-    }
+    return {
+      evaluator: taken,
+      [Symbol.dispose]: () => {
+        this.users--;
+        if (this.users === 0) {
+          this.timer = setTimeout(() => {
+            this.close();
+          }, IDLE_MILLISECONDS).unref();
+        }
+      },
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   /** Ends all sandboxes; they start again when needed. */
@@ -83,7 +83,7 @@ export class Evaluators {
 }
 
 /** What of a recipe says how it is scored. */
-interface Scored {
+export interface Scored {
   readonly config: Pick<RunConfig, 'evaluator' | 'scorer'> &
     Partial<Pick<RunConfig, 'code_blocks'>> & { readonly task: Pick<RunConfig['task'], 'name' | 'train_file'> };
   readonly folder: string;

@@ -121,15 +121,10 @@ function scoring(
 ): (question: string, text: string) => Promise<number | null> {
   const task = { name: TASK_NAMES[0], train_file: '' };
   return async (question, text) => {
-    const evaluators = new Evaluators();
-    try {
-      return await evaluators.using({ config: { evaluator, scorer: null, task }, folder }, async (by) => {
-        const instance = { uid: IMPORTED, uidSha: '', question, answer, source: IMPORTED, level: null };
-        return (await by.evaluate(instance, text)).score;
-      });
-    } finally {
-      evaluators.close();
-    }
+    using evaluators = new Evaluators();
+    using by = evaluators.take({ config: { evaluator, scorer: null, task }, folder });
+    const instance = { uid: IMPORTED, uidSha: '', question, answer, source: IMPORTED, level: null };
+    return (await by.evaluator.evaluate(instance, text)).score;
   };
 }
 

@@ -7,7 +7,6 @@ import {
   type CurveVerdict,
   type EpisodeSamples,
 } from '../../credit/valueCurve.ts';
-import type { ReplayControl, ReplayRequest } from '../../replay/request.ts';
 import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
@@ -19,6 +18,8 @@ import type { ReplayResult } from '../../shared/records/settle.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+import { RunSession, type Engine } from '../session/session.ts';
+import { replayStored } from './replay.ts';
 
 /** Pairs that are asked for at a time. */
 export const PAIRS_AT_A_TIME = 8;
@@ -26,13 +27,6 @@ export const PAIRS_AT_A_TIME = 8;
 const MOST_MESSAGES = 200;
 /** Requests in one context that are read at a time. */
 const PAGE = 500;
-
-/** What the search needs of the engine. */
-export interface BlamePlace {
-  reading<Result>(work: (store: StoreReader) => Result): Result;
-  keeping<Result>(what: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
-  replay(request: ReplayRequest, control: ReplayControl): Promise<ReplayResult>;
-}
 
 export interface BlameControl {
   readonly signal: AbortSignal;
@@ -47,22 +41,26 @@ export interface BlameControl {
  * for again goes on from them.
  * @throws C3Error('input') for an episode that was not scored; CancelledError, keeping what arrived
  */
-export async function findWhatLost(place: BlamePlace, request: BlameParams, control: BlameControl): Promise<Blame> {
+export async function findWhatLost(engine: Engine, request: BlameParams, control: BlameControl): Promise<Blame> {
   const { budget } = request;
   checkBudget(budget, BLAME_BUDGET);
-  const episode = place.reading((store) => lostEpisode(store, request.message));
+  const { episode, greedy } = engine.work.reading((store) => {
+    const found = lostEpisode(store, request.message);
+    return { episode: found, greedy: found !== null && store.decision(found.leaf).sampling.temperature === 0 };
+  });
   if (episode === null) {
     throw new C3Error(
       'input',
       `The episode of message ${String(request.message)} has more than ${String(MOST_MESSAGES)} messages, which a search does not take.`,
     );
   }
-  if (place.reading((store) => store.decision(episode.leaf).sampling.temperature) === 0) {
+  if (greedy) {
     control.onRemark?.('The episode was recorded greedily; it is read at the sampling temperature of its run.');
   }
-  return place.keeping(`search of what lost episode ${String(episode.leaf)}`, control.signal, () =>
-    searchEpisode(place, episode, budget, { ...control, onRemark: saidOnce(control.onRemark) }),
-  );
+  const { leaf, run } = episode;
+  const work = { what: `search of what lost episode ${String(leaf)}`, run, hasParts: true };
+  await using session = await RunSession.open(engine, work, control.signal);
+  return await searchEpisode(session, episode, budget, { ...control, onRemark: saidOnce(control.onRemark) });
 }
 
 /** @throws C3Error('input') for a budget that is no whole number within bounds */
@@ -91,7 +89,7 @@ export function saidOnce(onRemark: ((remark: string) => void) | undefined): (rem
  * @param least pairs of a request: it ends where the budget allows fewer
  */
 export async function searchEpisode(
-  place: BlamePlace,
+  session: RunSession,
   episode: LostEpisode,
   budget: number,
   control: BlameControl,
@@ -99,7 +97,7 @@ export async function searchEpisode(
 ): Promise<Blame> {
   let spent = 0;
   for (;;) {
-    const { blame, next } = place.reading((store) => lookAt(store, episode, spent));
+    const { blame, next } = lookAt(session.store, episode, spent);
     const message = next === null ? undefined : episode.messages[next];
     const pairs = message === undefined ? 0 : Math.min(PAIRS_AT_A_TIME, mostPairs(episode, message, budget - spent));
     if (message === undefined || pairs < least) {
@@ -107,7 +105,7 @@ export async function searchEpisode(
     }
     control.onProgress(blame);
     // Equal messages may cost nothing: the same would be asked for without an end.
-    spent += (await samplePairs(place, message, pairs, control)) || 1;
+    spent += (await samplePairs(session, message, pairs, control)) || 1;
   }
 }
 
@@ -121,12 +119,13 @@ const mostPairs = ({ isTerminal }: LostEpisode, message: Message, calls: number)
 
 /** Samples pairs of a message and stores them. @returns the evaluator calls that were spent */
 export async function samplePairs(
-  place: BlamePlace,
+  session: RunSession,
   { id }: Message,
   pairs: number,
   { signal, onRemark }: Pick<BlameControl, 'signal' | 'onRemark'>,
 ): Promise<number> {
-  const bucket = await place.replay(
+  const bucket = await replayStored(
+    session,
     { message: id, alternatives: pairs, replays: 1, text: null, design: 'paired' },
     { signal, onProgress: () => undefined, due: () => false, ...(onRemark !== undefined && { onRemark }) },
   );
@@ -137,6 +136,7 @@ const callsOf = ({ alternatives }: ReplayResult): number =>
   alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
 
 export interface LostEpisode {
+  readonly run: string;
   readonly leaf: number;
   readonly end: number;
   readonly range: ReturnScale;
@@ -178,6 +178,7 @@ export function lostEpisode(store: StoreReader, message: number): LostEpisode | 
   }
   const protocol: Protocol = protocolOf(parseRecipe(store.runConfig(last.run), last.run));
   return {
+    run: last.run,
     leaf: last.id,
     end: last.return,
     range,

@@ -14,6 +14,7 @@ import { evaluationsOf } from '../../shared/records/evaluations.ts';
 import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
 import type { Episode } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/types.ts';
+import { RunSession, type Engine } from '../session/session.ts';
 import {
   callsOfPairs,
   checkBudget,
@@ -24,7 +25,6 @@ import {
   samplePairs,
   searchEpisode,
   storedSamples,
-  type BlamePlace,
   type LostEpisode,
 } from './blame.ts';
 
@@ -56,56 +56,56 @@ export interface RunBlameControl {
  *   CancelledError, keeping what arrived
  */
 export async function findWhatLosesRun(
-  place: BlamePlace,
+  engine: Engine,
   { run, budget }: { readonly run: string; readonly budget: number },
   control: RunBlameControl,
 ): Promise<RunBlame> {
   checkBudget(budget, RUN_BLAME_BUDGET);
   const began = performance.now();
   const onRemark = saidOnce(control.onRemark);
-  const { lost, tooLong, greedy } = place.reading((store) => lostOf(store, run));
+  const { lost, tooLong, greedy } = engine.work.reading((store) => lostOf(store, run));
   if (greedy) {
     onRemark('The episodes were recorded greedily; they are read at the sampling temperature of the run.');
   }
-  return place.keeping(`search of what loses run ${run}`, control.signal, async () => {
-    let spent = 0;
-    const spend = (calls: number): void => {
-      spent += calls;
-      control.onProgress(spent, budget);
-    };
-    const { read, pairs } = evenDesign(lost, budget * EVEN_PART);
-    for (const { episode } of read) {
-      spend(await topUp(place, episode, pairs, { signal: control.signal, onRemark }));
+  const work = { what: `search of what loses run ${run}`, run, hasParts: true };
+  await using session = await RunSession.open(engine, work, control.signal);
+  let spent = 0;
+  const spend = (calls: number): void => {
+    spent += calls;
+    control.onProgress(spent, budget);
+  };
+  const { read, pairs } = evenDesign(lost, budget * EVEN_PART);
+  for (const { episode } of read) {
+    spend(await topUp(session, episode, pairs, { signal: control.signal, onRemark }));
+  }
+  // An episode whose replays could not all be scored is no part of the shares: no failure of an evaluator is a loss.
+  const losses = read.flatMap((one) => {
+    const roles = lossesIn(session.store, one.episode, pairs);
+    return roles === null ? [] : [{ ...one, losses: roles }];
+  });
+  const worth = losses.toSorted((a, b) => totalOf(b.losses) - totalOf(a.losses));
+  for (const { episode } of worth) {
+    const left = Math.min(MOST_PER_EPISODE, budget - spent);
+    if (left >= WORTH_SEARCHING) {
+      const quiet = { signal: control.signal, onProgress: () => undefined };
+      spend((await searchEpisode(session, episode, left, quiet, PAIRS_AT_A_TIME)).evaluatorCalls);
     }
-    // An episode whose replays could not all be scored is no part of the shares: no failure of an evaluator is a loss.
-    const losses = read.flatMap((one) => {
-      const roles = place.reading((store) => lossesIn(store, one.episode, pairs));
-      return roles === null ? [] : [{ ...one, losses: roles }];
-    });
-    const worth = losses.toSorted((a, b) => totalOf(b.losses) - totalOf(a.losses));
-    for (const { episode } of worth) {
-      const left = Math.min(MOST_PER_EPISODE, budget - spent);
-      if (left >= WORTH_SEARCHING) {
-        const quiet = { signal: control.signal, onProgress: () => undefined };
-        spend((await searchEpisode(place, episode, left, quiet, PAIRS_AT_A_TIME)).evaluatorCalls);
-      }
-    }
-    const shares = lossShares(
-      losses.map(({ problem, losses: roles }) => ({ problem, roles })),
-      lost.length,
-    );
-    const blamed = place.reading((store) => losses.map(({ episode }) => blamedEpisode(store, episode)));
-    const masked = read.length - losses.length;
-    return reportOf({
-      run,
-      lost: lost.length,
-      tooLong,
-      masked,
-      shares,
-      blamed,
-      spent,
-      seconds: (performance.now() - began) / 1000,
-    });
+  }
+  const shares = lossShares(
+    losses.map(({ problem, losses: roles }) => ({ problem, roles })),
+    lost.length,
+  );
+  const blamed = losses.map(({ episode }) => blamedEpisode(session.store, episode));
+  const masked = read.length - losses.length;
+  return reportOf({
+    run,
+    lost: lost.length,
+    tooLong,
+    masked,
+    shares,
+    blamed,
+    spent,
+    seconds: (performance.now() - began) / 1000,
   });
 }
 
@@ -199,17 +199,17 @@ const drawOf = ({ episode }: Lost): number => uniform(openStream(episode.leaf, 0
 
 /** Samples what is missing of the pairs of each message. @returns the evaluator calls that were spent */
 async function topUp(
-  place: BlamePlace,
+  session: RunSession,
   episode: LostEpisode,
   pairs: number,
   control: Pick<RunBlameControl, 'signal' | 'onRemark'>,
 ): Promise<number> {
   let spent = 0;
-  const { messages } = place.reading((store) => storedSamples(store, episode));
+  const { messages } = storedSamples(session.store, episode);
   for (const [index, message] of episode.messages.entries()) {
     const missing = pairs - (messages[index]?.pairs.length ?? 0);
     if (missing > 0) {
-      spent += await samplePairs(place, message, missing, control);
+      spent += await samplePairs(session, message, missing, control);
     }
   }
   return spent;

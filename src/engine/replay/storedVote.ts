@@ -32,10 +32,7 @@ export function votedEpisode(store: StoreReader, id: number): VotedEpisode | nul
 export async function storedVote({ run, config, instance, messages, event }: VotedEpisode): Promise<ShownVote | null> {
   const recipe = parseRecipe(config, run);
   const episode = { instance, protocol: protocolOf(recipe), messages, event };
-  const evaluators = new Evaluators();
-  try {
-    return await evaluators.using(recipe, (evaluator) => countedVote(episode, evaluator));
-  } finally {
-    evaluators.close();
-  }
+  using evaluators = new Evaluators();
+  using scored = evaluators.take(recipe);
+  return await countedVote(episode, scored.evaluator);
 }

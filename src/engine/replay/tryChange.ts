@@ -12,8 +12,8 @@ import { isLost } from '../../shared/credit/returns.ts';
 import { asksServers } from '../../shared/records/asksServers.ts';
 import { LAST_SNAPSHOT } from '../../shared/records/continuation.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { IMPORTED } from '../../shared/records/logImport.ts';
-import type { Instance } from '../../shared/records/records.ts';
+import { Holds } from '../../shared/holds.ts';
+import type { Instance, Sampling } from '../../shared/records/records.ts';
 import {
   trialSentence,
   type PolicyChange,
@@ -23,15 +23,13 @@ import {
   type TrialEpisode,
   type TrialProblems,
 } from '../../shared/records/trial.ts';
-import type { StoreWriter } from '../../store/types.ts';
+import type { Renderer } from '../../team/render.ts';
 import { roleNamed, type Protocol } from '../../team/protocol.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
-import { runSampling } from '../../training/config/config.ts';
-import { runRenderer, type LentTeam } from '../models/roles.ts';
-import { parseRecipe, protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
+import type { Team } from '../models/roles.ts';
+import { snapshotNamed } from '../session/continuation.ts';
+import type { RunSession } from '../session/session.ts';
 import { evaluatedEpisodes } from './blameRun.ts';
-import { snapshotNamed } from './continuation.ts';
-import type { ReplayPlace } from './replayHere.ts';
 
 /** Pairs that are sampled together. */
 const BLOCK = 16;
@@ -56,7 +54,7 @@ export interface TrialControl {
 interface Variant {
   readonly protocol: Protocol;
   readonly policy: Policy;
-  readonly sampling: ReturnType<typeof runSampling>;
+  readonly sampling: Sampling;
 }
 
 /** What both teams share. */
@@ -64,7 +62,7 @@ interface Ground {
   readonly run: string;
   readonly instances: readonly Instance[];
   readonly evaluator: Evaluator;
-  readonly render: ReturnType<typeof runRenderer>;
+  readonly render: Renderer;
   readonly seed: number;
   /** By position. */
   readonly roles: readonly string[];
@@ -82,20 +80,17 @@ interface Ground {
  *   or a budget that does not reach one pair; CancelledError
  */
 export async function tryChange(
-  { work, models, lending, evaluators }: ReplayPlace,
-  store: StoreWriter,
-  { run, change, problems, budget }: TrialRequest,
+  session: RunSession,
+  { change, problems, budget }: Omit<TrialRequest, 'run'>,
   control: TrialControl,
 ): Promise<Trial> {
-  const config = store.runConfig(run);
-  if (store.run(run).method === IMPORTED || asksServers(config)) {
+  const { store, run, recipe, protocol, signal, rules } = session;
+  if (session.isImported || asksServers(store.runConfig(run))) {
     throw new C3Error(
       'input',
-      `Run ${run} ${store.run(run).method === IMPORTED ? 'was recorded elsewhere' : 'asks servers'}; a change is tried on runs whose models are on this machine. Choose another run.`,
+      `Run ${run} ${session.isImported ? 'was recorded elsewhere' : 'asks servers'}; a change is tried on runs whose models are on this machine. Choose another run.`,
     );
   }
-  const recipe = parseRecipe(config, run);
-  const protocol = protocolOf(recipe);
   const changed = changedProtocol(protocol, change);
   for (const role of Object.keys(change.roles)) {
     roleNamed(protocol, role);
@@ -106,41 +101,39 @@ export async function tryChange(
   if (instances.length === 0) {
     throw new C3Error('input', `Run ${run} lost no episode of its last evaluation; try the change on all problems.`);
   }
-  const signal = work.stopping(control.signal);
   const began = performance.now();
-  const compare = (
-    evaluator: Evaluator,
-    before: Policy,
-    after: Policy,
-  ): Promise<Omit<Trial, 'sentence' | 'seconds'>> => {
-    const sampling = runSampling(recipe.config);
-    return comparePairs(
-      {
-        run,
-        instances,
-        evaluator,
-        render: runRenderer(models.texts, recipe, signal),
-        seed: recipe.config.seed,
-        roles: protocol.occurrences.map(({ role }) => role),
-        bound: recipe.config.credit.return_clip,
-        span: scale.high - scale.low,
-        most: scale.high,
-      },
-      [
-        { protocol, policy: before, sampling },
-        { protocol: changed, policy: after, sampling: { ...sampling, ...change.sampling } },
-      ],
-      budget,
-      { ...control, signal },
-    );
-  };
-  const lender = new VariantLender({ lending, store, run, recipe, signal });
-  const found = await work.tracked(
-    evaluators.using(recipe, (evaluator) =>
-      lender.lend({ snapshot: LAST_SNAPSHOT }, (before) =>
-        lender.changed(before, change, (after) => compare(evaluator, before.policy, after)),
+  await using holds = new Holds();
+  const take = async (policy: PolicyChange): Promise<Team> =>
+    holds.take(
+      session.team(
+        'snapshot' in policy ? snapshotNamed(store, run, policy.snapshot) : await session.otherModel(policy.model),
       ),
-    ),
+    );
+  const evaluator = session.evaluator(null);
+  const before = await take({ snapshot: LAST_SNAPSHOT });
+  let { policy } = change.policy === null ? before : await take(change.policy);
+  for (const [role, other] of Object.entries(change.roles)) {
+    policy = withRolePolicies(policy, new Map([[role, (await take(other)).policy]]));
+  }
+  const { sampling } = rules;
+  const found = await comparePairs(
+    {
+      run,
+      instances,
+      evaluator,
+      render: rules.render,
+      seed: recipe.config.seed,
+      roles: protocol.occurrences.map(({ role }) => role),
+      bound: recipe.config.credit.return_clip,
+      span: scale.high - scale.low,
+      most: scale.high,
+    },
+    [
+      { protocol, policy: before.policy, sampling },
+      { protocol: changed, policy, sampling: { ...sampling, ...change.sampling } },
+    ],
+    budget,
+    { ...control, signal },
   );
   const trial = { ...found, seconds: (performance.now() - began) / 1000 };
   return { ...trial, sentence: trialSentence(trial) };
@@ -182,57 +175,6 @@ function unknownPlaceholder(protocol: Protocol, role: string, prompt: string): s
     ...namesIn(roleNamed(protocol, role).prompt),
   ]);
   return namesIn(prompt).find((name) => !known.has(name)) ?? null;
-}
-
-interface LenderPlace {
-  readonly lending: ReplayPlace['lending'];
-  readonly store: StoreWriter;
-  readonly run: string;
-  readonly recipe: StoredRecipe;
-  readonly signal: AbortSignal;
-}
-
-/** Lends what answers in the place of a run's own weights. */
-class VariantLender {
-  private readonly place: LenderPlace;
-
-  constructor(place: LenderPlace) {
-    this.place = place;
-  }
-
-  /** @throws C3Error('model') where the weights cannot be had */
-  async lend<Result>(policy: PolicyChange, work: (lent: LentTeam) => Promise<Result>): Promise<Result> {
-    const { lending, store, run, recipe, signal } = this.place;
-    const snapshot =
-      'snapshot' in policy
-        ? snapshotNamed(store, run, policy.snapshot)
-        : await lending.lendModel(run, recipe, policy.model, signal);
-    return lending.withSnapshot(run, recipe, snapshot, signal, (lent) => {
-      if (typeof lent === 'string') {
-        throw new C3Error('model', lent);
-      }
-      return work(lent);
-    });
-  }
-
-  /** The policy of the changed team. */
-  changed<Result>(before: LentTeam, change: TeamChange, work: (policy: Policy) => Promise<Result>): Promise<Result> {
-    const withRoles = (base: LentTeam): Promise<Result> => this.roles(base.policy, Object.entries(change.roles), work);
-    return change.policy === null ? withRoles(before) : this.lend(change.policy, withRoles);
-  }
-
-  private roles<Result>(
-    base: Policy,
-    roles: readonly (readonly [string, PolicyChange])[],
-    work: (policy: Policy) => Promise<Result>,
-  ): Promise<Result> {
-    const [first, ...rest] = roles;
-    if (first === undefined) {
-      return work(base);
-    }
-    const [role, policy] = first;
-    return this.lend(policy, (lent) => this.roles(withRolePolicies(base, new Map([[role, lent.policy]])), rest, work));
-  }
 }
 
 /** Samples pairs until the interval of their mean excludes 0, or the budget is spent. */

@@ -1,9 +1,9 @@
 /** Whether a message that a user typed fits behind its context. */
 import { C3Error } from '../../shared/errors.ts';
-import type { LentPolicy } from '../models/models.ts';
+import type { RoleModel } from '../models/roles.ts';
 
 /** @throws C3Error('input') when a typed message and its context exceed the model's positions */
-export async function checkLength(text: string, context: string, { tokenizer, info }: LentPolicy): Promise<void> {
+export async function checkLength(text: string, context: string, { tokenizer, info }: RoleModel): Promise<void> {
   const [typed, before] = await Promise.all([tokenizer.encode(text), tokenizer.encode(context)]);
   const tokens = typed.length + 1;
   const contextTokens = before.length;

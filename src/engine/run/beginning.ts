@@ -9,17 +9,16 @@ import { shockWords, type Replacement } from '../../shared/records/replacement.t
 import type { StoreReader } from '../../store/types.ts';
 import { snapshotFile } from '../../training/state/checkpoints.ts';
 import type { LoadedModel } from '../models/models.ts';
-import type { EarlierSnapshot } from './prepareRoles.ts';
+import type { EarlierSnapshot } from '../session/earlier.ts';
 import type { PreparedRun } from './prepareRun.ts';
 import { replacing } from './replacing.ts';
-import type { EarlierWeights } from './runRoles.ts';
 import type { TeamEpisodes } from './teamEpisodes.ts';
 
 export interface BeginningPlace extends TeamEpisodes {
   readonly snapshotFolder: string;
   readonly store: StoreReader;
-  /** Finds the weights of earlier runs' snapshots. */
-  readonly earlier: EarlierWeights;
+  /** Finds the file of the weights of earlier runs' snapshots. */
+  readonly earlier: (earlier: EarlierSnapshot) => Promise<string | null>;
   readonly signal: AbortSignal;
   readonly onRemark: (remark: string) => void;
 }
@@ -28,23 +27,6 @@ export interface BeginningPlace extends TeamEpisodes {
 export interface Begun {
   readonly base: string;
   readonly replacement: Replacement | null;
-}
-
-/**
- * The snapshot that a run began with, held by the runtime: its model's, or what is kept beside the store.
- * @returns null where it is neither
- */
-export async function beganWith(
-  runtime: ModelRuntime,
-  model: string,
-  snapshot: string,
-  snapshotFolder: string,
-): Promise<string | null> {
-  if (snapshot === model) {
-    return model;
-  }
-  const file = snapshotFile(snapshotFolder, snapshot);
-  return existsSync(file) && (await runtime.loadSnapshot(file)) === snapshot ? snapshot : null;
 }
 
 /**
@@ -90,7 +72,7 @@ async function heldTeam(
   key: string,
   place: BeginningPlace,
 ): Promise<string> {
-  const file = await place.earlier(earlier, place.signal)(earlier.snapshot);
+  const file = await place.earlier(earlier);
   const held = file === null ? earlier.snapshot : await runtime.loadSnapshot(file);
   if (held !== earlier.snapshot || !(await runtime.snapshots()).includes(held)) {
     throw new C3Error(

@@ -4,10 +4,10 @@
  */
 import { predictedVarianceRatios, rhoOf, type PilotContext } from '../../diagnostics/rho.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import { LocalPolicy, type Policy, type RolePolicy } from '../../policy/policy.ts';
+import { LocalPolicy, type Policy } from '../../policy/policy.ts';
 import { teamPolicy } from '../../policy/teamPolicy.ts';
-import { SpendingAccount } from '../models/endpoints.ts';
-import { judging } from '../models/judging.ts';
+import { rolePolicies } from '../models/roles.ts';
+import { Session, type Engine } from '../session/session.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import { leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
@@ -15,9 +15,8 @@ import { C3Error } from '../../shared/errors.ts';
 import type { RhoReport } from '../../shared/records/rho.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
 import { runSampling } from '../../training/config/config.ts';
-import { withRunRoles } from './runRoles.ts';
+import { takeRoles } from './runRoles.ts';
 import type { PreparedRun } from './prepareRun.ts';
-import type { TrainingPlace } from './trainHere.ts';
 
 export interface PilotSettings {
   /** Questions; each gives one context of every message but the last. */
@@ -35,13 +34,8 @@ export const PILOT_DEFAULTS: PilotSettings = { questions: 64, alternatives: 6, r
  * @throws C3Error('input') for a protocol whose messages are not known beforehand, and where a question is missing;
  *   CancelledError
  */
-export async function pilotHere(
-  {
-    models,
-    evaluators,
-    earlier,
-    snapshotFolder,
-  }: Pick<TrainingPlace, 'models' | 'evaluators' | 'earlier' | 'snapshotFolder'>,
+export async function pilotRun(
+  engine: Engine,
   prepared: PreparedRun,
   settings: PilotSettings,
   signal: AbortSignal,
@@ -53,29 +47,15 @@ export async function pilotHere(
       `Rho is measured for teams of two or more messages in a known order; that of the protocol ${protocol.name} is not.`,
     );
   }
-  const account = new SpendingAccount();
-  const ask = judging(models.endpoints, recipe.config.scorer?.judge, () => account);
-  const work = (evaluator: Evaluator): Promise<RhoReport> =>
-    models.exclusively(
-      recipe,
-      (model) =>
-        withRunRoles(models, prepared, model, { earlier, snapshotFolder }, { signal }, async (lent) => {
-          const { runtime, tokenizer, info } = model;
-          const own = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
-          const { policies } = await models.endpoints.open(
-            { policies: recipe.config.policies, known: {}, tokenizer, account },
-            signal,
-          );
-          const weights = new Map<string, RolePolicy>([
-            ...[...lent].map(([role, one]) => [role, one.policy] as const),
-            ...policies,
-          ]);
-          const policy = teamPolicy(own, recipe.config.policies, tokenizer, weights);
-          return measureRho(prepared, policy, evaluator, settings, signal);
-        }),
-      { signal },
-    );
-  return evaluators.using(recipe, work, ask);
+  await using session = new Session(engine, recipe, signal);
+  const evaluator = session.evaluator(session.judge);
+  const model = await session.model({ signal });
+  const roles = await takeRoles(session, prepared, model, { signal });
+  const { runtime, tokenizer, info } = model;
+  const own = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
+  const { policies } = await session.endpoints(tokenizer, {});
+  const policy = teamPolicy(own, recipe.config.policies, tokenizer, rolePolicies(roles, policies));
+  return await measureRho(prepared, policy, evaluator, settings, signal);
 }
 
 /** The same with a policy and an evaluator that are there. */

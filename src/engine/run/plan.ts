@@ -84,7 +84,7 @@ export async function planRun(
   });
   const render = teamRenderer(texts.renderer(modelFolder, rendering, signal), roleRenderers(roles));
   const inputs = { protocol, tokenizer, render, data, roles };
-  const memory = await planHere(recipe, inputs);
+  const memory = await planRunMemory(recipe, inputs);
   return {
     memory,
     budget: runBudget(config, protocol, data),
@@ -96,7 +96,7 @@ export async function planRun(
  * The memory plan of a run on this machine, on the device that it will compute on.
  * @throws C3Error('model') where config.json cannot be used
  */
-export async function planHere({ config, modelFolder }: Recipe, inputs: RunInputs): Promise<MemoryPlan> {
+export async function planRunMemory({ config, modelFolder }: Recipe, inputs: RunInputs): Promise<MemoryPlan> {
   const model = await loadConfig(modelFolder);
   const { settings } = await resolveDevice(config.device.provider, config.device.threads, probeProvider);
   const { provider = DEFAULT_PROVIDER } = settings;

@@ -6,7 +6,7 @@ import { LAST_SNAPSHOT } from '../../shared/records/continuation.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { TextPool } from '../models/texts.ts';
 import { protocolOf, type Fingerprint, type Recipe, type RunData } from '../recipe/recipe.ts';
-import type { EarlierSnapshot, FindSnapshot } from './prepareRoles.ts';
+import type { EarlierSnapshot, FindSnapshot } from '../session/earlier.ts';
 
 /** Texts on which two tokenizers are compared, at most. */
 const COMPARED_TEXTS = 1_000;

@@ -10,17 +10,8 @@ import type { Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
 import type { TextPool } from '../models/texts.ts';
 import { textsFingerprint } from '../recipe/fingerprint.ts';
+import type { EarlierSnapshot, FindSnapshot } from '../session/earlier.ts';
 import { roleModelFolder, roleWeights, type Fingerprint, type Recipe, type StoredRecipe } from '../recipe/recipe.ts';
-
-/** A snapshot of an earlier run in the store. */
-export interface EarlierSnapshot {
-  readonly run: string;
-  readonly snapshot: string;
-  readonly recipe: StoredRecipe;
-}
-
-/** Looks a snapshot up by its run and a name. @throws C3Error where the store has no such run or snapshot */
-export type FindSnapshot = (run: string, name: string) => EarlierSnapshot;
 
 /** What a run is prepared from beside its recipe. */
 export interface RunSources {

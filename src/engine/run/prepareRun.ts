@@ -18,7 +18,7 @@ import {
 import { teamRenderer } from '../../team/render.ts';
 import { prepareRoles, roleRenderers, type PreparedRole, type RunSources } from './prepareRoles.ts';
 import { prepareBeginning, type PreparedBeginning } from './prepareBeginning.ts';
-import { memoryLine, planHere, shortage } from './plan.ts';
+import { memoryLine, planRunMemory, shortage } from './plan.ts';
 import { endpointRenderers, type EndpointProbes } from '../models/endpoints.ts';
 import type { RunInputs } from './runDemand.ts';
 
@@ -94,7 +94,7 @@ export async function prepareRun(
     data,
     roles,
   };
-  const plan = await planHere(recipe, inputs);
+  const plan = await planRunMemory(recipe, inputs);
   const short = shortage(plan);
   // A run that has begun was let begin; its configuration can no longer be changed.
   if (short !== null && interrupted === null) {

@@ -51,10 +51,8 @@ export class Timing {
         return null;
       }
       const snapshot = await this.models.base(recipe);
-      const nowhere = (): Promise<null> => Promise.resolve(null);
-      return this.models.withPolicy(recipe, snapshot, nowhere, async (lent) =>
-        typeof lent === 'string' ? null : this.trial(recipe, inputs, lent, never),
-      );
+      await using model = await this.models.take(recipe, snapshot, () => Promise.resolve(null));
+      return await this.trial(recipe, inputs, model, never);
     });
     return estimate;
   }

@@ -1,7 +1,7 @@
-/** `c3 serve`: a model folder at the OpenAI-compatible protocol until it is stopped. */
+/** `c3 serve`: a model folder at the OpenAI-compatible protocol for as long as somebody holds it. */
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
 import { readRendering } from '../../policy/rendering.ts';
+import type { Held } from '../../shared/holds.ts';
 import type { LineModel } from '../lines/lineModel.ts';
 import { Batches } from './batches.ts';
 import { ModelServer, type ModelServerSettings } from './modelServer.ts';
@@ -13,20 +13,18 @@ export interface Served {
 }
 
 /**
- * Serves a loaded model until the signal aborts.
+ * Serves a loaded model until it is disposed of.
  * @param name how requests name it
- * @param onListening hears where, once requests are answered
  * @throws C3Error where the port or the chat template cannot be had
  */
-export async function serveModel(
+export async function openServer(
   { folder, texts, runtime, tokenizer, info, snapshot }: LineModel,
   name: string,
   settings: Omit<ModelServerSettings, 'fingerprint'>,
-  onListening: (served: Served) => void,
-  signal: AbortSignal,
-): Promise<void> {
+): Promise<Held<Served>> {
   const rendering = await readRendering(folder, tokenizer, { template: 'auto', thinking: false });
-  const render = texts.renderer(rendering, signal);
+  const stopping = new AbortController();
+  const render = texts.renderer(rendering, stopping.signal);
   const environment = hash('sha256', JSON.stringify(runtime.environment), 'hex');
   const server = new ModelServer(
     {
@@ -38,13 +36,13 @@ export async function serveModel(
     },
     { ...settings, fingerprint: `c3_${snapshot.slice(0, 12)}_${environment.slice(0, 8)}` },
   );
-  const url = await server.listen();
-  try {
-    onListening({ url, model: name, snapshot });
-    if (!signal.aborted) {
-      await once(signal, 'abort');
-    }
-  } finally {
-    await server.close();
-  }
+  return {
+    url: await server.listen(),
+    model: name,
+    snapshot,
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await server.close();
+    },
+  };
 }

@@ -44,10 +44,8 @@ import { inspectModel } from '../models/modelFacts.ts';
 import { testModel } from '../models/modelTest.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { callsWords, chanceWords } from '../../shared/records/blame.ts';
-import { findWhatLost } from '../replay/blame.ts';
-import { findWhatLosesRun } from '../replay/blameRun.ts';
 import { record, upstreamOf } from '../record/record.ts';
-import { modelToServe, whileServing } from '../serve/whileServing.ts';
+import { modelToServe, serveFolder } from '../serve/ownServer.ts';
 import { EngineService } from '../service.ts';
 import { VERSION } from '../version.ts';
 
@@ -233,7 +231,7 @@ export class EngineServer {
         }),
       replay: (params, signal) => this.replay(client, params, signal()),
       blame: (params, signal) =>
-        findWhatLost(service, params, {
+        service.blame(params, {
           signal: signal(),
           onProgress: ({ evaluatorCalls, curve: [start], most }) => {
             const chance = start === undefined || start.n === 0 ? '' : `, ${chanceWords(start, most)} at the start`;
@@ -244,7 +242,7 @@ export class EngineServer {
           },
         }),
       blameRun: (params, signal) =>
-        findWhatLosesRun(service, params, {
+        service.blameRun(params, {
           signal: signal(),
           onProgress: (calls) => {
             sayFound(callsWords(calls, params.budget));
@@ -278,7 +276,11 @@ export class EngineServer {
   }
 
   /** Runs a user's program; its calls go to a server, or to a model that is served meanwhile. */
-  private record(client: Client, { upstream, serve, ...params }: RecordParams, signal: AbortSignal): Promise<Recorded> {
+  private async record(
+    client: Client,
+    { upstream, serve, ...params }: RecordParams,
+    signal: AbortSignal,
+  ): Promise<Recorded> {
     const tell = (progress: RecordProgress): void => {
       send(client, (to) => to.sendNotification(RecordProgressNotification, progress));
     };
@@ -292,13 +294,11 @@ export class EngineServer {
         tell({ messages });
       },
     };
-    return serve === null
-      ? record(this.service, { ...settings, upstream: upstreamOf(upstream, params.env), served: null }, signal)
-      : whileServing(
-          modelToServe(serve, params.folder),
-          ({ url, ...served }) => record(this.service, { ...settings, upstream: url, served }, signal),
-          { signal },
-        );
+    if (serve === null) {
+      return record(this.service, { ...settings, upstream: upstreamOf(upstream, params.env), served: null }, signal);
+    }
+    await using own = await serveFolder(modelToServe(serve, params.folder), { signal });
+    return await record(this.service, { ...settings, upstream: own.url, served: own }, signal);
   }
 
   private async replay(client: Client, params: ReplayParams, signal: AbortSignal): Promise<ReplayResult> {

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
-import { LocalPolicy } from '../../../src/policy/policy.ts';
+import { LocalPolicy, type PolicySource } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
-import { verifyReplays, type PolicyLender } from '../../../src/replay/verify.ts';
+import { held } from '../../support/held.ts';
+import { verifyReplays } from '../../../src/replay/verify.ts';
 import type { RunSummary } from '../../../src/shared/records/records.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { runSampling } from '../../../src/training/config/config.ts';
@@ -133,37 +134,28 @@ describe('a run with reused results', () => {
       evaluation: [],
     });
     const tokenizer = await loadTokenizer(team.folder);
-    const lend: PolicyLender = async (snapshot, work) => {
+    const source: PolicySource = async (snapshot) => {
       if (!(await host.snapshots()).includes(snapshot)) {
         await host.loadSnapshot(store.snapshots(snapshot)[0]?.file ?? '');
       }
-      return work(new LocalPolicy(host, tokenizer, snapshot));
+      return held({ policy: new LocalPolicy(host, tokenizer, snapshot) });
     };
     const message = store.bucketsOfRun({ run: 'run-1', offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0;
-    await lend(store.message(message).snapshot, async (policy) => {
-      if (typeof policy === 'string') {
-        throw new Error(policy);
-      }
-      const sampling = { ...runSampling(readConfig('', '')), maxNewTokens: 6 };
-      const dependencies = {
-        store,
-        protocol: PAIR,
-        render: renderPlain,
-        policy,
-        evaluator: answerEvaluator,
-        sampling,
-        seed: 0,
-        returnBound: 10,
-        credit: LOO,
-      };
-      const control = { signal: new AbortController().signal, onProgress: () => undefined };
-      await replayMessage({ message, alternatives: 6, replays: 2, text: null }, dependencies, control);
-      await replayMessage(
-        { message, alternatives: 12, replays: 1, text: null, design: 'paired' },
-        dependencies,
-        control,
-      );
-    });
+    const { policy } = await source(store.message(message).snapshot);
+    const dependencies = {
+      store,
+      protocol: PAIR,
+      render: renderPlain,
+      policy,
+      evaluator: answerEvaluator,
+      sampling: { ...runSampling(readConfig('', '')), maxNewTokens: 6 },
+      seed: 0,
+      returnBound: 10,
+      credit: LOO,
+    };
+    const control = { signal: new AbortController().signal, onProgress: () => undefined };
+    await replayMessage({ message, alternatives: 6, replays: 2, text: null }, dependencies, control);
+    await replayMessage({ message, alternatives: 12, replays: 1, text: null, design: 'paired' }, dependencies, control);
     const replays = store.replaysOfRun('run-1', 0, 1000);
     const reused = replays.filter(
       ({ evaluatorCalls, leaf }) =>
@@ -175,20 +167,17 @@ describe('a run with reused results', () => {
       assert.ok(reused.some(({ bucket }) => bucket === id));
     }
     let asked = 0;
-    const counting: PolicyLender = (snapshot, work) =>
-      lend(snapshot, (policy) => {
-        if (typeof policy === 'string') {
-          return work(policy);
-        }
-        return work(
-          new Proxy(policy, {
-            get: (target, name): unknown =>
-              name === 'answer'
-                ? (...args: Parameters<typeof policy.answer>) => ((asked += args[0].length), target.answer(...args))
-                : Reflect.get(target, name),
-          }),
-        );
+    const counting: PolicySource = async (snapshot) => {
+      const given = (await source(snapshot)).policy;
+      return held({
+        policy: new Proxy(given, {
+          get: (target, name): unknown =>
+            name === 'answer'
+              ? (...args: Parameters<typeof given.answer>) => ((asked += args[0].length), target.answer(...args))
+              : Reflect.get(target, name),
+        }),
       });
+    };
     const report = await verifyReplays(
       store,
       replays,

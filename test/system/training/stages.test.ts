@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
-import { LocalPolicy } from '../../../src/policy/policy.ts';
-import { verifyReplays, type PolicyLender } from '../../../src/replay/verify.ts';
+import { LocalPolicy, type PolicySource } from '../../../src/policy/policy.ts';
+import { held } from '../../support/held.ts';
+import { verifyReplays } from '../../../src/replay/verify.ts';
 import { callsOfFanout } from '../../../src/team/rounds.ts';
 import { WITHIN_STEP } from '../../../src/shared/records/records.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
@@ -188,20 +189,20 @@ describe('stages of a step', () => {
     const { store, host } = world;
     const input = world.restoring(options(PER_ROLE, free));
     const rebuilt: string[] = [];
-    const lend: PolicyLender = async (snapshot, work) => {
+    const source: PolicySource = async (snapshot) => {
       if (!(await host.snapshots()).includes(snapshot)) {
         const record = store.snapshots(snapshot)[0] ?? assert.fail();
         const stage = record.iteration === WITHIN_STEP ? store.stageOfSnapshot('run-1', snapshot) : null;
         rebuilt.push(stage === null ? 'step' : 'stage');
         await (stage === null ? restoreTraining(input, record.iteration) : restoreStage(input, stage));
       }
-      return work(new LocalPolicy(host, input.tokenizer, snapshot));
+      return held({ policy: new LocalPolicy(host, input.tokenizer, snapshot) });
     };
     const replays = store.replaysOfRun('run-1', 0, 1000);
     const report = await verifyReplays(
       store,
       replays,
-      lend,
+      source,
       { protocol: PAIR, evaluator: answerEvaluator, returnBound: 10 },
       { signal: new AbortController().signal },
     );

@@ -6,6 +6,7 @@ import { TERMINATION } from '../../../src/replay/jointTree.ts';
 import { recordTrainingTree } from '../../../src/replay/record.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import type { TreeNode } from '../../../src/replay/tree.ts';
+import { held } from '../../support/held.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
 import type { BucketView, Replay } from '../../../src/shared/records/records.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
@@ -82,7 +83,7 @@ async function scene(
       const { identical, firstReason, firstDifference } = await verifyReplays(
         store,
         replays,
-        (_, work) => work(policy),
+        () => Promise.resolve(held({ policy })),
         rules,
         NEVER,
       );

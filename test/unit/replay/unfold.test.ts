@@ -6,6 +6,7 @@ import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import { recordTrainingTree } from '../../../src/replay/record.ts';
 import { alternativeReturns, leavesOf, logOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { held } from '../../support/held.ts';
 import { verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
 import type { Replay } from '../../../src/shared/records/records.ts';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
@@ -90,7 +91,7 @@ async function scene(
     store,
     roots,
     verify: (replays = store.replaysOfRun(RUN, 0, 1000)) =>
-      verifyReplays(store, replays, (_, work) => work(made.policy), rules, NEVER),
+      verifyReplays(store, replays, () => Promise.resolve(held({ policy: made.policy })), rules, NEVER),
   };
 }
 

@@ -2,15 +2,10 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
-import { LocalPolicy, type Policy } from '../../../src/policy/policy.ts';
+import { LocalPolicy, PolicyGone, type PolicySource } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
-import {
-  replaysOfMessage,
-  verifyReplays,
-  type PolicyLender,
-  type VerificationReport,
-} from '../../../src/replay/verify.ts';
+import { replaysOfMessage, verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
 import { drawsOf } from '../../../src/shared/records/draws.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import type { Replay } from '../../../src/shared/records/records.ts';
@@ -23,6 +18,7 @@ import { createHash } from 'node:crypto';
 import { LOO } from './helpers.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../training/tinyRun.ts';
 import { PAIR } from '../training/tinyTeam.ts';
+import { held } from '../../support/held.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
@@ -36,10 +32,10 @@ after(() => {
 interface Scene {
   readonly run: TinyRun;
   readonly replays: Replay[];
-  readonly lend: PolicyLender;
+  readonly source: PolicySource;
   readonly check: (
     replays?: readonly Replay[],
-    lend?: PolicyLender,
+    source?: PolicySource,
     signal?: AbortSignal,
     evaluator?: Evaluator,
   ) => Promise<VerificationReport>;
@@ -53,38 +49,33 @@ async function scene(t: TestContext): Promise<Scene> {
   await run.start({ overrides: ['evaluation.instances=0', 'instances_per_step=2'], evaluation: [] });
   const { store, host } = run;
   const tokenizer = await loadTokenizer(team.folder);
-  const lend: PolicyLender = async (snapshot, work) => {
+  const source: PolicySource = async (snapshot) => {
     if (!(await host.snapshots()).includes(snapshot)) {
       const file = store.snapshots(snapshot)[0]?.file;
       if (typeof file !== 'string') {
-        return work(`no weights of ${snapshot}`);
+        throw new PolicyGone(`no weights of ${snapshot}`);
       }
       await host.loadSnapshot(file);
     }
-    return work(new LocalPolicy(host, tokenizer, snapshot));
+    return held({ policy: new LocalPolicy(host, tokenizer, snapshot) });
   };
   const message = store.bucketsOfRun({ run: 'run-1', offset: 0, limit: 1 })[0]?.alternatives[1]?.decision ?? 0;
-  await lend(store.message(message).snapshot, (policy) => {
-    if (typeof policy === 'string') {
-      throw new Error(policy);
-    }
-    const sampling = { ...runSampling(readConfig('', '')), maxNewTokens: 6 };
-    return replayMessage(
-      { message, alternatives: 2, replays: 2, text: '2+2' },
-      {
-        store,
-        protocol: PAIR,
-        render: renderPlain,
-        policy,
-        evaluator: answerEvaluator,
-        sampling,
-        seed: 0,
-        returnBound: 10,
-        credit: LOO,
-      },
-      { signal: new AbortController().signal, onProgress: () => undefined },
-    );
-  });
+  const { policy } = await source(store.message(message).snapshot);
+  await replayMessage(
+    { message, alternatives: 2, replays: 2, text: '2+2' },
+    {
+      store,
+      protocol: PAIR,
+      render: renderPlain,
+      policy,
+      evaluator: answerEvaluator,
+      sampling: { ...runSampling(readConfig('', '')), maxNewTokens: 6 },
+      seed: 0,
+      returnBound: 10,
+      credit: LOO,
+    },
+    { signal: new AbortController().signal, onProgress: () => undefined },
+  );
   const replays = store.replaysOfRun('run-1', 0, 1000);
   const told: string[] = [];
   const onProgress = (done: number, total: number): void => {
@@ -93,9 +84,9 @@ async function scene(t: TestContext): Promise<Scene> {
   return {
     run,
     replays,
-    lend,
+    source,
     told,
-    check: (some = replays, from = lend, signal = new AbortController().signal, evaluator = answerEvaluator) =>
+    check: (some = replays, from = source, signal = new AbortController().signal, evaluator = answerEvaluator) =>
       verifyReplays(store, some, from, { protocol: PAIR, evaluator, returnBound: 10 }, { signal, onProgress }),
   };
 }
@@ -183,7 +174,7 @@ describe('verifyReplays', () => {
     const { replays, check } = here;
     const victim = replays[0]?.leaf ?? 0;
     tamper(here, 'DROP TRIGGER decision_no_update', `UPDATE decision SET tokens = x'07000000' WHERE id = ${victim}`);
-    const report = await check(replays.slice(0, 1), (_, work) => work('The weights are gone.'));
+    const report = await check(replays.slice(0, 1), () => Promise.reject(new PolicyGone('The weights are gone.')));
     assert.equal(report.different, 1);
     assert.match(report.firstDifference?.detail ?? '', /row was changed/);
     // Tokens and their own hash changed together: the hash of the replay still shows it.
@@ -392,41 +383,24 @@ describe('verifyReplays', () => {
   });
 
   it('compares nothing that drew no numbers of ours', async (t) => {
-    const { run, replays, lend, check } = await scene(t);
-    const unseeded: PolicyLender = (snapshot, work) =>
-      lend(snapshot, (policy) =>
-        work(
-          typeof policy === 'string'
-            ? policy
-            : {
-                snapshot,
-                environment: policy.environment,
-                seeded: false,
-                answer: () => assert.fail('nothing is executed'),
-                typed: () => assert.fail('nothing is executed'),
-              },
-        ),
-      );
+    const { run, replays, source, check } = await scene(t);
+    const unseeded: PolicySource = async (snapshot) => {
+      const { environment } = (await source(snapshot)).policy;
+      const answer = (): never => assert.fail('nothing is executed');
+      return held({ policy: { snapshot, environment, seeded: false, answer, typed: answer } });
+    };
     assert.equal((await check(undefined, unseeded)).notComparable, 72);
     assert.match(run.store.verifications(replays[0]?.id ?? 0)[0]?.detail ?? '', /The endpoint takes no seeds/);
   });
 
   it('compares nothing across numeric environments, and says which part differs', async (t) => {
-    const { run, lend, check } = await scene(t);
-    const elsewhere: PolicyLender = (snapshot, work) =>
-      lend(snapshot, (policy) => {
-        if (typeof policy === 'string') {
-          return work(policy);
-        }
-        const moved: Policy = {
-          snapshot,
-          seeded: true,
-          environment: { ...policy.environment, threads: 7, device: 'another processor' },
-          answer: () => assert.fail('nothing is executed'),
-          typed: () => assert.fail('nothing is executed'),
-        };
-        return work(moved);
-      });
+    const { run, source, check } = await scene(t);
+    const elsewhere: PolicySource = async (snapshot) => {
+      const { policy } = await source(snapshot);
+      const environment = { ...policy.environment, threads: 7, device: 'another processor' };
+      const answer = (): never => assert.fail('nothing is executed');
+      return held({ policy: { snapshot, environment, seeded: true, answer, typed: answer } });
+    };
     const report = await check(undefined, elsewhere);
     assert.deepEqual(
       [report.notComparable, report.identical, report.different, report.firstDifference],
@@ -440,14 +414,16 @@ describe('verifyReplays', () => {
   });
 
   it('gives the reason where weights are missing', async (t) => {
-    const { run, lend, check } = await scene(t);
+    const { run, source, check } = await scene(t);
     const trained = run.store.snapshotsOfRun('run-1').filter(({ file }) => file !== null);
     for (const { id, file } of trained) {
       rmSync(file ?? '');
       await run.host.releaseSnapshot(id);
     }
-    const gone: PolicyLender = async (snapshot, work) =>
-      lend(snapshot, work).catch((error: unknown) => work(error instanceof Error ? error.message : ''));
+    const gone: PolicySource = (snapshot) =>
+      source(snapshot).catch((error: unknown) => {
+        throw new PolicyGone(error instanceof Error ? error.message : '');
+      });
     const report = await check(undefined, gone);
     // The first step's behaviour policy is the base, whose folder is still there.
     assert.deepEqual([report.identical, report.notComparable, report.different], [32 + 8, 32, 0]);
@@ -497,7 +473,7 @@ describe('credit.common_random_numbers', () => {
       const report = await verifyReplays(
         store,
         store.replaysOfRun('run-1', 0, 1000),
-        (_, work) => work(policy),
+        () => Promise.resolve(held({ policy })),
         { protocol: PAIR, evaluator: answerEvaluator, returnBound: 10 },
         { signal: new AbortController().signal },
       );

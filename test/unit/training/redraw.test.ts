@@ -6,6 +6,7 @@ import { LocalPolicy, type PolicyAnswer } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { redrawsOf } from '../../../src/replay/redraw.ts';
 import { saidBy, type TreeNode } from '../../../src/replay/tree.ts';
+import { held } from '../../support/held.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { samplingProblem } from '../../../src/training/iteration.ts';
@@ -103,11 +104,11 @@ describe('a run with fanout_unique', () => {
     const report = await verifyReplays(
       store,
       replays,
-      async (snapshot, work) => {
+      async (snapshot) => {
         if (!(await host.snapshots()).includes(snapshot)) {
           await host.loadSnapshot(store.snapshots(snapshot)[0]?.file ?? '');
         }
-        return work(new LocalPolicy(host, tokenizer, snapshot));
+        return held({ policy: new LocalPolicy(host, tokenizer, snapshot) });
       },
       { protocol: PAIR, evaluator: answerEvaluator, returnBound: 10 },
       { signal: new AbortController().signal },

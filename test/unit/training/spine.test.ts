@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { LocalPolicy } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
+import { held } from '../../support/held.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { callsOfFanout } from '../../../src/team/rounds.ts';
@@ -110,11 +111,11 @@ describe('a run with a spine', () => {
       const report = await verifyReplays(
         store,
         replays,
-        async (snapshot, work) => {
+        async (snapshot) => {
           if (!(await host.snapshots()).includes(snapshot)) {
             await host.loadSnapshot(store.snapshots(snapshot)[0]?.file ?? '');
           }
-          return work(new LocalPolicy(host, tokenizer, snapshot));
+          return held({ policy: new LocalPolicy(host, tokenizer, snapshot) });
         },
         { protocol: FOUR, evaluator: answerEvaluator, returnBound: 10 },
         { signal: new AbortController().signal },

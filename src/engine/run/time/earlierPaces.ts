@@ -29,7 +29,7 @@ export function earlierPaces(
       break;
     }
     const earlier = readable(store, id);
-    if (earlier === null || likeness(earlier) !== wanted || !madeHere(store, id, here)) {
+    if (earlier === null || likeness(earlier) !== wanted || !wasMadeOn(store, id, here)) {
       continue;
     }
     const pace = paceOfRun(store, id, steps);
@@ -77,7 +77,7 @@ function readable(store: StoreReader, run: string): Recipe | null {
   }
 }
 
-function madeHere(store: StoreReader, run: string, here: NumericEnvironment): boolean {
+function wasMadeOn(store: StoreReader, run: string, here: NumericEnvironment): boolean {
   const [first] = store.costs(run);
   if (first === undefined) {
     return false;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { PolicyGone } from '../../../../src/policy/policy.ts';
 import { ModelPool, type LentPolicy } from '../../../../src/engine/models/models.ts';
 import { parseRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
 import type { Snapshot } from '../../../../src/shared/records/records.ts';
@@ -47,19 +48,28 @@ const REQUEST = {
   sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 6 },
   streamKey: streamKey({ seed: 0, scope: 'test', uidSha: '', eventType: '', turn: 0, sibling: 0 }),
 };
-async function answer(lent: LentPolicy | string): Promise<string> {
-  if (typeof lent === 'string') {
-    return lent;
-  }
+async function answer(lent: LentPolicy): Promise<string> {
   const [first] = await lent.policy.answer([REQUEST], { signal: new AbortController().signal });
   return [...(first?.tokens ?? []), ...(first?.logprobs ?? [])].join(' ');
+}
+/** What a snapshot says, or why it is gone. */
+async function said(pool: ModelPool, snapshot: string, find = weights): Promise<string> {
+  try {
+    await using lent = await pool.take(recipe, snapshot, find);
+    return await answer(lent);
+  } catch (error) {
+    if (error instanceof PolicyGone) {
+      return error.message;
+    }
+    throw error;
+  }
 }
 
 describe('ModelPool', () => {
   it('lends each snapshot its own weights, also many at once and after they were let go', async () => {
     const pool = new ModelPool();
     try {
-      const lend = ({ id }: Snapshot): Promise<string> => pool.withPolicy(recipe, id, weights, answer);
+      const lend = ({ id }: Snapshot): Promise<string> => said(pool, id);
       const one: string[] = [];
       for (const snapshot of snapshots) {
         one.push(await lend(snapshot));
@@ -77,14 +87,12 @@ describe('ModelPool', () => {
     try {
       const [first, ...others] = snapshots.slice(1);
       assert.ok(first);
-      const [before, again] = await pool.withPolicy(recipe, first.id, weights, async (lent) => {
-        const said = await answer(lent);
-        for (const { id } of [...others, ...others]) {
-          await pool.withPolicy(recipe, id, weights, answer);
-        }
-        return [said, await answer(lent)];
-      });
-      assert.equal(again, before);
+      await using lent = await pool.take(recipe, first.id, weights);
+      const before = await answer(lent);
+      for (const { id } of [...others, ...others]) {
+        await said(pool, id);
+      }
+      assert.equal(await answer(lent), before);
     } finally {
       await pool.close();
     }
@@ -95,12 +103,13 @@ describe('ModelPool', () => {
     try {
       const [base, trained] = snapshots;
       assert.ok(base && trained);
-      await pool.exclusively(recipe, async ({ runtime, info }) => {
-        assert.equal(info.snapshot, base.id);
-        await pool.withPolicy(recipe, trained.id, weights, answer);
-        assert.deepEqual(await runtime.snapshots(), [base.id]);
-      });
-      assert.match(await pool.withPolicy(recipe, base.id, weights, answer), /^\d+ /);
+      {
+        await using model = await pool.takeAlone(recipe);
+        assert.equal(model.info.snapshot, base.id);
+        await said(pool, trained.id);
+        assert.deepEqual(await model.runtime.snapshots(), [base.id]);
+      }
+      assert.match(await said(pool, base.id), /^\d+ /);
     } finally {
       await pool.close();
     }
@@ -112,7 +121,7 @@ describe('ModelPool', () => {
       const [base, first, second] = snapshots;
       assert.ok(base && first?.file && second?.file);
       const short = first.id.slice(0, 12);
-      const lend = (find: typeof weights): Promise<string> => pool.withPolicy(recipe, first.id, find, answer);
+      const lend = (find: typeof weights): Promise<string> => said(pool, first.id, find);
       assert.equal(
         await lend(() => Promise.resolve(null)),
         `The weights of snapshot ${short} were not kept and cannot be rebuilt, so its messages cannot be re-executed.`,
@@ -127,9 +136,9 @@ describe('ModelPool', () => {
       );
       renameSync(join(workspace, 'team', 'tokenizer.json'), join(workspace, 'tokenizer.json'));
       const other = new ModelPool();
-      await assert.rejects(other.withPolicy(recipe, base.id, weights, answer), /Cannot read .*tokenizer\.json/);
+      await assert.rejects(said(other, base.id), /Cannot read .*tokenizer\.json/);
       renameSync(join(workspace, 'tokenizer.json'), join(workspace, 'team', 'tokenizer.json'));
-      assert.match(await other.withPolicy(recipe, base.id, weights, answer), /^\d+ /, 'it is looked at again');
+      assert.match(await said(other, base.id), /^\d+ /, 'it is looked at again');
       await other.close();
       assert.match(await lend(weights), /^\d+ /, 'and so are weights');
       assert.ok(existsSync(first.file));
@@ -154,10 +163,11 @@ describe('ModelPool', () => {
       ...recipe,
       config: { ...recipe.config, device: { provider, threads, precision: 'float32' } },
     });
-    const environment = (asked: Recipe): Promise<readonly [string, number, string | null]> =>
-      pool.exclusively(asked, ({ runtime, remark }) =>
-        Promise.resolve([runtime.environment.provider, runtime.environment.threads, remark] as const),
-      );
+    const environment = async (asked: Recipe): Promise<readonly [string, number, string | null]> => {
+      await using model = await pool.takeAlone(asked);
+      const { provider, threads } = model.runtime.environment;
+      return [provider, threads, model.remark];
+    };
     assert.deepEqual(await environment(on('cpu', 1)), ['cpu', 1, null]);
     assert.deepEqual(probed, []);
     const [provider, threads, remark] = await environment(on('webgpu', 2));

@@ -23,8 +23,10 @@ test('the bundled Python task is scored in the sandbox, and its verdicts outlive
     levels: config.task.levels,
   }).train;
   assert.ok(instance);
-  const score = (text: string): Promise<(number | null)[]> =>
-    evaluators.using({ config, folder: '/' }, async (evaluator) => [(await evaluator.evaluate(instance, text)).score]);
+  const score = async (text: string): Promise<(number | null)[]> => {
+    using by = evaluators.take({ config, folder: '/' });
+    return [(await by.evaluator.evaluate(instance, text)).score];
+  };
   assert.deepEqual(await score(instance.answer), [1]);
   assert.deepEqual(await score('def'), [0]);
   evaluators.close();
@@ -47,8 +49,10 @@ test('a command scores where commands are allowed, and is not started elsewhere'
     levels: config.task.levels,
   }).train;
   assert.ok(instance);
-  const score = (): Promise<number | null> =>
-    evaluators.using({ config, folder: tmpdir() }, async (evaluator) => (await evaluator.evaluate(instance, '')).score);
+  const score = async (): Promise<number | null> => {
+    using by = evaluators.take({ config, folder: tmpdir() });
+    return (await by.evaluator.evaluate(instance, '')).score;
+  };
   delete process.env['C3_ALLOW_COMMANDS'];
   await assert.rejects(score(), /would run with your rights: where you trust it, set C3_ALLOW_COMMANDS=1\.$/);
   process.env['C3_ALLOW_COMMANDS'] = '1';

@@ -20,6 +20,8 @@ import { spearman } from '../../../../src/diagnostics/statistics/rank.ts';
 import { recordSubtree, recordTrainingTree } from '../../../../src/replay/record.ts';
 import { replayMessage } from '../../../../src/replay/replayMessage.ts';
 import { grow } from '../../../../src/replay/episodes.ts';
+import { PolicyGone } from '../../../../src/policy/policy.ts';
+import { held } from '../../../support/held.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../../src/team/protocol.ts';
@@ -88,7 +90,7 @@ async function scene(t: TestContext, protocol: Protocol = PAIR, evaluated = 8): 
     seed: 5,
     samples: () => true,
     returnBound: 10,
-    lend: (_, work) => work(policy),
+    source: () => Promise.resolve(held({ policy })),
   };
   return { ...made, store, dependencies };
 }
@@ -196,7 +198,7 @@ describe('sampling buckets', () => {
     const lost = sampleDiagnostics(
       RUN,
       SETTINGS,
-      { ...here.dependencies, lend: (_, work) => work('The weights are gone.') },
+      { ...here.dependencies, source: () => Promise.reject(new PolicyGone('The weights are gone.')) },
       { signal: new AbortController().signal },
     );
     await assert.rejects(lost, errorOfKind('model', /weights are gone/));
@@ -209,11 +211,16 @@ describe('credit against a value head', () => {
     (digest('value', String(position), question, ...[...messages].flat().map(String)) % 1000) / 1000;
   const judging = (here: Scene, asked: Moment[] = []): SampleDependencies => ({
     ...here.dependencies,
-    lend: (_, work) =>
-      work(here.policy, (moment) => {
-        asked.push(moment);
-        return Promise.resolve(says(moment));
-      }),
+    source: () =>
+      Promise.resolve(
+        held({
+          policy: here.policy,
+          stateValue: (moment: Moment) => {
+            asked.push(moment);
+            return Promise.resolve(says(moment));
+          },
+        }),
+      ),
   });
   const mean = (some: readonly number[]): number => some.reduce((sum, value) => sum + value, 0) / some.length;
 
@@ -297,7 +304,10 @@ describe('credit against a value head', () => {
     const here = await scene(t);
     const lost: SampleDependencies = {
       ...here.dependencies,
-      lend: (_, work) => work(here.policy, () => Promise.reject(new C3Error('model', 'The head is damaged.'))),
+      source: () => {
+        const stateValue = (): Promise<number> => Promise.reject(new C3Error('model', 'The head is damaged.'));
+        return Promise.resolve(held({ policy: here.policy, stateValue }));
+      },
     };
     const before = here.evaluator.calls;
     await assert.rejects(

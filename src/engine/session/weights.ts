@@ -2,14 +2,14 @@
  * Where the weights of stored snapshots are had: from their file, or by executing the run's training again up to them.
  */
 import { existsSync } from 'node:fs';
+import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { WITHIN_STEP } from '../../shared/records/records.ts';
 import type { Stage, StoreReader } from '../../store/read/reader.ts';
 import { snapshotFile, valueHeadFile } from '../../training/state/checkpoints.ts';
 import { valuesStates } from '../../training/methods/methods.ts';
 import { lastIterationOf, restoreStage, restoreTraining, snapshotAfter } from '../../training/state/restore.ts';
-import type { ModelPool } from '../models/models.ts';
-import { beganWith } from '../run/beginning.ts';
+import type { ModelPool, WeightsFinder } from '../models/models.ts';
 import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
 
 /** When a run had weights that it trained: after a step, or when it sampled a stage; null for others. */
@@ -31,13 +31,30 @@ export interface WeightsRequest {
   readonly signal: AbortSignal;
 }
 
+/**
+ * The snapshot that a run began with, held by the runtime: its model's, or what is kept beside the store.
+ * @returns null where it is neither
+ */
+export async function beganWith(
+  runtime: ModelRuntime,
+  model: string,
+  snapshot: string,
+  snapshotFolder: string,
+): Promise<string | null> {
+  if (snapshot === model) {
+    return model;
+  }
+  const file = snapshotFile(snapshotFolder, snapshot);
+  return existsSync(file) && (await runtime.loadSnapshot(file)) === snapshot ? snapshot : null;
+}
+
 export class Weights {
+  /** Where snapshots and checkpoints are kept. */
+  readonly folder: string;
   private readonly models: ModelPool;
-  private readonly folder: string;
   /** Rebuilding takes a runtime of its own, so one at a time. */
   private last: Promise<unknown> = Promise.resolve();
 
-  /** @param folder where snapshots and checkpoints are kept */
   constructor(models: ModelPool, folder: string) {
     this.models = models;
     this.folder = folder;
@@ -97,6 +114,11 @@ export class Weights {
     return turn;
   }
 
+  /** Finds the weights of snapshots of a run. @throws as `file` */
+  finder(run: Omit<WeightsRequest, 'snapshot'>): WeightsFinder {
+    return (snapshot) => this.file({ ...run, snapshot });
+  }
+
   /** Whether a snapshot's weights are had without rebuilding them. */
   areKept(store: StoreReader, run: string, snapshot: string): boolean {
     return this.kept({ store, snapshot }) !== null || trainedAt(store, run, snapshot) === null;
@@ -120,38 +142,38 @@ export class Weights {
    * @returns the file of the weights
    */
   private async rebuild({ store, run, recipe, signal }: WeightsRequest, moment: number | Stage): Promise<string> {
-    return this.models.exclusively(recipe, async ({ runtime, tokenizer, info }) => {
-      const base = await beganWith(runtime, info.snapshot, snapshotAfter(store, run, 0).id, this.folder);
-      if (base === null) {
-        throw new C3Error(
-          'model',
-          `${recipe.modelFolder} no longer holds the model that run ${run} began with; put its weights back.`,
-        );
-      }
-      const input = {
-        run,
-        config: recipe.config,
-        protocol: protocolOf(recipe),
-        render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, signal),
-        maxPositions: info.config.maxPositions,
-        store,
-        runtime,
-        tokenizer,
-        base,
-        snapshotFolder: this.folder,
-        signal,
-        onStep: () => undefined,
-      };
-      const rebuilt =
-        typeof moment === 'number' ? await restoreTraining(input, moment) : await restoreStage(input, moment);
-      const file = snapshotFile(this.folder, rebuilt);
-      if (rebuilt !== base && !existsSync(file)) {
-        await runtime.saveSnapshot(rebuilt, file);
-      }
-      if (typeof moment === 'number' && valuesStates(recipe.config)) {
-        await runtime.saveValueHead(rebuilt, valueHeadFile(this.folder, run, moment));
-      }
-      return file;
-    });
+    await using model = await this.models.takeAlone(recipe);
+    const { runtime, tokenizer, info } = model;
+    const base = await beganWith(runtime, info.snapshot, snapshotAfter(store, run, 0).id, this.folder);
+    if (base === null) {
+      throw new C3Error(
+        'model',
+        `${recipe.modelFolder} no longer holds the model that run ${run} began with; put its weights back.`,
+      );
+    }
+    const input = {
+      run,
+      config: recipe.config,
+      protocol: protocolOf(recipe),
+      render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, signal),
+      maxPositions: info.config.maxPositions,
+      store,
+      runtime,
+      tokenizer,
+      base,
+      snapshotFolder: this.folder,
+      signal,
+      onStep: () => undefined,
+    };
+    const rebuilt =
+      typeof moment === 'number' ? await restoreTraining(input, moment) : await restoreStage(input, moment);
+    const file = snapshotFile(this.folder, rebuilt);
+    if (rebuilt !== base && !existsSync(file)) {
+      await runtime.saveSnapshot(rebuilt, file);
+    }
+    if (typeof moment === 'number' && valuesStates(recipe.config)) {
+      await runtime.saveValueHead(rebuilt, valueHeadFile(this.folder, run, moment));
+    }
+    return file;
   }
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { StoreHold } from '../../../../src/engine/run/storeHold.ts';
+import { StoreHold } from '../../../../src/engine/session/storeHold.ts';
 import { checkSeal, isSealed, sealPathOf } from '../../../../src/store/files/seal.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { eventually } from '../../../integration/harness/eventually.ts';
@@ -19,17 +19,16 @@ function storeIn(t: TestContext): string {
   return join(folder, 'c3.sqlite');
 }
 
-function write(hold: StoreHold, id: string): Promise<void> {
-  return hold.while({ kind: 'window', what: 'a test' }, CONTROL, (store) => {
-    store.insertRun({
-      id,
-      method: 'c3',
-      seed: 1,
-      title: id,
-      config: '{}',
-      plannedSteps: 1,
-      createdAt: '2026-01-01T00:00:00.000Z',
-    });
+async function write(hold: StoreHold, id: string): Promise<void> {
+  using lease = await hold.lease({ kind: 'window', what: 'a test' }, CONTROL);
+  lease.store.insertRun({
+    id,
+    method: 'c3',
+    seed: 1,
+    title: id,
+    config: '{}',
+    plannedSteps: 1,
+    createdAt: '2026-01-01T00:00:00.000Z',
   });
 }
 
@@ -53,14 +52,16 @@ it('leaves the seal as it was where nothing was written', async (t) => {
   const path = storeIn(t);
   const hold = new StoreHold(path, 60_000);
   await write(hold, 'one');
-  await hold.while({ kind: 'window', what: 'a test' }, CONTROL, (store) => {
-    store.updateRunStatus('one', 'done', '2026-01-02T00:00:00.000Z', null);
-  });
+  {
+    using lease = await hold.lease({ kind: 'window', what: 'a test' }, CONTROL);
+    lease.store.updateRunStatus('one', 'done', '2026-01-02T00:00:00.000Z', null);
+  }
   hold.close();
   const before = readFileSync(sealPathOf(path), 'utf8');
-  await hold.while({ kind: 'window', what: 'a look' }, CONTROL, (store) => {
-    assert.ok(store.countRuns() === 1 && !isSealed(path));
-  });
+  {
+    using lease = await hold.lease({ kind: 'window', what: 'a look' }, CONTROL);
+    assert.ok(lease.store.countRuns() === 1 && !isSealed(path));
+  }
   assert.equal(readFileSync(sealPathOf(path), 'utf8'), before);
 });
 

@@ -13,13 +13,11 @@ import { sealStore, type StoreWriter } from '../../store/write/writer.ts';
 /** Milliseconds without work after which the store is sealed: a look at the whole file is not for every click. */
 const QUIET = 60_000;
 
-/** One piece of work's share of the hold. */
-export interface Lease {
+/** One piece of work's share of the hold; ending it twice does no harm. */
+export interface Lease extends Disposable {
   readonly store: StoreWriter;
   /** Says what the work is now. */
   describe(purpose: HolderPurpose): void;
-  /** Ends the share; calling it twice does no harm. */
-  release(): void;
 }
 
 export interface LeaseControl {
@@ -115,20 +113,6 @@ export class StoreHold {
     }
   }
 
-  /** Works with the store, held. Errors as `lease`. */
-  async while<Result>(
-    purpose: HolderPurpose,
-    control: LeaseControl,
-    work: (store: StoreWriter) => Promise<Result> | Result,
-  ): Promise<Result> {
-    const lease = await this.lease(purpose, control);
-    try {
-      return await work(lease.store);
-    } finally {
-      lease.release();
-    }
-  }
-
   /** Seals what was written, for a process that ends. */
   close(): void {
     if (this.sealing !== undefined && this.store === undefined) {
@@ -188,7 +172,7 @@ export class StoreHold {
           this.describe(store);
         }
       },
-      release: () => {
+      [Symbol.dispose]: () => {
         if (!this.shares.delete(share)) {
           return;
         }

@@ -15,21 +15,20 @@ import type { Decision, NumericEnvironment } from '../../shared/records/records.
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import type { ServedSettings } from '../../shared/rolePolicies.ts';
-import type { StoreReader, StoreWriter } from '../../store/types.ts';
+import type { StoreReader } from '../../store/types.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { renderPlain } from '../../team/render.ts';
 import { runSampling } from '../../training/config/config.ts';
-import type { ModelPool } from '../models/models.ts';
 import { DrivenProgram, type AskingProgram } from '../program/drivenProgram.ts';
 import { DriverProcess } from '../program/driverProcess.ts';
 import { InferredProgram } from '../program/inferredProgram.ts';
 import { endpointAt, readTeam, type RecordedTeam } from '../program/teamFile.ts';
-import type { Evaluators } from '../recipe/evaluators.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { paced } from '../run/time/pace.ts';
-import { modelToServe, whileServing, type ServedHere } from '../serve/whileServing.ts';
-import { costsOf } from './costsHere.ts';
+import { modelToServe, serveFolder, type OwnServer } from '../serve/ownServer.ts';
+import type { RunSession } from '../session/session.ts';
+import { costsOf } from './costs.ts';
 import { decidedIn, withPairs, type EngineReplay } from './settling.ts';
 
 /** Turns of each role, and of all together, at most. */
@@ -38,28 +37,20 @@ const MOST_OCCURRENCES = 1024;
 /** What no model here reads has no tokens. */
 const NO_TOKENS = { encode: () => new Int32Array(), decode: () => '' };
 
-/** What a fork needs. */
-export interface ForkPlace {
-  readonly evaluators: Evaluators;
-  readonly models: ModelPool;
-}
-
 /**
  * Replays a message of an imported run.
  * @throws C3Error('input') for a team file that is wrong or names nobody for a role; C3Error('engine') where the
  *   program does not go on from what was recorded; CancelledError
  */
-export async function forkHere(
-  { evaluators, models }: ForkPlace,
-  store: StoreWriter,
+export async function forkMessage(
+  session: RunSession,
   decision: Decision,
   request: EngineReplay & { readonly team: string },
   control: ReplayControl,
 ): Promise<ReplayResult> {
-  const { run } = decision;
-  const { config, ...recipe } = parseRecipe(store.runConfig(run), run);
+  const { store, run, recipe, signal, rules } = session;
   const team = await readTeam(request.team, request.teamHash);
-  const protocol = openProtocol(protocolOf({ config, ...recipe }), turnsOf(team));
+  const protocol = openProtocol(session.protocol, turnsOf(team));
   const { snapshot = null, temperature = null, model = null } = request.continuation ?? {};
   if (snapshot !== null || model !== null) {
     throw new C3Error('input', `Who answers for run ${run} is said by ${team.path}; name another model there.`);
@@ -71,62 +62,34 @@ export async function forkHere(
     new InferredProgram(next.steps, team).check(entriesThrough(store, decision.id) + (isGiven ? 1 : 0));
   }
   const asked = withPairs(request, store.message(decision.id), true, protocol);
-  const sampling = {
-    ...runSampling(config),
-    temperature: temperature ?? team.temperature ?? runSampling(config).temperature,
-    maxNewTokens: team.maxNewTokens,
-  };
-  const limit = request.spending ?? {};
   for (const cost of forkCosts(store, decision, request, team)) {
     control.onRemark?.(costWords(cost));
   }
-  const account = models.endpoints.account(store, run);
-  const using = {
-    config: { evaluator: team.evaluator, scorer: null, task: { ...config.task, train_file: team.path } },
-    folder: team.folder,
-  };
-  return answered(team, control.signal, async (served) => {
-    const policies = policiesOf(team, protocol, served);
-    const keys = new Map(served === null ? [] : [[served.url, served.key]]);
-    const { policies: endpoints } = await models.endpoints.open(
-      { policies, known: {}, tokenizer: NO_TOKENS, account, limit, keys },
-      control.signal,
-    );
-    const { program, close } = programOf(team);
-    const policy = policyOf(store.environment(decision.environment), policies, endpoints, program);
-    try {
-      return await evaluators.using(using, (evaluator) =>
-        replayMessage(
-          asked,
-          {
-            store,
-            protocol,
-            program,
-            render: renderPlain,
-            policy,
-            evaluator: needingAnswers(evaluator, team.answer),
-            sampling,
-            seed: config.seed,
-            returnBound: config.credit.return_clip,
-            credit: (alternatives) => comparedCredits(alternatives, 'loo'),
-            decided: decidedIn,
-          },
-          { ...control, due: paced() },
-        ),
-      );
-    } finally {
-      close();
-    }
-  });
-}
-
-/** Works with the model that a team file lets answer here; null where servers answer for all. */
-function answered<Result>(
-  { serve, folder }: RecordedTeam,
-  signal: AbortSignal,
-  work: (served: Pick<ServedHere, 'url' | 'model' | 'key'> | null) => Promise<Result>,
-): Promise<Result> {
-  return serve === null ? work(null) : whileServing(modelToServe(serve, folder), work, { signal });
+  const { evaluator, temperature: usual, maxNewTokens } = team;
+  await using served =
+    team.serve === null ? null : await serveFolder(modelToServe(team.serve, team.folder), { signal });
+  const policies = policiesOf(team, protocol, served);
+  const keys = new Map(served === null ? [] : [[served.url, served.key]]);
+  const { policies: endpoints } = await session.endpoints(NO_TOKENS, {}, { policies, keys });
+  const task = { ...recipe.config.task, train_file: team.path };
+  const scoring = session.evaluator(null, { config: { evaluator, scorer: null, task }, folder: team.folder });
+  using running = programOf(team);
+  const { program } = running;
+  return await replayMessage(
+    asked,
+    {
+      ...rules,
+      protocol,
+      program,
+      render: renderPlain,
+      policy: policyOf(store.environment(decision.environment), policies, endpoints, program),
+      evaluator: needingAnswers(scoring, team.answer),
+      sampling: { ...rules.sampling, temperature: temperature ?? usual ?? rules.sampling.temperature, maxNewTokens },
+      credit: (alternatives) => comparedCredits(alternatives, 'loo'),
+      decided: decidedIn,
+    },
+    { ...control, signal, due: paced() },
+  );
 }
 
 /**
@@ -164,7 +127,7 @@ function openProtocol({ roles, name }: Protocol, most: number): Protocol {
 function policiesOf(
   team: RecordedTeam,
   { roles }: Protocol,
-  served: Pick<ServedHere, 'url' | 'model'> | null,
+  served: Pick<OwnServer, 'url' | 'model'> | null,
 ): Readonly<Record<string, ServedSettings>> {
   return Object.fromEntries(
     roles.map(({ name }) => {
@@ -237,16 +200,16 @@ function turnsOf({ next }: RecordedTeam): number {
 const entriesThrough = (store: StoreReader, message: number): number =>
   store.chain(message).reduce((count, { id }) => count + 1 + store.environmentEvents(id, 'before').length, 0);
 
-/** What says what is next, and what ends it. */
-function programOf(team: RecordedTeam): { readonly program: AskingProgram; readonly close: () => void } {
+/** What says what is next, until it is disposed of. */
+function programOf(team: RecordedTeam): Disposable & { readonly program: AskingProgram } {
   const { next, folder, timeLimit, ownContexts } = team;
   if (next.kind === 'steps') {
-    return { program: new InferredProgram(next.steps, team), close: () => undefined };
+    return { program: new InferredProgram(next.steps, team), [Symbol.dispose]: () => undefined };
   }
   const driver = new DriverProcess({ command: next.command, folder, timeLimit });
   return {
     program: new DrivenProgram(driver, ownContexts),
-    close: () => {
+    [Symbol.dispose]: () => {
       driver.close();
     },
   };

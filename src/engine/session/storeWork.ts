@@ -12,6 +12,13 @@ export interface ServiceOptions {
   readonly onWaiting?: (words: string | null) => void;
 }
 
+/** The store while a piece of work writes it. */
+export interface OpenStore extends Disposable {
+  readonly store: StoreWriter;
+  /** Aborts when the work is cancelled, or all work ends. */
+  readonly signal: AbortSignal;
+}
+
 export class StoreWork {
   readonly storePath: string;
   private readonly hold: StoreHold;
@@ -38,34 +45,51 @@ export class StoreWork {
   }
 
   /**
-   * Works while this process has the writer lock, waiting for whoever has it; the store is brought up to date first.
-   * @param work what the lock file says of it: what a window's engine does. A command is named as it was typed
+   * The store for work that writes, until it is disposed of, waiting for whoever has the writer lock; it is brought up
+   * to date first.
+   * @param what is done, for the lock file of a window's engine; a command is named as it was typed
+   * @param companions whether other work of this process may join whoever waits: parts of this work
    * @throws CancelledError while it waits; C3Error('store') for what waiting does not solve
    */
+  async open(what: string, signal: AbortSignal, companions = false): Promise<OpenStore> {
+    const { command } = this.options;
+    const named = companions ? what : command;
+    const stopping = this.stopping(signal);
+    const lease = await this.lease(
+      named === undefined ? { kind: 'window', what } : { kind: 'command', what: named },
+      stopping,
+      companions,
+    );
+    const ended = Promise.withResolvers<undefined>();
+    this.active.add(ended.promise);
+    return {
+      store: lease.store,
+      signal: stopping,
+      [Symbol.dispose]: () => {
+        lease[Symbol.dispose]();
+        this.active.delete(ended.promise);
+        ended.resolve(undefined);
+      },
+    };
+  }
+
+  /** Works while this process has the writer lock. Errors as `open`. */
   async writing<Result>(
     what: string,
     signal: AbortSignal,
     work: (store: StoreWriter) => Promise<Result> | Result,
   ): Promise<Result> {
-    const { command } = this.options;
-    const lease = await this.lease(
-      command === undefined ? { kind: 'window', what } : { kind: 'command', what: command },
-      this.stopping(signal),
-    );
-    try {
-      return await this.tracked(Promise.resolve(work(lease.store)));
-    } finally {
-      lease.release();
-    }
+    using opened = await this.open(what, signal);
+    return await work(opened.store);
   }
 
   /** Keeps the writer lock over several pieces of work of this service. */
   async keeping<Result>(what: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-    const lease = await this.lease({ kind: 'command', what }, this.stopping(signal), true);
+    const kept = await this.open(what, signal, true);
     try {
       return await work();
     } finally {
-      lease.release();
+      kept[Symbol.dispose]();
     }
   }
 

@@ -1,0 +1,125 @@
+/** Replaying a stored message on this machine, with the weights that it was sampled with. */
+import { comparedCredits } from '../../credit/compared.ts';
+import { replayMessage } from '../../replay/replayMessage.ts';
+import { checkRequest, type ReplayControl } from '../../replay/request.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
+import { AS_RECORDED } from '../../shared/records/continuation.ts';
+import { JUDGE_KEY, judgeWords } from '../../shared/records/judge.ts';
+import { IMPORTED } from '../../shared/records/logImport.ts';
+import type { ReplayResult } from '../../shared/records/settle.ts';
+import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
+import type { StoreReader } from '../../store/types.ts';
+import { readTeam, type RecordedTeam } from '../program/teamFile.ts';
+import { templateRemark } from '../recipe/fingerprint.ts';
+import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+import { paced } from '../run/time/pace.ts';
+import { snapshotNamed } from '../session/continuation.ts';
+import type { RunSession } from '../session/session.ts';
+import type { StoreWork } from '../session/storeWork.ts';
+import { costedTeam, costsOf } from './costs.ts';
+import { forkCosts, forkMessage } from './fork.ts';
+import { checkSettle, decidedIn, withPairs, type EngineReplay } from './settling.ts';
+import { checkLength } from './typedLength.ts';
+
+/** @throws C3Error('input') for a request that no message can be replayed by */
+export function checkReplay(request: EngineReplay): void {
+  checkSettle(request);
+  checkRequest(request.settle === undefined ? request : { ...request, design: 'paired', alternatives: 1, replays: 1 });
+}
+
+/**
+ * Replays a message of the session's run under its own snapshot, or the weights that were chosen.
+ * @throws C3Error; CancelledError, keeping what arrived
+ */
+export async function replayStored(
+  session: RunSession,
+  request: EngineReplay,
+  control: ReplayControl,
+): Promise<ReplayResult> {
+  const { store, run, recipe, protocol, signal, rules } = session;
+  const decision = store.decision(request.message);
+  const { team: file, ...rest } = request;
+  if (session.isImported) {
+    if (file === undefined) {
+      throw new C3Error(
+        'input',
+        `Message ${String(decision.id)} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer, or what c3 infer ${String(decision.id)} writes.`,
+      );
+    }
+    return forkMessage(session, decision, { ...rest, team: file }, control);
+  }
+  if (file !== undefined) {
+    throw new C3Error('input', `Run ${run} has a team of its own, so --team does not apply; omit it.`);
+  }
+  const { policies } = recipe.config;
+  const role = decision.eventType;
+  if (request.settle !== undefined || request.alternatives > 0) {
+    requireCapability(
+      policies,
+      role,
+      'samples',
+      'replay it with a text of your own and no alternatives, or replay a message of another role',
+    );
+  }
+  const { snapshot: name, temperature, model } = request.continuation ?? AS_RECORDED;
+  const named = name === null ? decision.snapshot : snapshotNamed(store, run, name);
+  const remark = await templateRemark(recipe, run);
+  if (remark !== null) {
+    control.onRemark?.(remark);
+  }
+  const own = name === null && temperature === null && model === null;
+  const asked = withPairs(request, store.message(decision.id), own, protocol);
+  for (const cost of costsOf(store, decision, asked, costedTeam(recipe, request.spending))) {
+    control.onRemark?.(costWords(cost));
+  }
+  const agreement = recipe[JUDGE_KEY];
+  if (agreement !== undefined) {
+    control.onRemark?.(judgeWords(agreement));
+  }
+  const snapshot = model === null ? named : await session.otherModel(model);
+  const evaluator = session.evaluator(session.judge);
+  await using team = await session.team(snapshot);
+  if (request.text !== null && capabilitiesOf(policies, role).tokens) {
+    await checkLength(request.text, decision.context, team.roles.get(role) ?? team);
+  }
+  return await replayMessage(
+    asked,
+    {
+      ...rules,
+      policy: team.policy,
+      evaluator,
+      sampling: {
+        ...rules.sampling,
+        temperature: temperature ?? store.ownContinuation(decision.id).temperature ?? rules.sampling.temperature,
+      },
+      credit: (alternatives) => comparedCredits(alternatives, 'loo'),
+      decided: decidedIn,
+    },
+    { ...control, signal, due: control.due ?? paced() },
+  );
+}
+
+/**
+ * What a replay may ask of servers at most; nothing of imported runs without a team, whose replays are refused.
+ * @throws C3Error('input') where the message's own credit is settled already, or the team file is wrong
+ */
+export async function replayCosts(
+  work: Pick<StoreWork, 'reading'>,
+  request: EngineReplay,
+): Promise<readonly EndpointCost[]> {
+  const team = request.team === undefined ? null : await readTeam(request.team, request.teamHash);
+  return work.reading((store) => costsIn(store, request, team));
+}
+
+function costsIn(store: StoreReader, request: EngineReplay, team: RecordedTeam | null): readonly EndpointCost[] {
+  const decision = store.decision(request.message);
+  if (store.run(decision.run).method === IMPORTED) {
+    return team === null ? [] : forkCosts(store, decision, request, team);
+  }
+  const recipe = parseRecipe(store.runConfig(decision.run), decision.run);
+  const { snapshot, temperature, model } = request.continuation ?? AS_RECORDED;
+  const own = snapshot === null && temperature === null && model === null;
+  const asked = withPairs(request, store.message(decision.id), own, protocolOf(recipe));
+  return costsOf(store, decision, asked, costedTeam(recipe, request.spending));
+}

@@ -1,0 +1,39 @@
+/** Snapshots of earlier runs in the store, with which others begin or which answer for roles of theirs. */
+import { existsSync } from 'node:fs';
+import { C3Error } from '../../shared/errors.ts';
+import { parseRecipe, type StoredRecipe } from '../recipe/recipe.ts';
+import { snapshotNamed } from './continuation.ts';
+import type { Engine } from './session.ts';
+import type { StoreWork } from './storeWork.ts';
+
+/** A snapshot of an earlier run in the store. */
+export interface EarlierSnapshot {
+  readonly run: string;
+  readonly snapshot: string;
+  readonly recipe: StoredRecipe;
+}
+
+/** Looks a snapshot up by its run and a name. @throws C3Error where the store has no such run or snapshot */
+export type FindSnapshot = (run: string, name: string) => EarlierSnapshot;
+
+/** Looks snapshots up in the store of an engine. @throws C3Error('input') where it has no such run or snapshot */
+export const earlierIn =
+  (work: StoreWork): FindSnapshot =>
+  (run, name) => {
+    const { storePath } = work;
+    if (!existsSync(storePath)) {
+      throw new C3Error('input', `There is no run ${run} in the store ${storePath}, which is new; name a run of it.`);
+    }
+    return work.reading((store) => ({
+      run,
+      snapshot: snapshotNamed(store, run, name),
+      recipe: parseRecipe(store.runConfig(run), run),
+    }));
+  };
+
+/** The file of such a snapshot's weights. @throws as Weights.file */
+export const earlierFile = (
+  { work, weights }: Engine,
+  { run, recipe, snapshot }: EarlierSnapshot,
+  signal: AbortSignal,
+): Promise<string | null> => weights.file({ store: work.writer(), run, recipe, snapshot, signal });

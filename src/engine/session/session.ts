@@ -1,0 +1,268 @@
+/** One piece of work of an engine: its store, weights, policies and evaluators, given back together at its end. */
+import type { Evaluator } from '../../evaluate/evaluator.ts';
+import type { AskJudge } from '../../evaluate/judge.ts';
+import type { SpendingLimit } from '../../policy/endpoint/spending.ts';
+import { PolicyGone } from '../../policy/policy.ts';
+import { teamPolicy } from '../../policy/teamPolicy.ts';
+import type { Tokenizer } from '../../policy/tokenizer.ts';
+import { unlessCancelled } from '../../shared/cancellation.ts';
+import { CancelledError, messageOf } from '../../shared/errors.ts';
+import { Holds } from '../../shared/holds.ts';
+import type { RolePolicies } from '../../shared/rolePolicies.ts';
+import { IMPORTED } from '../../shared/records/logImport.ts';
+import type { Sampling } from '../../shared/records/records.ts';
+import type { StoreWriter } from '../../store/types.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import type { Renderer } from '../../team/render.ts';
+import { runSampling } from '../../training/config/config.ts';
+import { snapshotValue, type Moment } from '../../training/state/states.ts';
+import { SpendingAccount, type EndpointProbes, type OpenEndpoints } from '../models/endpoints.ts';
+import { judging } from '../models/judging.ts';
+import type { LentPolicy, LoadControl, LoadedModel, ModelPool, WeightsFinder } from '../models/models.ts';
+import { rolePolicies, runRenderer, type Team } from '../models/roles.ts';
+import type { Evaluators, Scored } from '../recipe/evaluators.ts';
+import { parseRecipe, protocolOf, type Recipe, type RoleWeights, type StoredRecipe } from '../recipe/recipe.ts';
+import { modelGone, noteModel, otherModel, withModel } from './continuation.ts';
+import type { OpenStore, StoreWork } from './storeWork.ts';
+import type { Weights } from './weights.ts';
+
+/** What an engine has for all of its work. */
+export interface Engine {
+  readonly work: StoreWork;
+  readonly models: ModelPool;
+  readonly evaluators: Evaluators;
+  readonly weights: Weights;
+}
+
+/** Work by a recipe: on a stored run, or on one that is about to begin. */
+export class Session implements AsyncDisposable {
+  readonly engine: Engine;
+  readonly recipe: Recipe;
+  readonly signal: AbortSignal;
+  /** Where what servers cost is counted. */
+  account: SpendingAccount;
+  private readonly limit: Partial<SpendingLimit>;
+  protected readonly holds = new Holds();
+
+  /** @param limit of what servers may cost, in the place of the configuration's */
+  constructor(
+    engine: Engine,
+    recipe: Recipe,
+    signal: AbortSignal,
+    account = new SpendingAccount(),
+    limit: Partial<SpendingLimit> = {},
+  ) {
+    this.engine = engine;
+    this.recipe = recipe;
+    this.signal = signal;
+    this.account = account;
+    this.limit = limit;
+  }
+
+  /** Asks the model judge of the recipe; null where none scores. */
+  get judge(): AskJudge | null {
+    return judging(this.engine.models.endpoints, this.recipe.config.scorer?.judge, () => this.account, this.limit);
+  }
+
+  /** What scores. @param ask the judge; null where what it scored is not to be scored again */
+  evaluator(ask: AskJudge | null, scored: Scored = this.recipe): Evaluator {
+    return this.holds.add(this.engine.evaluators.take(scored, ask)).evaluator;
+  }
+
+  /** The recipe's model alone, for as long as the session lasts. */
+  model(control: LoadControl): Promise<LoadedModel> {
+    return this.holds.take(this.engine.models.takeAlone(this.recipe, control));
+  }
+
+  /** A policy, for as long as the session lasts. */
+  keep(taking: Promise<LentPolicy>): Promise<LentPolicy> {
+    return this.holds.take(taking);
+  }
+
+  /** The servers that answer for roles. @param known what was found of them before */
+  endpoints(
+    tokenizer: Pick<Tokenizer, 'encode' | 'decode'>,
+    known: EndpointProbes,
+    more: { readonly policies?: RolePolicies; readonly keys?: ReadonlyMap<string, string> } = {},
+  ): Promise<OpenEndpoints> {
+    const { account, limit, signal } = this;
+    const opening = { policies: this.recipe.config.policies, known, tokenizer, account, limit, ...more };
+    return this.engine.models.endpoints.open(opening, signal);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.holds[Symbol.asyncDispose]();
+  }
+}
+
+export interface SessionSettings {
+  /** What is done, for whoever waits for the store. */
+  readonly what: string;
+  readonly run: string;
+  /** Whether the work has parts that take the store themselves. */
+  readonly hasParts?: boolean;
+  /** Of what servers may cost, in the place of the configuration's. */
+  readonly limit?: Partial<SpendingLimit> | undefined;
+}
+
+/** How the episodes of a run go on. */
+export interface EpisodeRules {
+  readonly store: StoreWriter;
+  readonly protocol: Protocol;
+  /** Writes contexts as the run wrote them. */
+  readonly render: Renderer;
+  readonly sampling: Sampling;
+  readonly seed: number;
+  readonly returnBound: number;
+}
+
+/** Work on a stored run. */
+export class RunSession extends Session {
+  declare readonly recipe: StoredRecipe;
+  readonly run: string;
+  readonly store: StoreWriter;
+  readonly protocol: Protocol;
+
+  private constructor(engine: Engine, run: string, limit: Partial<SpendingLimit> | undefined, opened: OpenStore) {
+    const { store, signal } = opened;
+    const recipe = parseRecipe(store.runConfig(run), run);
+    super(engine, recipe, signal, engine.models.endpoints.account(store, run), limit);
+    this.run = run;
+    this.store = store;
+    this.protocol = protocolOf(recipe);
+  }
+
+  /** Begins work on a run, as soon as no other process writes its store. @throws C3Error; CancelledError */
+  static async open(engine: Engine, settings: SessionSettings, signal: AbortSignal): Promise<RunSession> {
+    await using holds = new Holds();
+    const opened = await holds.take(engine.work.open(settings.what, signal, settings.hasParts));
+    const session = new RunSession(engine, settings.run, settings.limit, opened);
+    session.holds.add(holds.move());
+    return session;
+  }
+
+  /** Whether other programs recorded the run. */
+  get isImported(): boolean {
+    return this.store.run(this.run).method === IMPORTED;
+  }
+
+  /** What its episodes are continued by. */
+  get rules(): EpisodeRules {
+    const { engine, store, protocol, recipe, signal } = this;
+    const { seed, credit } = recipe.config;
+    return {
+      ...{ store, protocol, seed, returnBound: credit.return_clip },
+      sampling: runSampling(recipe.config),
+      render: runRenderer(engine.models.texts, recipe, signal),
+    };
+  }
+
+  /**
+   * The team of the run with a snapshot of it, or of another model that continued replays of it; roles with weights of
+   * their own keep them. Whoever cancels does not wait for a model that is being loaded.
+   * @throws PolicyGone; C3Error where a server does not answer; CancelledError
+   */
+  team(snapshot: string): Promise<Team> {
+    return this.unlessCancelled(this.takeTeam(snapshot));
+  }
+
+  /** The same, with the value of states as the run's value head valued them with these weights. */
+  async valuedTeam(snapshot: string): Promise<Team & { stateValue(moment: Moment): Promise<number> }> {
+    await using holds = new Holds();
+    const team = await holds.take(this.team(snapshot));
+    const { store, run, recipe, signal, protocol } = this;
+    const head = await this.engine.weights.valueHead({ store, run, recipe, snapshot, signal });
+    const { runtime, tokenizer, info } = team;
+    const render = this.engine.models.texts.renderer(recipe.modelFolder, recipe.rendering, signal);
+    const form = { protocol, render, tokenizer, maxPositions: info.config.maxPositions };
+    holds.move();
+    return { ...team, stateValue: (moment) => snapshotValue(form, runtime, { snapshot, head }, moment, signal) };
+  }
+
+  /** Loads another model and notes its weights with the run. @returns their snapshot */
+  otherModel(folder: string): Promise<string> {
+    const { engine, recipe, signal } = this;
+    return this.unlessCancelled(
+      engine.models.base(withModel(recipe, folder), { signal }).then((snapshot) => {
+        noteModel(this.store, this.run, snapshot, folder);
+        return snapshot;
+      }),
+    );
+  }
+
+  private async takeTeam(snapshot: string): Promise<Team> {
+    const { recipe } = this;
+    await using holds = new Holds();
+    const own = await holds.take(this.ownModel(snapshot));
+    const roles = new Map<string, LentPolicy>();
+    for (const [role, weights] of Object.entries(recipe.roles ?? {})) {
+      roles.set(role, await holds.take(this.roleModel(role, weights)));
+    }
+    const { policies } = await this.endpoints(own.tokenizer, recipe.endpoints ?? {});
+    const policy = teamPolicy(own.policy, recipe.config.policies, own.tokenizer, rolePolicies(roles, policies));
+    const held = holds.move();
+    return { ...own, roles, policy, [Symbol.asyncDispose]: () => held[Symbol.asyncDispose]() };
+  }
+
+  private ownModel(snapshot: string): Promise<LentPolicy> {
+    const { engine, store, run, recipe, signal } = this;
+    const folder = otherModel(store, run, snapshot);
+    return folder === null
+      ? engine.models.take(recipe, snapshot, engine.weights.finder({ store, run, recipe, signal }), { signal })
+      : this.elsewhere(folder, snapshot, nowhere, (why) => modelGone(folder, snapshot, why));
+  }
+
+  private roleModel(role: string, { folder, snapshot, run }: RoleWeights): Promise<LentPolicy> {
+    const { store, signal } = this;
+    const { weights } = this.engine;
+    const find: WeightsFinder = (name) =>
+      run === null
+        ? Promise.resolve(weights.keptFile(name))
+        : weights.finder({ store, run, recipe: parseRecipe(store.runConfig(run), run), signal })(name);
+    return this.elsewhere(
+      folder,
+      snapshot,
+      find,
+      (why) =>
+        `The weights that answered for the role ${role}, ${snapshot.slice(0, 12)} of ${folder}, have changed or are missing: ${why}`,
+    );
+  }
+
+  /** A snapshot of a folder that may have changed since. */
+  private async elsewhere(
+    folder: string,
+    snapshot: string,
+    find: WeightsFinder,
+    gone: (why: string) => string,
+  ): Promise<LentPolicy> {
+    const { recipe, signal } = this;
+    const { models } = this.engine;
+    try {
+      await models.texts.tokenizer(folder, signal);
+    } catch (error) {
+      throw error instanceof CancelledError ? error : new PolicyGone(gone(messageOf(error)));
+    }
+    return PolicyGone.inWords(models.take(withModel(recipe, folder), snapshot, find, { signal }), gone);
+  }
+
+  /** What comes after a cancel is given back. */
+  private async unlessCancelled<Result>(taking: Promise<Result>): Promise<Result> {
+    const tracked = this.engine.work.tracked(taking);
+    try {
+      return await unlessCancelled(tracked, this.signal);
+    } catch (error) {
+      giveBack(tracked).catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+const nowhere: WeightsFinder = () => Promise.resolve(null);
+
+/** Gives back what comes too late; why it did not come, nobody waits for. */
+async function giveBack(taking: Promise<unknown>): Promise<void> {
+  const late = await taking.catch(() => null);
+  if (typeof late === 'object' && late !== null && Symbol.asyncDispose in late) {
+    await (late as AsyncDisposable)[Symbol.asyncDispose]();
+  }
+}
