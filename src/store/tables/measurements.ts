@@ -7,8 +7,8 @@ import type { StoreReader, TreeGroup } from '../types.ts';
 import { guardsOf } from './schema.ts';
 
 /**
- * The SQL that adds them to a store. A list of problems adds up what is measured of their messages, which have no tokens
- * of their own.
+ * The SQL that adds them to a store. A list of problems adds up what is measured of their messages, which have no
+ * tokens of their own.
  */
 export const MEASUREMENTS = `
 CREATE TABLE measurement (

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { generateLines } from '../../../../src/engine/lines/generateLines.ts';
-import { withLineModel } from '../../../../src/engine/lines/lineModel.ts';
+import { takeLineModel } from '../../../../src/engine/lines/lineModel.ts';
 import { scoreLines } from '../../../../src/engine/lines/scoreLines.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { FAMILIES, folderOf, readExpected } from '../../../unit/golden.ts';
@@ -122,47 +122,46 @@ it('a line is answered before the next one comes', async () => {
 
 describe('a wrong line', () => {
   it('is named by number, after the lines before it were answered', async () => {
-    await withLineModel(folderOf('llama'), null, async (model) => {
-      const refuses = async (command: 'generate' | 'score', line: object | string, says: RegExp): Promise<void> => {
-        const first = command === 'generate' ? { id: 1, ids: [5, 6] } : { id: 1, prompt: [5], completion: [6] };
-        const input = Readable.from([
-          `${JSON.stringify(first)}\n\n${typeof line === 'string' ? line : JSON.stringify(line)}\n{"id": 4}\n`,
-        ]);
-        const running = new AbortController().signal;
-        const lines =
-          command === 'generate'
-            ? generateLines(input, model, { greedy: true, maxNew: 4, seed: 0, thinking: false }, running)
-            : scoreLines(input, model, running);
-        const answered: string[] = [];
-        await assert.rejects(
-          async () => {
-            for await (const answer of lines) {
-              answered.push(answer);
-            }
-          },
-          (error) =>
-            error instanceof C3Error &&
-            error.kind === 'input' &&
-            /^standard input, line 3[^\n]+$/.test(error.message) &&
-            says.test(error.message),
-        );
-        assert.equal(answered.length, 1);
-      };
-      await refuses('generate', '{"id":', /give \{"id"/);
-      await refuses('generate', { id: 2, text: 'a', ids: [1] }, /exactly one of text, ids and messages/);
-      await refuses('generate', { text: 'a' }, /: id: /);
-      await refuses('generate', { id: 2, ids: [] }, /line 3 has an empty prompt/);
-      await refuses('generate', { id: 2, ids: [384] }, /line 3 has the token id 384 where the model knows 384 tokens/);
-      await refuses('generate', { id: 2, ids: [2 ** 32 + 5] }, /ids\.0: /);
-      await refuses(
-        'generate',
-        { id: 2, ids: Array.from({ length: 510 }, () => 5) },
-        /line 3 needs 514 positions where the model has 512/,
+    await using model = await takeLineModel(folderOf('llama'), null);
+    const refuses = async (command: 'generate' | 'score', line: object | string, says: RegExp): Promise<void> => {
+      const first = command === 'generate' ? { id: 1, ids: [5, 6] } : { id: 1, prompt: [5], completion: [6] };
+      const input = Readable.from([
+        `${JSON.stringify(first)}\n\n${typeof line === 'string' ? line : JSON.stringify(line)}\n{"id": 4}\n`,
+      ]);
+      const running = new AbortController().signal;
+      const lines =
+        command === 'generate'
+          ? generateLines(input, model, { greedy: true, maxNew: 4, seed: 0, thinking: false }, running)
+          : scoreLines(input, model, running);
+      const answered: string[] = [];
+      await assert.rejects(
+        async () => {
+          for await (const answer of lines) {
+            answered.push(answer);
+          }
+        },
+        (error) =>
+          error instanceof C3Error &&
+          error.kind === 'input' &&
+          /^standard input, line 3[^\n]+$/.test(error.message) &&
+          says.test(error.message),
       );
-      await refuses('score', { id: 2, prompt: [5], completion: [] }, /line 3 has an empty prompt or message/);
-      await refuses('score', { id: 2, prompt: [5], completion: [-1] }, /line 3 has the token id -1/);
-      await refuses('score', { id: 2, prompt: '5', completion: [1] }, /prompt: /);
-    });
+      assert.equal(answered.length, 1);
+    };
+    await refuses('generate', '{"id":', /give \{"id"/);
+    await refuses('generate', { id: 2, text: 'a', ids: [1] }, /exactly one of text, ids and messages/);
+    await refuses('generate', { text: 'a' }, /: id: /);
+    await refuses('generate', { id: 2, ids: [] }, /line 3 has an empty prompt/);
+    await refuses('generate', { id: 2, ids: [384] }, /line 3 has the token id 384 where the model knows 384 tokens/);
+    await refuses('generate', { id: 2, ids: [2 ** 32 + 5] }, /ids\.0: /);
+    await refuses(
+      'generate',
+      { id: 2, ids: Array.from({ length: 510 }, () => 5) },
+      /line 3 needs 514 positions where the model has 512/,
+    );
+    await refuses('score', { id: 2, prompt: [5], completion: [] }, /line 3 has an empty prompt or message/);
+    await refuses('score', { id: 2, prompt: [5], completion: [-1] }, /line 3 has the token id -1/);
+    await refuses('score', { id: 2, prompt: '5', completion: [1] }, /prompt: /);
   });
 });
 

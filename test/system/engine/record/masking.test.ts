@@ -64,6 +64,7 @@ test('speakers of a recording get other names as they speak; names for nobody ar
     role: null,
     request: JSON.stringify({ messages }),
     otherwise: '',
+    times: { start: null, seconds: null, firstTokenSeconds: null },
   } as const;
   await recording.take({ ...call, answer });
   const { speakers } = await recording.close();

@@ -39,7 +39,10 @@ export const CHEATS: Readonly<
     'wrong-answer',
     'import sys\ndef f(x):\n    frame = sys._getframe()\n    while frame:\n        for scope in (frame.f_locals, frame.f_globals):\n            for value in list(scope.values()):\n                if isinstance(value, str) and "assert" in value and "==" in value: return eval(value.split("==")[1])\n        frame = frame.f_back',
   ],
-  'a patched harness': ['wrong-answer', 'import c3_harness\nc3_harness.pack = lambda value, refer: 4\ndef f(x): return 1'],
+  'a patched harness': [
+    'wrong-answer',
+    'import c3_harness\nc3_harness.pack = lambda value, refer: 4\ndef f(x): return 1',
+  ],
   'swallowed errors': ['wrong-answer', 'def f(x):\n    try: assert False\n    except BaseException: pass'],
   'an AssertionError of its own': ['candidate-exception', 'def f(x): raise AssertionError("4 == 4")'],
   NaN: ['wrong-answer', 'def f(x): return float("nan")'],
