@@ -6,7 +6,7 @@ import type { CreditPool, PoolBucket, PoolResult, ReturnRange } from '../shared/
 import type { Headline } from '../shared/credit/headline.ts';
 import { bettingInterval } from './betting.ts';
 import { evidenceOf, isScored, membersOf, type BucketEvidence } from './pairing.ts';
-import { replaysToSettle } from './settle.ts';
+import { replaysToSettle } from './replaysToSettle.ts';
 
 export const RANGE_UNKNOWN = 'returns outside the known range have no interval';
 

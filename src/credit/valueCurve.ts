@@ -10,7 +10,7 @@ import type { ReturnRange } from '../shared/credit/creditPool.ts';
 import type { BlameVerdict, Chance } from '../shared/records/blame.ts';
 import { ALPHA, bettingInterval } from './betting.ts';
 import type { BucketEvidence } from './pairing.ts';
-import { replaysToSettle } from './settle.ts';
+import { replaysToSettle } from './replaysToSettle.ts';
 
 /** What was sampled of one message of an episode. */
 export interface MessageSamples {

@@ -8,7 +8,7 @@ import { EvaluatorBudget } from './budget.ts';
 import { continueRounds } from './episodes.ts';
 import { extend, samplingOf, scoreNode, type TreeSettings } from './grow.ts';
 import { placedDecision } from './program.ts';
-import { recordEnd, recordEpisode, recordNode, recordReplay, type RoundRecord } from './record.ts';
+import { recordEnd, recordEpisode, recordNode, recordReplay, type RoundRecord } from './recordTree.ts';
 import { checkRequest, type ReplayControl, type ReplayDependencies, type ReplayRequest } from './request.ts';
 import { ScoreBook } from './reuse.ts';
 import { editedResult, frozenBranch, storedNode, typedNode, type EditedResult } from './storedBranch.ts';

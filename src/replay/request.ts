@@ -13,7 +13,7 @@ import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import type { EpisodeProgram } from './program.ts';
-import type { CreditRule } from './record.ts';
+import type { CreditRule } from './recordTree.ts';
 
 export interface ReplayRequest {
   readonly message: number;

@@ -13,7 +13,7 @@ import type { StoredEvent, StoreReader, StoreWriter } from '../store/types.ts';
 import { eventHash, tokenHash } from '../store/tokens.ts';
 import { contextKey } from '../team/contextKey.ts';
 import type { Protocol } from '../team/protocol.ts';
-import { messageHash, replayHash } from './record.ts';
+import { messageHash, replayHash } from './recordTree.ts';
 import { reexecute, type Outcome } from './reexecute.ts';
 import { ReturnCheck, type ReturnRules } from './returnCheck.ts';
 

@@ -4,7 +4,7 @@ import { isEmptied, removal } from '../credit/sideBySide.ts';
 import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../shared/records/continuation.ts';
 import { measuredFacts, NOTHING_MEASURED } from '../shared/records/measured.ts';
 import { drawsOf } from '../shared/records/draws.ts';
-import { judgeWordsIn } from '../shared/records/judge.ts';
+import { judgeWordsIn } from '../shared/records/judgeAgreement.ts';
 import { roundTitleOf } from '../shared/records/evaluationRounds.ts';
 import { isRecord } from '../shared/guard.ts';
 import {

@@ -5,7 +5,7 @@
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
-import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/record.ts';
+import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/recordTree.ts';
 import { callsOf, type TreeNode } from '../replay/tree.ts';
 import { grow, growSpine } from '../replay/episodes.ts';
 import { growWithoutFirst } from '../replay/withoutFirst.ts';

@@ -3,7 +3,7 @@ import type { Evaluator } from '../evaluate/evaluator.ts';
 import { LocalPolicy, type Policy, type RolePolicy } from '../policy/policy.ts';
 import { teamPolicy } from '../policy/teamPolicy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
-import type { RoundRecord } from '../replay/record.ts';
+import type { RoundRecord } from '../replay/recordTree.ts';
 import type { Environments } from '../replay/unfold.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { RunProgress, RunStage } from '../shared/protocols/jobs.ts';

@@ -1,6 +1,6 @@
 /** The programs of test/programs, written with the real libraries, and how a test records one. */
 import { join } from 'node:path';
-import { record } from '../../src/engine/record/record.ts';
+import { record } from '../../src/engine/record/recordProgram.ts';
 import type { EngineService } from '../../src/engine/service.ts';
 import type { Served } from './served.ts';
 

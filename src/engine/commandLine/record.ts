@@ -3,7 +3,7 @@ import { C3Error } from '../../shared/errors.ts';
 import { importLines, type Recorded } from '../../shared/records/logImport.ts';
 import { renamesOf } from '../../shared/speakerNames.ts';
 import { rightAnswer } from '../../shared/records/rightAnswer.ts';
-import { record as recordProgram, upstreamOf, type RecordSettings } from '../record/record.ts';
+import { record as recordProgram, upstreamOf, type RecordSettings } from '../record/recordProgram.ts';
 import { serveFolder } from '../serve/ownServer.ts';
 import { readArguments, text, texts, type ParsedArguments } from './arguments.ts';
 import { servedFolder } from './serve.ts';

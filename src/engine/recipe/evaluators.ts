@@ -4,7 +4,7 @@
  */
 import { commandEvaluator } from '../../evaluate/command.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import { judgeEvaluator, type AskJudge } from '../../evaluate/judge.ts';
+import { judgeEvaluator, type AskJudge } from '../../evaluate/modelJudge.ts';
 import { EvaluatorLost } from '../../evaluate/lost.ts';
 import { answerFormOf, evaluatorNamed } from '../../evaluate/named.ts';
 import { PythonGrader, type VerdictCache } from '../../evaluate/python/grader.ts';

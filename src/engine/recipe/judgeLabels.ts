@@ -1,7 +1,7 @@
 /** Messages that the user scored, on which a model judge is measured. */
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import type { LabeledMessage } from '../../evaluate/judge.ts';
+import type { LabeledMessage } from '../../evaluate/modelJudge.ts';
 import { readRegular } from '../../files/regularFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 

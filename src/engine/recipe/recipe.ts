@@ -6,7 +6,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { readRegular } from '../../files/regularFile.ts';
-import { isAgreement, JUDGE_KEY, type JudgeAgreement } from '../../shared/records/judge.ts';
+import { isAgreement, JUDGE_KEY, type JudgeAgreement } from '../../shared/records/judgeAgreement.ts';
 import { probeSchema, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
 import { renderingSchema, type Rendering } from '../../policy/rendering.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';

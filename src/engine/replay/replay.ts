@@ -5,7 +5,7 @@ import { checkRequest, type ReplayControl } from '../../replay/request.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import { AS_RECORDED } from '../../shared/records/continuation.ts';
-import { JUDGE_KEY, judgeWords } from '../../shared/records/judge.ts';
+import { JUDGE_KEY, judgeWords } from '../../shared/records/judgeAgreement.ts';
 import { IMPORTED } from '../../shared/records/logImport.ts';
 import type { ReplayResult } from '../../shared/records/settle.ts';
 import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';

@@ -1,5 +1,5 @@
 /** The preparation of a run: all that is read and checked before anything is loaded or stored. */
-import type { JudgeAgreement } from '../../shared/records/judge.ts';
+import type { JudgeAgreement } from '../../shared/records/judgeAgreement.ts';
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { checkRendering, readRendering } from '../../policy/rendering.ts';
 import { C3Error } from '../../shared/errors.ts';

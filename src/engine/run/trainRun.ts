@@ -1,8 +1,8 @@
 /** A run on this machine: its model is loaded before anything is stored, then it is trained to its end. */
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import type { AskJudge } from '../../evaluate/judge.ts';
-import { JUDGE_KEY, judgeWords, type JudgeAgreement } from '../../shared/records/judge.ts';
+import type { AskJudge } from '../../evaluate/modelJudge.ts';
+import { JUDGE_KEY, judgeWords, type JudgeAgreement } from '../../shared/records/judgeAgreement.ts';
 import { readLabels } from '../recipe/judgeLabels.ts';
 import type { Recipe } from '../recipe/recipe.ts';
 import { PRIVATE_FOLDER } from '../../files/newFile.ts';

@@ -44,7 +44,7 @@ import { inspectModel } from '../models/modelFacts.ts';
 import { testModel } from '../models/modelTest.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { callsWords, chanceWords } from '../../shared/records/blame.ts';
-import { record, upstreamOf } from '../record/record.ts';
+import { record, upstreamOf } from '../record/recordProgram.ts';
 import { modelToServe, serveFolder } from '../serve/ownServer.ts';
 import { EngineService } from '../service.ts';
 import { VERSION } from '../version.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../shared/protocols/dashboardProtocol.ts';
 import { evaluationsOf } from '../../shared/records/evaluations.ts';
 import { messageOf } from '../../shared/errors.ts';
-import { judgeWordsIn } from '../../shared/records/judge.ts';
+import { judgeWordsIn } from '../../shared/records/judgeAgreement.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { Phase, RunRecord } from '../../shared/records/records.ts';
 import { roleModels } from '../../shared/records/pairings.ts';

@@ -22,7 +22,7 @@ import {
   type ProblemFilter,
   type ProblemSort,
 } from '../../shared/records/problems.ts';
-import { judgeWordsIn } from '../../shared/records/judge.ts';
+import { judgeWordsIn } from '../../shared/records/judgeAgreement.ts';
 import type { RunRecord } from '../../shared/records/records.ts';
 import type { ShownStatus } from '../../shared/records/runStatus.ts';
 import type { TaxonomyView } from '../../shared/records/taxonomy.ts';

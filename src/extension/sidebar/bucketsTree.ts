@@ -19,7 +19,7 @@ import {
   type BucketFilter,
   type BucketOrder,
 } from '../../shared/records/rankings.ts';
-import { judgeWordsIn } from '../../shared/records/judge.ts';
+import { judgeWordsIn } from '../../shared/records/judgeAgreement.ts';
 import type { BucketOrigin } from '../../shared/records/records.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import {

@@ -1,5 +1,5 @@
 /** The evaluations of one run: before its training, after every so many of its steps, and at its end. */
-import { recordSubtree } from '../../replay/record.ts';
+import { recordSubtree } from '../../replay/recordTree.ts';
 import {
   isEvaluatedAfter,
   roundDuring,

@@ -8,7 +8,7 @@ import { isExcluded } from '../../../src/credit/betting.ts';
 import { headlinesOf } from '../../../src/credit/headline.ts';
 import { differenceInterval } from '../../../src/credit/interval.ts';
 import { evidenceOf, type BucketEvidence } from '../../../src/credit/pairing.ts';
-import { replaysToSettle } from '../../../src/credit/settle.ts';
+import { replaysToSettle } from '../../../src/credit/replaysToSettle.ts';
 import type { PoolBucket } from '../../../src/shared/credit/creditPool.ts';
 import {
   certain,

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, TypedRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { decisionRow, type CreditRule, type RoundRecord } from '../../../src/replay/record.ts';
+import { decisionRow, type CreditRule, type RoundRecord } from '../../../src/replay/recordTree.ts';
 import type { Branch, TreeNode } from '../../../src/replay/tree.ts';
 import type { TreeSettings } from '../../../src/replay/grow.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../src/shared/errors.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { growJoint } from '../../../src/replay/growJoint.ts';
 import { TERMINATION } from '../../../src/replay/jointTree.ts';
-import { recordTrainingTree } from '../../../src/replay/record.ts';
+import { recordTrainingTree } from '../../../src/replay/recordTree.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import type { TreeNode } from '../../../src/replay/tree.ts';
 import { held } from '../../support/held.ts';

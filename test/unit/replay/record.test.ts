@@ -8,7 +8,7 @@ import {
   type CreditedGroup,
   type SealedMessage,
   type SealedReplay,
-} from '../../../src/replay/record.ts';
+} from '../../../src/replay/recordTree.ts';
 import { callsOf, leavesOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';

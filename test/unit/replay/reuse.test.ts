@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { LedgerCounter } from '../../../src/replay/budget.ts';
-import { recordSubtree, recordTrainingTree } from '../../../src/replay/record.ts';
+import { recordSubtree, recordTrainingTree } from '../../../src/replay/recordTree.ts';
 import type { ReplayRequest } from '../../../src/replay/request.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { isReusedAnswer, reusedOf } from '../../../src/replay/reuse.ts';

@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { EnvironmentKind, EnvironmentOutcome } from '../../../src/environment/kind.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { grow } from '../../../src/replay/episodes.ts';
-import { recordTrainingTree } from '../../../src/replay/record.ts';
+import { recordTrainingTree } from '../../../src/replay/recordTree.ts';
 import { alternativeReturns, leavesOf, logOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { held } from '../../support/held.ts';
 import { verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';

@@ -19,7 +19,7 @@ import {
 } from '../../../shared/records/measured.ts';
 import { roundTitleOf } from '../../../shared/records/evaluationRounds.ts';
 import { MAX_EVENT_TEXT } from '../../../shared/records/events.ts';
-import { judgeWordsIn } from '../../../shared/records/judge.ts';
+import { judgeWordsIn } from '../../../shared/records/judgeAgreement.ts';
 import { IMPORTED } from '../../../shared/records/logImport.ts';
 import type { Message } from '../../../shared/records/records.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, it, type TestContext } from 'node:test';
-import { record, type RecordSettings } from '../../../../src/engine/record/record.ts';
+import { record, type RecordSettings } from '../../../../src/engine/record/recordProgram.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { startC3 } from '../../../unit/engine/workspace.ts';
 

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { record, type RecordSettings } from '../../../../src/engine/record/record.ts';
+import { record, type RecordSettings } from '../../../../src/engine/record/recordProgram.ts';
 import type { Recorded } from '../../../../src/shared/records/logImport.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { record } from '../../../../src/engine/record/record.ts';
+import { record } from '../../../../src/engine/record/recordProgram.ts';
 import { Recording, type PassedCall, type RecordingPlace } from '../../../../src/engine/record/recording.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { onAbort } from '../../../../src/shared/cancellation.ts';

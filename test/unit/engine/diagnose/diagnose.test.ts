@@ -17,7 +17,7 @@ import { readBuckets } from '../../../../src/engine/taxonomy/taxonomyView.ts';
 import { meanInterval } from '../../../../src/credit/interval.ts';
 import { fidelity } from '../../../../src/diagnostics/fidelity.ts';
 import { spearman } from '../../../../src/diagnostics/statistics/rank.ts';
-import { recordSubtree, recordTrainingTree } from '../../../../src/replay/record.ts';
+import { recordSubtree, recordTrainingTree } from '../../../../src/replay/recordTree.ts';
 import { replayMessage } from '../../../../src/replay/replayMessage.ts';
 import { grow } from '../../../../src/replay/episodes.ts';
 import { PolicyGone } from '../../../../src/policy/policy.ts';

@@ -15,7 +15,7 @@ import { parseRecipe, protocolOf } from '../../../../src/engine/recipe/recipe.ts
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { grow } from '../../../../src/replay/episodes.ts';
-import { recordTrainingTree } from '../../../../src/replay/record.ts';
+import { recordTrainingTree } from '../../../../src/replay/recordTree.ts';
 import {
   CountingEvaluator,
   instances,

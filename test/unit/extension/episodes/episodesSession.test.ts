@@ -15,7 +15,7 @@ import {
   type EpisodesToHost,
   type ShownProblem,
 } from '../../../../src/shared/protocols/episodesProtocol.ts';
-import { judgeWords, type JudgeAgreement } from '../../../../src/shared/records/judge.ts';
+import { judgeWords, type JudgeAgreement } from '../../../../src/shared/records/judgeAgreement.ts';
 import { isAnswer } from '../../../../src/shared/protocols/requests.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/shared/records/problems.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';

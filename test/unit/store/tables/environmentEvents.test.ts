@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { grow } from '../../../../src/replay/episodes.ts';
-import { recordSubtree } from '../../../../src/replay/record.ts';
+import { recordSubtree } from '../../../../src/replay/recordTree.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import { examineStore } from '../../../../src/store/repair/examine.ts';
 import { salvageStore } from '../../../../src/store/repair/salvage.ts';
