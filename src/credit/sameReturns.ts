@@ -1,5 +1,5 @@
 /** Whether returns that were sampled again are like the stored ones, where nothing can be compared to the token. */
-import type { ReturnComparison, ReturnSamples } from '../shared/records/verification.ts';
+import type { ReturnComparison, ReturnSamples } from '../domain/verification.ts';
 import { openStream, uniform } from './counter.ts';
 import { mean, sampleVariance } from './describe.ts';
 

@@ -4,7 +4,7 @@ import { mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
 import { differenceInterval } from '../credit/interval.ts';
 import { isSolved } from '../shared/credit/returns.ts';
 import { fUpperTail } from '../credit/studentT.ts';
-import type { Alternative, BucketView } from '../shared/records/records.ts';
+import type { Alternative, BucketView } from '../domain/records.ts';
 import {
   ALL_SUCCEEDED,
   TAXONOMY_THRESHOLDS,
@@ -12,7 +12,7 @@ import {
   type TaxonomyThresholds,
   UNCLASSIFIED,
   type VerdictName,
-} from '../shared/records/taxonomy.ts';
+} from '../domain/taxonomy.ts';
 
 /** What the classes are decided on; a BucketView with its question and whether its role is terminal will do. */
 export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'eventType'> {

@@ -9,8 +9,8 @@ import { C3Error } from '../shared/errors.ts';
 import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
 import type { RunPlan } from '../shared/models.ts';
 import type { EndpointCost } from '../shared/endpointCost.ts';
-import type { BucketView, RunSummary } from '../shared/records/records.ts';
-import type { LogImport } from '../shared/records/logImport.ts';
+import type { BucketView, RunSummary } from '../domain/records.ts';
+import type { LogImport } from '../domain/logImport.ts';
 import type {
   BlameParams,
   ImportLogParams,
@@ -18,11 +18,11 @@ import type {
   RunBlameParams,
   StartRunParams,
 } from '../shared/protocols/engineProtocol.ts';
-import type { Blame, RunBlame } from '../shared/records/blame.ts';
-import type { Trial } from '../shared/records/trial.ts';
-import type { RhoReport } from '../shared/records/rho.ts';
-import type { ReplayResult } from '../shared/records/settle.ts';
-import type { LabelParams, TaxonomyParams, TaxonomyThresholds, TaxonomyView } from '../shared/records/taxonomy.ts';
+import type { Blame, RunBlame } from '../domain/blame.ts';
+import type { Trial } from '../domain/trial.ts';
+import type { RhoReport } from '../domain/rho.ts';
+import type { ReplayResult } from '../domain/settle.ts';
+import type { LabelParams, TaxonomyParams, TaxonomyThresholds, TaxonomyView } from '../domain/taxonomy.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Label, StoreWriter } from '../store/write/writer.ts';
 import { snapshotAfter } from '../training/state/restore.ts';

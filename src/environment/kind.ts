@@ -2,10 +2,10 @@
  * What describes an environment: where events come from that no policy says. One file of src/environment/kinds and one
  * row of the table in kinds.ts add one.
  */
-import type { Json } from '../shared/records/methodState.ts';
-import type { Examined } from '../shared/records/examination.ts';
-import type { Instance } from '../shared/records/records.ts';
-import type { DecisionEvent, LogEvent } from '../shared/records/events.ts';
+import type { Json } from '../domain/methodState.ts';
+import type { Examined } from '../domain/examination.ts';
+import type { Instance } from '../domain/records.ts';
+import type { DecisionEvent, LogEvent } from '../domain/events.ts';
 
 /**
  * Asks a model, sampled anew with each number of an attempt; the same for the same arguments where the policy takes

@@ -1,7 +1,7 @@
 /** What scores a message. */
-import type { DecisionEvent } from '../shared/records/events.ts';
-import type { Examined } from '../shared/records/examination.ts';
-import type { Instance, InstanceTests } from '../shared/records/records.ts';
+import type { DecisionEvent } from '../domain/events.ts';
+import type { Examined } from '../domain/examination.ts';
+import type { Instance, InstanceTests } from '../domain/records.ts';
 import { gradeAnswer } from './answer.ts';
 import { gradeChain, parseChain } from './chain.ts';
 import { examineProgram } from './examine.ts';

@@ -19,7 +19,7 @@ import { Engine } from './engine/engine.ts';
 import { editorModels } from './engine/editorModels.ts';
 import { Episodes } from './episodes/episodesPanel.ts';
 import { classesOf } from './episodes/episodesSession.ts';
-import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../shared/records/taxonomy.ts';
+import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../domain/taxonomy.ts';
 import { InterruptedRuns } from './run/interruptedRuns.ts';
 import { Log } from './common/log.ts';
 import { ModelFolders } from './model/modelFolders.ts';

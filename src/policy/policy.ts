@@ -1,5 +1,5 @@
 /** What answers a context. */
-import type { FinishReason, NumericEnvironment, Sampling } from '../shared/records/records.ts';
+import type { FinishReason, NumericEnvironment, Sampling } from '../domain/records.ts';
 import { onAbort } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Held } from '../shared/holds.ts';

@@ -3,8 +3,8 @@ import { MOST_AGENTS, removalContributions, shapleyValues } from '../credit/coal
 import { ballotOf, tallyOf, TIE_RULES, winnersOf, type Ballot } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';
-import type { DecisionEvent, EnvironmentEvent } from '../shared/records/events.ts';
-import type { Instance, Message } from '../shared/records/records.ts';
+import type { DecisionEvent, EnvironmentEvent } from '../domain/events.ts';
+import type { Instance, Message } from '../domain/records.ts';
 import type { ShownVote } from '../shared/transcript/shownVote.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { readBy } from '../team/rounds.ts';

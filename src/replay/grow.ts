@@ -12,7 +12,7 @@ import {
 import { streamKey } from '../runtime/random.ts';
 import { onAbort } from '../shared/cancellation.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Instance, Sampling } from '../shared/records/records.ts';
+import type { Instance, Sampling } from '../domain/records.ts';
 import { contextKey } from '../team/contextKey.ts';
 import { type Occurrence, occurrenceAt, type Protocol, roleNamed } from '../team/protocol.ts';
 import { promptMessages, renderContext, renderLog, type PromptMessage, type Renderer } from '../team/render.ts';

@@ -2,8 +2,8 @@
  * Episodes whose order is known to a program of the user's alone: it is given the log so far and says what is next.
  */
 import { C3Error } from '../shared/errors.ts';
-import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../shared/records/events.ts';
-import type { Decision, Instance } from '../shared/records/records.ts';
+import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/events.ts';
+import type { Decision, Instance } from '../domain/records.ts';
 import type { Protocol } from '../team/protocol.ts';
 
 /** What a program says is next. */

@@ -1,6 +1,6 @@
 /** From trees to rows: decisions, episodes, buckets, replays and credits, appended in one transaction per call. */
 import { hash } from 'node:crypto';
-import type { NewDecision, NewReplay, Phase } from '../shared/records/records.ts';
+import type { NewDecision, NewReplay, Phase } from '../domain/records.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { bytesOf, eventHash, textHash, tokenHash } from '../store/tokens.ts';

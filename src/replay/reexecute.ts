@@ -1,15 +1,15 @@
 /** One stored message against its re-execution: tokens, text, how it ended, and log-probabilities. */
 import { PolicyGone, takesSeeds, type Policy, type PolicyAnswer } from '../policy/policy.ts';
-import { NO_SEEDS_REMARK } from '../shared/records/draws.ts';
+import { NO_SEEDS_REMARK } from '../domain/draws.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Decision, NumericEnvironment } from '../shared/records/records.ts';
+import type { Decision, NumericEnvironment } from '../domain/records.ts';
 import {
   changedRow,
   probabilityDifference,
   tokenDifference,
   type Difference,
   type VerificationResult,
-} from '../shared/records/verification.ts';
+} from '../domain/verification.ts';
 import type { StoreReader } from '../store/types.ts';
 
 /** What a message or a replay turned out to be. */

@@ -1,8 +1,8 @@
 /** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode. */
 import type { PolicyControl } from '../policy/policy.ts';
-import { NO_SEEDS_REMARK } from '../shared/records/draws.ts';
-import type { BucketView, Decision } from '../shared/records/records.ts';
-import type { ReplayResult } from '../shared/records/settle.ts';
+import { NO_SEEDS_REMARK } from '../domain/draws.ts';
+import type { BucketView, Decision } from '../domain/records.ts';
+import type { ReplayResult } from '../domain/settle.ts';
 import { isTerminal, occurrenceAt } from '../team/protocol.ts';
 import { EvaluatorBudget } from './budget.ts';
 import { continueRounds } from './episodes.ts';

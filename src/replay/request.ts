@@ -4,11 +4,11 @@
  */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
-import { choiceProblem, type ContinuationChoice } from '../shared/records/continuation.ts';
+import { choiceProblem, type ContinuationChoice } from '../domain/continuation.ts';
 import { C3Error } from '../shared/errors.ts';
-import { MAX_EVENT_TEXT } from '../shared/records/events.ts';
-import type { BucketView, Sampling } from '../shared/records/records.ts';
-import { SETTLE_LIMITS } from '../shared/records/settle.ts';
+import { MAX_EVENT_TEXT } from '../domain/events.ts';
+import type { BucketView, Sampling } from '../domain/records.ts';
+import { SETTLE_LIMITS } from '../domain/settle.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';

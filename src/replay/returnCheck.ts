@@ -1,10 +1,10 @@
 /** Stored returns against what the evaluator says of the stored messages now. */
 import { onEvents } from '../evaluate/events.ts';
 import { EvaluatorLost, scoredText, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
-import type { Decision, Instance, Replay } from '../shared/records/records.ts';
+import type { Decision, Instance, Replay } from '../domain/records.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
-import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../shared/records/events.ts';
-import { changedRow, returnDifference } from '../shared/records/verification.ts';
+import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../domain/events.ts';
+import { changedRow, returnDifference } from '../domain/verification.ts';
 import type { StoredEvent, StoreReader } from '../store/types.ts';
 import { eventHash } from '../store/tokens.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';

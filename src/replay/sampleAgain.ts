@@ -1,6 +1,6 @@
 /** Replays that cannot be had again to the token, sampled again: their returns beside those that are stored. */
-import type { Decision, Replay } from '../shared/records/records.ts';
-import type { ReturnSamples } from '../shared/records/verification.ts';
+import type { Decision, Replay } from '../domain/records.ts';
+import type { ReturnSamples } from '../domain/verification.ts';
 import type { StoreReader } from '../store/types.ts';
 import { isTerminal } from '../team/protocol.ts';
 import { scoredAtMost } from '../team/rounds.ts';

@@ -1,6 +1,6 @@
 /** What the rows of a run cost: one reading of them for whoever counts. */
-import { addLedgers, EMPTY_LEDGER } from '../shared/records/ledger.ts';
-import type { Ledger } from '../shared/records/records.ts';
+import { addLedgers, EMPTY_LEDGER } from '../domain/ledger.ts';
+import type { Ledger } from '../domain/records.ts';
 import type { EpisodeCost, PositionCost } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { closingScores } from '../team/rounds.ts';

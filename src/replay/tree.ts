@@ -3,8 +3,8 @@
  * is a tree whose leaves are episodes; a replay is a tree with one child per level below an alternative.
  */
 import type { PolicyAnswer } from '../policy/policy.ts';
-import type { EnvironmentEvent, LogEvent } from '../shared/records/events.ts';
-import type { Instance, Sampling } from '../shared/records/records.ts';
+import type { EnvironmentEvent, LogEvent } from '../domain/events.ts';
+import type { Instance, Sampling } from '../domain/records.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 
 /** What an evaluator said of a scored message; a null score is masked. */

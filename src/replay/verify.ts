@@ -7,8 +7,8 @@ import { PolicyGone, type Policy, type PolicySource } from '../policy/policy.ts'
 import { unlessCancelled } from '../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
 import type { Held } from '../shared/holds.ts';
-import type { Decision, Replay } from '../shared/records/records.ts';
-import { changedRow, type VerificationReport, type VerificationResult } from '../shared/records/verification.ts';
+import type { Decision, Replay } from '../domain/records.ts';
+import { changedRow, type VerificationReport, type VerificationResult } from '../domain/verification.ts';
 import type { StoredEvent, StoreReader, StoreWriter } from '../store/types.ts';
 import { eventHash, tokenHash } from '../store/tokens.ts';
 import { contextKey } from '../team/contextKey.ts';
@@ -17,7 +17,7 @@ import { messageHash, replayHash } from './recordTree.ts';
 import { reexecute, type Outcome } from './reexecute.ts';
 import { ReturnCheck, type ReturnRules } from './returnCheck.ts';
 
-export type { VerificationReport } from '../shared/records/verification.ts';
+export type { VerificationReport } from '../domain/verification.ts';
 
 export interface VerifyControl {
   readonly signal: AbortSignal;

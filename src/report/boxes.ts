@@ -1,5 +1,5 @@
 /** Boxes of five numbers, one for each row: quartiles, median and extremes. Pure: numbers in, SVG text out. */
-import type { Spread } from '../shared/records/stepRows.ts';
+import type { Spread } from '../domain/stepRows.ts';
 import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';
 import { decimal, escaped, NOT_MEASURED } from './words.ts';
 

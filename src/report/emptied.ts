@@ -5,8 +5,8 @@
 import { mean } from '../credit/describe.ts';
 import { meanInterval, student } from '../credit/interval.ts';
 import { isEmptied } from '../credit/sideBySide.ts';
-import { roundTitle } from '../shared/records/evaluationRounds.ts';
-import type { Alternative, Interval, Message } from '../shared/records/records.ts';
+import { roundTitle } from '../domain/evaluationRounds.ts';
+import type { Alternative, Interval, Message } from '../domain/records.ts';
 
 /** What is read of a request. */
 interface RequestedBucket {

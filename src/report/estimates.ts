@@ -1,8 +1,8 @@
 /** The estimators' words on a message, from its stored buckets. Pure. */
 import { sideBySide } from '../credit/sideBySide.ts';
-import type { MessageEstimate } from '../shared/records/estimates.ts';
+import type { MessageEstimate } from '../domain/estimates.ts';
 import { sentence, type Headline } from '../shared/credit/headline.ts';
-import type { BucketView, Message } from '../shared/records/records.ts';
+import type { BucketView, Message } from '../domain/records.ts';
 import type { ShownVote, ShownVoter } from '../shared/transcript/shownVote.ts';
 import type { MeasuredCredit, ReportedCredit } from './types.ts';
 

@@ -1,11 +1,11 @@
 /** The report of one finding, read from the store: pure but for the reading, and the same for the same store. */
 import { CONFIGURABLE_ESTIMATORS, creditGroup } from '../credit/estimators.ts';
 import { isEmptied, removal } from '../credit/sideBySide.ts';
-import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../shared/records/continuation.ts';
-import { measuredFacts, NOTHING_MEASURED } from '../shared/records/measured.ts';
-import { drawsOf } from '../shared/records/draws.ts';
-import { judgeWordsIn } from '../shared/records/judgeAgreement.ts';
-import { roundTitleOf } from '../shared/records/evaluationRounds.ts';
+import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../domain/continuation.ts';
+import { measuredFacts, NOTHING_MEASURED } from '../domain/measured.ts';
+import { drawsOf } from '../domain/draws.ts';
+import { judgeWordsIn } from '../domain/judgeAgreement.ts';
+import { roundTitleOf } from '../domain/evaluationRounds.ts';
 import { isRecord } from '../shared/guard.ts';
 import {
   stepOfWeights,
@@ -14,9 +14,9 @@ import {
   type Message,
   type Replay,
   type Sampling,
-} from '../shared/records/records.ts';
+} from '../domain/records.ts';
 import type { Credit } from '../shared/credit/credit.ts';
-import { shownStatus } from '../shared/records/runStatus.ts';
+import { shownStatus } from '../domain/runStatus.ts';
 import type { ReplayVerdict, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
 import { estimatesOf, reportedCredit } from './estimates.ts';

@@ -4,10 +4,10 @@
  */
 import { student } from '../credit/interval.ts';
 import { isRecord } from '../shared/guard.ts';
-import { modelOf, pairingsOf, roleModels, type TeamContributions } from '../shared/records/pairings.ts';
-import { contributionsIn, REMOVAL_STATE } from '../shared/records/removal.ts';
-import type { Interval } from '../shared/records/records.ts';
-import { sectionOf, storedRecipe } from '../shared/records/storedRecipe.ts';
+import { modelOf, pairingsOf, roleModels, type TeamContributions } from '../domain/pairings.ts';
+import { contributionsIn, REMOVAL_STATE } from '../domain/removal.ts';
+import type { Interval } from '../domain/records.ts';
+import { sectionOf, storedRecipe } from '../domain/storedRecipe.ts';
 import type { StoreReader } from '../store/types.ts';
 
 type Reader = Pick<StoreReader, 'run' | 'runs' | 'runConfig' | 'methodState' | 'stepCredits'>;

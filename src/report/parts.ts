@@ -1,8 +1,8 @@
 /** What the pages of findings and runs have in common, as markup. */
 import { findEstimator } from '../credit/estimators.ts';
 import { REMOVAL } from '../credit/sideBySide.ts';
-import type { Interval } from '../shared/records/records.ts';
-import type { VerificationMark } from '../shared/records/verification.ts';
+import type { Interval } from '../domain/records.ts';
+import type { VerificationMark } from '../domain/verification.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import { bounds, moment } from './page.ts';
 import type { Cost, Excerpt, LeftOut, ReportedRun, Verified } from './types.ts';

@@ -5,7 +5,7 @@
  */
 import { mean } from '../credit/describe.ts';
 import { meanInterval, student } from '../credit/interval.ts';
-import type { Interval } from '../shared/records/records.ts';
+import type { Interval } from '../domain/records.ts';
 import {
   contributionsIn,
   MOST_ROLLOUTS,
@@ -14,7 +14,7 @@ import {
   removalRollouts,
   type OutcomeCredits,
   type RemovalRollout,
-} from '../shared/records/removal.ts';
+} from '../domain/removal.ts';
 import type { StoreReader } from '../store/types.ts';
 import { pairingReport, type PairingReport } from './pairings.ts';
 

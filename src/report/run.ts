@@ -1,8 +1,8 @@
 /** The report of a run, read from the store: pure but for the reading, and the same for the same store. */
 import { meanInterval } from '../credit/interval.ts';
-import { evaluationCurve, evaluationsOf } from '../shared/records/evaluations.ts';
-import type { Episode, Interval, Ledger, Step } from '../shared/records/records.ts';
-import { regionFacts } from '../shared/records/trustRegion.ts';
+import { evaluationCurve, evaluationsOf } from '../domain/evaluations.ts';
+import type { Episode, Interval, Ledger, Step } from '../domain/records.ts';
+import { regionFacts } from '../domain/trustRegion.ts';
 import type { MessageHeadline, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
 import { measuredCredit, reportedCredit } from './estimates.ts';

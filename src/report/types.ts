@@ -2,9 +2,9 @@
  * What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what is
  * here and nothing else.
  */
-import type { Draws } from '../shared/records/draws.ts';
-import type { MeasuredFact } from '../shared/records/measured.ts';
-import type { MessageEstimate } from '../shared/records/estimates.ts';
+import type { Draws } from '../domain/draws.ts';
+import type { MeasuredFact } from '../domain/measured.ts';
+import type { MessageEstimate } from '../domain/estimates.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import type {
   BucketOrigin,
@@ -15,12 +15,12 @@ import type {
   RunSummary,
   Sampling,
   Tokens,
-} from '../shared/records/records.ts';
-import type { VerificationMark, VerificationResult } from '../shared/records/verification.ts';
-import type { StepMetrics } from '../shared/records/stepMetrics.ts';
-import type { RegionFacts } from '../shared/records/trustRegion.ts';
+} from '../domain/records.ts';
+import type { VerificationMark, VerificationResult } from '../domain/verification.ts';
+import type { StepMetrics } from '../domain/stepMetrics.ts';
+import type { RegionFacts } from '../domain/trustRegion.ts';
 import type { Credit } from '../shared/credit/credit.ts';
-import type { EvaluationPoint } from '../shared/records/evaluations.ts';
+import type { EvaluationPoint } from '../domain/evaluations.ts';
 import type { VerdictCounts } from '../store/types.ts';
 import type { EmptiedEffect } from './emptied.ts';
 import type { RemovalReport } from './removal.ts';

@@ -2,7 +2,7 @@
  * What can be read of a store, by what it is about. Every function throws C3Error('store') when the store cannot be
  * read, and C3Error('input') for an id or a page that cannot be. Lists of something that does not exist are empty.
  */
-import type { EpisodeMeasured, Measured } from '../shared/records/measured.ts';
+import type { EpisodeMeasured, Measured } from '../domain/measured.ts';
 import type {
   Bucket,
   BucketView,
@@ -17,14 +17,14 @@ import type {
   RunRecord,
   Snapshot,
   Step,
-} from '../shared/records/records.ts';
+} from '../domain/records.ts';
 import type { ReturnScale } from '../shared/credit/returns.ts';
-import type { OtherContinuation, OwnContinuation } from '../shared/records/continuation.ts';
-import type { ProblemFacets, ProblemRow } from '../shared/records/problems.ts';
-import type { StoredMethodState } from '../shared/records/methodState.ts';
-import type { StoredEvaluation } from '../shared/records/evaluations.ts';
-import type { BucketKind, RankedBucket } from '../shared/records/rankings.ts';
-import type { RoundCost, StepCredits } from '../shared/records/stepRows.ts';
+import type { OtherContinuation, OwnContinuation } from '../domain/continuation.ts';
+import type { ProblemFacets, ProblemRow } from '../domain/problems.ts';
+import type { StoredMethodState } from '../domain/methodState.ts';
+import type { StoredEvaluation } from '../domain/evaluations.ts';
+import type { BucketKind, RankedBucket } from '../domain/rankings.ts';
+import type { RoundCost, StepCredits } from '../domain/stepRows.ts';
 import type {
   Page,
   Round,

@@ -10,12 +10,12 @@ import type {
   RunStatus,
   RunSummary,
   Snapshot,
-} from '../shared/records/records.ts';
-import type { StepMetrics } from '../shared/records/stepMetrics.ts';
+} from '../domain/records.ts';
+import type { StepMetrics } from '../domain/stepMetrics.ts';
 import type { Credit } from '../shared/credit/credit.ts';
-import type { StoredMethodState } from '../shared/records/methodState.ts';
+import type { StoredMethodState } from '../domain/methodState.ts';
 import type { HolderPurpose } from '../shared/protocols/storeHolder.ts';
-import type { StoredEvaluation } from '../shared/records/evaluations.ts';
+import type { StoredEvaluation } from '../domain/evaluations.ts';
 import type {
   NewRun,
   NewStep,
@@ -42,7 +42,7 @@ import type {
 } from './readers.ts';
 
 export type * from './rowTypes.ts';
-export type { StoredEvaluation } from '../shared/records/evaluations.ts';
+export type { StoredEvaluation } from '../domain/evaluations.ts';
 export type * from './readers.ts';
 
 /** All that can be read of a store. */

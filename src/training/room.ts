@@ -3,7 +3,7 @@ import { checkRoom } from '../policy/policy.ts';
 import { capabilitiesOf, type RolePolicies } from '../shared/rolePolicies.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import { placeWords, samplingOf } from '../replay/grow.ts';
-import type { Instance, Sampling } from '../shared/records/records.ts';
+import type { Instance, Sampling } from '../domain/records.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';
 import type { RunConfig } from './config/config.ts';

@@ -4,9 +4,9 @@
  */
 import { mean } from '../credit/describe.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
-import { WITHIN_STEP, type EvaluationKind, type Instance, type RunSummary } from '../shared/records/records.ts';
-import type { MethodState } from '../shared/records/methodState.ts';
-import type { StepMetrics } from '../shared/records/stepMetrics.ts';
+import { WITHIN_STEP, type EvaluationKind, type Instance, type RunSummary } from '../domain/records.ts';
+import type { MethodState } from '../domain/methodState.ts';
+import type { StepMetrics } from '../domain/stepMetrics.ts';
 import { removeUnfinished } from '../files/newFile.ts';
 import { comparison } from './measure/accuracy.ts';
 import { checkpointFile, removeOldCheckpoints, snapshotFile, valueHeadFile } from './state/checkpoints.ts';

@@ -16,7 +16,7 @@ import type { DashboardToHost } from '../../src/shared/protocols/dashboardProtoc
 import type { EPISODES_REQUESTS, EpisodesToHost } from '../../src/shared/protocols/episodesProtocol.ts';
 import type { ModelToHost } from '../../src/shared/protocols/modelProtocol.ts';
 import type { RunsTableToHost } from '../../src/shared/protocols/runsTable.ts';
-import { TAXONOMY_THRESHOLDS } from '../../src/shared/records/taxonomy.ts';
+import { TAXONOMY_THRESHOLDS } from '../../src/domain/taxonomy.ts';
 import type { TAXONOMY_REQUESTS, TaxonomyToHost } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import type { TRANSCRIPT_REQUESTS, TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { modelFacts, runPlan } from '../unit/extension/model/modelFixture.ts';

@@ -14,7 +14,7 @@ import { type Branch, leavesOf, returnOf, type TreeNode } from '../../src/replay
 import { grow } from '../../src/replay/episodes.ts';
 import { type TreeSettings } from '../../src/replay/grow.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
-import type { Interval } from '../../src/shared/records/records.ts';
+import type { Interval } from '../../src/domain/records.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import { renderPlain } from '../../src/team/render.ts';

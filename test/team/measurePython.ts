@@ -9,7 +9,7 @@ import { newcombe, wilson } from '../../src/credit/interval.ts';
 import { bundledTeam, SANDBOX_PLACES } from '../../src/engine/places.ts';
 import { extractCode } from '../../src/evaluate/python/code.ts';
 import { PythonGrader } from '../../src/evaluate/python/grader.ts';
-import type { Instance, Interval } from '../../src/shared/records/records.ts';
+import type { Instance, Interval } from '../../src/domain/records.ts';
 import { candidateCode } from '../../src/tasks/candidate.ts';
 import type { DemonstratedProblem } from '../../src/tasks/demonstration.ts';
 import { generateSplit } from '../../src/tasks/split.ts';

@@ -1,7 +1,7 @@
 /**
  * What re-execution showed of a replay: an icon and a few words, with the reason in the tooltip and for screen readers.
  */
-import type { VerificationMark } from '../../src/shared/records/verification.ts';
+import type { VerificationMark } from '../../src/domain/verification.ts';
 import { h, icon, type IconName } from './dom.ts';
 
 const ICONS: Readonly<Record<VerificationMark['state'], IconName>> = {

@@ -6,8 +6,8 @@ import {
   STEP_MEASURES,
   type StepMeasure,
   type StepMeasureName,
-} from '../../src/shared/records/stepMetrics.ts';
-import type { Spread, StepRow } from '../../src/shared/records/stepRows.ts';
+} from '../../src/domain/stepMetrics.ts';
+import type { Spread, StepRow } from '../../src/domain/stepRows.ts';
 import { count, decimal, duration, NOT_MEASURED, percent1 } from '../common/format.ts';
 import {
   axisCells,

@@ -12,12 +12,7 @@ import {
   type ProblemLayout,
   type ProblemPlace,
 } from '../../src/shared/protocols/episodesProtocol.ts';
-import {
-  CLEAREST_FIRST,
-  NO_PROBLEM_FILTER,
-  type ProblemFilter,
-  type ProblemSort,
-} from '../../src/shared/records/problems.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter, type ProblemSort } from '../../src/domain/problems.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';

@@ -12,7 +12,7 @@ import {
   type ProblemSort,
   type SplitFilter,
   type VerdictFilter,
-} from '../../src/shared/records/problems.ts';
+} from '../../src/domain/problems.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { Rested } from '../common/rest.ts';

@@ -1,5 +1,5 @@
 /** One case unfolded: its alternatives with their returns, the user's label to give, and all labels given before. */
-import { currentLabel, labelProblem, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/shared/records/taxonomy.ts';
+import { currentLabel, labelProblem, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/domain/taxonomy.ts';
 import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { creditCell, verdictWords } from '../common/creditBar.ts';
 import { h, replace } from '../common/dom.ts';

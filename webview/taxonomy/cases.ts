@@ -5,7 +5,7 @@ import {
   isVerdictName,
   type TaxonomyRow,
   type TaxonomyView,
-} from '../../src/shared/records/taxonomy.ts';
+} from '../../src/domain/taxonomy.ts';
 import {
   CASES_MOST,
   CASES_SHOWN,

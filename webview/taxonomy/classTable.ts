@@ -6,7 +6,7 @@ import {
   VERDICTS,
   type TaxonomyView,
   type VerdictName,
-} from '../../src/shared/records/taxonomy.ts';
+} from '../../src/domain/taxonomy.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { chanceCell, countSpoken, countWords, rankOf, ruleOf, shareWords, thresholdCaption } from './words.ts';

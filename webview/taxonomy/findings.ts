@@ -1,5 +1,5 @@
 /** What the detectors found in the run's last episodes; each finding unfolds its cases. */
-import type { DetectorReport, TaxonomyView } from '../../src/shared/records/taxonomy.ts';
+import type { DetectorReport, TaxonomyView } from '../../src/domain/taxonomy.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, NOT_MEASURED, oneLine } from '../common/format.ts';
 import { shownText } from '../common/shownText.ts';

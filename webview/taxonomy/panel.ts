@@ -10,7 +10,7 @@ import {
   type TaxonomyThresholds,
   type TaxonomyView,
   VERDICTS,
-} from '../../src/shared/records/taxonomy.ts';
+} from '../../src/domain/taxonomy.ts';
 import {
   isTaxonomyFromHost,
   CASES_SHOWN,

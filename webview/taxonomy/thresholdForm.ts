@@ -6,7 +6,7 @@ import {
   THRESHOLD_NAMES,
   type TaxonomyThresholds,
   type ThresholdName,
-} from '../../src/shared/records/taxonomy.ts';
+} from '../../src/domain/taxonomy.ts';
 import { h } from '../common/dom.ts';
 import { button } from '../common/toolkit.ts';
 import { THRESHOLD_LABELS } from './words.ts';

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Interval, RunSummary } from '../../shared/records/records.ts';
+import type { Interval, RunSummary } from '../../domain/records.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { EngineService } from '../service.ts';
 import { figure, hardwareName, medianOf, type BenchFigure, type BenchReport, type TeamBenchOptions } from './report.ts';

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RunSummary } from '../../shared/records/records.ts';
+import type { RunSummary } from '../../domain/records.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { EngineService } from '../service.ts';

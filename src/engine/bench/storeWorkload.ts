@@ -15,7 +15,7 @@ import type {
   Phase,
   Sampling,
   Snapshot,
-} from '../../shared/records/records.ts';
+} from '../../domain/records.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { BulkAppender } from '../../store/write/bare.ts';
 import type { NewRun, StoreWriter, TreeGroup } from '../../store/types.ts';

@@ -1,5 +1,5 @@
 /** A diagnosis in words, for people at a terminal. */
-import type { Interval, Ledger } from '../../shared/records/records.ts';
+import type { Interval, Ledger } from '../../domain/records.ts';
 import type { Diagnosis } from '../diagnose/diagnose.ts';
 import { proportion, reusedWords, takenWords } from './words.ts';
 

@@ -1,17 +1,17 @@
 /** `c3 run`, `replay` and `verify`. */
 import { resolve } from 'node:path';
 import { estimatesOf, withVote } from '../../report/estimates.ts';
-import type { ContinuationChoice } from '../../shared/records/continuation.ts';
-import { DRAWS_WORDS, drawsOf } from '../../shared/records/draws.ts';
+import type { ContinuationChoice } from '../../domain/continuation.ts';
+import { DRAWS_WORDS, drawsOf } from '../../domain/draws.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import { headlineJson } from '../../shared/credit/headline.ts';
 import { clearestOf } from '../../shared/credit/order.ts';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
-import type { MessageEstimate } from '../../shared/records/estimates.ts';
-import type { BucketView, Message, RunSummary } from '../../shared/records/records.ts';
-import type { ReplayResult } from '../../shared/records/settle.ts';
-import { reportWords } from '../../shared/records/verification.ts';
+import type { MessageEstimate } from '../../domain/estimates.ts';
+import type { BucketView, Message, RunSummary } from '../../domain/records.ts';
+import type { ReplayResult } from '../../domain/settle.ts';
+import { reportWords } from '../../domain/verification.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { messageNumber, readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { readRecipe } from '../recipe/recipe.ts';

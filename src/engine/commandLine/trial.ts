@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { readRegular } from '../../files/regularFile.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { Sampling } from '../../shared/records/records.ts';
-import { callsWords } from '../../shared/records/blame.ts';
+import type { Sampling } from '../../domain/records.ts';
+import { callsWords } from '../../domain/blame.ts';
 import {
   NO_CHANGE,
   TRIAL_BUDGET,
@@ -13,7 +13,7 @@ import {
   type Trial,
   type TrialCase,
   type TrialProblems,
-} from '../../shared/records/trial.ts';
+} from '../../domain/trial.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { protocolOfRun } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';

@@ -1,6 +1,6 @@
 /** Results in words, for people at a terminal. */
-import { continuationWords, ownWords } from '../../shared/records/continuation.ts';
-import { ESTIMATE_WORDS, type MessageEstimate } from '../../shared/records/estimates.ts';
+import { continuationWords, ownWords } from '../../domain/continuation.ts';
+import { ESTIMATE_WORDS, type MessageEstimate } from '../../domain/estimates.ts';
 import { sentence, type Headline } from '../../shared/credit/headline.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type {
@@ -12,7 +12,7 @@ import type {
   Message,
   RunSummary,
   Tokens,
-} from '../../shared/records/records.ts';
+} from '../../domain/records.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 
 export { oneLine } from '../../shared/text/oneLine.ts';

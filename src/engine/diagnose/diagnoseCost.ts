@@ -1,7 +1,7 @@
 /** What a run cost, and what replay added to it. */
 import { storedCost } from '../../replay/storedCost.ts';
-import { addLedgers, votesCost } from '../../shared/records/ledger.ts';
-import type { BucketOrigin, Ledger } from '../../shared/records/records.ts';
+import { addLedgers, votesCost } from '../../domain/ledger.ts';
+import type { BucketOrigin, Ledger } from '../../domain/records.ts';
 import type { EpisodeCost, StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { StoredBucket } from './diagnoseBuckets.ts';

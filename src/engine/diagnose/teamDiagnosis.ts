@@ -10,7 +10,7 @@ import {
 } from '../../diagnostics/teamwork.ts';
 import { letterOf, parseChain, type ChainKey } from '../../evaluate/chain.ts';
 import { extractAnswer } from '../../evaluate/math/extract.ts';
-import type { Interval, Message } from '../../shared/records/records.ts';
+import type { Interval, Message } from '../../domain/records.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { solvedReturn } from '../../team/rounds.ts';

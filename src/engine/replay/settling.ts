@@ -4,8 +4,8 @@ import { isDecided, sentence, type Headline } from '../../shared/credit/headline
 import { C3Error } from '../../shared/errors.ts';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
-import type { BucketView, Message } from '../../shared/records/records.ts';
-import { pairsOf, settleProblem, settleReplays, type ReplayResult, type Settle } from '../../shared/records/settle.ts';
+import type { BucketView, Message } from '../../domain/records.ts';
+import { pairsOf, settleProblem, settleReplays, type ReplayResult, type Settle } from '../../domain/settle.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 
 /** A replay request as both doors of the engine take it. */

@@ -1,7 +1,7 @@
 /** The vote that ended the episode of a stored message, counted again without each voter. */
 import { countedVote } from '../../replay/countedVote.ts';
-import type { EnvironmentEvent } from '../../shared/records/events.ts';
-import type { Instance, Message } from '../../shared/records/records.ts';
+import type { EnvironmentEvent } from '../../domain/events.ts';
+import type { Instance, Message } from '../../domain/records.ts';
 import { oneEpisode } from '../../shared/transcript/oneEpisode.ts';
 import type { ShownVote } from '../../shared/transcript/shownVote.ts';
 import type { StoreReader } from '../../store/types.ts';

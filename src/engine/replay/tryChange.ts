@@ -9,11 +9,11 @@ import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import { callsOf, leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
 import { isLost } from '../../shared/credit/returns.ts';
-import { asksServers } from '../../shared/records/asksServers.ts';
-import { LAST_SNAPSHOT } from '../../shared/records/continuation.ts';
+import { asksServers } from '../../domain/asksServers.ts';
+import { LAST_SNAPSHOT } from '../../domain/continuation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
-import type { Instance, Sampling } from '../../shared/records/records.ts';
+import type { Instance, Sampling } from '../../domain/records.ts';
 import {
   trialSentence,
   type PolicyChange,
@@ -22,7 +22,7 @@ import {
   type TrialCase,
   type TrialEpisode,
   type TrialProblems,
-} from '../../shared/records/trial.ts';
+} from '../../domain/trial.ts';
 import type { Renderer } from '../../team/render.ts';
 import { roleNamed, type Protocol } from '../../team/protocol.ts';
 import { scoredAtMost } from '../../team/rounds.ts';

@@ -1,7 +1,7 @@
 /** The taxonomy class of each problem of a run: that of most of its buckets. Pure. */
 import type { Verdict } from '../../diagnostics/taxonomy.ts';
-import type { ProblemClassRow } from '../../shared/records/problems.ts';
-import { ALL_SUCCEEDED, PRECEDENCE, UNCLASSIFIED, type VerdictName } from '../../shared/records/taxonomy.ts';
+import type { ProblemClassRow } from '../../domain/problems.ts';
+import { ALL_SUCCEEDED, PRECEDENCE, UNCLASSIFIED, type VerdictName } from '../../domain/taxonomy.ts';
 
 /**
  * One row for each problem that has a bucket. Where several classes have as many buckets, the one that the rules ask

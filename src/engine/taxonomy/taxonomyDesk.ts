@@ -1,5 +1,5 @@
 /** Keeps what was read of the runs looked at last, so that another threshold is an answer at once. */
-import type { TaxonomyParams, TaxonomyView } from '../../shared/records/taxonomy.ts';
+import type { TaxonomyParams, TaxonomyView } from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { problemClasses } from './taxonomyClasses.ts';

@@ -8,7 +8,7 @@ import { casesOf, classifyStudy } from '../../diagnostics/taxonomy.ts';
 import { chanceCounts } from '../../diagnostics/taxonomyChance.ts';
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
-import type { Episode } from '../../shared/records/records.ts';
+import type { Episode } from '../../domain/records.ts';
 import {
   ALL_SUCCEEDED,
   areThresholds,
@@ -31,7 +31,7 @@ import {
   thresholdWords,
   VERDICT_MEANING,
   type VerdictName,
-} from '../../shared/records/taxonomy.ts';
+} from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { newestEvaluations } from '../diagnose/newestEvaluations.ts';
 import { agreementOf, studyRun, type RunCases } from './taxonomyView.ts';

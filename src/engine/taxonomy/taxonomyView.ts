@@ -15,7 +15,7 @@ import {
 } from '../../diagnostics/taxonomy.ts';
 import { chanceCounts, dealsOf, type Deals } from '../../diagnostics/taxonomyChance.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { BucketOrigin } from '../../shared/records/records.ts';
+import type { BucketOrigin } from '../../domain/records.ts';
 import {
   areThresholds,
   currentLabel,
@@ -33,7 +33,7 @@ import {
   type TaxonomyView,
   type VerdictName,
   type LeftOutBuckets,
-} from '../../shared/records/taxonomy.ts';
+} from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { solvedReturn } from '../../team/rounds.ts';

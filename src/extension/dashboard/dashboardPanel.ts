@@ -8,15 +8,15 @@ import {
   type DashboardSnapshot,
   type DashboardToHost,
 } from '../../shared/protocols/dashboardProtocol.ts';
-import { evaluationsOf } from '../../shared/records/evaluations.ts';
+import { evaluationsOf } from '../../domain/evaluations.ts';
 import { messageOf } from '../../shared/errors.ts';
-import { judgeWordsIn } from '../../shared/records/judgeAgreement.ts';
+import { judgeWordsIn } from '../../domain/judgeAgreement.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import type { Phase, RunRecord } from '../../shared/records/records.ts';
-import { roleModels } from '../../shared/records/pairings.ts';
-import type { RemovalOutcomes } from '../../shared/records/removal.ts';
-import { shownStatus } from '../../shared/records/runStatus.ts';
-import { regionFacts } from '../../shared/records/trustRegion.ts';
+import type { Phase, RunRecord } from '../../domain/records.ts';
+import { roleModels } from '../../domain/pairings.ts';
+import type { RemovalOutcomes } from '../../domain/removal.ts';
+import { shownStatus } from '../../domain/runStatus.ts';
+import { regionFacts } from '../../domain/trustRegion.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { confirmed } from '../webview/confirm.ts';
 import { Disposables } from '../common/disposables.ts';

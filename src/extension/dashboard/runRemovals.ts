@@ -9,7 +9,7 @@ import {
   type RemovalOutcomes,
   type RemovalRollout,
   type RemovalRows,
-} from '../../shared/records/removal.ts';
+} from '../../domain/removal.ts';
 
 interface Read {
   /** Steps that were looked at or passed over. */

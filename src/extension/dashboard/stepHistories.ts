@@ -3,9 +3,9 @@
  * up.
  */
 import { STEPS_MOST } from '../../shared/protocols/dashboardProtocol.ts';
-import { roundsInOrder, type EvaluationRound } from '../../shared/records/evaluationRounds.ts';
-import { contributionsIn } from '../../shared/records/removal.ts';
-import { addCosts, costBetween, type RoundCost, type StepRow } from '../../shared/records/stepRows.ts';
+import { roundsInOrder, type EvaluationRound } from '../../domain/evaluationRounds.ts';
+import { contributionsIn } from '../../domain/removal.ts';
+import { addCosts, costBetween, type RoundCost, type StepRow } from '../../domain/stepRows.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
 type Reader = Pick<StoreReader, 'steps' | 'stepCredits' | 'roundCost' | 'evaluationNumbers' | 'methodState'>;

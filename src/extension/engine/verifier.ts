@@ -2,13 +2,13 @@
 import { ProgressLocation, window } from 'vscode';
 import { costWords } from '../../shared/endpointCost.ts';
 import { CancelledError } from '../../shared/errors.ts';
-import { reportWords, type VerificationReport } from '../../shared/records/verification.ts';
+import { reportWords, type VerificationReport } from '../../domain/verification.ts';
 import type { Engine } from './engine.ts';
 import type { Log } from '../common/log.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import { report } from '../common/report.ts';
 import { confirmed } from '../webview/confirm.ts';
-import { asksServers } from '../../shared/records/asksServers.ts';
+import { asksServers } from '../../domain/asksServers.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
 export class Verifier {

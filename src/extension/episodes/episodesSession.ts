@@ -21,11 +21,11 @@ import {
   type ProblemClass,
   type ProblemFilter,
   type ProblemSort,
-} from '../../shared/records/problems.ts';
-import { judgeWordsIn } from '../../shared/records/judgeAgreement.ts';
-import type { RunRecord } from '../../shared/records/records.ts';
-import type { ShownStatus } from '../../shared/records/runStatus.ts';
-import type { TaxonomyView } from '../../shared/records/taxonomy.ts';
+} from '../../domain/problems.ts';
+import { judgeWordsIn } from '../../domain/judgeAgreement.ts';
+import type { RunRecord } from '../../domain/records.ts';
+import type { ShownStatus } from '../../domain/runStatus.ts';
+import type { TaxonomyView } from '../../domain/taxonomy.ts';
 import { replyTo, type Answers } from '../../shared/protocols/requests.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';

@@ -6,7 +6,7 @@ import { commands, EventEmitter, ProgressLocation, window, type CancellationToke
 import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import { errorOfFailure } from '../../shared/errors.ts';
 import { jobInProgress, queuedJobs, type JobList, type RunJob, type RunProgress } from '../../shared/protocols/jobs.ts';
-import type { Interval, RunSummary } from '../../shared/records/records.ts';
+import type { Interval, RunSummary } from '../../domain/records.ts';
 import { Disposables } from '../common/disposables.ts';
 import { NO_JOBS, type Engine } from '../engine/engine.ts';
 import type { Log } from '../common/log.ts';

@@ -1,15 +1,15 @@
 /** How buckets are put in words in the side bar. Signs and figures are those of the transcript. */
 import * as figures from '../../shared/text/figures.ts';
 import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
-import type { Alternative } from '../../shared/records/records.ts';
-import { continuationWords, OTHER_DISTRIBUTION, ownWords } from '../../shared/records/continuation.ts';
+import type { Alternative } from '../../domain/records.ts';
+import { continuationWords, OTHER_DISTRIBUTION, ownWords } from '../../domain/continuation.ts';
 import {
   distanceOf,
   type BucketFilter,
   type BucketKind,
   type BucketOrder,
   type RankedBucket,
-} from '../../shared/records/rankings.ts';
+} from '../../domain/rankings.ts';
 import { oneLine } from '../common/oneLine.ts';
 
 /** What each order is called, and what it means. */

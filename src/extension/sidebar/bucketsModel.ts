@@ -1,14 +1,8 @@
 /**
  * What the tree view "Buckets" holds: the buckets of one run by rank, and the messages of a bucket, each list in pages.
  */
-import type { Alternative } from '../../shared/records/records.ts';
-import {
-  ALL_BUCKETS,
-  passes,
-  type BucketFilter,
-  type BucketOrder,
-  type RankedBucket,
-} from '../../shared/records/rankings.ts';
+import type { Alternative } from '../../domain/records.ts';
+import { ALL_BUCKETS, passes, type BucketFilter, type BucketOrder, type RankedBucket } from '../../domain/rankings.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { Limits } from './runsModel.ts';
 

@@ -18,9 +18,9 @@ import {
   isBucketFilter,
   type BucketFilter,
   type BucketOrder,
-} from '../../shared/records/rankings.ts';
-import { judgeWordsIn } from '../../shared/records/judgeAgreement.ts';
-import type { BucketOrigin } from '../../shared/records/records.ts';
+} from '../../domain/rankings.ts';
+import { judgeWordsIn } from '../../domain/judgeAgreement.ts';
+import type { BucketOrigin } from '../../domain/records.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import {
   bucketsOf,

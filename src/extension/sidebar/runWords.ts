@@ -1,8 +1,8 @@
 /** How runs are put in words outside the panels. */
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import type { Episode, Step } from '../../shared/records/records.ts';
+import type { Episode, Step } from '../../domain/records.ts';
 import { remainingWords } from '../../shared/text/times.ts';
-import { isResumable } from '../../shared/records/runStatus.ts';
+import { isResumable } from '../../domain/runStatus.ts';
 import { oneLine } from '../common/oneLine.ts';
 import type { RoundNode, RunNode } from './runsModel.ts';
 

@@ -5,10 +5,10 @@ import {
   evaluationTitle,
   roundsInOrder,
   type EvaluationRound,
-} from '../../shared/records/evaluationRounds.ts';
+} from '../../domain/evaluationRounds.ts';
 import type { RunJob } from '../../shared/protocols/jobs.ts';
-import type { Episode, Phase, RunRecord, Step } from '../../shared/records/records.ts';
-import { isResumable, shownStatus, type ShownStatus } from '../../shared/records/runStatus.ts';
+import type { Episode, Phase, RunRecord, Step } from '../../domain/records.ts';
+import { isResumable, shownStatus, type ShownStatus } from '../../domain/runStatus.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { isFiltering, NO_FILTER, passes, type RunsFilter } from './runsFilter.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';

@@ -19,7 +19,7 @@ import {
   type TaxonomyParams,
   type TaxonomyThresholds,
   type TaxonomyView,
-} from '../../shared/records/taxonomy.ts';
+} from '../../domain/taxonomy.ts';
 import { beginning } from '../../shared/text/visible.ts';
 import { replyTo, type Answers } from '../../shared/protocols/requests.ts';
 import type { StoreReader } from '../../store/read/reader.ts';

@@ -2,12 +2,7 @@
  * The thresholds that a workspace used last: every run of it is looked at with the same ones until they are changed.
  */
 import { isRecord } from '../../shared/guard.ts';
-import {
-  areThresholds,
-  TAXONOMY_THRESHOLDS,
-  THRESHOLD_NAMES,
-  type TaxonomyThresholds,
-} from '../../shared/records/taxonomy.ts';
+import { areThresholds, TAXONOMY_THRESHOLDS, THRESHOLD_NAMES, type TaxonomyThresholds } from '../../domain/taxonomy.ts';
 import type { ListKeeper } from '../model/modelFolders.ts';
 
 const KEY = 'c3.taxonomyThresholds';

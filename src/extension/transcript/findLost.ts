@@ -2,13 +2,13 @@
 import { env, ProgressLocation, window, type CancellationToken, type Progress } from 'vscode';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { isDecided, sentence } from '../../shared/credit/headline.ts';
-import { BLAME_BUDGET, type Blame } from '../../shared/records/blame.ts';
-import { IMPORTED } from '../../shared/records/logImport.ts';
-import type { Message } from '../../shared/records/records.ts';
+import { BLAME_BUDGET, type Blame } from '../../domain/blame.ts';
+import { IMPORTED } from '../../domain/logImport.ts';
+import type { Message } from '../../domain/records.ts';
 import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import { signed } from '../../shared/text/figures.ts';
 import { withoutLinks } from '../common/plainText.ts';
-import { asksServers } from '../../shared/records/asksServers.ts';
+import { asksServers } from '../../domain/asksServers.ts';
 import type { Services } from '../services.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { PanelReplay } from './panelReplay.ts';

@@ -1,14 +1,14 @@
 /** Messages between the extension host and the run dashboard. */
 import type { RunStage } from './jobs.ts';
-import type { StoredEvaluation } from '../records/evaluations.ts';
+import type { StoredEvaluation } from '../../domain/evaluations.ts';
 import { anyOf, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
-import type { RunBlame } from '../records/blame.ts';
-import type { Interval, Ledger, RunRecord } from '../records/records.ts';
-import type { ShownStatus } from '../records/runStatus.ts';
-import type { RoleModels } from '../records/pairings.ts';
-import type { RemovalOutcomes } from '../records/removal.ts';
-import type { StepRow } from '../records/stepRows.ts';
-import type { RegionFacts } from '../records/trustRegion.ts';
+import type { RunBlame } from '../../domain/blame.ts';
+import type { Interval, Ledger, RunRecord } from '../../domain/records.ts';
+import type { ShownStatus } from '../../domain/runStatus.ts';
+import type { RoleModels } from '../../domain/pairings.ts';
+import type { RemovalOutcomes } from '../../domain/removal.ts';
+import type { StepRow } from '../../domain/stepRows.ts';
+import type { RegionFacts } from '../../domain/trustRegion.ts';
 import type { Panel } from './panel.ts';
 
 /** Most runs that are compared with the shown one: as many as lines can be distinguished without colour. */

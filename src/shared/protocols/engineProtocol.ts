@@ -1,19 +1,19 @@
 /** The typed JSON-RPC messages between an engine and its clients, the windows and the command line. */
 import { NotificationType, RequestType, RequestType0 } from 'vscode-jsonrpc';
 import type { ContextTokens } from '../transcript/contextTokens.ts';
-import type { ContinuationChoice } from '../records/continuation.ts';
+import type { ContinuationChoice } from '../../domain/continuation.ts';
 import type { DeviceRequest } from '../devices.ts';
 import type { ClientKind, JobList, RunJob, RunProgress } from './jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../models.ts';
 import type { EndpointCost, SpendingChoice } from '../endpointCost.ts';
-import type { Blame, RunBlame } from '../records/blame.ts';
-import type { BucketView } from '../records/records.ts';
-import type { VerificationReport } from '../records/verification.ts';
-import type { RightAnswer } from '../records/rightAnswer.ts';
-import type { ReplayResult, Settle } from '../records/settle.ts';
-import type { LogImport, Recorded } from '../records/logImport.ts';
+import type { Blame, RunBlame } from '../../domain/blame.ts';
+import type { BucketView } from '../../domain/records.ts';
+import type { VerificationReport } from '../../domain/verification.ts';
+import type { RightAnswer } from '../../domain/rightAnswer.ts';
+import type { ReplayResult, Settle } from '../../domain/settle.ts';
+import type { LogImport, Recorded } from '../../domain/logImport.ts';
 import type { Rename } from '../speakerNames.ts';
-import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../records/taxonomy.ts';
+import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../../domain/taxonomy.ts';
 
 /** The version of these messages; `initialize` and `engine/yield` stay as they are in every version. */
 export const PROTOCOL_VERSION = 2;

@@ -11,8 +11,8 @@ import {
   type ProblemFilter,
   type ProblemRow,
   type ProblemSort,
-} from '../records/problems.ts';
-import type { ShownStatus } from '../records/runStatus.ts';
+} from '../../domain/problems.ts';
+import type { ShownStatus } from '../../domain/runStatus.ts';
 import type { Panel } from './panel.ts';
 import { requestOf, type ReplyMessage, type Requests } from './requests.ts';
 

@@ -3,8 +3,8 @@
  * Pure.
  */
 import { anyOf, isRecord, list, literal, object, text, tagged, type Guarded } from '../guard.ts';
-import type { Interval } from '../records/records.ts';
-import type { ShownStatus } from '../records/runStatus.ts';
+import type { Interval } from '../../domain/records.ts';
+import type { ShownStatus } from '../../domain/runStatus.ts';
 import type { Panel } from './panel.ts';
 
 /** One run with what it was set to and what came out. */

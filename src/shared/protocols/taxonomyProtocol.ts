@@ -8,7 +8,7 @@ import {
   VERDICTS,
   type CaseLabel,
   type TaxonomyView,
-} from '../records/taxonomy.ts';
+} from '../../domain/taxonomy.ts';
 import type { Panel } from './panel.ts';
 import { requestOf, type ReplyMessage, type Requests } from './requests.ts';
 

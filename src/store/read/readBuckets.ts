@@ -7,8 +7,8 @@ import type {
   FinishReason,
   Phase,
   Replay,
-} from '../../shared/records/records.ts';
-import { markOf } from '../../shared/records/verification.ts';
+} from '../../domain/records.ts';
+import { markOf } from '../../domain/verification.ts';
 import type { ContinuationOf } from './readContinuations.ts';
 import type { HeadlineOf } from './readHeadlines.ts';
 import type { CreditOf } from './readMessages.ts';

@@ -1,5 +1,5 @@
 /** Reading messages: one, its relatives, and windows of a transcript tree. */
-import type { Decision, Message, Sampling } from '../../shared/records/records.ts';
+import type { Decision, Message, Sampling } from '../../domain/records.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { HEADLINE_COLUMNS, takeHeadline, WITH_HEADLINE, type HeadlineRow } from './readHeadlines.ts';
 import type { TreeOf } from './readTrees.ts';

@@ -7,7 +7,7 @@ import {
   type BucketOrder,
   type RankedBucket,
   type Removal,
-} from '../../shared/records/rankings.ts';
+} from '../../domain/rankings.ts';
 import type { ContinuationOf } from './readContinuations.ts';
 import { tokenKey } from '../tables/headlinePools.ts';
 import { HEADLINE_COLUMNS, takeHeadline, type HeadlineRow } from './readHeadlines.ts';

@@ -2,7 +2,7 @@
  * What the complete evaluations of a run measured: stored when each ends, so that it is known before the run ends and
  * after a cancel.
  */
-import type { EvaluationKind } from '../../shared/records/records.ts';
+import type { EvaluationKind } from '../../domain/records.ts';
 import { guardsOf } from './schema.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';

@@ -1,6 +1,6 @@
 /** What was measured of messages that other programs recorded: one row for each of which anything is known. */
-import type { EpisodeMeasured, Measured, MeasuredNumber, MeasuredSummary } from '../../shared/records/measured.ts';
-import { MEASURED_NUMBERS } from '../../shared/records/measured.ts';
+import type { EpisodeMeasured, Measured, MeasuredNumber, MeasuredSummary } from '../../domain/measured.ts';
+import { MEASURED_NUMBERS } from '../../domain/measured.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { StoreReader, TreeGroup } from '../types.ts';

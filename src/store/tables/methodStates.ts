@@ -3,7 +3,7 @@
  * have no rows.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { Json, StateTensor } from '../../shared/records/methodState.ts';
+import type { Json, StateTensor } from '../../domain/methodState.ts';
 import { damagedStore, guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import { bytesOf, float32Of, textHash } from '../tokens.ts';

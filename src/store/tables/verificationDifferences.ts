@@ -1,5 +1,5 @@
 /** What differed where a verification found a difference, for programs; `verification.detail` says it to readers. */
-import type { Difference } from '../../shared/records/verification.ts';
+import type { Difference } from '../../domain/verification.ts';
 import type { Session } from '../files/sqlite.ts';
 import { guardsOf } from './schema.ts';
 

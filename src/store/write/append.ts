@@ -1,6 +1,6 @@
 /** What a writer can append. Statements are prepared once; an append of several rows is one transaction. */
 import { C3Error } from '../../shared/errors.ts';
-import { WITHIN_STEP, type RunStatus, type Snapshot } from '../../shared/records/records.ts';
+import { WITHIN_STEP, type RunStatus, type Snapshot } from '../../domain/records.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { diagnosticWriters } from '../tables/diagnostics.ts';
 import { environmentEventWriters } from '../tables/environmentEvents.ts';

@@ -3,7 +3,7 @@
  * open.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { Instance, NumericEnvironment } from '../../shared/records/records.ts';
+import type { Instance, NumericEnvironment } from '../../domain/records.ts';
 import { testsText } from '../tables/instanceTests.ts';
 import type { Session } from '../files/sqlite.ts';
 

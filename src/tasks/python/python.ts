@@ -4,7 +4,7 @@
  * the function that begins with it.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { InstanceTests } from '../../shared/records/records.ts';
+import type { InstanceTests } from '../../domain/records.ts';
 import { planned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { literalSource, sourceOf } from './pythonExpression.ts';

@@ -7,7 +7,7 @@ import { leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
 import { grow } from '../../replay/episodes.ts';
 import type { Environments } from '../../replay/unfold.ts';
 import { isSolved } from '../../shared/credit/returns.ts';
-import type { EvaluationKind, Instance, Sampling } from '../../shared/records/records.ts';
+import type { EvaluationKind, Instance, Sampling } from '../../domain/records.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { scoredAtMost, solvedReturn } from '../../team/rounds.ts';
 import type { Renderer } from '../../team/render.ts';

@@ -5,8 +5,8 @@ import {
   roundDuring,
   EVALUATION_ROUNDS,
   type EvaluationRound,
-} from '../../shared/records/evaluationRounds.ts';
-import type { EvaluationKind } from '../../shared/records/records.ts';
+} from '../../domain/evaluationRounds.ts';
+import type { EvaluationKind } from '../../domain/records.ts';
 import { solvedReturn } from '../../team/rounds.ts';
 import { proportion } from './accuracy.ts';
 import { runSampling } from '../config/config.ts';

@@ -1,7 +1,7 @@
 /** What a step of method teamtr shows with `teamtr.diagnostics`: drift, the zeta proxy, how reliable its KL is. */
 import { mean } from '../../credit/describe.ts';
-import { MEASURED_AGENT_TURNS, type DriftMeasureName } from '../../shared/records/driftMeasures.ts';
-import type { OwnMeasures } from '../../shared/records/stepMetrics.ts';
+import { MEASURED_AGENT_TURNS, type DriftMeasureName } from '../../domain/driftMeasures.ts';
+import type { OwnMeasures } from '../../domain/stepMetrics.ts';
 import { occupancyShift } from '../certificate.ts';
 import type { Divergence, Move } from '../divergence.ts';
 import { staleness, subsampledKl, zetaProxy, type Subsampled, type ZetaProxy } from '../drift.ts';

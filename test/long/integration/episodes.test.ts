@@ -1,7 +1,7 @@
 /** The episodes panel while lists come and go: what is searched, clicked and drawn anew. */
 import assert from 'node:assert/strict';
 import { utimes } from 'node:fs/promises';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/shared/records/problems.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problems.ts';
 import { RUN } from '../../unit/extension/storeFixture.ts';
 import {
   graveFindings,

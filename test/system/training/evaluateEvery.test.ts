@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import { evaluationCurve, evaluationsOf } from '../../../src/shared/records/evaluations.ts';
+import { evaluationCurve, evaluationsOf } from '../../../src/domain/evaluations.ts';
 import {
   evaluationTimes,
   evaluationRound,
@@ -12,7 +12,7 @@ import {
   roundDuring,
   roundsInOrder,
   roundTitle,
-} from '../../../src/shared/records/evaluationRounds.ts';
+} from '../../../src/domain/evaluationRounds.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
 import { failing, rowsOf, watching } from '../../unit/training/watched.ts';

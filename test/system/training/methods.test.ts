@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
-import type { Message } from '../../../src/shared/records/records.ts';
+import type { Message } from '../../../src/domain/records.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';

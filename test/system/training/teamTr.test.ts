@@ -6,9 +6,9 @@ import { diagnosisWords } from '../../../src/engine/commandLine/diagnoseWords.ts
 import { diagnose } from '../../../src/engine/diagnose/diagnose.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
-import type { Json, MethodState } from '../../../src/shared/records/methodState.ts';
-import { shownRanks } from '../../../src/shared/records/rankShift.ts';
-import type { StepMetrics } from '../../../src/shared/records/stepMetrics.ts';
+import type { Json, MethodState } from '../../../src/domain/methodState.ts';
+import { shownRanks } from '../../../src/domain/rankShift.ts';
+import type { StepMetrics } from '../../../src/domain/stepMetrics.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { Divergence } from '../../../src/training/divergence.ts';
 import { samplingProblem } from '../../../src/training/iteration.ts';

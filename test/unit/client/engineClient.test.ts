@@ -13,7 +13,7 @@ import type {
 } from '../../../src/shared/protocols/engineProtocol.ts';
 import type { JobList, RunProgress } from '../../../src/shared/protocols/jobs.ts';
 import { ownRuntimeFolder } from '../../support/engines.ts';
-import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/shared/records/taxonomy.ts';
+import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/domain/taxonomy.ts';
 
 const SCRIPT = join(import.meta.dirname, 'fakeEngine.ts');
 const runtime = ownRuntimeFolder();

@@ -23,8 +23,8 @@ import { socketConnection } from '../../../src/shared/protocols/socketConnection
 import { modelFacts, runPlan } from '../extension/model/modelFixture.ts';
 import type { SelfTestProgress, SelfTestStep } from '../../../src/shared/models.ts';
 import type { RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
-import type { BucketView } from '../../../src/shared/records/records.ts';
-import { VERDICTS } from '../../../src/shared/records/taxonomy.ts';
+import type { BucketView } from '../../../src/domain/records.ts';
+import { VERDICTS } from '../../../src/domain/taxonomy.ts';
 
 const store = process.argv[3] ?? '';
 /** Set by a test that plays an engine of another version: `PROTOCOL VERSION BUSY`. */

@@ -6,7 +6,7 @@ import {
   TAXONOMY_THRESHOLDS,
   type TaxonomyClass,
   type TaxonomyThresholds,
-} from '../../../src/shared/records/taxonomy.ts';
+} from '../../../src/domain/taxonomy.ts';
 import {
   casesOf,
   evidenceOf,

@@ -9,7 +9,7 @@ import {
   type TaxonomyBucket,
 } from '../../../src/diagnostics/taxonomy.ts';
 import { chanceCounts, dealsOf } from '../../../src/diagnostics/taxonomyChance.ts';
-import { CHANCE_ROUNDS, TAXONOMY_THRESHOLDS, type VerdictName } from '../../../src/shared/records/taxonomy.ts';
+import { CHANCE_ROUNDS, TAXONOMY_THRESHOLDS, type VerdictName } from '../../../src/domain/taxonomy.ts';
 
 const BUCKETS = 150;
 

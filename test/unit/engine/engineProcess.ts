@@ -17,7 +17,7 @@ import {
 } from '../../../src/shared/protocols/engineProtocol.ts';
 import { socketConnection } from '../../../src/shared/protocols/socketConnection.ts';
 import type { JobList, RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
-import type { RunSummary } from '../../../src/shared/records/records.ts';
+import type { RunSummary } from '../../../src/domain/records.ts';
 import { ownRuntimeFolder } from '../../support/engines.ts';
 import { programOf } from '../../support/programs.ts';
 

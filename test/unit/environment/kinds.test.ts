@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
 import { ENVIRONMENT_KINDS, environmentKind } from '../../../src/environment/kinds.ts';
-import type { DecisionEvent } from '../../../src/shared/records/events.ts';
-import type { Instance } from '../../../src/shared/records/records.ts';
+import type { DecisionEvent } from '../../../src/domain/events.ts';
+import type { Instance } from '../../../src/domain/records.ts';
 import { instances } from '../replay/helpers.ts';
 
 const [INSTANCE = assert.fail()] = instances(1);

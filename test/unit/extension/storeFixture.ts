@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Instance, Ledger, NewDecision, Phase } from '../../../src/shared/records/records.ts';
-import type { StepMetrics } from '../../../src/shared/records/stepMetrics.ts';
+import type { Instance, Ledger, NewDecision, Phase } from '../../../src/domain/records.ts';
+import type { StepMetrics } from '../../../src/domain/stepMetrics.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
 

@@ -11,7 +11,7 @@ import { decisionRow, type CreditRule, type RoundRecord } from '../../../src/rep
 import type { Branch, TreeNode } from '../../../src/replay/tree.ts';
 import type { TreeSettings } from '../../../src/replay/grow.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../src/shared/errors.ts';
-import type { Instance, NumericEnvironment, Sampling } from '../../../src/shared/records/records.ts';
+import type { Instance, NumericEnvironment, Sampling } from '../../../src/domain/records.ts';
 import { UNIT_RULE } from '../../support/headlines.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';

@@ -8,13 +8,13 @@ import { recordTrainingTree } from '../../../src/replay/recordTree.ts';
 import { alternativeReturns, leavesOf, logOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { held } from '../../support/held.ts';
 import { verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
-import type { Replay } from '../../../src/shared/records/records.ts';
+import type { Replay } from '../../../src/domain/records.ts';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
 import { eventHash } from '../../../src/store/tokens.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
-import { changedRow } from '../../../src/shared/records/verification.ts';
+import { changedRow } from '../../../src/domain/verification.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import {
   allNodes,

@@ -6,10 +6,10 @@ import { LocalPolicy, PolicyGone, type PolicySource } from '../../../src/policy/
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { replaysOfMessage, verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
-import { drawsOf } from '../../../src/shared/records/draws.ts';
+import { drawsOf } from '../../../src/domain/draws.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import type { Replay } from '../../../src/shared/records/records.ts';
-import { markOf } from '../../../src/shared/records/verification.ts';
+import type { Replay } from '../../../src/domain/records.ts';
+import { markOf } from '../../../src/domain/verification.ts';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { runSampling } from '../../../src/training/config/config.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { pairingReport } from '../../../src/report/pairings.ts';
-import { REMOVAL_STATE } from '../../../src/shared/records/removal.ts';
-import { spreadOf } from '../../../src/shared/records/stepRows.ts';
+import { REMOVAL_STATE } from '../../../src/domain/removal.ts';
+import { spreadOf } from '../../../src/domain/stepRows.ts';
 import { record } from '../webview/dashboardFixture.ts';
 
 interface Made {

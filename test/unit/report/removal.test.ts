@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { boxesPicture } from '../../../src/report/boxes.ts';
 import type { RemovalReport } from '../../../src/report/removal.ts';
 import { removalSection } from '../../../src/report/removalPage.ts';
-import { spreadOf } from '../../../src/shared/records/stepRows.ts';
+import { spreadOf } from '../../../src/domain/stepRows.ts';
 import { assertBalanced, textOf } from './page.ts';
 
 const REPORT: RemovalReport = {

@@ -11,7 +11,7 @@ import type {
   NewEpisode,
   NewReplay,
   NumericEnvironment,
-} from '../../../src/shared/records/records.ts';
+} from '../../../src/domain/records.ts';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
 import type { Connection } from '../../../src/store/files/sqlite.ts';

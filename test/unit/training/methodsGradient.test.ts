@@ -9,7 +9,7 @@ import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/po
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { callsOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { grow, growSpine } from '../../../src/replay/episodes.ts';
-import type { Instance } from '../../../src/shared/records/records.ts';
+import type { Instance } from '../../../src/domain/records.ts';
 import { messagesOf } from '../../../src/team/rounds.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';

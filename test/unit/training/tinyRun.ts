@@ -9,7 +9,7 @@ import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { ModelHost } from '../../../src/runtime/host.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import type { RunProgress } from '../../../src/shared/protocols/jobs.ts';
-import type { Instance, RunSummary } from '../../../src/shared/records/records.ts';
+import type { Instance, RunSummary } from '../../../src/domain/records.ts';
 import type { Environments } from '../../../src/replay/unfold.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';

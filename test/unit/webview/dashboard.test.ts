@@ -23,7 +23,7 @@ import {
   STEP_MEASURE_NAMES,
   STEP_MEASURES,
   type StepMeasure,
-} from '../../../src/shared/records/stepMetrics.ts';
+} from '../../../src/domain/stepMetrics.ts';
 import {
   costFigures,
   creditFigure,

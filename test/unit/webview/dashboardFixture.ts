@@ -1,9 +1,9 @@
 /** Views of the dashboard made of numbers. */
 import type { DashboardSnapshot, RunOutcome, RunTask } from '../../../src/shared/protocols/dashboardProtocol.ts';
-import type { Interval, RunRecord } from '../../../src/shared/records/records.ts';
-import type { StepMetrics } from '../../../src/shared/records/stepMetrics.ts';
-import { evaluationsOf } from '../../../src/shared/records/evaluations.ts';
-import { spreadOf, type StepRow } from '../../../src/shared/records/stepRows.ts';
+import type { Interval, RunRecord } from '../../../src/domain/records.ts';
+import type { StepMetrics } from '../../../src/domain/stepMetrics.ts';
+import { evaluationsOf } from '../../../src/domain/evaluations.ts';
+import { spreadOf, type StepRow } from '../../../src/domain/stepRows.ts';
 import { viewOf, type View } from '../../../webview/dashboard/view.ts';
 
 export const METRICS: StepMetrics = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Alternative } from '../../../src/shared/records/records.ts';
-import type { VerificationMark } from '../../../src/shared/records/verification.ts';
+import type { Alternative } from '../../../src/domain/records.ts';
+import type { VerificationMark } from '../../../src/domain/verification.ts';
 import { equalAlternatives, worstMark } from '../../../webview/transcript/message/equalAlternatives.ts';
 
 let next = 1;

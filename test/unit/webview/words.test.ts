@@ -15,7 +15,7 @@ import {
   returnText,
   signed,
 } from '../../../webview/common/format.ts';
-import { leftOutWords, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/shared/records/taxonomy.ts';
+import { leftOutWords, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/domain/taxonomy.ts';
 import { markOf } from '../../../webview/common/returnMark.ts';
 import {
   agreementWords,

@@ -1,5 +1,5 @@
 /** What a chart draws, whatever draws it: lines of points, each of which leads somewhere. */
-import type { Spread } from '../../../src/shared/records/stepRows.ts';
+import type { Spread } from '../../../src/domain/stepRows.ts';
 
 /** What a point leads to. */
 export type Target =

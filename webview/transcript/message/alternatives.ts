@@ -2,10 +2,10 @@
  * The alternatives of one bucket, equal ones once: text, returns, credit, cost and whether re-execution gave the same
  * bytes.
  */
-import { continuationWords, ownWords } from '../../../src/shared/records/continuation.ts';
+import { continuationWords, ownWords } from '../../../src/domain/continuation.ts';
 import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';
-import { DRAWS_WORDS, type Draws } from '../../../src/shared/records/draws.ts';
-import type { Alternative, BucketView } from '../../../src/shared/records/records.ts';
+import { DRAWS_WORDS, type Draws } from '../../../src/domain/draws.ts';
+import type { Alternative, BucketView } from '../../../src/domain/records.ts';
 import { beginning } from '../../../src/shared/text/visible.ts';
 import { creditCell, verdictWords } from '../../common/creditBar.ts';
 import { h, icon } from '../../common/dom.ts';

@@ -1,6 +1,6 @@
 /** Alternatives with equal texts as one: what is known of them counts together. Pure. */
-import type { Alternative } from '../../../src/shared/records/records.ts';
-import type { VerificationMark } from '../../../src/shared/records/verification.ts';
+import type { Alternative } from '../../../src/domain/records.ts';
+import type { VerificationMark } from '../../../src/domain/verification.ts';
 
 /** Alternatives of one text, in the bucket's order; never empty. A typed one is not one of those that were sampled. */
 export interface Equal {

@@ -1,5 +1,5 @@
 /** Searching and filtering above the tree: words with their hits counted, and one chooser per property. */
-import { TAXONOMY_CLASSES } from '../../../src/shared/records/taxonomy.ts';
+import { TAXONOMY_CLASSES } from '../../../src/domain/taxonomy.ts';
 import {
   NO_FILTER,
   QUERY_LIMIT,

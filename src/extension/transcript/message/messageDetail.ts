@@ -9,19 +9,19 @@ import type {
   TranscriptTarget,
 } from '../../../shared/protocols/transcriptProtocol.ts';
 import { outcomeOf } from '../../../shared/credit/returns.ts';
-import { drawsOf } from '../../../shared/records/draws.ts';
+import { drawsOf } from '../../../domain/draws.ts';
 import {
   episodeFacts,
   measuredFacts,
   NOTHING_MEASURED,
   recordedOnly,
   type MeasuredFact,
-} from '../../../shared/records/measured.ts';
-import { roundTitleOf } from '../../../shared/records/evaluationRounds.ts';
-import { MAX_EVENT_TEXT } from '../../../shared/records/events.ts';
-import { judgeWordsIn } from '../../../shared/records/judgeAgreement.ts';
-import { IMPORTED } from '../../../shared/records/logImport.ts';
-import type { Message } from '../../../shared/records/records.ts';
+} from '../../../domain/measured.ts';
+import { roundTitleOf } from '../../../domain/evaluationRounds.ts';
+import { MAX_EVENT_TEXT } from '../../../domain/events.ts';
+import { judgeWordsIn } from '../../../domain/judgeAgreement.ts';
+import { IMPORTED } from '../../../domain/logImport.ts';
+import type { Message } from '../../../domain/records.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 import { continuationsOf } from './continuations.ts';
 import { policyOfRole } from './policyReader.ts';

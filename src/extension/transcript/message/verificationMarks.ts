@@ -2,9 +2,9 @@
  * Which marks a row of the transcript has: what re-executing the replays of its message showed, and what continued
  * it.
  */
-import { continuationWords } from '../../../shared/records/continuation.ts';
-import type { Bucket, Message } from '../../../shared/records/records.ts';
-import { markOf, type VerificationMark } from '../../../shared/records/verification.ts';
+import { continuationWords } from '../../../domain/continuation.ts';
+import type { Bucket, Message } from '../../../domain/records.ts';
+import { markOf, type VerificationMark } from '../../../domain/verification.ts';
 import type { ReplayVerdict, StoreReader } from '../../../store/read/reader.ts';
 
 /**

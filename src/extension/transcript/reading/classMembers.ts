@@ -1,5 +1,5 @@
 /** Which messages are in which class of the failure taxonomy, for a filter by class. */
-import { NO_FILTER } from '../../../shared/records/taxonomy.ts';
+import { NO_FILTER } from '../../../domain/taxonomy.ts';
 import type { Services } from '../../services.ts';
 import type { ClassMembers } from './transcriptReading.ts';
 

@@ -1,5 +1,5 @@
 /** What one panel reads of its transcript: the layout under the filter in force, kept up to date, and searched. */
-import type { VerdictName } from '../../../shared/records/taxonomy.ts';
+import type { VerdictName } from '../../../domain/taxonomy.ts';
 import {
   MOST_HITS,
   NO_FILTER,

@@ -1,5 +1,5 @@
 /** Reading the problems of a run: which there are in which order, and pages of them. */
-import { EVALUATION_ROUNDS, evaluationRound, type EvaluationRound } from '../../../shared/records/evaluationRounds.ts';
+import { EVALUATION_ROUNDS, evaluationRound, type EvaluationRound } from '../../../domain/evaluationRounds.ts';
 import {
   MOST_ROUNDS,
   NOT_CLASSIFIED,
@@ -10,9 +10,9 @@ import {
   type ProblemFilter,
   type ProblemRound,
   type ProblemRow,
-} from '../../../shared/records/problems.ts';
+} from '../../../domain/problems.ts';
 import { returnsOf, type ReturnScale } from '../../../shared/credit/returns.ts';
-import type { EvaluationKind } from '../../../shared/records/records.ts';
+import type { EvaluationKind } from '../../../domain/records.ts';
 import type { MessagesOf } from '../readMessages.ts';
 import { scaleReader } from '../../tables/returnScales.ts';
 import { matchOf } from './readSearch.ts';

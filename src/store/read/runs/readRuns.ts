@@ -7,9 +7,9 @@ import type {
   RunSummary,
   Snapshot,
   Step,
-} from '../../../shared/records/records.ts';
-import type { StepMetrics } from '../../../shared/records/stepMetrics.ts';
-import { OTHER_MODEL, WITHIN_STEP } from '../../../shared/records/records.ts';
+} from '../../../domain/records.ts';
+import type { StepMetrics } from '../../../domain/stepMetrics.ts';
+import { OTHER_MODEL, WITHIN_STEP } from '../../../domain/records.ts';
 import { instanceOf, type InstanceRow } from '../../tables/instanceTests.ts';
 import { checkedPage, notFound } from '../../rows.ts';
 import { scaleReader } from '../../tables/returnScales.ts';

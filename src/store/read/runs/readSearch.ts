@@ -1,5 +1,5 @@
 /** Searching the text of messages. */
-import type { Message } from '../../../shared/records/records.ts';
+import type { Message } from '../../../domain/records.ts';
 import { checkedPage } from '../../rows.ts';
 import { guarded } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';

@@ -15,8 +15,8 @@ import {
   VerifyProgressNotification,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
-import { drawsOf } from '../../../../src/shared/records/draws.ts';
-import type { BucketView } from '../../../../src/shared/records/records.ts';
+import { drawsOf } from '../../../../src/domain/draws.ts';
+import type { BucketView } from '../../../../src/domain/records.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import { tamper } from '../../../support/tamper.ts';
 import { startEngine } from '../../../unit/engine/engineProcess.ts';

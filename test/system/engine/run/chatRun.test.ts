@@ -11,7 +11,7 @@ import { changeSince, templateRemark } from '../../../../src/engine/recipe/finge
 import { parseRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { rendererOf } from '../../../../src/policy/rendering.ts';
 import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
-import type { Decision } from '../../../../src/shared/records/records.ts';
+import type { Decision } from '../../../../src/domain/records.ts';
 import type { StoreReader } from '../../../../src/store/read/reader.ts';
 import { contextKey } from '../../../../src/team/contextKey.ts';
 import { FAMILIES, folderOf } from '../../../unit/golden.ts';

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { outcomeOf } from '../../../../src/extension/dashboard/runOutcomes.ts';
 import { evaluationCost, StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
 import { isRecord } from '../../../../src/shared/guard.ts';
-import { addCosts } from '../../../../src/shared/records/stepRows.ts';
+import { addCosts } from '../../../../src/domain/stepRows.ts';
 import { c3, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 
 let workspace = '';

@@ -14,13 +14,8 @@ import {
 } from '../../../../src/shared/protocols/engineProtocol.ts';
 import type { ErrorCode } from '../../../../src/shared/errors.ts';
 import type { RunJob, RunProgress } from '../../../../src/shared/protocols/jobs.ts';
-import type { RunSummary } from '../../../../src/shared/records/records.ts';
-import {
-  NO_FILTER,
-  TAXONOMY_THRESHOLDS,
-  VERDICTS,
-  type TaxonomyParams,
-} from '../../../../src/shared/records/taxonomy.ts';
+import type { RunSummary } from '../../../../src/domain/records.ts';
+import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS, type TaxonomyParams } from '../../../../src/domain/taxonomy.ts';
 import { makeTeam } from '../../../unit/training/tinyTeam.ts';
 import { JobFailed, startEngine, type EngineProcess } from '../../../unit/engine/engineProcess.ts';
 import { newRecorded } from '../../../support/recordedStores.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bucketWords, findingWords, summaryWords } from '../../../../src/engine/commandLine/words.ts';
-import type { BucketView, Message, RunSummary } from '../../../../src/shared/records/records.ts';
+import type { BucketView, Message, RunSummary } from '../../../../src/domain/records.ts';
 
 const NOTHING = { before: null, after: null, difference: null };
 const SUMMARY: RunSummary = {

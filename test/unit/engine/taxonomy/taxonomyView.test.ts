@@ -13,7 +13,7 @@ import {
   type TaxonomyFilter,
   type TaxonomyThresholds,
   type TaxonomyView,
-} from '../../../../src/shared/records/taxonomy.ts';
+} from '../../../../src/domain/taxonomy.ts';
 import type { Label } from '../../../../src/store/types.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../extension/storeFixture.ts';

@@ -7,7 +7,7 @@ import { RunOutcomes } from '../../../../src/extension/dashboard/runOutcomes.ts'
 import { NO_FILTER } from '../../../../src/extension/sidebar/runsFilter.ts';
 import { childrenOf, findRound, Limits, PAGE, parentOf } from '../../../../src/extension/sidebar/runsModel.ts';
 import { StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
-import type { Ledger, RunSummary } from '../../../../src/shared/records/records.ts';
+import type { Ledger, RunSummary } from '../../../../src/domain/records.ts';
 import { addRun, addTree, instance, METRICS, RUN, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();

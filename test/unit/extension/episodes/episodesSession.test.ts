@@ -15,9 +15,9 @@ import {
   type EpisodesToHost,
   type ShownProblem,
 } from '../../../../src/shared/protocols/episodesProtocol.ts';
-import { judgeWords, type JudgeAgreement } from '../../../../src/shared/records/judgeAgreement.ts';
+import { judgeWords, type JudgeAgreement } from '../../../../src/domain/judgeAgreement.ts';
 import { isAnswer } from '../../../../src/shared/protocols/requests.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/shared/records/problems.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/domain/problems.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
 

@@ -25,7 +25,7 @@ import {
   type LabelParams,
   type TaxonomyParams,
   type TaxonomyView,
-} from '../../../../src/shared/records/taxonomy.ts';
+} from '../../../../src/domain/taxonomy.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
 import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
 

@@ -7,7 +7,7 @@ import { EventEmitter } from 'node:events';
 import { registerHooks } from 'node:module';
 import { after, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { TAXONOMY_THRESHOLDS } from '../../../../src/shared/records/taxonomy.ts';
+import { TAXONOMY_THRESHOLDS } from '../../../../src/domain/taxonomy.ts';
 import { modelFacts, runPlan } from '../model/modelFixture.ts';
 import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { headline, setHeadline } from '../../../support/headlines.ts';
-import type { Alternative } from '../../../../src/shared/records/records.ts';
+import type { Alternative } from '../../../../src/domain/records.ts';
 import {
   filledStore,
   inputErrorLike,

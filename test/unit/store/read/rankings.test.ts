@@ -9,10 +9,10 @@ import {
   passes,
   type BucketFilter,
   type RankedBucket,
-} from '../../../../src/shared/records/rankings.ts';
+} from '../../../../src/domain/rankings.ts';
 import type { Headline } from '../../../../src/shared/credit/headline.ts';
 import { clearness } from '../../../../src/shared/credit/order.ts';
-import type { BucketView } from '../../../../src/shared/records/records.ts';
+import type { BucketView } from '../../../../src/domain/records.ts';
 import { BUCKET_MEASURES } from '../../../../src/store/tables/bucketMeasures.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import type { StoreWriter } from '../../../../src/store/types.ts';

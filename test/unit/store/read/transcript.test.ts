@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { Message } from '../../../../src/shared/records/records.ts';
+import type { Message } from '../../../../src/domain/records.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';

@@ -8,8 +8,8 @@ import {
   PROBLEM_COLUMNS,
   type ProblemFilter,
   type ProblemSort,
-} from '../../../../src/shared/records/problems.ts';
-import { roundDuring, roundTitle } from '../../../../src/shared/records/evaluationRounds.ts';
+} from '../../../../src/domain/problems.ts';
+import { roundDuring, roundTitle } from '../../../../src/domain/evaluationRounds.ts';
 import { CREDIT_ORDER } from '../../../../src/store/tables/creditOrder.ts';
 import { PROBLEMS } from '../../../../src/store/tables/problems.ts';
 import { searchWords } from '../../../../src/store/read/runs/readProblems.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import type { Ledger, RunSummary } from '../../../../src/shared/records/records.ts';
-import type { StepMetrics } from '../../../../src/shared/records/stepMetrics.ts';
+import type { Ledger, RunSummary } from '../../../../src/domain/records.ts';
+import type { StepMetrics } from '../../../../src/domain/stepMetrics.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { tokenHash } from '../../../../src/store/tokens.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { remembering, VerificationMarks } from '../../../../../src/extension/transcript/message/verificationMarks.ts';
-import type { VerificationResult } from '../../../../../src/shared/records/verification.ts';
+import type { VerificationResult } from '../../../../../src/domain/verification.ts';
 import { addMessage, addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../storeFixture.ts';
 
 const store = temporaryStore();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { spreadOf } from '../../../../../src/shared/records/stepRows.ts';
+import { spreadOf } from '../../../../../src/domain/stepRows.ts';
 import { filledStore, newBucket, newCredit, newDecision, newEpisode, RUN, WEIGHTS } from '../../helpers.ts';
 
 test('quartiles interpolate between order statistics, as numpy.quantile does', () => {

@@ -1,5 +1,5 @@
 /** Whether a change helps a team: what was changed, what came of it on the same problems, and in words. Pure. */
-import { signed } from '../text/figures.ts';
+import { signed } from '../shared/text/figures.ts';
 import type { Sampling } from './records.ts';
 
 /** What another variant of a team does otherwise. */

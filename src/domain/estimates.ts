@@ -1,5 +1,5 @@
 /** What one message was worth by each estimator, side by side: what crosses to a page, and the words for it. */
-import type { Credit } from '../credit/credit.ts';
+import type { Credit } from '../shared/credit/credit.ts';
 
 interface EstimateWords {
   readonly label: string;

@@ -1,6 +1,6 @@
 /** How far a model that scores by a rubric agrees with itself and with its user: measured before its scores count. */
-import { decimal } from '../text/figures.ts';
-import { isRecord } from '../guard.ts';
+import { decimal } from '../shared/text/figures.ts';
+import { isRecord } from '../shared/guard.ts';
 import { storedRecipe } from './storedRecipe.ts';
 
 /** Two scores of the same messages. */

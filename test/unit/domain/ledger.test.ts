@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Ledger } from '../../../../src/shared/records/records.ts';
-import { EMPTY_LEDGER, addLedgers } from '../../../../src/shared/records/ledger.ts';
+import type { Ledger } from '../../../src/domain/records.ts';
+import { EMPTY_LEDGER, addLedgers } from '../../../src/domain/ledger.ts';
 
 const first: Ledger = {
   evaluatorCalls: 8,

@@ -5,8 +5,8 @@
  */
 import type { StepMetrics } from './stepMetrics.ts';
 import type { OtherContinuation } from './continuation.ts';
-import type { Credit } from '../credit/credit.ts';
-import type { Headline } from '../credit/headline.ts';
+import type { Credit } from '../shared/credit/credit.ts';
+import type { Headline } from '../shared/credit/headline.ts';
 import type { VerificationMark } from './verification.ts';
 import type { Measured } from './measured.ts';
 

@@ -1,5 +1,5 @@
 /** What replacing an agent of a trained team came to, before the run began: kept with the run's recipe. */
-import { list, nullable, number, object, text, integer, type Guarded } from '../guard.ts';
+import { list, nullable, number, object, text, integer, type Guarded } from '../shared/guard.ts';
 import type { Interval } from './records.ts';
 import { storedRecipe } from './storedRecipe.ts';
 

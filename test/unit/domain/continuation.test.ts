@@ -11,8 +11,8 @@ import {
   stepNamed,
   type ContinuationChoice,
   type OtherContinuation,
-} from '../../../../src/shared/records/continuation.ts';
-import { parseTemperature, snapshotLabel } from '../../../../webview/transcript/replay/replayWords.ts';
+} from '../../../src/domain/continuation.ts';
+import { parseTemperature, snapshotLabel } from '../../../webview/transcript/replay/replayWords.ts';
 
 const OTHER: OtherContinuation = {
   snapshot: 'ab'.repeat(32),

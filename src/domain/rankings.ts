@@ -1,7 +1,7 @@
 /** Buckets in the order in which they are worth looking at. */
 import type { OtherContinuation } from './continuation.ts';
-import { list, literal, object, text, type Guarded } from '../guard.ts';
-import type { Headline } from '../credit/headline.ts';
+import { list, literal, object, text, type Guarded } from '../shared/guard.ts';
+import type { Headline } from '../shared/credit/headline.ts';
 import type { BucketOrigin } from './records.ts';
 
 /**

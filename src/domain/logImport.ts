@@ -1,5 +1,5 @@
 /** What an import of recorded agents found and stored. */
-import { counted } from '../text/words.ts';
+import { counted } from '../shared/text/words.ts';
 
 /** What runs are called whose messages come from a file: their method, weights, environment and the rule of scores. */
 export const IMPORTED = 'imported';

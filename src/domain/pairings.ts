@@ -1,5 +1,5 @@
 /** Which models answer for the roles of teams, and what agents contributed to teams of other models. Pure. */
-import { isRecord } from '../guard.ts';
+import { isRecord } from '../shared/guard.ts';
 import { sectionOf, storedRecipe } from './storedRecipe.ts';
 import type { AgentContribution } from './stepRows.ts';
 

@@ -2,7 +2,7 @@
  * The log of an episode: an ordered, immutable list of events. A decision is a role's message; an environment event
  * comes from outside the policies.
  */
-import { isRecord } from '../guard.ts';
+import { isRecord } from '../shared/guard.ts';
 import type { Json } from './methodState.ts';
 
 /** A role's message. */

@@ -1,5 +1,5 @@
 /** Whether servers answer for a run, by its stored configuration. */
-import { isRecord } from '../guard.ts';
+import { isRecord } from '../shared/guard.ts';
 import { sectionOf, storedConfig } from './storedRecipe.ts';
 
 /** Whether servers answer for roles of a run, or for its judge. @param config as the store keeps it */

@@ -2,8 +2,8 @@
  * What continues a replay: the weights and the temperature that the message was made with, or others that were chosen
  * for it.
  */
-import { nullable, number, object, text, type Guarded } from '../guard.ts';
-import { oneLine } from '../text/oneLine.ts';
+import { nullable, number, object, text, type Guarded } from '../shared/guard.ts';
+import { oneLine } from '../shared/text/oneLine.ts';
 
 /** Bounds of a chosen temperature, those of a run's own: at 0 all alternatives would be alike. */
 export const TEMPERATURE = { low: 0.01, high: 10 } as const;

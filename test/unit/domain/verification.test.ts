@@ -10,7 +10,7 @@ import {
   type Difference,
   type Verdict,
   type VerificationReport,
-} from '../../../../src/shared/records/verification.ts';
+} from '../../../src/domain/verification.ts';
 
 const same: Verdict = { result: 'identical', detail: '', difference: null };
 const open: Verdict = { result: null, detail: '', difference: null };

@@ -1,5 +1,5 @@
 /** Which message of an episode lost it, and what loses those of a run: as the engine answers, and in words. Pure. */
-import { isRecord } from '../guard.ts';
+import { isRecord } from '../shared/guard.ts';
 import type { Interval } from './records.ts';
 
 /**

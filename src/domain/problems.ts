@@ -1,5 +1,5 @@
 /** The problems of a run as a list shows them: what is asked for, and one row for each. */
-import type { Headline } from '../credit/headline.ts';
+import type { Headline } from '../shared/credit/headline.ts';
 import type { Phase } from './records.ts';
 
 /** What rows are sorted by; `appearance` is the order in which the run came to them. */

@@ -1,5 +1,5 @@
 /** How a run began, as its row has it, for whatever only shows it: keys as they are stored, none of them checked. */
-import { isRecord } from '../guard.ts';
+import { isRecord } from '../shared/guard.ts';
 
 type Keys = Readonly<Record<string, unknown>>;
 
