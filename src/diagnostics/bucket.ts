@@ -18,7 +18,7 @@ export interface DiagnosticAlternative {
 export interface DiagnosticBucket {
   /** Names the bucket in reports. */
   readonly id: string;
-  readonly eventType: string;
+  readonly role: string;
   /** In index order. */
   readonly alternatives: readonly DiagnosticAlternative[];
   /** So many of the first alternatives are credited. */

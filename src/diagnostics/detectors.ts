@@ -17,7 +17,7 @@ export type DetectorName = (typeof DETECTORS)[number];
 
 export interface EpisodeMessage {
   readonly id: number;
-  readonly eventType: string;
+  readonly role: string;
   readonly text: string;
   readonly finish: 'end' | 'length' | 'typed';
 }
@@ -116,7 +116,7 @@ function truncated(messages: readonly EpisodeMessage[], last: number): Finding {
     evidence:
       cut === undefined
         ? 'Every message came to its end.'
-        : `The ${cut.eventType}'s message stops at its limit of tokens, after ${quoted(cut.text.slice(-SHOWN))}.`,
+        : `The ${cut.role}'s message stops at its limit of tokens, after ${quoted(cut.text.slice(-SHOWN))}.`,
   };
 }
 
@@ -150,13 +150,13 @@ function planLeaks({ gold, question }: DetectedEpisode, plan: EpisodeMessage | u
   }
   const stated = extractAnswer(plan.text);
   if (stated.answer !== null && gradeAnswer(gold, plan.text).score === 1) {
-    return [true, `The ${plan.eventType} states the answer ${quoted(stated.answer)} (${stated.rule}).`];
+    return [true, `The ${plan.role} states the answer ${quoted(stated.answer)} (${stated.rule}).`];
   }
   const expected = extractAnswer(gold).answer ?? gold.trim();
   if (expected.length >= SHORTEST_LEAK && standsIn(expected, plan.text) && !standsIn(expected, question)) {
-    return [true, `The answer ${quoted(expected)} stands in the ${plan.eventType}'s message and not in the question.`];
+    return [true, `The answer ${quoted(expected)} stands in the ${plan.role}'s message and not in the question.`];
   }
-  return [false, `The ${plan.eventType}'s message does not hold the answer.`];
+  return [false, `The ${plan.role}'s message does not hold the answer.`];
 }
 
 /** Whether a text is in another as a whole, not as a part of a longer number or word. */

@@ -23,7 +23,7 @@ export interface ReviewSignal {
 /** A value of one context of one role. */
 export interface ContextValue {
   readonly bucket: string;
-  readonly eventType: string;
+  readonly role: string;
   readonly value: number;
 }
 
@@ -42,12 +42,12 @@ export function highInfluence(values: readonly ContextValue[]): ReviewSignal[] {
       .filter(({ value }) => value > threshold)
       .sort((a, b) => b.value - a.value)
       .slice(0, LISTED)
-      .map(({ bucket, eventType, value }) => ({
+      .map(({ bucket, role: speaker, value }) => ({
         name: 'high influence' as const,
         bucket,
         value,
         threshold,
-        evidence: `The ${eventType}'s message moves the next one by ${show(value)} nats, above ${show(threshold)} (Q3 + 3 IQR of ${role.length} contexts).`,
+        evidence: `The ${speaker}'s message moves the next one by ${show(value)} nats, above ${show(threshold)} (Q3 + 3 IQR of ${role.length} contexts).`,
       }));
   });
 }
@@ -67,12 +67,12 @@ export function lowVariance(values: readonly ContextValue[]): ReviewSignal[] {
       .filter(({ value }) => value < threshold)
       .sort((a, b) => a.value - b.value)
       .slice(0, LISTED)
-      .map(({ bucket, eventType, value }) => ({
+      .map(({ bucket, role: speaker, value }) => ({
         name: 'low variance' as const,
         bucket,
         value,
         threshold,
-        evidence: `Credit of the ${eventType}'s alternatives varies by ${show(value)} only, below ${show(threshold)} (outer fence of ${role.length} contexts, logarithms).`,
+        evidence: `Credit of the ${speaker}'s alternatives varies by ${show(value)} only, below ${show(threshold)} (outer fence of ${role.length} contexts, logarithms).`,
       }));
   });
 }
@@ -110,9 +110,9 @@ export function returnsWithoutAccuracy(returns: readonly number[], accuracy: Int
 function byRole(values: readonly ContextValue[]): ContextValue[][] {
   const roles = new Map<string, ContextValue[]>();
   for (const value of values) {
-    const role = roles.get(value.eventType);
+    const role = roles.get(value.role);
     if (role === undefined) {
-      roles.set(value.eventType, [value]);
+      roles.set(value.role, [value]);
     } else {
       role.push(value);
     }

@@ -15,7 +15,7 @@ import {
 } from '../domain/taxonomy.ts';
 
 /** What the classes are decided on; a BucketView with its question and whether its role is terminal will do. */
-export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'eventType'> {
+export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'role'> {
   readonly question: string;
   /** True where no scored message lies downstream of the bucket's role. */
   readonly terminal: boolean;
@@ -250,10 +250,10 @@ export function casesOf(
 ): TaxonomyCase[] {
   return classified.flatMap(({ bucket, verdict }) => {
     const message = messageOfCase(bucket);
-    const { id, eventType, question } = bucket;
+    const { id, role, question } = bucket;
     return verdict.name !== name || message === null
       ? []
-      : [{ bucket: id, message, eventType, question, evidence: evidenceOf(bucket, verdict) }];
+      : [{ bucket: id, message, role, question, evidence: evidenceOf(bucket, verdict) }];
   });
 }
 

@@ -29,7 +29,7 @@ export interface RankedBucket {
   readonly bucket: number;
   readonly origin: BucketOrigin;
   readonly iteration: number;
-  readonly eventType: string;
+  readonly role: string;
   readonly turn: number;
   readonly question: string;
   /** Unmasked returns in the bucket, and their standard deviation; null for fewer than two. */

@@ -118,7 +118,7 @@ export interface NewDecision {
   readonly instance: string;
   readonly snapshot: string;
   readonly environment: number;
-  readonly eventType: string;
+  readonly role: string;
   readonly turn: number;
   /** Position in the protocol's canonical order, from 0. */
   readonly position: number;
@@ -166,7 +166,7 @@ export interface Message {
   readonly stage?: number;
   readonly instance: string;
   readonly snapshot: string;
-  readonly eventType: string;
+  readonly role: string;
   readonly turn: number;
   readonly position: number;
   readonly parent: number | null;
@@ -225,7 +225,7 @@ export interface NewBucket {
   readonly origin: BucketOrigin;
   readonly iteration: number;
   readonly instance: string;
-  readonly eventType: string;
+  readonly role: string;
   readonly turn: number;
   readonly contextKey: string;
   readonly snapshot: string;

@@ -53,7 +53,7 @@ export interface RemovalRows {
   readonly chain: (
     leaf: number,
   ) => readonly {
-    readonly eventType: string;
+    readonly role: string;
     readonly text: string;
     readonly finish: string;
     readonly tokenCount: number;
@@ -103,7 +103,7 @@ export function removalRollouts(rows: RemovalRows, run: string, iteration: numbe
               shared: returns.length < 2 ? value : (value - centre) / (deviation + EPSILON),
               tokens: sampledIn(chain),
               soloTokens: sampledIn(solos[number]?.chain ?? []),
-              messages: chain.flatMap(({ eventType: role, trainingCredit }) =>
+              messages: chain.flatMap(({ role, trainingCredit }) =>
                 trainingCredit === null ? [] : [{ role, credit: trainingCredit.value }],
               ),
             },

@@ -17,7 +17,7 @@ export interface TaxonomyCase {
   readonly bucket: number;
   /** The decision that a click opens. */
   readonly message: number;
-  readonly eventType: string;
+  readonly role: string;
   readonly question: string;
   readonly evidence: string;
 }
@@ -238,7 +238,7 @@ export interface TaxonomyRow {
   readonly message: number | null;
   readonly origin: BucketOrigin;
   readonly iteration: number;
-  readonly eventType: string;
+  readonly role: string;
   readonly question: string;
   readonly verdict: VerdictName;
   /** Its class with the paper's thresholds. */

@@ -56,7 +56,7 @@ export async function compareWithMarked(services: Services, views: Views, argume
 export async function showContext(services: Services, views: Views, argument: unknown): Promise<void> {
   const message = chosenMessage(views, argument, 'press T on the message');
   if (message !== undefined) {
-    await services.comparing.openContext(message, readerOf(services).message(message).eventType);
+    await services.comparing.openContext(message, readerOf(services).message(message).role);
   }
 }
 

@@ -35,7 +35,7 @@ function episodeThrough(reader: EpisodeReader, message: number): EpisodeEntry[] 
     ids.push(...(last === undefined ? [] : [last]));
   }
   return ids.flatMap((id): EpisodeEntry[] => {
-    const { eventType: role, context, text } = reader.decision(id);
+    const { role, context, text } = reader.decision(id);
     const before = reader
       .environmentEvents(id, 'before')
       .map(({ event: { source, text: given } }) => ({ kind: 'event' as const, source, text: given }));

@@ -9,7 +9,7 @@ import type { PromptMessage } from '../team/render.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 export interface PolicyRequest {
-  /** Who speaks, by its event type: an agent may have an adapter of its own. */
+  /** Who speaks: a role may have an adapter of its own. */
   readonly agent: string;
   /** The exact text of the model input. */
   readonly context: string;

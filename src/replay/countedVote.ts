@@ -16,7 +16,7 @@ export interface StoredVote {
   readonly instance: Instance;
   readonly protocol: Protocol;
   /** Its messages, in order. */
-  readonly messages: readonly Pick<Message, 'id' | 'eventType' | 'position' | 'text'>[];
+  readonly messages: readonly Pick<Message, 'id' | 'role' | 'position' | 'text'>[];
   /** What closed it. */
   readonly event: Pick<EnvironmentEvent, 'streamKey'>;
 }
@@ -52,7 +52,7 @@ export async function countedVote(
   const contributions = each(removalContributions);
   const shapley = asked.length > MOST_AGENTS ? null : each(shapleyValues);
   return {
-    voters: asked.map(({ id, eventType: role }, voter) => {
+    voters: asked.map(({ id, role }, voter) => {
       const without = chosenBy(ballots.filter((_, other) => other !== voter));
       return {
         message: id,
@@ -78,7 +78,7 @@ function askedIn(
   messages: StoredVote['messages'],
 ): readonly StoredVote['messages'][number][] {
   const log = messages.map((message) => {
-    const { eventType: role, position, text } = message;
+    const { role, position, text } = message;
     return { message, event: { kind: 'decision', position, role, text } satisfies DecisionEvent };
   });
   const read: ReadonlySet<DecisionEvent> = new Set(

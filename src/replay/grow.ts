@@ -154,7 +154,7 @@ function streamAt(
     replay === null || settings.commonRandomNumbers
       ? settings.scope
       : `${settings.scope}/alternative:${String(alternative)}`;
-  return streamKey({ seed: settings.seed, scope, uidSha, eventType: role, turn, sibling: replay ?? sibling });
+  return streamKey({ seed: settings.seed, scope, uidSha, role, turn, sibling: replay ?? sibling });
 }
 
 /**

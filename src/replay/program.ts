@@ -75,4 +75,4 @@ export const placedDecision = (
   { program, protocol }: { readonly program?: EpisodeProgram; readonly protocol: Protocol },
   decision: Decision,
 ): Decision =>
-  program === undefined ? decision : { ...decision, position: positionAt(protocol, decision.eventType, decision.turn) };
+  program === undefined ? decision : { ...decision, position: positionAt(protocol, decision.role, decision.turn) };

@@ -60,7 +60,7 @@ export async function reexecute(
   const sampled = comparable.filter(({ finish }) => finish !== 'typed');
   if (sampled.length > 0) {
     const answers = await policy.answer(
-      sampled.map(({ eventType: agent, context, sampling, streamKey, instance, turn }) => ({
+      sampled.map(({ role: agent, context, sampling, streamKey, instance, turn }) => ({
         agent,
         context,
         sampling,
@@ -78,7 +78,7 @@ export async function reexecute(
     if (decision.finish !== 'typed') {
       continue;
     }
-    const { eventType: agent, context, text, sampling } = decision;
+    const { role: agent, context, text, sampling } = decision;
     found.set(
       decision.id,
       compare(decision, await policy.typed({ agent, context, text, temperature: sampling.temperature }, { signal })),
@@ -89,13 +89,13 @@ export async function reexecute(
 /** Why a message cannot be expected to come out the same; null where it can. */
 function reasonAgainst(
   store: StoreReader,
-  { environment, streamKey, finish, eventType }: Decision,
+  { environment, streamKey, finish, role }: Decision,
   policy: Policy | PolicyGone,
 ): string | null {
   if (policy instanceof PolicyGone) {
     return policy.message;
   }
-  if (!takesSeeds(policy, eventType) || (streamKey === '' && finish !== 'typed')) {
+  if (!takesSeeds(policy, role) || (streamKey === '' && finish !== 'typed')) {
     return NO_SEEDS_REMARK;
   }
   return environmentReason(store.environment(environment), policy.environment);

@@ -112,7 +112,7 @@ class Replaying {
         origin: dependencies.origin ?? 'request',
         iteration: number,
         instance: decision.instance,
-        eventType: decision.eventType,
+        role: decision.role,
         turn: decision.turn,
         contextKey: decision.contextKey,
         snapshot: policy.snapshot,
@@ -215,7 +215,7 @@ class Replaying {
 
   private async typedNode(branch: Branch, text: string, sibling: number, control: PolicyControl): Promise<TreeNode> {
     const { policy } = this.dependencies;
-    const { eventType: agent, context } = this.decision;
+    const { role: agent, context } = this.decision;
     const sampling = samplingOf(this.settings, this.decision.position);
     const answer = await policy.typed({ agent, context, text, temperature: sampling.temperature }, control);
     const node = typedNode(branch, this.decision, { sibling, sampling, answer, edited: this.branch.results?.edited });

@@ -98,7 +98,7 @@ export class ReturnCheck {
         log.push(event);
       }
       if (said !== null) {
-        const { id, position, eventType: role, text } = said;
+        const { id, position, role, text } = said;
         const own = occurrenceAt(protocol, position).scored ? await this.verdict(said, log) : null;
         if (own !== null) {
           verdicts.push({ ...own, weight: discountOf(protocol, index) });
@@ -194,12 +194,7 @@ export class ReturnCheck {
 }
 
 /** A stored message as an event of its log. */
-const saidIn = ({ position, eventType: role, text }: Decision): DecisionEvent => ({
-  kind: 'decision',
-  position,
-  role,
-  text,
-});
+const saidIn = ({ position, role, text }: Decision): DecisionEvent => ({ kind: 'decision', position, role, text });
 
 /** A stored return against that of the verdicts, which come in the order of the episode; null where it is the same. */
 function returnOutcome(

@@ -26,15 +26,15 @@ export async function frozenBranch(
   const branch: Branch = { instance, node, ...(events.length > 0 && { events }) };
   if (program !== undefined) {
     const step = await program.next(instance, logOf(protocol, branch), signal);
-    const { eventType, context } = decision;
-    if (step.kind === 'message' && step.role === eventType && (step.context === context || program.ownContexts)) {
+    const { role, context } = decision;
+    if (step.kind === 'message' && step.role === role && (step.context === context || program.ownContexts)) {
       return { ...branch, asked: step.context };
     }
     const found =
       step.kind === 'message' ? `asks ${step.role}` : step.kind === 'end' ? 'ends' : `has an event of ${step.source}`;
     throw new C3Error(
       'engine',
-      `Message ${String(decision.id)} cannot be replayed: after what was said before it, the program ${found}${step.kind === 'message' && step.role === eventType ? ' with another context than the recorded one; where the log has the state of the program and not what a model was asked with, as checkpoints of LangGraph do, write contexts: program in the team file' : `, where ${eventType} was recorded`}.`,
+      `Message ${String(decision.id)} cannot be replayed: after what was said before it, the program ${found}${step.kind === 'message' && step.role === role ? ' with another context than the recorded one; where the log has the state of the program and not what a model was asked with, as checkpoints of LangGraph do, write contexts: program in the team file' : `, where ${role} was recorded`}.`,
     );
   }
   // What was sampled without the first message may have kept the heading of an empty context.

@@ -33,7 +33,7 @@ export function storedCost(
         completion: cost.completionTokens,
         reusedCompletion: cost.reusedCompletionTokens,
       },
-      decisions: { [cost.eventType]: cost.decisions },
+      decisions: { [cost.role]: cost.decisions },
     })),
   );
 }

@@ -55,7 +55,7 @@ export async function advance(
   const isEnded = branch.events === undefined && node?.after !== undefined;
   for (;;) {
     const log = logOf(protocol, { node, events });
-    const keyOf = (eventType: string): string => keyAt(settings, branch, eventType, log.length, number);
+    const keyOf = (role: string): string => keyAt(settings, branch, role, log.length, number);
     const step = next(protocol, log, () => new Stream(keyOf('{order}')).uniform(0));
     if (step.kind === 'environment' && !isEnded) {
       const key = keyOf('{environment}');
@@ -109,12 +109,12 @@ async function advanceProgram(
 function keyAt(
   { seed, scope, commonRandomNumbers }: TreeSettings,
   { instance: { uidSha }, node }: Branch,
-  eventType: string,
+  role: string,
   turn: number,
   number: number | undefined,
 ): string {
   const own = node === null || commonRandomNumbers ? scope : `${scope}/alternative:${String(node.alternative)}`;
-  return streamKey({ seed, scope: own, uidSha, eventType, turn, sibling: number ?? node?.replay ?? 0 });
+  return streamKey({ seed, scope: own, uidSha, role, turn, sibling: number ?? node?.replay ?? 0 });
 }
 
 /**

@@ -9,17 +9,10 @@ export const MESSAGE_CHARACTERS = 20_000;
 const BRANCH_MESSAGES = 200;
 
 export function reportedMessage(
-  { id, eventType, turn, text, tokenCount, finish }: Message,
+  { id, role, turn, text, tokenCount, finish }: Message,
   allowance: Allowance,
 ): ReportedMessage {
-  return {
-    message: id,
-    role: eventType,
-    turn,
-    text: allowance.excerpt(text, MESSAGE_CHARACTERS),
-    tokens: tokenCount,
-    finish,
-  };
+  return { message: id, role, turn, text: allowance.excerpt(text, MESSAGE_CHARACTERS), tokens: tokenCount, finish };
 }
 
 /**

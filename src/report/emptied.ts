@@ -24,9 +24,7 @@ export interface EmptiedRows {
     readonly offset: number;
     readonly limit: number;
   }) => readonly RequestedBucket[];
-  readonly messages: (
-    ids: number[],
-  ) => readonly Pick<Message, 'id' | 'phase' | 'iteration' | 'instance' | 'eventType'>[];
+  readonly messages: (ids: number[]) => readonly Pick<Message, 'id' | 'phase' | 'iteration' | 'instance' | 'role'>[];
 }
 
 /** Of one role in one evaluation: means over questions. */
@@ -98,7 +96,7 @@ export function emptiedEffects(store: EmptiedRows, run: string): readonly Emptie
     const found = known.get(message);
     return found?.phase === 'evaluate' ? [{ ...found, pairs }] : [];
   });
-  const groups = Map.groupBy(held, ({ eventType, iteration }) => JSON.stringify([eventType, iteration]));
+  const groups = Map.groupBy(held, ({ role, iteration }) => JSON.stringify([role, iteration]));
   return [...groups.values()].flatMap((own): EmptiedEffect[] => {
     const questions = [...Map.groupBy(own, ({ instance }) => instance).values()].map((of) =>
       of.flatMap(({ pairs }) => pairs),
@@ -113,7 +111,7 @@ export function emptiedEffects(store: EmptiedRows, run: string): readonly Emptie
       ? []
       : [
           {
-            role: first.eventType,
+            role: first.role,
             evaluation: roundTitle('evaluate', first.iteration),
             team,
             without,

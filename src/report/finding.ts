@@ -309,14 +309,14 @@ function costOf(store: Pick<StoreReader, 'decision'>, { alternatives }: BucketVi
   const tokens = { prompt: 0, reused: 0, completion: 0 };
   const decisions = new Map<string, number>();
   for (const id of messages) {
-    const { promptTokens, reusedTokens, tokens: own, eventType } = store.decision(id);
+    const { promptTokens, reusedTokens, tokens: own, role } = store.decision(id);
     // Nothing was computed for what was taken from an equal request.
     if (reusedTokens <= promptTokens) {
       tokens.prompt += promptTokens;
       tokens.reused += reusedTokens;
       tokens.completion += own.length;
     }
-    decisions.set(eventType, (decisions.get(eventType) ?? 0) + 1);
+    decisions.set(role, (decisions.get(role) ?? 0) + 1);
   }
   return { evaluatorCalls, tokens, decisions: Object.fromEntries(decisions) };
 }

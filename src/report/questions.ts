@@ -71,11 +71,11 @@ export interface CreditRow {
 export function lowestCredit(store: StoreReader, folder: string, run: string, limit: number): CreditRow[] {
   store.run(run);
   return store.lowestMessages(run, limit).map(({ message, bucket, credit }) => {
-    const { eventType, text, instance } = store.message(message);
+    const { role, text, instance } = store.message(message);
     return {
       message,
       bucket,
-      role: eventType,
+      role,
       text: text.slice(0, LONGEST_TEXT),
       question: store.instance(instance).question.slice(0, LONGEST_TEXT),
       credit: headlineJson(credit),

@@ -169,13 +169,13 @@ function readCredits(store: StoreReader, run: string, allowance: Allowance): rea
   const credits = new Map<string, number[]>();
   for (let offset = 0; ; offset += CREDIT_PAGE) {
     const page = store.creditsOfRun(run, offset, CREDIT_PAGE);
-    for (const { origin, eventType, value } of page) {
+    for (const { origin, role, value } of page) {
       if (origin !== 'training') {
         continue;
       }
-      const own = credits.get(eventType) ?? [];
+      const own = credits.get(role) ?? [];
       own.push(value);
-      credits.set(eventType, own);
+      credits.set(role, own);
     }
     if (page.length < CREDIT_PAGE) {
       break;
@@ -216,7 +216,7 @@ function creditedMessage(
   { message, credit }: MessageHeadline,
   allowance: Allowance,
 ): CreditedMessage | null {
-  const { eventType, instance } = store.message(message);
+  const { role, instance } = store.message(message);
   const found = store
     .bucketsFor(message)
     .findLast(
@@ -236,7 +236,7 @@ function creditedMessage(
     bucket: found.id,
     origin: found.origin,
     iteration: found.iteration,
-    role: eventType,
+    role,
     text: allowance.excerpt(alternative.text, CREDITED_CHARACTERS),
     question: allowance.excerpt(store.instance(instance).question, CREDITED_CHARACTERS),
     returns: alternative.returns,

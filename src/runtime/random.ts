@@ -48,14 +48,14 @@ export interface StreamName {
   /** `iteration:3`, `request:2`, `evaluation:before` ... */
   readonly scope: string;
   readonly uidSha: string;
-  readonly eventType: string;
+  readonly role: string;
   readonly turn: number;
   readonly sibling: number;
 }
 
 /** The stream's 128-bit key as 32 hex digits: the first half of SHA-256 over its canonical name. */
 export function streamKey(name: StreamName): string {
-  const canonical = JSON.stringify([name.seed, name.scope, name.uidSha, name.eventType, name.turn, name.sibling]);
+  const canonical = JSON.stringify([name.seed, name.scope, name.uidSha, name.role, name.turn, name.sibling]);
   return createHash('sha256').update(canonical, 'utf8').digest('hex').slice(0, 32);
 }
 

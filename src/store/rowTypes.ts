@@ -25,7 +25,7 @@ export interface TreeGroup extends Round {
 /** What a role was shown in a run: the context that buckets are linked by. */
 export interface ContextInstance {
   readonly run: string;
-  readonly eventType: string;
+  readonly role: string;
   readonly contextKey: string;
 }
 
@@ -40,7 +40,7 @@ export interface GroupOutline {
 /** What a transcript is filtered by. */
 export interface MessageFacts {
   readonly id: number;
-  readonly eventType: string;
+  readonly role: string;
   /** The value of the credit that the message shows; null where it has none. */
   readonly credit: number | null;
   /** Mean return of what was scored at or below it; null where nothing was. */
@@ -119,7 +119,7 @@ export interface SearchQuery extends Page {
   /** Anything the user typed. */
   readonly query: string;
   readonly run?: string;
-  readonly eventType?: string;
+  readonly role?: string;
 }
 
 export interface NewRun {
@@ -177,7 +177,7 @@ export interface TrainingMessage {
   readonly parent: number | null;
   /** A uidSha. */
   readonly instance: string;
-  readonly eventType: string;
+  readonly role: string;
   readonly position: number;
   readonly context: string;
   readonly promptTokens: number;
@@ -211,7 +211,7 @@ export interface ReplayCost extends Omit<PositionCost, 'environment'> {
 
 /** What the decisions at one position of the protocol cost, under one environment. */
 export interface PositionCost {
-  readonly eventType: string;
+  readonly role: string;
   readonly position: number;
   readonly environment: number;
   readonly decisions: number;
@@ -244,7 +244,7 @@ export interface RunCredit {
   readonly bucket: number;
   readonly decision: number;
   readonly origin: BucketOrigin;
-  readonly eventType: string;
+  readonly role: string;
   readonly value: number;
   readonly low: number | null;
   readonly high: number | null;

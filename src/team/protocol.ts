@@ -2,7 +2,7 @@
 import { C3Error } from '../shared/errors.ts';
 import type { Rounds } from './roundsForm.ts';
 
-/** An event type: one agent with its system prompt. */
+/** A role: who speaks, with its system prompt. */
 export interface Role {
   readonly name: string;
   /** System prompt; may hold placeholders, see renderContext. */

@@ -8,7 +8,7 @@ import type { TrainingMessage as StoredMessage } from '../store/types.ts';
 export interface LearningGroup {
   /** Groups of the same name were compared with each other; left out: with no other. */
   readonly group?: string;
-  /** Whose messages they are, by event type. */
+  /** Whose messages they are. */
   readonly agent: string;
   /** At which node of a rollout tree, where there is one. */
   readonly node?: string;

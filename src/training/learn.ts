@@ -127,7 +127,7 @@ class Step {
         nodes: this.messages.nodes,
         random: (purpose) => {
           const scope = `iteration:${String(this.iteration)}`;
-          const name = { seed: config.seed, scope, uidSha: '', eventType: purpose, turn: 0, sibling: 0 };
+          const name = { seed: config.seed, scope, uidSha: '', role: purpose, turn: 0, sibling: 0 };
           const stream = new Stream(streamKey(name));
           return (position) => stream.uniform(position);
         },

@@ -40,7 +40,7 @@ interface StageInput {
 export async function stageMessages(input: StageInput, iteration: number, stage: number): Promise<StageMessages> {
   const { run, config, method, store, protocol } = input;
   const said = store.trainingMessages(run, iteration, method.estimator(config), stage);
-  const learned = said.filter(({ eventType }) => learns(config.policies, eventType));
+  const learned = said.filter(({ role }) => learns(config.policies, role));
   const nodes = method.byNode?.(config) === true ? new NodesOfTurns(said, messagesPerTurn(protocol)) : undefined;
   const groups = await learningGroups(input, iteration, learned, nodes);
   const signals = new Set(learned.flatMap(({ instance, credit }) => ((credit ?? 0) === 0 ? [] : [instance])));
@@ -148,7 +148,7 @@ async function learningGroups(
     }
     const node = nodes?.of(first);
     const group = method.compared === 'context' ? name : `${node ?? first.instance} ${String(first.position)}`;
-    const place = { agent: first.eventType, ...(node !== undefined && { node }) };
+    const place = { agent: first.role, ...(node !== undefined && { node }) };
     return [{ ...place, group, prompt, messages, instance: first.instance }];
   });
 }

@@ -141,7 +141,7 @@ function differing(expected: readonly number[], got: ArrayLike<number>): number 
 
 /** 0 to count - 1 in an order that a name decides (Fisher-Yates). */
 export function shuffled(count: number, name: string): number[] {
-  const stream = new Stream(streamKey({ seed: 0, scope: name, uidSha: '', eventType: '', turn: 0, sibling: 0 }));
+  const stream = new Stream(streamKey({ seed: 0, scope: name, uidSha: '', role: '', turn: 0, sibling: 0 }));
   const order = Array.from({ length: count }, (_, index) => index);
   for (let last = count - 1; last > 0; last--) {
     const other = Math.floor((last + 1) * stream.uniform(last));

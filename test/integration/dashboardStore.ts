@@ -86,21 +86,21 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
     threads: 1,
     platform: 'made',
   });
-  const contextOf = (eventType: string, parent: number | null): string =>
-    `${eventType} of step ${String(step)} of ${run} after ${String(parent)}`;
+  const contextOf = (role: string, parent: number | null): string =>
+    `${role} of step ${String(step)} of ${run} after ${String(parent)}`;
   const say = (
-    eventType: string,
+    role: string,
     position: number,
     parent: number | null,
     bucket: number,
     siblingIndex: number,
     text: string,
   ): number => {
-    const context = contextOf(eventType, parent);
+    const context = contextOf(role, parent);
     return store.insertDecision({
       ...common,
       environment,
-      eventType,
+      role,
       position,
       parent,
       bucket,
@@ -117,15 +117,15 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
       reusedTokens: position === 0 ? 0 : 12,
     });
   };
-  const group = (eventType: string, parent: number | null): number =>
+  const group = (role: string, parent: number | null): number =>
     store.insertBucket({
       run,
       origin: 'training',
       iteration: step,
       instance: INSTANCE.uidSha,
-      eventType,
+      role,
       turn: 0,
-      contextKey: contextKey(contextOf(eventType, parent)).key,
+      contextKey: contextKey(contextOf(role, parent)).key,
       snapshot: SNAPSHOT,
       message: null,
     });

@@ -74,7 +74,7 @@ async function prepare(workbench: Workbench, line: number): Promise<void> {
         origin: 'training',
         iteration: 3,
         instance: instance.uidSha,
-        eventType: ROLE,
+        role: ROLE,
         turn: 0,
         contextKey: '1',
         snapshot: SNAPSHOT,

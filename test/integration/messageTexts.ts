@@ -53,7 +53,7 @@ export function addTexts(folder: string, iteration = 3): void {
         origin: 'training',
         iteration,
         instance: instance.uidSha,
-        eventType: 'reasoner',
+        role: 'reasoner',
         turn: 0,
         contextKey: '1',
         snapshot: SNAPSHOT,

@@ -29,10 +29,10 @@ export function roundNumbers(store: StoreReader, run: string, phase: Phase, iter
   const decisions = all.filter(({ promptTokens, reusedTokens }) => reusedTokens <= promptTokens);
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
   const credits = new Map<string, number[]>();
-  for (const { id, eventType, bucket } of messages) {
+  for (const { id, role, bucket } of messages) {
     const first = bucket === null ? undefined : store.credits(bucket).find(({ decision }) => decision === id);
     if (first !== undefined) {
-      credits.set(eventType, [...(credits.get(eventType) ?? []), first.value]);
+      credits.set(role, [...(credits.get(role) ?? []), first.value]);
     }
   }
   return {

@@ -49,7 +49,7 @@ export async function withTeam<Result>(
           agent: role,
           context: context ?? renderPlain(renderContext(protocol, position, instance.question, new Map([[0, plan]]))),
           sampling,
-          streamKey: streamKey({ seed: 0, scope: 'team', uidSha: instance.uidSha, eventType: role, turn, sibling }),
+          streamKey: streamKey({ seed: 0, scope: 'team', uidSha: instance.uidSha, role, turn, sibling }),
         })),
         { signal: new AbortController().signal },
       );

@@ -127,7 +127,7 @@ export class CaseList {
   }
 
   private item(row: TaxonomyRow, key: string): Item {
-    const { eventType, origin, iteration, question, verdict, published, evidence, label } = row;
+    const { role, origin, iteration, question, verdict, published, evidence, label } = row;
     const disagrees = label !== null && isVerdictName(label.name) && label.name !== verdict;
     const toggle = h(
       'button',
@@ -142,7 +142,7 @@ export class CaseList {
       h(
         'span',
         { class: 'case-role' },
-        h('span', { class: 'role' }, eventType),
+        h('span', { class: 'role' }, role),
         h('span', { class: 'muted' }, originWords(origin, iteration)),
       ),
       h(
@@ -167,7 +167,7 @@ export class CaseList {
         class: 'link case-open',
         type: 'button',
         title: 'Open the transcript at this message',
-        'aria-label': `Open the transcript of the case: ${eventType}, ${disarmed(beginning(oneLine(question), 80))}`,
+        'aria-label': `Open the transcript of the case: ${role}, ${disarmed(beginning(oneLine(question), 80))}`,
       },
       'Open',
     );

@@ -150,7 +150,7 @@ export class TranscriptPanel {
       },
       mathematics,
     );
-    this.shown = new ShownMessage(this.detail, this.requests, ({ message: { eventType: role, turn } }) => {
+    this.shown = new ShownMessage(this.detail, this.requests, ({ message: { role, turn } }) => {
       this.markMap({ role, turn });
       this.hits.shown();
     });

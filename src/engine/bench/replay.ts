@@ -83,12 +83,12 @@ async function requesting(
 
 /** Messages of the first role, spread over the run's training contexts. */
 function spread(store: StoreReader, run: string, count: number): number[] {
-  const role = store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1 })[0]?.eventType;
+  const role = store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1 })[0]?.role;
   const messages: number[] = [];
   const total = store.countBuckets({ run, origin: 'training' });
   const buckets = store
     .bucketsOfRun({ run, origin: 'training', offset: 0, limit: total })
-    .filter(({ eventType }) => eventType === role);
+    .filter(({ role: speaker }) => speaker === role);
   for (let index = 0; index < Math.min(count, buckets.length); index++) {
     const message = buckets[Math.floor(((index + 0.5) * buckets.length) / count)]?.alternatives[0]?.decision;
     if (message !== undefined) {

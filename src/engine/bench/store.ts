@@ -191,8 +191,8 @@ async function reading(path: string, options: BenchOptions): Promise<BenchFigure
 async function lookingUp(reader: StoreReader, options: BenchOptions): Promise<BenchFigure[]> {
   const { decisions, buckets } = reader.counts();
   const contexts = spread(buckets).map((id): ContextInstance => {
-    const { eventType, contextKey } = reader.bucket(id);
-    return { run: BENCH_RUN.id, eventType, contextKey };
+    const { role, contextKey } = reader.bucket(id);
+    return { run: BENCH_RUN.id, role, contextKey };
   });
   const messages = spread(decisions);
   const figures: BenchFigure[] = [];
@@ -207,7 +207,7 @@ async function lookingUp(reader: StoreReader, options: BenchOptions): Promise<Be
     );
     await pause(options);
   };
-  await looked('bucket by run, event type and context key', contexts, (context) =>
+  await looked('bucket by run, role and context key', contexts, (context) =>
     reader.bucketsOfContext({ ...context, offset: 0, limit: PAGE }),
   );
   await looked('message', messages, (id) => reader.message(id));

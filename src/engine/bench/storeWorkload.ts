@@ -209,18 +209,13 @@ export class StoreWorkload {
     }
   }
 
-  private bucket(
-    { index, phase, iteration }: Place,
-    eventType: string,
-    context: string,
-    message: number | null,
-  ): number {
+  private bucket({ index, phase, iteration }: Place, role: string, context: string, message: number | null): number {
     const row: NewBucket = {
       run: BENCH_RUN.id,
       origin: phase === 'replay' ? 'request' : 'training',
       iteration,
       instance: uidSha(index),
-      eventType,
+      role,
       turn: 0,
       contextKey: keyOf(context),
       snapshot: SNAPSHOT.id,
@@ -232,7 +227,7 @@ export class StoreWorkload {
 
   private decision(
     { index, phase, iteration }: Place,
-    eventType: string,
+    role: string,
     context: string,
     parent: number | null,
     bucket: number | null,
@@ -247,9 +242,9 @@ export class StoreWorkload {
       instance: uidSha(index),
       snapshot: SNAPSHOT.id,
       environment: 1,
-      eventType,
+      role,
       turn: 0,
-      position: eventType === 'reasoner' ? 0 : 1,
+      position: role === 'reasoner' ? 0 : 1,
       parent,
       bucket,
       siblingIndex,

@@ -152,7 +152,7 @@ function lastBuckets(store: StoreReader, run: string, iteration: number): Bucket
     .bucketsOfRun({ run, origin: 'training', offset: Math.max(0, total - 200), limit: 200 })
     .filter((bucket) => bucket.iteration === iteration);
   // The first role's messages have the more to decide.
-  return window.filter(({ eventType }) => eventType === window[0]?.eventType);
+  return window.filter(({ role }) => role === window[0]?.role);
 }
 
 export async function replay(args: readonly string[], context: CommandContext): Promise<void> {

@@ -139,10 +139,10 @@ type FoundAlternative = Pick<Alternative, 'text' | 'original' | 'returns' | 'cre
  */
 export function findingWords(
   instance: Pick<Instance, 'question' | 'answer' | 'tests'>,
-  message: Pick<Message, 'id' | 'eventType' | 'text'>,
+  message: Pick<Message, 'id' | 'role' | 'text'>,
   alternatives: readonly FoundAlternative[],
 ): string {
-  const { eventType, text } = message;
+  const { role, text } = message;
   const original = alternatives.find((alternative) => alternative.original);
   const best = alternatives
     .filter((alternative) => alternative.text !== text && meanReturn(alternative) !== null)
@@ -165,7 +165,7 @@ export function findingWords(
     ],
     ['credit', creditWords(original?.credit ?? null)],
   ];
-  const title = `What one message was worth: message ${String(message.id)} by the ${eventType}, replayed in its exact context`;
+  const title = `What one message was worth: message ${String(message.id)} by the ${role}, replayed in its exact context`;
   return [title, ...rows.map(([name, words]) => `  ${name.padEnd(10)}${words}`)].join('\n');
 }
 
@@ -194,7 +194,7 @@ export function bucketWords(message: Message, bucket: BucketView): string {
   const other =
     continuation === null ? [] : [`These are of ${continuationWords(continuation)}. ${ownWords(continuation)}`];
   return [
-    `Message ${String(message.id)} by the ${message.eventType} and its alternatives from the same context (* is the message itself):`,
+    `Message ${String(message.id)} by the ${message.role} and its alternatives from the same context (* is the message itself):`,
     ...other,
     ...equals.map(line),
   ].join('\n');

@@ -213,8 +213,8 @@ const PREVIEW = 240;
 
 function clearestOf(store: StoreReader, run: string): Diagnosis['clearest'] {
   return store.clearestMessages(run, CLEAREST).map(({ message, credit }) => {
-    const { eventType, text } = store.message(message);
-    return { message, role: eventType, text: beginning(text, PREVIEW), ...headlineJson(credit) };
+    const { role, text } = store.message(message);
+    return { message, role, text: beginning(text, PREVIEW), ...headlineJson(credit) };
   });
 }
 
@@ -355,10 +355,10 @@ export function evaluationSamples(store: StoreReader, run: string, iteration: nu
 }
 
 function byRole(buckets: readonly StoredBucket[], estimator: CreditEstimator): Diagnosis['byRole'] {
-  const roles = [...new Set(buckets.map(({ eventType }) => eventType))];
+  const roles = [...new Set(buckets.map(({ role }) => role))];
   return Object.fromEntries(
     roles.map((role) => {
-      const own: readonly DiagnosticBucket[] = buckets.filter(({ eventType }) => eventType === role);
+      const own: readonly DiagnosticBucket[] = buckets.filter(({ role: speaker }) => speaker === role);
       return [
         role,
         {
@@ -384,7 +384,7 @@ function signalsOf(
   ): Parameters<typeof highInfluence>[0] =>
     buckets.flatMap((bucket, index) => {
       const value = measure(bucket, index);
-      return value === null ? [] : [{ bucket: bucket.id, eventType: bucket.eventType, value }];
+      return value === null ? [] : [{ bucket: bucket.id, role: bucket.role, value }];
     });
   const returns = store.steps(run, 0, store.countSteps(run)).flatMap(({ metrics }) => metrics?.meanReturn ?? []);
   const drift = returnsWithoutAccuracy(returns, store.run(run).summary?.accuracy.difference ?? null);

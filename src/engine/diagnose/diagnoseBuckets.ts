@@ -93,7 +93,7 @@ function* measured(
     const original = view.alternatives.findIndex((alternative) => alternative.original);
     yield {
       id: String(view.id),
-      eventType: view.eventType,
+      role: view.role,
       alternatives,
       credited: row?.credited ?? alternatives.length,
       valueFrom: row?.valueFrom ?? alternatives.length,
@@ -107,10 +107,8 @@ function* measured(
 }
 
 /** The position at which a bucket's role speaks; the first where the protocol no longer has it. */
-function positionOf(protocol: Protocol, { eventType, turn }: BucketView): number {
-  return (
-    protocol.occurrences.find((occurrence) => occurrence.role === eventType && occurrence.turn === turn)?.position ?? 0
-  );
+function positionOf(protocol: Protocol, { role, turn }: BucketView): number {
+  return protocol.occurrences.find((occurrence) => occurrence.role === role && occurrence.turn === turn)?.position ?? 0;
 }
 
 /** By alternative: the next messages of those who see it, each once, in the order of the replays. */

@@ -180,7 +180,7 @@ async function creditAgainst(
     messages: new Map(earlier.map(({ position, text }) => [position, text])),
   });
   let before = 0;
-  const log = earlier.map(({ position, eventType: role, text }): DecisionEvent => {
+  const log = earlier.map(({ position, role, text }): DecisionEvent => {
     return { kind: 'decision', position, role, text };
   });
   for (const [index, { position }] of earlier.entries()) {

@@ -68,7 +68,7 @@ function answeredQuestions(store: StoreReader, run: string, protocol: Protocol):
   for (const { instance, leaf, return: value } of episodesOf(store, run, 'evaluate', newest.iteration)) {
     const right = solved(value, solvedReturn(protocol));
     if (right !== null) {
-      const last = new Map(store.chain(leaf).map(({ eventType, text }) => [eventType, text]));
+      const last = new Map(store.chain(leaf).map(({ role, text }) => [role, text]));
       const said = protocol.roles.map(({ name }) => last.get(name) ?? '');
       const own = { answers: statedAnswers(said, parseChain(store.instance(instance).answer)), solved: right === 1 };
       found.set(instance, [...(found.get(instance) ?? []), own]);
@@ -108,8 +108,8 @@ function stagedSteps(store: StoreReader, run: string): SeenContext[][][] {
   return found;
 }
 
-const seenIn = ({ instance, eventType, turn, contextKey }: Message): SeenContext => {
-  const group = `${instance} ${eventType} ${String(turn)}`;
+const seenIn = ({ instance, role, turn, contextKey }: Message): SeenContext => {
+  const group = `${instance} ${role} ${String(turn)}`;
   return { group, key: `${group} ${contextKey}` };
 };
 

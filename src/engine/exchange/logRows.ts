@@ -184,7 +184,7 @@ export class LogRows {
       instance: place.instance,
       snapshot: IMPORTED,
       environment: this.environment,
-      eventType: role,
+      role,
       turn: place.turn,
       position: this.positions.get(role) ?? 0,
       parent: place.parent,

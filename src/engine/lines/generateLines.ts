@@ -85,7 +85,7 @@ export async function* generateLines(
       seed: settings.seed,
       scope: 'generate',
       uidSha: JSON.stringify(read.id),
-      eventType: '',
+      role: '',
       turn: 0,
       sibling: 0,
     });

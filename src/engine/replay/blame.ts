@@ -234,7 +234,7 @@ export function lookAt(store: StoreReader, episode: LostEpisode, evaluatorCalls:
       return {
         ...point,
         message: said?.id ?? null,
-        role: said?.eventType ?? null,
+        role: said?.role ?? null,
         drop: own === undefined ? null : dropOf(own, range),
       };
     }),
@@ -292,10 +292,10 @@ function pairsIn(store: StoreReader, id: number, replays: readonly Replay[], end
 }
 
 /** Requests about a message that were continued as it was recorded, the oldest first. */
-function requestsAbout(store: StoreReader, { id, run, eventType, contextKey }: Message): number[] {
+function requestsAbout(store: StoreReader, { id, run, role, contextKey }: Message): number[] {
   const found: number[] = [];
   for (let offset = 0; ; offset += PAGE) {
-    const page = store.bucketsOfContext({ run, eventType, contextKey, offset, limit: PAGE });
+    const page = store.bucketsOfContext({ run, role, contextKey, offset, limit: PAGE });
     for (const bucket of page) {
       if (bucket.origin === 'request' && bucket.message === id && store.continuationOf(bucket.id) === null) {
         found.push(bucket.id);

@@ -222,8 +222,8 @@ function lossesIn(store: StoreReader, episode: LostEpisode, pairs: number): Read
     return null;
   }
   const byRole = new Map<string, number>();
-  for (const [index, { eventType }] of episode.messages.entries()) {
-    byRole.set(eventType, (byRole.get(eventType) ?? 0) + (losses[index] ?? 0));
+  for (const [index, { role }] of episode.messages.entries()) {
+    byRole.set(role, (byRole.get(role) ?? 0) + (losses[index] ?? 0));
   }
   return byRole;
 }

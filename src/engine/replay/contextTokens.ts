@@ -33,7 +33,7 @@ export async function messageTokens(
   decision: Decision,
   signal: AbortSignal,
 ): Promise<ContextTokens> {
-  requireCapability(recipe.config.policies, decision.eventType, 'tokens', 'look at its text');
-  const folder = roleWeights(recipe, decision.eventType)?.folder ?? recipe.modelFolder;
+  requireCapability(recipe.config.policies, decision.role, 'tokens', 'look at its text');
+  const folder = roleWeights(recipe, decision.role)?.folder ?? recipe.modelFolder;
   return contextTokens(await texts.tokenizer(folder, signal), decision);
 }

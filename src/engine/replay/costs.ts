@@ -63,7 +63,7 @@ export function samplingCosts(store: StoreReader, replays: readonly Replay[], te
     bytes = Math.max(bytes, bytesOf(store, decision));
     // The last message is itself what is sampled again; of others, what comes after them.
     if (isTerminal(team.protocol, decision.position)) {
-      ask(decision.eventType, own.length);
+      ask(decision.role, own.length);
     } else if (rounds === undefined) {
       for (const { role, position } of occurrences) {
         ask(role, position > decision.position ? own.length : 0);

@@ -108,7 +108,7 @@ export function forkCosts(
   const policies = policiesOf(team, protocol, here);
   const asked = withPairs(request, store.message(decision.id), true, protocol);
   const sampling = { ...runSampling(recipe.config), maxNewTokens: team.maxNewTokens };
-  const position = protocol.roles.findIndex(({ name }) => name === decision.eventType);
+  const position = protocol.roles.findIndex(({ name }) => name === decision.role);
   const limit = request.spending ?? {};
   return costsOf(store, { ...decision, position }, asked, { protocol, policies, sampling, limit });
 }

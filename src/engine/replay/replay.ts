@@ -53,7 +53,7 @@ export async function replayStored(
     throw new C3Error('input', `Run ${run} has a team of its own, so --team does not apply; omit it.`);
   }
   const { policies } = recipe.config;
-  const role = decision.eventType;
+  const role = decision.role;
   if (request.settle !== undefined || request.alternatives > 0) {
     requireCapability(
       policies,

@@ -45,7 +45,7 @@ export function stepLines(store: Episodes, run: string, iteration: number): read
   const lines = episodes
     .filter(({ instance }) => instance === first.instance)
     .map(({ leaf, return: value, rule }) => {
-      const said = store.chain(leaf).map(({ eventType, text }) => `${eventType}: ${oneLine(text, MOST_CHARACTERS)}`);
+      const said = store.chain(leaf).map(({ role, text }) => `${role}: ${oneLine(text, MOST_CHARACTERS)}`);
       const scored = value === null ? 'not scored' : `return ${value.toFixed(3)}`;
       return `  ${[...said, `${scored} (${oneLine(rule, MOST_CHARACTERS)})`].join(' | ')}`;
     });

@@ -95,7 +95,7 @@ function rowsOf(
     temperature,
     topP,
     topK,
-    streamKey: streamKey({ seed, scope: 'serve', uidSha: '', eventType: '', turn: 0, sibling }),
+    streamKey: streamKey({ seed, scope: 'serve', uidSha: '', role: '', turn: 0, sibling }),
     followed: stream || stop.length > 0,
   }));
 }

@@ -212,7 +212,7 @@ function detected(store: StoreReader, episode: Episode): DetectedEpisode {
   return {
     question: episode.question,
     gold: episode.answer,
-    messages: chain.map(({ id, eventType, text, finish }) => ({ id, eventType, text, finish })),
+    messages: chain.map(({ id, role, text, finish }) => ({ id, role, text, finish })),
     return: episode.return,
     rule: episode.rule,
     emptied: emptiedReplays(store, chain[0]?.id),

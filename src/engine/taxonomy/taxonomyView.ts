@@ -83,7 +83,7 @@ export async function readBuckets(store: StoreReader, run: string, protocol: Pro
   const questions = new Map<string, string>();
   for (let offset = 0; ; offset += PAGE) {
     const page = store.bucketsOfRun({ run, offset, limit: PAGE });
-    for (const { id, message, eventType, turn, origin, iteration, instance, alternatives, continuation } of page) {
+    for (const { id, message, role, turn, origin, iteration, instance, alternatives, continuation } of page) {
       // What somebody chose to replay, and what another distribution returned, says nothing of how this run fails.
       if (origin === 'request') {
         requested++;
@@ -95,11 +95,11 @@ export async function readBuckets(store: StoreReader, run: string, protocol: Pro
       }
       const question = questions.get(instance) ?? store.instance(instance).question;
       questions.set(instance, question);
-      const occurrence = protocol.occurrences.find((one) => one.role === eventType && one.turn === turn);
+      const occurrence = protocol.occurrences.find((one) => one.role === role && one.turn === turn);
       buckets.push({
         id,
         message,
-        eventType,
+        role,
         origin,
         iteration,
         instance,
@@ -190,7 +190,7 @@ export function taxonomyView(
     })),
     leftOut,
     changed: now.filter((name, index) => name !== before[index]).length,
-    roles: [...new Set(studies.map(({ bucket: { eventType } }) => eventType))],
+    roles: [...new Set(studies.map(({ bucket: { role } }) => role))],
     agreement: agreementOf(
       classified.flatMap(({ verdict, label }) => (label === null ? [] : [[verdict.name, label.name] as const])),
     ),
@@ -220,7 +220,7 @@ function passes({ bucket, verdict, label }: Classified, filter: TaxonomyFilter):
   if (filter.verdict !== null && verdict.name !== filter.verdict) {
     return false;
   }
-  if (filter.role !== null && bucket.eventType !== filter.role) {
+  if (filter.role !== null && bucket.role !== filter.role) {
     return false;
   }
   switch (filter.labels) {
@@ -236,13 +236,13 @@ function passes({ bucket, verdict, label }: Classified, filter: TaxonomyFilter):
 }
 
 function rowOf({ bucket, verdict, published, label }: Classified): TaxonomyRow {
-  const { id, origin, iteration, eventType, question } = bucket;
+  const { id, origin, iteration, role, question } = bucket;
   return {
     bucket: id,
     message: messageOfCase(bucket),
     origin,
     iteration,
-    eventType,
+    role,
     published,
     question: question.slice(0, QUESTION),
     verdict: verdict.name,

@@ -36,9 +36,9 @@ export function branchOf(reader: Reader, message: number): Branch {
     message,
     title: titleOf(chosen),
     question: reader.instance(chosen.instance).question,
-    messages: messages.map(({ id, eventType, turn, text, tokenCount, return: value }) => ({
+    messages: messages.map(({ id, role, turn, text, tokenCount, return: value }) => ({
       message: id,
-      role: eventType,
+      role,
       turn,
       text,
       tokens: tokenCount,
@@ -62,9 +62,9 @@ function continuationsOf(
   return own.length > 0 ? own : all;
 }
 
-function titleOf({ id, phase, iteration, eventType }: Message): string {
+function titleOf({ id, phase, iteration, role }: Message): string {
   const round = { train: 'step', evaluate: 'evaluation', replay: 'replay request' }[phase];
-  return `${eventType}, message ${String(id)} of ${round} ${String(iteration)}`;
+  return `${role}, message ${String(id)} of ${round} ${String(iteration)}`;
 }
 
 /**

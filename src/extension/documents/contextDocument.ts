@@ -5,7 +5,7 @@ import { visible } from '../../shared/text/visible.ts';
 
 type Shown = Pick<
   Decision,
-  'id' | 'eventType' | 'context' | 'contextKey' | 'promptTokens' | 'snapshot' | 'tokens' | 'logprobs' | 'text'
+  'id' | 'role' | 'context' | 'contextKey' | 'promptTokens' | 'snapshot' | 'tokens' | 'logprobs' | 'text'
 >;
 
 /** Rows of a document; more tokens than this are only counted. */
@@ -21,7 +21,7 @@ const MOST_BYTES = 12;
 export function contextDocument(decision: Shown, tokens: ContextTokens | string): string {
   const bytes = Buffer.byteLength(decision.context, 'utf8');
   const head = [
-    `Message ${String(decision.id)} of ${decision.eventType}: the model input, exactly as the model saw it`,
+    `Message ${String(decision.id)} of ${decision.role}: the model input, exactly as the model saw it`,
     `context key ${decision.contextKey} · snapshot ${decision.snapshot.slice(0, 12)} · ${String(bytes)} bytes · ${String(decision.promptTokens)} tokens`,
     'Invisible characters are shown by name or code, as ⟨LF⟩ or ⟨U+202E⟩.',
   ];

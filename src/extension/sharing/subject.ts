@@ -30,10 +30,10 @@ export async function subjectOf(
     const run = await pickRun(reader, title);
     return run === undefined ? undefined : { kind: 'run', run };
   }
-  const { run, eventType, text } = reader.message(looked);
+  const { run, role, text } = reader.message(looked);
   const items: readonly { readonly label: string; readonly description: string; readonly subject: Subject }[] = [
     {
-      label: `Message ${String(looked)} by the ${eventType}`,
+      label: `Message ${String(looked)} by the ${role}`,
       description: oneLine(text),
       subject: { kind: 'message', id: looked, run },
     },

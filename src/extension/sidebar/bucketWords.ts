@@ -105,7 +105,7 @@ export function signed(value: number): string {
  * bar is.
  */
 export function bucketLabel(ranked: RankedBucket, order: BucketOrder): string {
-  return isMeasured(ranked, order) ? `${ranked.eventType} ${figureOf(ranked, order)}` : ranked.eventType;
+  return isMeasured(ranked, order) ? `${ranked.role} ${figureOf(ranked, order)}` : ranked.role;
 }
 
 /** What is beside a bucket: what was said, what the figure rests on, and where it is. */
@@ -189,7 +189,7 @@ export function bucketTooltip(ranked: RankedBucket): string {
 
 /** A bucket for who hears it. */
 export function bucketSpoken(ranked: RankedBucket, order: BucketOrder): string {
-  const said = ranked.text === '' ? ranked.eventType : `${ranked.eventType}: ${oneLine(ranked.text)}`;
+  const said = ranked.text === '' ? ranked.role : `${ranked.role}: ${oneLine(ranked.text)}`;
   return `${said}; ${spoken(ranked, order)}; ${placeOf(ranked)}`.replaceAll(MINUS, 'minus ');
 }
 

@@ -100,8 +100,8 @@ async function settleAll(
         replay.cancel();
       });
       return work((number, id) => {
-        const { eventType } = reader().message(id);
-        progress.report({ message: `${eventType}, ${String(number)} of ${String(open.length)}` });
+        const { role } = reader().message(id);
+        progress.report({ message: `${role}, ${String(number)} of ${String(open.length)}` });
       });
     }),
   );
@@ -119,7 +119,7 @@ async function settleAll(
 
 function wordsOf(
   { value, decided }: NonNullable<ReturnType<StoreReader['costliestThrough']>>,
-  { eventType: role, credit }: Message,
+  { role, credit }: Message,
 ): string {
   const interval =
     credit === null || credit.low === null || credit.high === null

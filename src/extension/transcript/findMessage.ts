@@ -77,7 +77,7 @@ function itemOf(message: Message): MessageItem {
   const round = `${message.phase} ${String(message.iteration)}`;
   // The store has matched already; the editor must not filter once more by the label.
   return {
-    label: withoutIcons(message.eventType),
+    label: withoutIcons(message.role),
     description: withoutIcons(oneLine(message.text)),
     detail: `${withoutIcons(message.run)}, ${round}`,
     alwaysShow: true,

@@ -230,9 +230,7 @@ export class TranscriptPanel {
         this.later(this.comparison.openDiff());
         break;
       case 'showContext':
-        this.later(
-          this.services.comparing.openContext(message.message, this.reader().message(message.message).eventType),
-        );
+        this.later(this.services.comparing.openContext(message.message, this.reader().message(message.message).role));
         break;
     }
   }

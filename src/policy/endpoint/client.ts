@@ -135,7 +135,7 @@ export class EndpointClient {
   /** Between half and all of a time that doubles; nothing that is drawn here reaches a token. */
   private async pause(name: string, attempt: number, signal: AbortSignal): Promise<void> {
     const { first, most } = this.rests;
-    const key = streamKey({ seed: 0, scope: 'pause', uidSha: name, eventType: '', turn: attempt, sibling: 0 });
+    const key = streamKey({ seed: 0, scope: 'pause', uidSha: name, role: '', turn: attempt, sibling: 0 });
     const whole = Math.min(most, first * 2 ** attempt);
     try {
       await sleep(whole * (0.5 + new Stream(key).uniform(0) / 2), undefined, { signal });

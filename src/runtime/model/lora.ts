@@ -105,9 +105,7 @@ export function initialAdapter(
       continue;
     }
     const bound = 1 / Math.sqrt(shape[1] ?? 1);
-    const stream = new Stream(
-      streamKey({ seed, scope: 'initial', uidSha: name, eventType: agent, turn: 0, sibling: 0 }),
-    );
+    const stream = new Stream(streamKey({ seed, scope: 'initial', uidSha: name, role: agent, turn: 0, sibling: 0 }));
     for (let index = 0; index < length; index++) {
       flat[offset + index] = bound * (2 * stream.uniform(index) - 1);
     }

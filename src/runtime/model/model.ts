@@ -105,7 +105,7 @@ export function initialParameters(config: TransformerConfig, seed: number): Floa
       continue;
     }
     const deviation = /(o_proj|down_proj)\.weight$/.test(name) ? 0.02 / Math.sqrt(2 * config.layers) : 0.02;
-    const stream = new Stream(streamKey({ seed, scope: 'initial', uidSha: name, eventType: '', turn: 0, sibling: 0 }));
+    const stream = new Stream(streamKey({ seed, scope: 'initial', uidSha: name, role: '', turn: 0, sibling: 0 }));
     for (let index = 0; index < length; index++) {
       flat[offset + index] = deviation * stream.normal(index);
     }

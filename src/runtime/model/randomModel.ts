@@ -140,7 +140,7 @@ function drawer(name: string, seed: number): (part: Uint16Array, from: number) =
   if (name.endsWith('.bias')) {
     return (part) => part.fill(0);
   }
-  const key = streamKey({ seed, scope: 'initial', uidSha: name, eventType: '', turn: 0, sibling: 0 });
+  const key = streamKey({ seed, scope: 'initial', uidSha: name, role: '', turn: 0, sibling: 0 });
   const [first, second] = [Number.parseInt(key.slice(0, 8), 16), Number.parseInt(key.slice(8, 16), 16)];
   const values = valueTable();
   return (part, from) => {

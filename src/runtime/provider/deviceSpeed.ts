@@ -42,7 +42,7 @@ export async function deviceSeconds(device: DeviceSettings, limit: number): Prom
     temperature: 1,
     topP: 1,
     topK: 0,
-    streamKey: streamKey({ seed: 0, scope: 'speed', uidSha: '', eventType: '', turn: 0, sibling: row }),
+    streamKey: streamKey({ seed: 0, scope: 'speed', uidSha: '', role: '', turn: 0, sibling: row }),
   }));
   const generator = await Generator.create(SHAPE, device);
   const trainer = new Trainer(SHAPE, device);

@@ -129,7 +129,7 @@ async function runOperators(device: DeviceSettings): Promise<Float32Array[]> {
 
 function operatorFeeds(rows: number, inner: number, columns: number): Feeds {
   const stream = new Stream(
-    streamKey({ seed: 0, scope: 'self-test', uidSha: '', eventType: 'operators', turn: 0, sibling: 0 }),
+    streamKey({ seed: 0, scope: 'self-test', uidSha: '', role: 'operators', turn: 0, sibling: 0 }),
   );
   let drawn = 0;
   const draw = (...dims: number[]): ReturnType<typeof floats> =>
@@ -168,7 +168,7 @@ async function generation(
     temperature: 1,
     topP: 1,
     topK: 0,
-    streamKey: streamKey({ seed: 0, scope: 'self-test', uidSha: '', eventType: '', turn: 0, sibling: index }),
+    streamKey: streamKey({ seed: 0, scope: 'self-test', uidSha: '', role: '', turn: 0, sibling: index }),
   }));
   const generator = await Generator.create(TINY, device);
   try {

@@ -58,7 +58,7 @@ interface RunOrigin {
 }
 
 const BUCKET = `
-  SELECT bucket.id, bucket.run, origin, bucket.iteration, uid_sha AS instance, event_type AS eventType, turn, context_key AS contextKey,
+  SELECT bucket.id, bucket.run, origin, bucket.iteration, uid_sha AS instance, event_type AS role, turn, context_key AS contextKey,
     weights AS snapshot, message
   FROM bucket JOIN instance ON instance.id = bucket.instance JOIN snapshot ON snapshot.id = bucket.snapshot`;
 const REPLAY = `
@@ -109,7 +109,7 @@ export function bucketReaders(
     )
     .pluck();
   const ofContext = db.prepare<[ContextInstance & Page], Bucket>(`
-    ${BUCKET} WHERE bucket.run = @run AND event_type = @eventType AND context_key = @contextKey ORDER BY bucket.id LIMIT @limit OFFSET @offset`);
+    ${BUCKET} WHERE bucket.run = @run AND event_type = @role AND context_key = @contextKey ORDER BY bucket.id LIMIT @limit OFFSET @offset`);
   const requests = db.prepare<[string, string], Bucket>(`
     ${BUCKET} WHERE bucket.run = ? AND origin = 'request' AND bucket.instance = (SELECT id FROM instance WHERE uid_sha = ?) ORDER BY bucket.id`);
   // Each part comes in order from the index (run, origin), so that a page needs no sorting of the whole run.
@@ -190,8 +190,8 @@ export function bucketReaders(
       }
       return sameContext.all({ decision }).map((id) => viewOf(id, most, decision));
     }),
-    bucketsOfContext: guarded(session, ({ run, eventType, contextKey, ...page }) =>
-      ofContext.all({ run, eventType, contextKey, ...checkedPage(page) }),
+    bucketsOfContext: guarded(session, ({ run, role, contextKey, ...page }) =>
+      ofContext.all({ run, role, contextKey, ...checkedPage(page) }),
     ),
     requestsOf: guarded(session, (run, uidSha) => requests.all(run, uidSha)),
     bucketsOfRun: guarded(session, ({ run, origin = null, ...page }) =>

@@ -23,7 +23,7 @@ type DecisionRow = Omit<Decision, 'context' | 'tokens' | 'logprobs' | 'sampling'
   Sampling & { readonly context: number; readonly tokens: Buffer; readonly logprobs: Buffer };
 
 const MESSAGE = `
-  decision.id, decision.run, phase, decision.iteration, instance.uid_sha AS instance, snapshot.weights AS snapshot, event_type AS eventType,
+  decision.id, decision.run, phase, decision.iteration, instance.uid_sha AS instance, snapshot.weights AS snapshot, event_type AS role,
   turn, position, parent, decision.bucket, sibling_index AS siblingIndex, context.key AS contextKey, text.body AS text, finish`;
 const JOINED = `
   JOIN instance ON instance.id = decision.instance

@@ -32,7 +32,7 @@ interface RemovalRow extends Omit<Removal, 'replace'> {
 }
 
 const MEASURED = `
-  SELECT bucket.id AS bucket, origin, iteration, event_type AS eventType, turn, question, returns, variance
+  SELECT bucket.id AS bucket, origin, iteration, event_type AS role, turn, question, returns, variance
   FROM bucket JOIN bucket_measure ON bucket_measure.bucket = bucket.id JOIN instance ON instance.id = bucket.instance WHERE bucket.id = ?`;
 
 /** The messages of a bucket, each with the credit that it shows there. */

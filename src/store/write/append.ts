@@ -97,7 +97,7 @@ function decisionAppender(session: Session, keys: KeyWriter, texts: TextWriter):
     if (logprobs.length !== 0 && logprobs.length !== tokens.length) {
       throw new C3Error(
         'store',
-        `A message of ${tokens.length} tokens came with ${logprobs.length} log-probabilities (run ${run}, ${decision.eventType}): give one each, or none.`,
+        `A message of ${tokens.length} tokens came with ${logprobs.length} log-probabilities (run ${run}, ${decision.role}): give one each, or none.`,
       );
     }
     const id = Number(
@@ -108,7 +108,7 @@ function decisionAppender(session: Session, keys: KeyWriter, texts: TextWriter):
         keys.instanceId(decision.instance),
         keys.snapshotId(run, decision.snapshot),
         decision.environment,
-        decision.eventType,
+        decision.role,
         decision.turn,
         decision.position,
         decision.parent,
@@ -239,13 +239,13 @@ function runAppenders(session: Session, keys: KeyWriter, headlines: Pick<Headlin
     }),
     insertBucket: guarded(
       session,
-      ({ run, origin, iteration, instance, eventType, turn, contextKey, snapshot, message }) => {
+      ({ run, origin, iteration, instance, role, turn, contextKey, snapshot, message }) => {
         const row = [
           run,
           origin,
           iteration,
           keys.instanceId(instance),
-          eventType,
+          role,
           turn,
           contextKey,
           keys.snapshotId(run, snapshot),

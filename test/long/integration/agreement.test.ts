@@ -138,9 +138,7 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
         JSON.stringify(rows),
       );
       variances.push(
-        ...variancesOf(
-          messages.map(({ eventType, trainingCredit }) => ({ role: eventType, credit: trainingCredit?.value ?? 0 })),
-        ),
+        ...variancesOf(messages.map(({ role, trainingCredit }) => ({ role, credit: trainingCredit?.value ?? 0 }))),
       );
       leaves.push(...rows.filter(({ role }) => role === 'actor').map((row) => row.return));
       for (const { name, cases } of taxonomy.classes) {

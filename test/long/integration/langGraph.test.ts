@@ -27,7 +27,7 @@ scenario(
     const credits = reading(workbench, (store) => {
       const [run] = store.runs(0, 1);
       const [episode] = store.episodes({ run: run?.id ?? '', phase: 'evaluate', iteration: 2, offset: 0, limit: 1 });
-      return store.chain(episode?.leaf ?? 0).map(({ eventType, credit }) => ({ role: eventType, credit }));
+      return store.chain(episode?.leaf ?? 0).map(({ role, credit }) => ({ role, credit }));
     });
     assert.deepEqual(
       credits.map(({ role, credit }) => [role, credit?.verdict]),

@@ -19,7 +19,7 @@ scenario(
     const roles = reading(workbench, (store) => {
       const [run] = store.runs(0, 1);
       const [episode] = store.episodes({ run: run?.id ?? '', phase: 'evaluate', iteration: 2, offset: 0, limit: 1 });
-      return store.chain(episode?.leaf ?? 0).map(({ eventType }) => eventType);
+      return store.chain(episode?.leaf ?? 0).map(({ role }) => role);
     });
     assert.deepEqual(roles, ['namer', 'planner', 'solver']);
     assertFolder(workbench);

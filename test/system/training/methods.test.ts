@@ -120,7 +120,7 @@ function expectedCredits(
     }));
   }
   return messages.map((message) => {
-    const others = messages.filter((one) => one.eventType === message.eventType && one.id !== message.id);
+    const others = messages.filter((one) => one.role === message.role && one.id !== message.id);
     const siblings = others.filter(({ parent }) => parent === message.parent);
     const own = worth(message);
     switch (method) {
@@ -230,7 +230,7 @@ describe('every method', () => {
                 assert.equal(message.trainingCredit?.estimator, estimator);
                 assert.ok(
                   Math.abs(message.trainingCredit.value - credit) < 1e-12,
-                  `${method} ${message.eventType}: ${String(message.trainingCredit.value)} is not ${String(credit)}`,
+                  `${method} ${message.role}: ${String(message.trainingCredit.value)} is not ${String(credit)}`,
                 );
                 credits.push(credit);
               }
@@ -288,7 +288,7 @@ describe('every method', () => {
           `credit.common_random_numbers=${String(common)}`,
         ]);
         const streams = messagesOf(store, 1, INSTANCES[0]?.uidSha ?? '')
-          .messages.filter(({ eventType }) => eventType === 'actor')
+          .messages.filter(({ role }) => role === 'actor')
           .map(({ id }) => store.decision(id).streamKey);
         assert.deepEqual(
           [streams.length, new Set(streams).size],
@@ -318,7 +318,7 @@ describe('every method', () => {
       });
       const { messages } = messagesOf(store, 1, INSTANCES[0]?.uidSha ?? '');
       const credits = messages
-        .filter(({ eventType }) => eventType === 'reasoner')
+        .filter(({ role }) => role === 'reasoner')
         .map(({ trainingCredit: credit }) => credit?.value ?? null);
       // Six of eight have a return, two of them 1.
       const [one, zero] = method === 'magrpo' ? [2 / 3, -1 / 3] : [4 / 5, -2 / 5];

@@ -88,7 +88,7 @@ describe('runTraining', () => {
       const messages = messagesOf(store, 2, ALL);
       assert.equal(messages.length, store.counts().decisions);
       for (const [role, count] of Object.entries(expected)) {
-        assert.equal(messages.filter(({ eventType }) => eventType === role).length, count);
+        assert.equal(messages.filter(({ role: speaker }) => speaker === role).length, count);
       }
       const all = messages.map(({ id }) => store.decision(id));
       const [taken, decisions] = [
@@ -113,10 +113,10 @@ describe('runTraining', () => {
         summary.evaluatorCalls + reused - 2 * 6,
       );
       assert.deepEqual(store.latestLedger('run-1'), last);
-      for (const { eventType, position, leaves, phase } of messages) {
-        assert.equal(protocol.occurrences[position]?.role, eventType);
+      for (const { role, position, leaves, phase } of messages) {
+        assert.equal(protocol.occurrences[position]?.role, role);
         if (phase === 'train') {
-          assert.equal(leaves === 1, isTerminal(protocol, position), eventType);
+          assert.equal(leaves === 1, isTerminal(protocol, position), role);
         }
       }
     });

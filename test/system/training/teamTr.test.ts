@@ -279,7 +279,7 @@ describe('a run of teamtr', () => {
         // Three instances with four episodes of two messages.
         assert.equal(messages.length, 24);
         const role = stage === 0 ? 'reasoner' : 'actor';
-        const own = messages.filter(({ eventType }) => eventType === role);
+        const own = messages.filter(({ role: speaker }) => speaker === role);
         const expected = own.map(({ instance, credit }) => {
           const credits = own.filter((one) => one.instance === instance).map((one) => one.credit ?? assert.fail());
           const variance = credits.reduce((sum, one) => sum + one ** 2, 0) / credits.length;

@@ -105,7 +105,7 @@ function serve(connection: MessageConnection): void {
       origin: 'request',
       iteration: 1,
       instance: 'i',
-      eventType: 'actor',
+      role: 'actor',
       turn: 0,
       contextKey: '5',
       snapshot: 's',

@@ -10,7 +10,7 @@ export interface Given {
   readonly valueCount?: number;
   readonly real?: number | null;
   readonly id?: string;
-  readonly eventType?: string;
+  readonly role?: string;
   /** Credits as they are stored, by mappo. */
   readonly credits?: readonly (number | null)[];
 }
@@ -20,7 +20,7 @@ export function bucket({ returns = [], next = [], texts = [], ...more }: Given):
   const count = Math.max(returns.length, next.length, texts.length);
   return {
     id: more.id ?? 'b',
-    eventType: more.eventType ?? 'reasoner',
+    role: more.role ?? 'reasoner',
     alternatives: Array.from({ length: count }, (_, j) => ({
       text: texts[j] ?? `text ${String(j)}`,
       returns: returns[j] ?? [],

@@ -22,7 +22,7 @@ function episode(
     emptied: null,
     messages: texts.map((text, index) => ({
       id: index + 1,
-      eventType: index === texts.length - 1 ? 'actor' : 'reasoner',
+      role: index === texts.length - 1 ? 'actor' : 'reasoner',
       text,
       finish: more.cut === index + 1 ? 'length' : 'end',
     })),

@@ -135,8 +135,8 @@ describe('over seeds', () => {
 });
 
 describe('review signals', () => {
-  const contexts = (values: readonly number[], eventType = 'reasoner') =>
-    values.map((value, index) => ({ bucket: `${eventType} ${String(index)}`, eventType, value }));
+  const contexts = (values: readonly number[], role = 'reasoner') =>
+    values.map((value, index) => ({ bucket: `${role} ${String(index)}`, role, value }));
   const usual = [0.1, 0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18];
 
   it('a context far above its role in influence', () => {

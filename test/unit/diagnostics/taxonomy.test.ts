@@ -25,7 +25,7 @@ function bucket(
   return {
     id,
     message: more.message ?? null,
-    eventType: 'reasoner',
+    role: 'reasoner',
     question: `question ${id}`,
     terminal: more.terminal ?? false,
     fullReturn: more.fullReturn ?? 1,
@@ -323,7 +323,7 @@ describe('evidence', () => {
     assert.deepEqual(found, {
       bucket: 1,
       message: 100,
-      eventType: 'reasoner',
+      role: 'reasoner',
       question: 'question 1',
       // Newcombe for 3 of 4 against 0 of 3, worked from Wilson's 0.3006 to 0.9544 and 0 to 0.5615.
       evidence:

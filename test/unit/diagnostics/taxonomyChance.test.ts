@@ -21,7 +21,7 @@ function studies(seed: number, chances: readonly number[], replays: number, buck
     const bucket: TaxonomyBucket = {
       id: 1000 * seed + id,
       message: null,
-      eventType: 'reasoner',
+      role: 'reasoner',
       question: '',
       terminal: false,
       fullReturn: 1,

@@ -65,7 +65,7 @@ const request = (context: string, sibling: number, temperature = 1): PolicyReque
   agent: 'actor',
   context,
   sampling: { temperature, topP: 1, topK: 0, maxNewTokens: 10 },
-  streamKey: streamKey({ seed: 1, scope: 'policy', uidSha: '', eventType: '', turn: 0, sibling }),
+  streamKey: streamKey({ seed: 1, scope: 'policy', uidSha: '', role: '', turn: 0, sibling }),
 });
 const REQUESTS = [
   request('Tom has', 0),

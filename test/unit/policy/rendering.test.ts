@@ -167,7 +167,7 @@ describe('a message that spells control tokens', () => {
     it(`makes none in pieces, whatever they are joined to: ${name}`, async () => {
       const [{ tokenizer, render }, controls] = [await load(folder), await controlsOf(folder)];
       const expected = controls(render(PARTS));
-      const stream = new Stream(streamKey({ seed: 7, scope: name, uidSha: '', eventType: '', turn: 0, sibling: 0 }));
+      const stream = new Stream(streamKey({ seed: 7, scope: name, uidSha: '', role: '', turn: 0, sibling: 0 }));
       let position = 0;
       const draw = (below: number): number => Math.floor(below * stream.uniform(position++));
       // Every piece is the beginning or the end of a control token, or nearly one.

@@ -47,7 +47,7 @@ describe('a trained tokenizer', () => {
   });
 
   it('gives every text back', () => {
-    const stream = new Stream(streamKey({ seed: 1, scope: 'texts', uidSha: '', eventType: '', turn: 0, sibling: 0 }));
+    const stream = new Stream(streamKey({ seed: 1, scope: 'texts', uidSha: '', role: '', turn: 0, sibling: 0 }));
     // Code points of every length in UTF-8, white space and controls among them; no lone surrogates, which no UTF-8
     // has.
     const ranges = [

@@ -8,7 +8,7 @@ import type { ShownVote } from '../../../src/shared/transcript/shownVote.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 
 const INSTANCE: Instance = { uid: 'item', uidSha: 'ab', question: 'q', answer: 'A', source: 'test', level: null };
-const KEY = streamKey({ seed: 0, scope: 'train', uidSha: 'ab', eventType: 'vote', turn: 0, sibling: 0 });
+const KEY = streamKey({ seed: 0, scope: 'train', uidSha: 'ab', role: 'vote', turn: 0, sibling: 0 });
 
 /** A team of voters, one for each letter; another letter than A to D is a message without an answer. */
 async function counted(
@@ -25,7 +25,7 @@ async function counted(
       protocol: parseProtocol(text, 'voters.json'),
       messages: Array.from(letters, (letter, index) => ({
         id: 10 + index,
-        eventType: `voter${String(index + 1)}`,
+        role: `voter${String(index + 1)}`,
         position: index,
         text: 'ABCDa'.includes(letter) ? `so\n#### ${letter}` : 'none',
       })),

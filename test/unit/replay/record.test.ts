@@ -80,7 +80,7 @@ describe('recordTrainingTree', () => {
           row.siblingIndex,
           row.parent,
           row.instance,
-          row.eventType,
+          row.role,
           row.position,
         ],
         [
@@ -113,7 +113,7 @@ describe('recordTrainingTree', () => {
       assert.ok(first);
       const [bucket] = store.bucketsFor(stored(first));
       assert.deepEqual(
-        [bucket?.contextKey, bucket?.instance, bucket?.eventType],
+        [bucket?.contextKey, bucket?.instance, bucket?.role],
         [first.contextKey, first.instance.uidSha, first.position === 0 ? 'reasoner' : 'actor'],
       );
       assert.deepEqual(

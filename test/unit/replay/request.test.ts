@@ -190,7 +190,7 @@ describe('replayMessage', () => {
     for (const { decision, text } of bucket.alternatives) {
       const paths = continuations(here.store, bucket, decision);
       assert.deepEqual(
-        paths.map((path) => path.map(({ eventType }) => eventType)),
+        paths.map((path) => path.map(({ role }) => role)),
         [
           ['right', 'integrator'],
           ['right', 'integrator'],

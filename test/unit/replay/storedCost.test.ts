@@ -8,7 +8,7 @@ import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 const VOTERS = new URL('../../../media/examples/voters.json', import.meta.url);
 const protocol = parseProtocol(readFileSync(VOTERS, 'utf8'), 'voters.json');
 const AT: PositionCost = {
-  eventType: 'voter',
+  role: 'voter',
   position: 0,
   environment: 1,
   decisions: 6,

@@ -176,9 +176,9 @@ describe('streams', () => {
   });
 
   it('of a tree of two levels are named by the index among siblings alone', async () => {
-    const name = (eventType: string, sibling: number): string =>
+    const name = (role: string, sibling: number): string =>
       createHash('sha256')
-        .update(JSON.stringify([5, 'iteration:1', FIRST.uidSha, eventType, 0, sibling]))
+        .update(JSON.stringify([5, 'iteration:1', FIRST.uidSha, role, 0, sibling]))
         .digest('hex')
         .slice(0, 32);
     const roots = await growAll(world(PAIR), [2, 4]);

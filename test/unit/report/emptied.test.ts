@@ -33,7 +33,7 @@ function readerOf(made: readonly Made[]): EmptiedRows {
   const messages = new Map(
     made.map(({ message, instance, phase = 'evaluate' }) => [
       message,
-      { id: message, instance, phase, iteration: 4, eventType: '<b>' },
+      { id: message, instance, phase, iteration: 4, role: '<b>' },
     ]),
   );
   return {

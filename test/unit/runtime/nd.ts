@@ -55,7 +55,7 @@ export const range = (length: number): number[] => Array.from({ length }, (_, in
 /** The stream of a name; tests draw from nothing else. */
 export const testStream = (name: string, sibling = 0): Stream => new Stream(testKey(name, sibling));
 export const testKey = (name: string, sibling = 0): string =>
-  streamKey({ seed: 7, scope: name, uidSha: '', eventType: '', turn: 0, sibling });
+  streamKey({ seed: 7, scope: name, uidSha: '', role: '', turn: 0, sibling });
 
 /** Uniform numbers in [low, high). */
 export function noise(name: string, shape: readonly number[], low = -1, high = 1): Nd {

@@ -52,7 +52,7 @@ const NAME: StreamName = {
   seed: 11,
   scope: 'iteration:3',
   uidSha: 'ab'.repeat(32),
-  eventType: 'reasoner',
+  role: 'reasoner',
   turn: 1,
   sibling: 2,
 };
@@ -62,7 +62,7 @@ describe('streamKey', () => {
     const canonical = `[11,"iteration:3","${'ab'.repeat(32)}","reasoner",1,2]`;
     assert.equal(streamKey(NAME), createHash('sha256').update(canonical).digest('hex').slice(0, 32));
     assert.equal(
-      streamKey({ sibling: 2, turn: 1, eventType: 'reasoner', uidSha: NAME.uidSha, scope: 'iteration:3', seed: 11 }),
+      streamKey({ sibling: 2, turn: 1, role: 'reasoner', uidSha: NAME.uidSha, scope: 'iteration:3', seed: 11 }),
       streamKey(NAME),
     );
   });
@@ -72,7 +72,7 @@ describe('streamKey', () => {
       { seed: 12 },
       { scope: 'iteration:4' },
       { uidSha: 'cd'.repeat(32) },
-      { eventType: 'actor' },
+      { role: 'actor' },
       { turn: 2 },
       { sibling: 3 },
       { turn: 12, sibling: 2 },

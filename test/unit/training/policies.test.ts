@@ -95,7 +95,7 @@ describe('a run with a role that does not learn', () => {
       const spoken = ({ store }: typeof plain, iteration: number): readonly (readonly unknown[])[] =>
         store
           .trainingMessages('run-1', iteration, 'loo', 0)
-          .filter(({ eventType }) => eventType === 'reasoner')
+          .filter(({ role }) => role === 'reasoner')
           .map(({ tokens, credit }) => [tokens.join(), credit]);
       // The first step samples with the weights that both began with.
       assert.deepEqual(spoken(silent, 1), spoken(plain, 1));

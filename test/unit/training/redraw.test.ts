@@ -90,8 +90,8 @@ describe('a run with fanout_unique', () => {
     const weights = store.snapshotsOfRun('run-1').map(({ id }) => id);
     assert.equal(new Set(weights).size, 4, 'every step learns');
     const buckets = store.bucketsOfRun({ run: 'run-1', offset: 0, limit: 1000 });
-    const planners = buckets.filter(({ eventType }) => eventType === 'reasoner');
-    const answers = buckets.filter(({ eventType }) => eventType === 'actor');
+    const planners = buckets.filter(({ role }) => role === 'reasoner');
+    const answers = buckets.filter(({ role }) => role === 'actor');
     const drawn = answers.reduce((sum, { alternatives }) => sum + alternatives.length, 0);
     assert.ok(drawn > 3 * 3 * 8, `${String(drawn)} answers`);
     assert.ok(summary.evaluatorCalls <= 3 * 3 * 8, String(summary.evaluatorCalls));

@@ -95,7 +95,7 @@ describe('a run with a spine', () => {
         const buckets = whole.store.bucketsOfRun({ run: 'run-1', offset: 0, limit: 1000 });
         return ['planner', 'left', 'right', 'integrator'].map((role) =>
           buckets
-            .filter((one) => one.iteration === iteration && one.eventType === role && one.alternatives.length > 1)
+            .filter((one) => one.iteration === iteration && one.role === role && one.alternatives.length > 1)
             .reduce((sum, one) => sum + one.alternatives.length, 0),
         );
       });

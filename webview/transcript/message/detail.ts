@@ -326,12 +326,7 @@ export class DetailPane {
     replace(
       this.body,
       eventBlock(detail.events.before, 'Before the message'),
-      h(
-        'div',
-        { class: 'text-head' },
-        h('h2', {}, message.eventType, messagePlace(detail)),
-        empty ? null : this.asWritten,
-      ),
+      h('div', { class: 'text-head' }, h('h2', {}, message.role, messagePlace(detail)), empty ? null : this.asWritten),
       empty ? h('p', { class: 'empty' }, 'empty message') : this.textOf(message.text, detail.code),
       eventBlock(detail.events.after, 'After the message'),
       voteView(detail.vote, message.id, (other) => {

@@ -45,7 +45,7 @@ export function generationRequests(
     temperature: 1,
     topP: 1,
     topK: 0,
-    streamKey: streamKey({ seed: 0, scope: 'bench', uidSha: '', eventType: '', turn: 0, sibling: index }),
+    streamKey: streamKey({ seed: 0, scope: 'bench', uidSha: '', role: '', turn: 0, sibling: index }),
   }));
 }
 

@@ -115,13 +115,13 @@ export async function messageDetail(
   return {
     message,
     scale: reader.returnScale(message.run),
-    policy: policyOfRole(reader, message.run, message.eventType),
+    policy: policyOfRole(reader, message.run, message.role),
     measured: measuredOf(reader, message),
     judge: judgeWordsIn(reader.runConfig(message.run)),
     code: isCode(reader, target, graph, message),
     events: shownEvents(reader, graph, id, MAX_EVENT_TEXT),
     vote,
-    round: graph === null ? null : roundOf(graph, message.eventType, message.turn),
+    round: graph === null ? null : roundOf(graph, message.role, message.turn),
     context: decision.context,
     streamKey: decision.streamKey,
     tokenHash: decision.tokenHash,
@@ -158,9 +158,7 @@ function isCode(
   reader: StoreReader,
   { instance }: TranscriptTarget,
   graph: ProtocolGraph | null,
-  { eventType, turn }: Pick<Message, 'eventType' | 'turn'>,
+  { role, turn }: Pick<Message, 'role' | 'turn'>,
 ): boolean {
-  return (
-    reader.instance(instance).tests !== undefined && graph !== null && nodeOf(graph, eventType, turn)?.scored === true
-  );
+  return reader.instance(instance).tests !== undefined && graph !== null && nodeOf(graph, role, turn)?.scored === true;
 }

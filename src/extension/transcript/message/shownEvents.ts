@@ -15,8 +15,8 @@ export function shownEvents(reader: EventReader, graph: ProtocolGraph | null, id
     if (message === null || graph === null) {
       return null;
     }
-    const { eventType, turn } = reader.message(message);
-    return roundOf(graph, eventType, turn);
+    const { role, turn } = reader.message(message);
+    return roundOf(graph, role, turn);
   };
   const shown = (events: typeof before, of: () => number | null): readonly ShownEvent[] => {
     // Most messages have none; what they follow is then not read.

@@ -45,21 +45,21 @@ function alternativesOf(reader: Reader, { id }: Message): readonly Alternative[]
   return buckets.flatMap(({ alternatives }) => alternatives);
 }
 
-function ofMessage({ id, eventType, turn, text, finish, return: value, credit }: Message): WhyMessage | null {
+function ofMessage({ id, role, turn, text, finish, return: value, credit }: Message): WhyMessage | null {
   return credit === null
     ? null
-    : part({ message: id, role: eventType, turn, text, typed: finish === 'typed', return: value, credit });
+    : part({ message: id, role, turn, text, typed: finish === 'typed', return: value, credit });
 }
 
 function ofAlternative(
   { decision, text, finish, returns, credit }: Alternative,
-  { eventType, turn }: Message,
+  { role, turn }: Message,
 ): WhyMessage | null {
   const scored = returns.filter((value) => value !== null);
   const value = scored.length === 0 ? null : scored.reduce((sum, one) => sum + one, 0) / scored.length;
   return credit === null
     ? null
-    : part({ message: decision, role: eventType, turn, text, typed: finish === 'typed', return: value, credit });
+    : part({ message: decision, role, turn, text, typed: finish === 'typed', return: value, credit });
 }
 
 function part(message: WhyMessage & { readonly credit: Headline }): WhyMessage {

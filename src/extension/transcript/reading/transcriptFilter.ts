@@ -16,7 +16,7 @@ export function isOpen(filter: TranscriptFilter): boolean {
  */
 export function matches(
   filter: TranscriptFilter,
-  { id, eventType, credit, return: value }: MessageFacts,
+  { id, role, credit, return: value }: MessageFacts,
   scale: ReturnScale | null,
   replayed: boolean,
   labelled: ReadonlySet<number>,
@@ -24,7 +24,7 @@ export function matches(
   if (filter.lane !== null && (filter.lane === 'replays') !== replayed) {
     return false;
   }
-  if (filter.role !== null && eventType !== filter.role) {
+  if (filter.role !== null && role !== filter.role) {
     return false;
   }
   if (filter.credit !== null && signOf(credit) !== filter.credit) {

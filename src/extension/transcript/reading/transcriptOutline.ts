@@ -371,7 +371,7 @@ function rowOf(node: Node, message: Message): TranscriptRow {
     message: message.id,
     key: node.key,
     lane: node.lane,
-    role: message.eventType,
+    role: message.role,
     turn: message.turn,
     ...(message.stage !== undefined && { stage: message.stage }),
     position: node.position,

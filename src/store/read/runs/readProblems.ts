@@ -336,12 +336,7 @@ function clearestOf(message: ReturnType<MessagesOf>[number] | undefined): Cleare
   if (message === undefined || message.credit === null) {
     return null;
   }
-  return {
-    message: message.id,
-    role: message.eventType,
-    text: message.text.slice(0, TEXT_LIMIT),
-    credit: message.credit,
-  };
+  return { message: message.id, role: message.role, text: message.text.slice(0, TEXT_LIMIT), credit: message.credit };
 }
 
 /** Characters of a message that a row carries. */

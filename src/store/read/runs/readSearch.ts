@@ -8,7 +8,7 @@ import type { Page, StoreReader } from '../../types.ts';
 interface Asked {
   readonly match: string;
   readonly run: string | null;
-  readonly eventType: string | null;
+  readonly role: string | null;
 }
 
 /** Up to so many hits are counted and ranked; ranking half a million of them takes a second. */
@@ -16,7 +16,7 @@ export const RANKED_HITS = 10_000;
 
 const FOUND = `
   FROM message_search JOIN decision ON decision.message = message_search.rowid
-  WHERE message_search MATCH @match AND (@run IS NULL OR decision.run = @run) AND (@eventType IS NULL OR decision.event_type = @eventType)`;
+  WHERE message_search MATCH @match AND (@run IS NULL OR decision.run = @run) AND (@role IS NULL OR decision.event_type = @role)`;
 
 /** The reader that searches. */
 export function searchReaders(
@@ -40,9 +40,9 @@ export function searchReaders(
     .pluck();
 
   return {
-    searchMessages: guarded(session, ({ query, run = null, eventType = null, offset, limit }) => {
+    searchMessages: guarded(session, ({ query, run = null, role = null, offset, limit }) => {
       const page = checkedPage({ offset, limit });
-      const asked = { match: matchOf(query), run, eventType };
+      const asked = { match: matchOf(query), run, role };
       const found = count.get(asked) ?? 0;
       const more = found > RANKED_HITS;
       return {

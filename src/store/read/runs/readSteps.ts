@@ -6,7 +6,7 @@ import type { Session } from '../../files/sqlite.ts';
 import type { Round, StoreReader } from '../../types.ts';
 
 interface CreditRow {
-  readonly eventType: string;
+  readonly role: string;
   readonly bucket: number;
   readonly value: number;
 }
@@ -21,7 +21,7 @@ export function stepReaders(session: Session): Pick<StoreReader, 'stepCredits' |
   const { db } = session;
   // The first word on a message is the one that its iteration learned from; what diagnostics add later is another.
   const credits = db.prepare<[{ run: string; iteration: number }], CreditRow>(`
-    SELECT decision.event_type AS eventType, decision.bucket AS bucket, value
+    SELECT decision.event_type AS role, decision.bucket AS bucket, value
     FROM decision JOIN credit ON credit.id = (SELECT min(id) FROM credit AS word WHERE word.bucket = decision.bucket AND word.decision = decision.id)
     WHERE decision.run = @run AND phase = 'train' AND decision.iteration = @iteration ORDER BY decision.bucket, decision.id`);
   const tokens = db.prepare<[Round], CostRow>(`
@@ -63,7 +63,7 @@ export function stepReaders(session: Session): Pick<StoreReader, 'stepCredits' |
 }
 
 function creditsOf(rows: readonly CreditRow[]): StepCredits {
-  const byRole = Map.groupBy(rows, ({ eventType }) => eventType);
+  const byRole = Map.groupBy(rows, ({ role }) => role);
   const variances = [...Map.groupBy(rows, ({ bucket }) => bucket).values()].flatMap((members) => {
     if (members.length < 2) {
       return [];

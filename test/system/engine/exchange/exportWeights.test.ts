@@ -49,9 +49,9 @@ const sampledAfterOne = (
     store
       .bucketsOfRun({ run, origin: 'training', offset: 0, limit: 100 })
       .filter(({ iteration }) => iteration === 2)
-      .map(({ eventType, alternatives }) => {
+      .map(({ role, alternatives }) => {
         const { context, tokens, logprobs } = store.decision(alternatives[0]?.decision ?? 0);
-        return { agent: eventType, context, tokens: [...tokens], logprobs: [...logprobs] };
+        return { agent: role, context, tokens: [...tokens], logprobs: [...logprobs] };
       }),
   );
 

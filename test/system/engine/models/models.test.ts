@@ -46,7 +46,7 @@ const REQUEST = {
   agent: 'actor',
   context: 'Plan.\n\nProblem:\nBox 1 holds 2 pens and gets 2 more. How many pens are in it?\n',
   sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 6 },
-  streamKey: streamKey({ seed: 0, scope: 'test', uidSha: '', eventType: '', turn: 0, sibling: 0 }),
+  streamKey: streamKey({ seed: 0, scope: 'test', uidSha: '', role: '', turn: 0, sibling: 0 }),
 };
 async function answer(lent: LentPolicy): Promise<string> {
   const [first] = await lent.policy.answer([REQUEST], { signal: new AbortController().signal });

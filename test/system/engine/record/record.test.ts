@@ -73,8 +73,8 @@ async function recorded(
 const messagesIn = (service: EngineService, count: number): unknown =>
   service.reading((store) =>
     Array.from({ length: count }, (_, index) => store.decision(index + 1)).map(
-      ({ id, eventType, turn, parent, text, context }) => ({
-        by: `${eventType} ${String(turn)}`,
+      ({ id, role, turn, parent, text, context }) => ({
+        by: `${role} ${String(turn)}`,
         continues: parent !== null,
         text,
         context,

@@ -183,7 +183,7 @@ describe('c3 blame --run', () => {
     assert.equal(found.decided + found.several + found.undecided + found.rarelySolved, losing.length);
     for (const { episode, message, role } of found.cases) {
       const said = withStore(folder, (store) => store.chain(episode)).find(({ id }) => id === message);
-      assert.equal(said?.eventType, role);
+      assert.equal(said?.role, role);
     }
     assert.match(found.sentence, /^Of \d+ lost episodes? \d+ \[\d+, \d+\] (?:was|were) within reach/u);
     const verified = parseLine((await c3(folder, ['verify', '--run', run, '--json'])).stdout);

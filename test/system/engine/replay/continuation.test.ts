@@ -31,8 +31,8 @@ const plan = (folder: string): number =>
     const bucket = store
       .bucketsOfRun({ run, origin: 'training', offset: 0, limit: 100 })
       .findLast(
-        ({ eventType, alternatives }) =>
-          eventType === 'reasoner' && alternatives.some(({ credit }) => credit !== null && credit.verdict !== 'alone'),
+        ({ role, alternatives }) =>
+          role === 'reasoner' && alternatives.some(({ credit }) => credit !== null && credit.verdict !== 'alone'),
       );
     return bucket?.alternatives[0]?.decision ?? 0;
   });

@@ -30,7 +30,7 @@ function withPolicies(
 const firstMessage = (folder: string, run: string, role: string): number =>
   withStore(folder, (store) => {
     for (const { leaf } of store.episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 1 })) {
-      const found = store.chain(leaf).find(({ eventType }) => eventType === role);
+      const found = store.chain(leaf).find(({ role: speaker }) => speaker === role);
       return found?.id ?? 0;
     }
     return 0;

@@ -36,8 +36,8 @@ function askedMessage(store: StoreReader): number {
   const found = store
     .bucketsOfRun({ run, origin: 'training', offset: 0, limit: 100 })
     .findLast(
-      ({ eventType, alternatives }) =>
-        eventType === 'reasoner' && alternatives.some(({ credit }) => credit !== null && credit.verdict !== 'alone'),
+      ({ role, alternatives }) =>
+        role === 'reasoner' && alternatives.some(({ credit }) => credit !== null && credit.verdict !== 'alone'),
     );
   return found?.alternatives[0]?.decision ?? 0;
 }

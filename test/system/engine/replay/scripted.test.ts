@@ -32,8 +32,9 @@ const message = (folder: string, role: string): number =>
   withStore(
     folder,
     (store) =>
-      store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 100 }).find(({ eventType }) => eventType === role)
-        ?.alternatives[0]?.decision ?? 0,
+      store
+        .bucketsOfRun({ run, origin: 'training', offset: 0, limit: 100 })
+        .find(({ role: speaker }) => speaker === role)?.alternatives[0]?.decision ?? 0,
   );
 
 describe('a run with a scripted role', () => {

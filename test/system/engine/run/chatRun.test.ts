@@ -91,11 +91,11 @@ for (const family of FAMILIES) {
     const [reasoner, actor] = withStore(folder, (store) => {
       const messages = messagesOf(store, id);
       assert.equal(messages.length, 2 * (2 + 4));
-      for (const { context, contextKey: key, promptTokens, parent: before, eventType, instance } of messages) {
+      for (const { context, contextKey: key, promptTokens, parent: before, role, instance } of messages) {
         const { question } = store.instance(instance);
         const plan = before === null ? '' : store.decision(before).text.trim();
         const user = `Problem:\n${question.trim()}${plan === '' ? '' : `\n\nContext:\n${plan}`}`;
-        assert.equal(context, chatOf(eventType === 'reasoner' ? 'Plan.' : 'Solve.', neutral(user)));
+        assert.equal(context, chatOf(role === 'reasoner' ? 'Plan.' : 'Solve.', neutral(user)));
         assert.equal(key, contextKey(context).key);
         const ids = [...tokenizer.encode(context)];
         assert.equal(ids.length, promptTokens);
@@ -107,7 +107,8 @@ for (const family of FAMILIES) {
       }
       assert.equal(new Set(messages.map(({ instance }) => instance)).size, 2);
       const of = (role: string): Decision =>
-        messages.find(({ eventType, context }) => eventType === role && context.includes('Answer 7.')) ?? assert.fail();
+        messages.find(({ role: speaker, context }) => speaker === role && context.includes('Answer 7.')) ??
+        assert.fail();
       return [of('reasoner'), of('actor')];
     });
     for (const [message, text] of [
@@ -259,8 +260,8 @@ describe('a template', () => {
     const folder = copyOf(t, makeFolder('llama'));
     const id = await run(folder, 'chat.template=none', 'evaluation.instances=0');
     withStore(folder, (store) => {
-      for (const { context, eventType } of messagesOf(store, id)) {
-        assert.ok(context.startsWith(eventType === 'reasoner' ? 'Plan.\n\nProblem:\n' : 'Solve.\n\nProblem:\n'));
+      for (const { context, role } of messagesOf(store, id)) {
+        assert.ok(context.startsWith(role === 'reasoner' ? 'Plan.\n\nProblem:\n' : 'Solve.\n\nProblem:\n'));
         assert.ok(!/<\|im_/.test(context));
       }
     });

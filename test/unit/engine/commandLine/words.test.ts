@@ -46,7 +46,7 @@ describe('summaryWords', () => {
 });
 
 describe('findingWords', () => {
-  const message = { id: 17, eventType: 'reasoner', text: '10*4+10' };
+  const message = { id: 17, role: 'reasoner', text: '10*4+10' };
   const said = (text: string, returns: readonly (number | null)[], original = false) => ({
     text,
     returns,
@@ -124,7 +124,7 @@ describe('bucketWords', () => {
     iteration: 1,
     instance: 'i',
     snapshot: 's',
-    eventType: 'actor',
+    role: 'actor',
     turn: 0,
     position: 0,
     parent: null,
@@ -146,7 +146,7 @@ describe('bucketWords', () => {
       origin: 'request',
       iteration: 1,
       instance: 'i',
-      eventType: 'actor',
+      role: 'actor',
       turn: 0,
       contextKey: '1',
       snapshot: 's',

@@ -108,7 +108,7 @@ describe('sampling buckets', () => {
     assert.equal(new Set(buckets.map(({ view }) => view.contextKey)).size, 5);
     for (const { view, alternatives, credited, valueFrom, valueCount, real, row } of buckets) {
       assert.deepEqual(
-        [view.origin, view.eventType, credited, valueFrom, valueCount, real],
+        [view.origin, view.role, credited, valueFrom, valueCount, real],
         ['diagnostic', 'reasoner', 4, 4, 3, 0],
       );
       assert.deepEqual(
@@ -153,7 +153,7 @@ describe('sampling buckets', () => {
     const here = await scene(t);
     const number = await sample(here, { role: 'actor', contexts: 100 });
     const buckets = [...bucketsOfSample(here.store, number, PAIR)];
-    assert.deepEqual([buckets.length, new Set(buckets.map(({ eventType }) => eventType))], [8, new Set(['actor'])]);
+    assert.deepEqual([buckets.length, new Set(buckets.map(({ role }) => role))], [8, new Set(['actor'])]);
     for (const { alternatives } of buckets) {
       assert.ok(alternatives.every(({ returns, next }) => returns.length === 1 && next.length === 0));
     }
@@ -413,7 +413,7 @@ describe('a diagnosis', () => {
     const [replay] = here.store.replaysOfBucket(first?.view.id ?? 0);
     assert.equal(
       first?.alternatives[0]?.next[0],
-      here.store.chain(replay?.leaf ?? 0).find(({ eventType }) => eventType === 'left')?.text,
+      here.store.chain(replay?.leaf ?? 0).find(({ role }) => role === 'left')?.text,
     );
   });
 });

@@ -221,8 +221,8 @@ describe('an imported file', () => {
     const { back, buckets, run } = await imported(scene(t), lines);
     assert.equal(back, `${lines.join('\n')}\n`);
     assert.deepEqual(
-      buckets.map(({ eventType, view }) => [
-        eventType,
+      buckets.map(({ role, view }) => [
+        role,
         view.origin,
         view.alternatives.map(({ text, returns, original }) => [text, returns, original]),
       ]),
@@ -358,8 +358,8 @@ describe('an exported run', () => {
       'something is masked',
     );
     assert.deepEqual(
-      after.map(({ eventType, alternatives, view }) => [eventType, view.contextKey, alternatives]),
-      kept.map(({ eventType, alternatives, view }) => [eventType, view.contextKey, alternatives]),
+      after.map(({ role, alternatives, view }) => [role, view.contextKey, alternatives]),
+      kept.map(({ role, alternatives, view }) => [role, view.contextKey, alternatives]),
     );
     const again = join(folder, 'again.jsonl');
     exportBuckets(there.store, run, protocol, again);

@@ -81,7 +81,7 @@ describe('a log', () => {
     }
     const decisions = chain.map((id) => store.decision(id));
     assert.deepEqual(
-      decisions.map(({ eventType, turn, position, text: said }) => [eventType, turn, position, said]),
+      decisions.map(({ role, turn, position, text: said }) => [role, turn, position, said]),
       [
         ['planner', 0, 0, 'I look it up.\nlookup {"city":"Paris"}'],
         ['planner', 1, 0, 'Plan: say 18 degrees.'],

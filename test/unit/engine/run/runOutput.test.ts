@@ -62,7 +62,7 @@ const MESSAGE: Message = {
   iteration: 2,
   instance: 'a',
   snapshot: 's',
-  eventType: 'actor',
+  role: 'actor',
   turn: 0,
   position: 1,
   parent: null,

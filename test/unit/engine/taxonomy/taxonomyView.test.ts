@@ -18,7 +18,7 @@ import type { Label } from '../../../../src/store/types.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../extension/storeFixture.ts';
 
-function bucket(id: number, eventType: string, returns: readonly (readonly number[])[]): RunBucket {
+function bucket(id: number, role: string, returns: readonly (readonly number[])[]): RunBucket {
   const alternatives = returns.map((one, index) => ({
     decision: 100 * id + index,
     original: false,
@@ -28,12 +28,12 @@ function bucket(id: number, eventType: string, returns: readonly (readonly numbe
   return {
     id,
     message: null,
-    eventType,
+    role,
     origin: 'training',
     iteration: 1,
     instance: 'i',
     question: `question ${id}`,
-    terminal: eventType === 'actor',
+    terminal: role === 'actor',
     fullReturn: 1,
     alternatives,
   };
@@ -210,8 +210,8 @@ describe('what is read of a run', () => {
     const { buckets: found, leftOut } = await readBuckets(writer, RUN, protocol);
     assert.deepEqual(leftOut, { requested: 1, otherDistribution: 0 });
     assert.deepEqual(
-      found.map(({ eventType, terminal, origin, alternatives }) => [
-        eventType,
+      found.map(({ role, terminal, origin, alternatives }) => [
+        role,
         terminal,
         origin,
         alternatives.map(({ returns }) => returns),

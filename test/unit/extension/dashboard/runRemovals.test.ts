@@ -5,7 +5,7 @@ import { MOST_ROLLOUTS, type RemovalRows } from '../../../../src/domain/removal.
 
 /** Of each step one question with so many episodes, all right, and as many solo rollouts, all wrong. */
 function reader(perStep: number, asked: number[] = []): RemovalRows {
-  const message = { eventType: 'thinker', text: 'plan', finish: 'end', tokenCount: 2, trainingCredit: { value: 1 } };
+  const message = { role: 'thinker', text: 'plan', finish: 'end', tokenCount: 2, trainingCredit: { value: 1 } };
   const empty = { ...message, text: '', finish: 'typed', trainingCredit: null };
   return {
     episodes: ({ iteration }) => {

@@ -80,7 +80,7 @@ test('a filtered view holds the buckets that pass, counts those that are left, a
   const plans = { ...ALL_BUCKETS, roles: ['reasoner'] };
   const shown = bucketsOf(writer, RUN, 'credit', null, limits, plans);
   assert.equal(shown.length, PAGE, 'one plan for each question, and no "Load more"');
-  assert.ok(shown.every((node) => node.kind === 'bucket' && node.ranked.eventType === 'reasoner'));
+  assert.ok(shown.every((node) => node.kind === 'bucket' && node.ranked.role === 'reasoner'));
   assert.deepEqual(bucketsOf(writer, RUN, 'credit', null, limits, { ...ALL_BUCKETS, origins: ['request'] }), []);
   const choices = bucketChoices(writer.bucketKinds(RUN));
   assert.deepEqual(
@@ -123,7 +123,7 @@ const RANKED: RankedBucket = {
   bucket: 7,
   origin: 'training',
   iteration: 3,
-  eventType: 'reasoner',
+  role: 'reasoner',
   turn: 0,
   question: 'How many?',
   returns: 4,

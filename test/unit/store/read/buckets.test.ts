@@ -24,7 +24,7 @@ test('a training bucket shows its alternatives with the returns of the leaves be
   );
   const [second, first] = plans;
   assert.ok(first !== undefined && second !== undefined);
-  const actors = store.insertBucket(newBucket({ eventType: 'actor', contextKey: '2' }));
+  const actors = store.insertBucket(newBucket({ role: 'actor', contextKey: '2' }));
   // Stored in a mixed-up order: the returns follow the sibling index.
   for (const [siblingIndex, value] of [
     [2, null],
@@ -35,7 +35,7 @@ test('a training bucket shows its alternatives with the returns of the leaves be
       newDecision({
         parent: first,
         bucket: actors,
-        eventType: 'actor',
+        role: 'actor',
         siblingIndex,
         text: 'work',
         contextKey: '2',
@@ -220,7 +220,7 @@ test('buckets are linked by run, event type and context key: own bucket and requ
   const id = store.insertDecision(newDecision({ bucket: own }));
   const twin = store.insertBucket(newBucket());
   const firstRequest = store.insertBucket(newBucket({ origin: 'request', message: id }));
-  store.insertBucket(newBucket({ origin: 'request', eventType: 'actor' }));
+  store.insertBucket(newBucket({ origin: 'request', role: 'actor' }));
   store.insertBucket(newBucket({ origin: 'request', contextKey: '9007199254740992' }));
   store.insertBucket(newBucket({ origin: 'request', run: 'run-2' }));
   const secondRequest = store.insertBucket(newBucket({ origin: 'request' }));

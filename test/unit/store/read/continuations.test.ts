@@ -37,7 +37,7 @@ function request(store: StoreWriter, message: number, snapshot: string, temperat
         parent: of,
         siblingIndex: 0,
         position: 1,
-        eventType: 'actor',
+        role: 'actor',
         contextKey: '11',
         sampling: { ...SAMPLING, temperature },
       }),

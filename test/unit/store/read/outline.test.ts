@@ -125,7 +125,7 @@ test('buckets of one context come oldest first, by run, role and key; requests b
   const given = [
     newBucket(),
     newBucket({ origin: 'request', message: null }),
-    newBucket({ eventType: 'actor' }),
+    newBucket({ role: 'actor' }),
     newBucket({ run: 'run-2', origin: 'request' }),
     newBucket({ contextKey: '1' }),
     newBucket({ origin: 'request', instance: OTHER_INSTANCE.uidSha }),
@@ -134,10 +134,10 @@ test('buckets of one context come oldest first, by run, role and key; requests b
   const { contextKey } = newBucket();
   const at = (...places: readonly number[]): unknown[] => places.map((place) => given[place]);
   const page = { contextKey, offset: 0, limit: 9 };
-  assert.deepEqual(store.bucketsOfContext({ ...page, run: RUN, eventType: 'reasoner' }), at(0, 1, 5, 6));
-  assert.deepEqual(store.bucketsOfContext({ ...page, run: RUN, eventType: 'reasoner', offset: 1, limit: 2 }), at(1, 5));
-  assert.deepEqual(store.bucketsOfContext({ ...page, run: RUN, eventType: 'actor' }), at(2));
-  assert.deepEqual(store.bucketsOfContext({ ...page, run: 'none', eventType: 'actor' }), []);
+  assert.deepEqual(store.bucketsOfContext({ ...page, run: RUN, role: 'reasoner' }), at(0, 1, 5, 6));
+  assert.deepEqual(store.bucketsOfContext({ ...page, run: RUN, role: 'reasoner', offset: 1, limit: 2 }), at(1, 5));
+  assert.deepEqual(store.bucketsOfContext({ ...page, run: RUN, role: 'actor' }), at(2));
+  assert.deepEqual(store.bucketsOfContext({ ...page, run: 'none', role: 'actor' }), []);
   assert.deepEqual(store.requestsOf(RUN, INSTANCE.uidSha), at(1, 6));
   assert.deepEqual(store.requestsOf(RUN, OTHER_INSTANCE.uidSha), at(5));
   assert.deepEqual(store.requestsOf('run-2', INSTANCE.uidSha), at(3));

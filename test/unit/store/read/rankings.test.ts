@@ -220,8 +220,8 @@ test('under a filter the ranking holds the buckets that pass, in the same order 
   fill(writer);
   const plan = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0;
   addRemoval(writer, plan, { kept: [1, 0, 1], gone: [0], others: [1], credit: 0.5 });
-  const kindOf = ({ eventType, origin, credit }: RankedBucket): string =>
-    [eventType, origin, credit === null ? 'not measured' : 'measured'].join(' ');
+  const kindOf = ({ role, origin, credit }: RankedBucket): string =>
+    [role, origin, credit === null ? 'not measured' : 'measured'].join(' ');
   const filters: readonly BucketFilter[] = [
     ALL_BUCKETS,
     { ...ALL_BUCKETS, roles: ['actor'] },
@@ -244,8 +244,8 @@ test('under a filter the ranking holds the buckets that pass, in the same order 
     for (const filter of filters) {
       const creditOfBucket = (bucket: number): 'measured' | 'not measured' =>
         creditOf(writer.bucketView(bucket)) === null ? 'not measured' : 'measured';
-      const expected = all.filter(({ bucket, eventType, origin }) =>
-        passes(filter, { role: eventType, origin, credit: creditOfBucket(bucket), count: 1 }),
+      const expected = all.filter(({ bucket, role, origin }) =>
+        passes(filter, { role, origin, credit: creditOfBucket(bucket), count: 1 }),
       );
       const pages: RankedBucket[] = [];
       for (let offset = 0; offset <= expected.length; offset += 3) {

@@ -40,11 +40,11 @@ it('gives the credit that each message of a run shows, and its replays by verdic
     }
   }
   const views = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 100 });
-  const expected = views.flatMap(({ id, origin, eventType, alternatives }) =>
+  const expected = views.flatMap(({ id, origin, role, alternatives }) =>
     alternatives.flatMap(({ decision, bucketCredit: shown }) =>
       shown === null
         ? []
-        : [{ bucket: id, decision, origin, eventType, value: shown.value, low: shown.low, high: shown.high }],
+        : [{ bucket: id, decision, origin, role, value: shown.value, low: shown.low, high: shown.high }],
     ),
   );
   const key = ({ bucket, decision }: { bucket: number; decision: number }): number => 1000 * bucket + decision;

@@ -176,13 +176,13 @@ function replayedPath(t: TestContext): {
 } {
   const store = filledStore(t);
   const root = store.insertDecision(newDecision());
-  const clicked = store.insertDecision(newDecision({ parent: root, position: 1, eventType: 'actor' }));
+  const clicked = store.insertDecision(newDecision({ parent: root, position: 1, role: 'actor' }));
   const leaf = store.insertDecision(newDecision({ parent: clicked, position: 2 }));
   store.insertEpisode(newEpisode(leaf, 1));
   const bucket = store.insertBucket(newBucket({ origin: 'request', message: clicked }));
   const replay = { phase: 'replay', iteration: 1 } as const;
   const fresh = store.insertDecision(
-    newDecision({ ...replay, parent: root, bucket, siblingIndex: 1, position: 1, eventType: 'actor' }),
+    newDecision({ ...replay, parent: root, bucket, siblingIndex: 1, position: 1, role: 'actor' }),
   );
   const freshLeaf = store.insertDecision(newDecision({ ...replay, parent: fresh, position: 2 }));
   const again = store.insertDecision(newDecision({ ...replay, parent: clicked, position: 2 }));

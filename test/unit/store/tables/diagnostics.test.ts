@@ -92,17 +92,17 @@ test('replays cost apart from the run, by origin and position', (t) => {
   store.insertDecision(newDecision({ phase: 'replay', iteration: 1 }));
   store.insertDecision(newDecision({ phase: 'replay', iteration: 2, bucket: sampled }));
   store.insertDecision(
-    newDecision({ phase: 'replay', iteration: 2, eventType: 'actor', position: 1, promptTokens: 5, reusedTokens: 1 }),
+    newDecision({ phase: 'replay', iteration: 2, role: 'actor', position: 1, promptTokens: 5, reusedTokens: 1 }),
   );
   const cost = (
     origin: string,
-    eventType: string,
+    role: string,
     position: number,
     promptTokens: number,
     reusedTokens: number,
   ): unknown => ({
     origin,
-    eventType,
+    role,
     position,
     decisions: 1,
     promptTokens,

@@ -27,7 +27,7 @@ function asking(t: TestContext): { readonly store: StoreWriter; readonly first: 
   ];
   const first = asked.map((changes) => {
     const plan = store.insertDecision(newDecision({ ...changes, text: 'plan' }));
-    const leaf = store.insertDecision(newDecision({ ...changes, parent: plan, eventType: 'actor', text: 'said' }));
+    const leaf = store.insertDecision(newDecision({ ...changes, parent: plan, role: 'actor', text: 'said' }));
     store.insertEpisode(newEpisode(leaf, 1, changes));
     return plan;
   });

@@ -83,14 +83,7 @@ test('the messages of an iteration come as they were appended, with the first cr
       }),
     );
   const one = insert(first, 'c');
-  insert(second, 'ab', {
-    parent: one,
-    eventType: 'actor',
-    position: 1,
-    context: 'other',
-    contextKey: '5',
-    promptTokens: 7,
-  });
+  insert(second, 'ab', { parent: one, role: 'actor', position: 1, context: 'other', contextKey: '5', promptTokens: 7 });
   // A row of the first bucket after one of the second: the order is that of buckets.
   insert(first, 'de', { siblingIndex: 1 });
   insert(first, 'next', { iteration: 2 });
@@ -113,7 +106,7 @@ test('the messages of an iteration come as they were appended, with the first cr
       bucket: first,
       parent: null,
       instance,
-      eventType: 'reasoner',
+      role: 'reasoner',
       position: 0,
       context: 'Question: 12 + 7',
       promptTokens: 16,
@@ -126,7 +119,7 @@ test('the messages of an iteration come as they were appended, with the first cr
       bucket: first,
       parent: null,
       instance,
-      eventType: 'reasoner',
+      role: 'reasoner',
       position: 0,
       context: 'Question: 12 + 7',
       promptTokens: 16,
@@ -139,7 +132,7 @@ test('the messages of an iteration come as they were appended, with the first cr
       bucket: second,
       parent: one,
       instance,
-      eventType: 'actor',
+      role: 'actor',
       position: 1,
       context: 'other',
       promptTokens: 7,
@@ -158,9 +151,7 @@ test("a run's cost is that of its own decisions by position, replay requests lef
   addRun(store, 'run-2', '2026');
   const environment = store.environmentId({ runtime: 'r', provider: 'p', device: 'd', threads: 1, platform: 'x' });
   const root = store.insertDecision(newDecision({ phase: 'evaluate' }));
-  store.insertEpisode(
-    newEpisode(store.insertDecision(newDecision({ eventType: 'actor', position: 1, parent: root })), 1),
-  );
+  store.insertEpisode(newEpisode(store.insertDecision(newDecision({ role: 'actor', position: 1, parent: root })), 1));
   store.insertDecision(
     newDecision({
       siblingIndex: 1,
@@ -174,7 +165,7 @@ test("a run's cost is that of its own decisions by position, replay requests lef
   store.insertDecision(newDecision({ phase: 'replay' }));
   store.insertDecision(newDecision({ run: 'run-2' }));
   const cost = (
-    eventType: string,
+    role: string,
     position: number,
     of: number,
     decisions: number,
@@ -182,7 +173,7 @@ test("a run's cost is that of its own decisions by position, replay requests lef
     reusedTokens: number,
     completionTokens: number,
   ): unknown => ({
-    eventType,
+    role,
     position,
     environment: of,
     decisions,

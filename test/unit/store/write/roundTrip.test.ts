@@ -246,7 +246,7 @@ test('a decision comes back bit for bit, to the writer and to a reader', (t) => 
     iteration: 1,
     instance: INSTANCE.uidSha,
     snapshot: WEIGHTS,
-    eventType: 'reasoner',
+    role: 'reasoner',
     turn: 2,
     position: 1,
     parent: null,

@@ -140,7 +140,7 @@ function testMiddleMessages(compared: readonly RealProgram[], answerers: readonl
       for (const last of episodes) {
         const said = service.reading((store) => store.chain(last));
         assert.deepEqual(
-          said.map(({ eventType }) => eventType),
+          said.map(({ role }) => role),
           ROLES,
         );
         const [first, second, third] = said;

@@ -27,8 +27,8 @@ function rows(store: StoreReader, run: string): unknown[] {
   return store
     .bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1000 })
     .flatMap(({ alternatives }) => alternatives.map(({ decision }) => store.decision(decision)))
-    .map(({ eventType, context, text, tokens, logprobs, snapshot }) => ({
-      eventType,
+    .map(({ role, context, text, tokens, logprobs, snapshot }) => ({
+      role,
       context,
       text,
       tokens: [...tokens],

@@ -23,9 +23,9 @@ it('events have the round of the message that they follow, and are cut where the
     rounds: { words: '', numbered: true, environments: [] },
   };
   const messages = [
-    { id: 1, eventType: 'planner', turn: 0, parent: null },
-    { id: 2, eventType: 'solver', turn: 0, parent: 1 },
-    { id: 3, eventType: 'planner', turn: 1, parent: 2 },
+    { id: 1, role: 'planner', turn: 0, parent: null },
+    { id: 2, role: 'solver', turn: 0, parent: 1 },
+    { id: 3, role: 'planner', turn: 1, parent: 2 },
   ];
   const reader: EventReader = {
     message: (id) => (messages.find((one) => one.id === id) ?? assert.fail()) as Message,

@@ -24,7 +24,7 @@ function storeOf(more: { readonly recipe?: unknown; readonly source?: string; re
       phase: 'train',
       iteration: 1,
       instance: 'ab',
-      eventType: `voter${String(index + 1)}`,
+      role: `voter${String(index + 1)}`,
       position: index,
       text,
       parent: index === 0 ? null : index,

@@ -20,7 +20,7 @@ const TEXTS = [
 function storeOfTexts(t: TestContext): StoreWriter {
   const store = filledStore(t);
   TEXTS.forEach((text, siblingIndex) =>
-    store.insertDecision(newDecision({ siblingIndex, text, eventType: siblingIndex % 2 === 0 ? 'reasoner' : 'actor' })),
+    store.insertDecision(newDecision({ siblingIndex, text, role: siblingIndex % 2 === 0 ? 'reasoner' : 'actor' })),
   );
   return store;
 }
@@ -134,8 +134,8 @@ test('search narrows to a run and a role, pages its hits and finds every message
   );
   assert.equal(find(store, 'numbers').length, 4);
   assert.equal(find(store, 'numbers', { run: 'run-2' }).length, 3);
-  assert.deepEqual(find(store, 'add', { eventType: 'actor' }), ['He said "add" twice']);
-  assert.deepEqual(find(store, 'add', { eventType: 'actor', run: 'run-2' }), []);
+  assert.deepEqual(find(store, 'add', { role: 'actor' }), ['He said "add" twice']);
+  assert.deepEqual(find(store, 'add', { role: 'actor', run: 'run-2' }), []);
   const page = store.searchMessages({ query: 'numbers', run: 'run-2', offset: 1, limit: 1 });
   assert.deepEqual([page.total, page.messages.map((message) => message.id)], [3, [ids[1]]]);
 });

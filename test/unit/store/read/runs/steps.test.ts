@@ -13,14 +13,10 @@ test('quartiles interpolate between order statistics, as numpy.quantile does', (
 
 test('the credits of a step are those that it learned from, by role, with their variance within contexts', (t) => {
   const store = filledStore(t);
-  const credited = (
-    eventType: string,
-    values: readonly number[],
-    changes: { readonly iteration?: number } = {},
-  ): void => {
-    const bucket = store.insertBucket(newBucket({ eventType, ...changes }));
+  const credited = (role: string, values: readonly number[], changes: { readonly iteration?: number } = {}): void => {
+    const bucket = store.insertBucket(newBucket({ role, ...changes }));
     for (const [siblingIndex, value] of values.entries()) {
-      const decision = store.insertDecision(newDecision({ eventType, bucket, siblingIndex, ...changes }));
+      const decision = store.insertDecision(newDecision({ role, bucket, siblingIndex, ...changes }));
       store.insertCredit(bucket, decision, newCredit(value));
       // A later word of another estimator, or of the same one, is not what was learned from.
       store.insertCredit(bucket, decision, newCredit(99, { estimator: 'full_mean' }));
@@ -31,7 +27,7 @@ test('the credits of a step are those that it learned from, by role, with their 
   credited('reasoner', [0.5]);
   credited('actor', [0, 0, 3]);
   credited('actor', [7, 7], { iteration: 2 });
-  store.insertDecision(newDecision({ eventType: 'reasoner', bucket: store.insertBucket(newBucket()) }));
+  store.insertDecision(newDecision({ role: 'reasoner', bucket: store.insertBucket(newBucket()) }));
   store.insertDecision(newDecision({ phase: 'evaluate' }));
   const { roles, variance } = store.stepCredits(RUN, 1);
   assert.deepEqual(roles, [
