@@ -10,7 +10,7 @@ import type { Tokenizer } from './tokenizer.ts';
 
 export interface PolicyRequest {
   /** Who speaks: a role may have an adapter of its own. */
-  readonly agent: string;
+  readonly role: string;
   /** The exact text of the model input. */
   readonly context: string;
   /**
@@ -33,7 +33,7 @@ export interface PolicyRequest {
 
 /** A message that somebody typed in an agent's place. */
 export interface TypedRequest {
-  readonly agent: string;
+  readonly role: string;
   readonly context: string;
   readonly text: string;
   /** At which its log-probabilities are taken; 0 is taken as 1. */
@@ -162,9 +162,9 @@ export class LocalPolicy implements Policy {
     try {
       await this.runtime.generate(
         this.snapshot,
-        requests.map(({ agent, sampling, streamKey }, index) => ({
+        requests.map(({ role, sampling, streamKey }, index) => ({
           ...sampling,
-          agent,
+          role,
           prompt: prompts[index] ?? new Int32Array(),
           endToken,
           otherEndTokens,
@@ -200,14 +200,14 @@ export class LocalPolicy implements Policy {
     return answers;
   }
 
-  async typed({ agent, context, text, temperature }: TypedRequest, control: PolicyControl): Promise<PolicyAnswer> {
+  async typed({ role, context, text, temperature }: TypedRequest, control: PolicyControl): Promise<PolicyAnswer> {
     const [prompt, message] = await Promise.all([this.tokenizer.encode(context), this.tokenizer.encode(text)]);
     const tokens = Int32Array.from([...message, this.tokenizer.endToken]);
     const unused = new Float32Array(tokens.length);
     const messages = [{ tokens, behaviour: unused, reference: unused, advantages: unused }];
     const scored = await this.runtime.score(
       this.snapshot,
-      [{ agent, prompt, messages }],
+      [{ role, prompt, messages }],
       temperature === 0 ? 1 : temperature,
       control.signal,
     );

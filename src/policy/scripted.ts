@@ -6,7 +6,7 @@ import type { PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedReque
 import type { Tokenizer } from './tokenizer.ts';
 
 /** What a row may be looked up by. */
-type Asked = Pick<PolicyRequest, 'agent' | 'context' | 'question' | 'turn' | 'place'>;
+type Asked = Pick<PolicyRequest, 'role' | 'context' | 'question' | 'turn' | 'place'>;
 
 /**
  * Answers each request with the first row of a table that fits it: the same request always gets the same answer.
@@ -65,13 +65,13 @@ export class ScriptedPolicy implements RolePolicy {
   }
 
   private textFor(request: Asked): string {
-    const { agent, context, turn = 0, place = 'a context' } = request;
+    const { role, context, turn = 0, place = 'a context' } = request;
     // A key is a hash over the whole context, which is in vain where no row names one.
     const [first] = this.candidates(this.byContext.size === 0 ? null : contextKey(context).key, request);
     if (first === undefined) {
       throw new C3Error(
         'input',
-        `The script of the role ${agent} has no answer for ${place} (context key ${contextKey(context).key}, turn ${String(turn + 1)}); add one to policies.${agent}.answers, or a last one without conditions.`,
+        `The script of the role ${role} has no answer for ${place} (context key ${contextKey(context).key}, turn ${String(turn + 1)}); add one to policies.${role}.answers, or a last one without conditions.`,
       );
     }
     return first.row.answer;

@@ -55,7 +55,7 @@ class TeamPolicy implements Policy {
 
   async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
     const answers: PolicyAnswer[] = [];
-    const places = Map.groupBy(requests.keys(), (index) => this.of(requests[index]?.agent ?? ''));
+    const places = Map.groupBy(requests.keys(), (index) => this.of(requests[index]?.role ?? ''));
     for (const [policy, members] of places) {
       const given = await policy.answer(
         members.flatMap((index) => requests[index] ?? []),
@@ -74,7 +74,7 @@ class TeamPolicy implements Policy {
   };
 
   typed(request: TypedRequest, control: PolicyControl): Promise<PolicyAnswer> {
-    return this.of(request.agent).typed(request, control);
+    return this.of(request.role).typed(request, control);
   }
 
   private of(role: string): RolePolicy {

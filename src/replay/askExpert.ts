@@ -30,7 +30,7 @@ export function askerOf(
       const [answer] = await policy.answer(
         [
           {
-            agent: EXPERT_ROLE,
+            role: EXPERT_ROLE,
             context: await render(prompt, EXPERT_ROLE),
             messages: promptMessages(prompt),
             sampling: SAMPLING,

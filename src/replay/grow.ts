@@ -213,7 +213,7 @@ export async function fill(
     }
     const { context, key, messages } = known;
     const request = {
-      agent: occurrence.role,
+      role: occurrence.role,
       context,
       messages,
       sampling,

@@ -60,8 +60,8 @@ export async function reexecute(
   const sampled = comparable.filter(({ finish }) => finish !== 'typed');
   if (sampled.length > 0) {
     const answers = await policy.answer(
-      sampled.map(({ role: agent, context, sampling, streamKey, instance, turn }) => ({
-        agent,
+      sampled.map(({ role, context, sampling, streamKey, instance, turn }) => ({
+        role,
         context,
         sampling,
         streamKey,
@@ -78,10 +78,10 @@ export async function reexecute(
     if (decision.finish !== 'typed') {
       continue;
     }
-    const { role: agent, context, text, sampling } = decision;
+    const { role, context, text, sampling } = decision;
     found.set(
       decision.id,
-      compare(decision, await policy.typed({ agent, context, text, temperature: sampling.temperature }, { signal })),
+      compare(decision, await policy.typed({ role, context, text, temperature: sampling.temperature }, { signal })),
     );
   }
 }

@@ -215,9 +215,9 @@ class Replaying {
 
   private async typedNode(branch: Branch, text: string, sibling: number, control: PolicyControl): Promise<TreeNode> {
     const { policy } = this.dependencies;
-    const { role: agent, context } = this.decision;
+    const { role, context } = this.decision;
     const sampling = samplingOf(this.settings, this.decision.position);
-    const answer = await policy.typed({ agent, context, text, temperature: sampling.temperature }, control);
+    const answer = await policy.typed({ role, context, text, temperature: sampling.temperature }, control);
     const node = typedNode(branch, this.decision, { sibling, sampling, answer, edited: this.branch.results?.edited });
     await this.score(node);
     this.appear(node);

@@ -18,13 +18,13 @@ import { scoredThrough } from '../team/rounds.ts';
  */
 export function firstEquals(requests: readonly PolicyRequest[]): number[] {
   const contexts = new Map<string, Map<string, number>>();
-  return requests.map(({ agent, context, sampling, streamKey }, index) => {
+  return requests.map(({ role, context, sampling, streamKey }, index) => {
     if (streamKey === '') {
       return index;
     }
     const known = contexts.get(context) ?? new Map<string, number>();
     contexts.set(context, known);
-    const name = `${sampling.temperature === 0 ? 'greedy' : streamKey} ${agent}`;
+    const name = `${sampling.temperature === 0 ? 'greedy' : streamKey} ${role}`;
     const first = known.get(name) ?? index;
     known.set(name, first);
     return first;

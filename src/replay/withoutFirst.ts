@@ -58,10 +58,10 @@ async function emptyFirst(
   control: PolicyControl,
 ): Promise<TreeNode> {
   const position = 0;
-  const { role: agent } = occurrenceAt(settings.protocol, position);
+  const { role } = occurrenceAt(settings.protocol, position);
   const { context, key } = await contextOf(settings, { instance, node: null }, position);
   const sampling = samplingOf(settings, position);
-  const answer = await settings.policy.typed({ agent, context, text: '', temperature: sampling.temperature }, control);
+  const answer = await settings.policy.typed({ role, context, text: '', temperature: sampling.temperature }, control);
   return {
     instance,
     position,

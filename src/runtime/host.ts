@@ -197,7 +197,7 @@ export class ModelHost implements ModelRuntime {
     if (adapter === undefined) {
       loaded.training = new Map([[WHOLE_TEAM, initialState(trainable(model))]]);
     } else {
-      const { settings, seed, agents = [WHOLE_TEAM] } = adapter;
+      const { settings, seed, roles = [WHOLE_TEAM] } = adapter;
       if (team !== undefined && !sameAdapters(team.origin.settings, settings)) {
         throw new C3Error(
           'model',
@@ -206,9 +206,9 @@ export class ModelHost implements ModelRuntime {
       }
       const base = team?.origin.base ?? snapshot;
       loaded.training = new Map(
-        agents.map((agent) => [
-          agent,
-          initialState(team?.adapters.get(agent) ?? initialAdapter(loaded.config, settings, seed, agent), {
+        roles.map((role) => [
+          role,
+          initialState(team?.adapters.get(role) ?? initialAdapter(loaded.config, settings, seed, role), {
             settings,
             base,
             model,
@@ -224,14 +224,14 @@ export class ModelHost implements ModelRuntime {
     const { trainer } = await loaded.engines.of(adapterOf(training)?.settings);
     const prepared = new Map<string, PreparedStep>();
     try {
-      for (const [agent, state] of training) {
-        const own = contexts.filter((context) => stateOf(training, context.agent) === agent);
+      for (const [role, state] of training) {
+        const own = contexts.filter((context) => stateOf(training, context.role) === role);
         if (own.length > 0 || training.size === 1) {
           const anchor =
             settings.anchor === undefined
               ? undefined
               : await loaded.distributions(settings.anchor, own, settings.temperature);
-          prepared.set(agent, await trainer.prepare(state, own, settings, signal, anchor));
+          prepared.set(role, await trainer.prepare(state, own, settings, signal, anchor));
         }
       }
     } catch (error) {
@@ -242,10 +242,10 @@ export class ModelHost implements ModelRuntime {
     }
     const results: StepResult[] = [];
     const next = new Map(training);
-    for (const [agent, { apply }] of prepared) {
+    for (const [role, { apply }] of prepared) {
       const result = await apply();
       results.push(result);
-      next.set(agent, result.state);
+      next.set(role, result.state);
     }
     loaded.training = next;
     return together(results);

@@ -52,7 +52,7 @@ export class LoadedModel {
     const training = this.states;
     const origin = adapterOf(training);
     const { config, snapshots } = this;
-    const parameters = new Map([...training].map(([agent, state]) => [agent, state.parameters]));
+    const parameters = new Map([...training].map(([role, state]) => [role, state.parameters]));
     if (origin === undefined) {
       const model = parameters.get(WHOLE_TEAM) ?? new Float32Array();
       const snapshot = this.names.get(model) ?? snapshotId(config, model);
@@ -122,7 +122,7 @@ export class LoadedModel {
    */
   async distributions(
     snapshot: string,
-    items: readonly { readonly agent?: string }[],
+    items: readonly { readonly role?: string }[],
     temperature: number,
   ): Promise<Distributions> {
     const [group = { weights: this.held(snapshot).model, settings: undefined }, ...others] = heldGroups(
@@ -164,13 +164,13 @@ export class LoadedModel {
   }
 
   /** The training, which must have something for every agent. */
-  trainingOf(items: readonly { readonly agent?: string }[]): TrainingStates {
+  trainingOf(items: readonly { readonly role?: string }[]): TrainingStates {
     const training = this.states;
-    const stranger = items.find(({ agent }) => !training.has(stateOf(training, agent)));
+    const stranger = items.find(({ role }) => !training.has(stateOf(training, role)));
     if (stranger !== undefined) {
       throw new C3Error(
         'model',
-        `Nothing is trained for the agent ${JSON.stringify(stranger.agent ?? '')}; begin training with an adapter for it.`,
+        `Nothing is trained for the agent ${JSON.stringify(stranger.role ?? '')}; begin training with an adapter for it.`,
       );
     }
     return training;

@@ -20,7 +20,7 @@ export interface ModelInfo {
 export interface AdapterStart {
   readonly settings: AdapterSettings;
   /** Agents that get one of their own; left out: one for the whole team. */
-  readonly agents?: readonly string[];
+  readonly roles?: readonly string[];
   /** From which their first values are drawn. */
   readonly seed: number;
 }

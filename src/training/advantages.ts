@@ -9,7 +9,7 @@ export interface LearningGroup {
   /** Groups of the same name were compared with each other; left out: with no other. */
   readonly group?: string;
   /** Whose messages they are. */
-  readonly agent: string;
+  readonly role: string;
   /** At which node of a rollout tree, where there is one. */
   readonly node?: string;
   readonly prompt: Int32Array;
@@ -30,7 +30,7 @@ export function trainingContexts(
 ): TrainingContext[] {
   const scaled = normalise ? normalisedCredits(groups) : undefined;
   return groups.flatMap((group) => {
-    const { agent, node, prompt, messages } = group;
+    const { role, node, prompt, messages } = group;
     const credited = messages.filter(({ credit }) => credit !== null);
     if (credited.length === 0) {
       return [];
@@ -42,7 +42,7 @@ export function trainingContexts(
       reference: new Float32Array(tokens.length),
       advantages: new Float32Array(tokens.length).fill(values[index] ?? 0),
     }));
-    const place = { agent, ...(node !== undefined && { node }) };
+    const place = { role, ...(node !== undefined && { node }) };
     return [{ ...place, prompt, messages: once ? copiesCounted(taught) : taught }];
   });
 }

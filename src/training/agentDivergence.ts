@@ -31,14 +31,14 @@ export async function divergenceOf(
         ? null
         : await runtime.divergence(last.exact, snapshot, contexts, config.sampling.temperature, signal);
     const ranks = new Map<string, RankShift>();
-    for (const [agent, own] of last.ranks === null ? [] : Map.groupBy(contexts, (one) => one.agent ?? '')) {
-      ranks.set(agent, await runtime.rankShift(last.ranks ?? '', snapshot, own, config.sampling.temperature, signal));
+    for (const [role, own] of last.ranks === null ? [] : Map.groupBy(contexts, (one) => one.role ?? '')) {
+      ranks.set(role, await runtime.rankShift(last.ranks ?? '', snapshot, own, config.sampling.temperature, signal));
     }
-    const moved = contexts.flatMap(({ agent = '', messages }, index) =>
+    const moved = contexts.flatMap(({ role = '', messages }, index) =>
       messages.map(({ tokens, behaviour, advantages: [advantage = 0] }, number) => {
         const origin = origins.get(tokens);
         return {
-          agent,
+          role,
           before: behaviour,
           advantage,
           after: scores[index]?.[number] ?? behaviour,
@@ -48,9 +48,9 @@ export async function divergenceOf(
       }),
     );
     return new Map(
-      [...Map.groupBy(moved, ({ agent }) => agent)].map(([agent, own]) => {
-        const shift = ranks.get(agent);
-        return [agent, { ...messageDivergence(own), ...(shift !== undefined && { ranks: shift }) }];
+      [...Map.groupBy(moved, ({ role }) => role)].map(([role, own]) => {
+        const shift = ranks.get(role);
+        return [role, { ...messageDivergence(own), ...(shift !== undefined && { ranks: shift }) }];
       }),
     );
   } finally {

@@ -72,7 +72,7 @@ export async function learn(input: LearnInput, iteration: number, stages: Stages
 }
 
 /** Which contexts an update is about. */
-type Where = Pick<PolicyUpdate, 'agents' | 'node' | 'weights'>;
+type Where = Pick<PolicyUpdate, 'roles' | 'node' | 'weights'>;
 
 /** One step at work. */
 class Step {
@@ -131,7 +131,7 @@ class Step {
           const stream = new Stream(streamKey(name));
           return (position) => stream.uniform(position);
         },
-        agents: protocol.roles.map(({ name }) => name).filter((role) => learns(config.policies, role)),
+        roles: protocol.roles.map(({ name }) => name).filter((role) => learns(config.policies, role)),
       }),
       (update) => this.update(update),
     );
@@ -299,12 +299,12 @@ class Step {
 
   /** The contexts of some agents, or of one node, with what their episodes count. */
   private contextsAt(
-    { agents, node, weights }: Where,
+    { roles, node, weights }: Where,
     { contexts, origins }: StageMessages = this.messages,
   ): readonly TrainingContext[] {
     const own = contexts.filter(
       (one) =>
-        (agents === undefined || (one.agent !== undefined && agents.includes(one.agent))) &&
+        (roles === undefined || (one.role !== undefined && roles.includes(one.role))) &&
         (node === undefined || one.node === node),
     );
     return weights === undefined ? own : reweighted(own, origins, weights);

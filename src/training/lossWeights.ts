@@ -55,7 +55,7 @@ export function weighted(
   unit: LossWeight,
   { apart = false, parts = 1 }: { readonly apart?: boolean; readonly parts?: number } = {},
 ): TrainingContext[] {
-  const stepOf = ({ agent }: TrainingContext): string | undefined => (apart ? agent : undefined);
+  const stepOf = ({ role }: TrainingContext): string | undefined => (apart ? role : undefined);
   const steps = new Map([...Map.groupBy(contexts, stepOf)].map(([step, own]) => [step, weightsBy(unit, own)]));
   return contexts.map((context) => ({
     ...context,
@@ -67,7 +67,7 @@ export function weighted(
 }
 
 /** What a message's tokens count, by its context. */
-type WeightOf = (context: Pick<TrainingContext, 'agent'>, message: Pick<TrainingMessage, 'tokens'>) => number;
+type WeightOf = (context: Pick<TrainingContext, 'role'>, message: Pick<TrainingMessage, 'tokens'>) => number;
 
 function weightsBy(unit: LossWeight, contexts: readonly TrainingContext[]): WeightOf {
   const totals = totalsOf(contexts);
@@ -79,16 +79,14 @@ function weightsBy(unit: LossWeight, contexts: readonly TrainingContext[]): Weig
     case 'message':
       return (_, { tokens }) => 1 / (totals.messages * tokens.length);
     case 'role': {
-      const roles = new Map(
-        [...Map.groupBy(contexts, ({ agent }) => agent)].map(([agent, own]) => [agent, totalsOf(own)]),
-      );
+      const roles = new Map([...Map.groupBy(contexts, ({ role }) => role)].map(([role, own]) => [role, totalsOf(own)]));
       const weights = new Map(
-        [...roles].map(([agent, { messages }]) => [
-          agent,
+        [...roles].map(([role, { messages }]) => [
+          role,
           1 / [...roles.values()].reduce((sum, other) => sum + other.tokens * (messages / other.messages), 0),
         ]),
       );
-      return ({ agent }) => weights.get(agent) ?? 0;
+      return ({ role }) => weights.get(role) ?? 0;
     }
   }
 }

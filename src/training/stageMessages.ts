@@ -148,7 +148,7 @@ async function learningGroups(
     }
     const node = nodes?.of(first);
     const group = method.compared === 'context' ? name : `${node ?? first.instance} ${String(first.position)}`;
-    const place = { agent: first.role, ...(node !== undefined && { node }) };
+    const place = { role: first.role, ...(node !== undefined && { node }) };
     return [{ ...place, group, prompt, messages, instance: first.instance }];
   });
 }

@@ -26,9 +26,9 @@ export function withSignal(contexts: readonly TrainingContext[]): TrainingContex
     const messages = context.messages.filter(hasSignal);
     return messages.length === 0 ? [] : [{ ...context, messages }];
   });
-  const taught = new Set(teaching.map(({ agent }) => agent));
-  const others = [...Map.groupBy(contexts, ({ agent }) => agent)].flatMap(([agent, [first]]) =>
-    taught.has(agent) || first === undefined ? [] : [{ ...first, messages: first.messages.slice(0, 1) }],
+  const taught = new Set(teaching.map(({ role }) => role));
+  const others = [...Map.groupBy(contexts, ({ role }) => role)].flatMap(([role, [first]]) =>
+    taught.has(role) || first === undefined ? [] : [{ ...first, messages: first.messages.slice(0, 1) }],
   );
   return [...teaching, ...others];
 }

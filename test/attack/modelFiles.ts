@@ -330,9 +330,9 @@ export function modelFilesAttacks(sizes: ModelFilesSizes): void {
         const folder = adapter(given, fileOf({}));
         await held(what, folder, () => loadAdapters(folder, config), says);
       }
-      const agents = JSON.stringify(Array.from({ length: 1_000_000 }, (_, index) => String(index)));
+      const roles = JSON.stringify(Array.from({ length: 1_000_000 }, (_, index) => String(index)));
       const path = join(
-        adapter(settings, fileOf({ __metadata__: { c3_adapter: JSON.stringify(settings), c3_agents: agents } })),
+        adapter(settings, fileOf({ __metadata__: { c3_adapter: JSON.stringify(settings), c3_agents: roles } })),
         'adapter_model.safetensors',
       );
       await held('agents', path, () => loadAdapterFile(path, config), /the list of agents cannot be read/u);

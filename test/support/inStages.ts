@@ -14,7 +14,7 @@ export interface StagesSettings {
   readonly radius: number;
   readonly passes: number;
   /** Hears what each agent's turn came to. */
-  readonly onTurn?: (turn: { agent: string; stage: number; moved: Divergence; reverted: boolean }) => void;
+  readonly onTurn?: (turn: { role: string; stage: number; moved: Divergence; reverted: boolean }) => void;
   /** Asks for more stages than it declares. */
   readonly tooMany?: boolean;
 }
@@ -72,10 +72,10 @@ export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSett
     return { credits, state: { json: [stages + 1, sum + total], tensors: {} } };
   },
 
-  *updates({ settings, agents, random, state }) {
-    const order = random('order')(0) < 0.5 ? agents : agents.toReversed();
+  *updates({ settings, roles, random, state }) {
+    const order = random('order')(0) < 0.5 ? roles : roles.toReversed();
     let [, seen = 0] = seenOf(state.json);
-    for (const [stage, agent] of order.entries()) {
+    for (const [stage, role] of order.entries()) {
       if (stage > 0) {
         const fresh = yield { kind: 'rollouts' };
         seen = seenOf(fresh.state?.json ?? null)[1] ?? NaN;
@@ -86,17 +86,17 @@ export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSett
       for (let pass = 0; pass < passes && !isFar(); pass++) {
         yield {
           kind: 'policy',
-          agents: [agent],
+          roles: [role],
           // What the stages carry on reaches the weights.
           learningRate: settings.ppo.learning_rate * (1 + seen / 10),
           kl: { against: 'last', estimator: 'exact', coefficient: 0.1 * (1 + pass) },
         };
-        moved = (yield { kind: 'divergence', exact: true }).divergence?.get(agent) ?? moved;
+        moved = (yield { kind: 'divergence', exact: true }).divergence?.get(role) ?? moved;
       }
       if (isFar()) {
         yield { kind: 'revert', share: stage === 0 ? 0.5 : 0 };
       }
-      onTurn?.({ agent, stage, moved, reverted: isFar() });
+      onTurn?.({ role, stage, moved, reverted: isFar() });
     }
     if (tooMany) {
       yield { kind: 'rollouts' };

@@ -19,15 +19,15 @@ export interface TurnSettings {
   /** Of an agent that left the radius: 0 takes it back whole. */
   readonly share: number;
   /** Hears what each agent's turn came to. */
-  readonly onTurn?: (agent: string, divergence: Divergence, reverted: boolean) => void;
+  readonly onTurn?: (role: string, divergence: Divergence, reverted: boolean) => void;
 }
 
 export const inTurn = ({ radius, passes, share, loss, exact = false, onTurn }: TurnSettings): Method => ({
   ...magrpo,
 
-  *updates({ settings, agents, iteration }) {
+  *updates({ settings, roles, iteration }) {
     // The order changes from step to step.
-    for (const [place, agent] of (iteration % 2 === 1 ? agents : agents.toReversed()).entries()) {
+    for (const [place, role] of (iteration % 2 === 1 ? roles : roles.toReversed()).entries()) {
       yield { kind: 'keep' };
       let moved: Divergence = { messages: 0, k1: 0, k3: 0, gain: 0 };
       const isFar = (): boolean => (exact ? (moved.exact ?? 0) : moved.k3) > radius;
@@ -35,17 +35,17 @@ export const inTurn = ({ radius, passes, share, loss, exact = false, onTurn }: T
         // Each agent has a rate of its own.
         yield {
           kind: 'policy',
-          agents: [agent],
+          roles: [role],
           learningRate: settings.ppo.learning_rate * (1 + place),
           ...(loss !== undefined && { loss }),
         };
-        moved = (yield { kind: 'divergence', exact }).divergence?.get(agent) ?? moved;
+        moved = (yield { kind: 'divergence', exact }).divergence?.get(role) ?? moved;
       }
       const reverted = isFar();
       if (reverted) {
         yield { kind: 'revert', share };
       }
-      onTurn?.(agent, moved, reverted);
+      onTurn?.(role, moved, reverted);
     }
   },
 });

@@ -46,7 +46,7 @@ export async function withTeam<Result>(
       const sampling = { temperature, topP: 1, topK: 0, maxNewTokens: roleNamed(protocol, role).maxNewTokens ?? 48 };
       const answers = await policy.answer(
         asked.map(({ instance, plan, sibling, context }) => ({
-          agent: role,
+          role,
           context: context ?? renderPlain(renderContext(protocol, position, instance.question, new Map([[0, plan]]))),
           sampling,
           streamKey: streamKey({ seed: 0, scope: 'team', uidSha: instance.uidSha, role, turn, sibling }),

@@ -93,7 +93,7 @@ export async function* generateLines(
     return {
       id: read.id,
       request: {
-        ...(read.agent !== undefined && { agent: read.agent }),
+        ...(read.agent !== undefined && { role: read.agent }),
         prompt,
         maxNewTokens,
         endToken,

@@ -23,7 +23,7 @@ export async function* scoreLines(
   signal: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {
   const understand = (line: string, place: string): { id: string | number; context: TrainingContext } => {
-    const { id, prompt: promptIds, completion, agent } = readLine(lineSchema, line, place, FORM);
+    const { id, prompt: promptIds, completion, agent: role } = readLine(lineSchema, line, place, FORM);
     const [prompt, tokens] = [Int32Array.from(promptIds), Int32Array.from(completion)];
     checkTokens(info.config, prompt, place);
     checkMessage(info.config, prompt, tokens, place);
@@ -31,7 +31,7 @@ export async function* scoreLines(
     return {
       id,
       context: {
-        ...(agent !== undefined && { agent }),
+        ...(role !== undefined && { role }),
         prompt,
         messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }],
       },

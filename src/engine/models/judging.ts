@@ -49,7 +49,7 @@ export function judging(
   return async (asked, messages, signal) => {
     const streamKey = createHash('sha256').update(asked).digest('hex').slice(0, 32);
     const context = JSON.stringify(messages);
-    const request = { agent: JUDGE_ROLE, context, sampling: SAMPLING, streamKey, place: 'the judge' };
+    const request = { role: JUDGE_ROLE, context, sampling: SAMPLING, streamKey, place: 'the judge' };
     const [answer] = (await (await policy(signal))?.answer([request], { signal })) ?? [];
     return answer === undefined || answer.lost !== undefined
       ? { lost: answer?.lost ?? 'nobody was asked' }

@@ -164,7 +164,7 @@ export function demandOf(config: RunConfig, inputs: PlanInputs, prompts: readonl
       config.steps > 0
         ? {
             adapter: start?.settings ?? null,
-            adapters: start?.agents?.length ?? 1,
+            adapters: start?.roles?.length ?? 1,
             microBatchTokens,
             recompute,
             ...(exactKey(config) !== null && { exact: true }),

@@ -115,7 +115,7 @@ export function teamEpisodes(
             reference: logprobs,
             advantages: new Float32Array(tokens.length),
           };
-          found.set(context, found.get(context) ?? { agent: role, prompt, messages: [message] });
+          found.set(context, found.get(context) ?? { role, prompt, messages: [message] });
         }
       }
     }

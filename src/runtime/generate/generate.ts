@@ -17,7 +17,7 @@ import { checkTokens, type TransformerConfig } from '../model/transformer.ts';
 
 export interface GenerationRequest extends TokenSampling {
   /** Who speaks: an agent may have an adapter of its own. Left out: what the whole team shares. */
-  readonly agent?: string;
+  readonly role?: string;
   readonly prompt: Int32Array;
   readonly maxNewTokens: number;
   /** The token that ends a message; it is part of the completion. */

@@ -97,7 +97,7 @@ export function initialAdapter(
   config: TransformerConfig,
   settings: AdapterSettings,
   seed: number,
-  agent = WHOLE_TEAM,
+  role = WHOLE_TEAM,
 ): Float32Array {
   const flat = new Float32Array(adapterParameterCount(config, settings));
   for (const { name, shape, offset, length } of adapterViews(config, settings)) {
@@ -105,7 +105,7 @@ export function initialAdapter(
       continue;
     }
     const bound = 1 / Math.sqrt(shape[1] ?? 1);
-    const stream = new Stream(streamKey({ seed, scope: 'initial', uidSha: name, role: agent, turn: 0, sibling: 0 }));
+    const stream = new Stream(streamKey({ seed, scope: 'initial', uidSha: name, role, turn: 0, sibling: 0 }));
     for (let index = 0; index < length; index++) {
       flat[offset + index] = bound * (2 * stream.uniform(index) - 1);
     }
@@ -131,9 +131,9 @@ export function adapterSnapshotId(
   }
   const modules = ADAPTER_MODULES.filter((module) => settings.targetModules.includes(module));
   const hash = createHash('sha256').update(JSON.stringify([base, settings.rank, settings.alpha, modules]));
-  for (const [agent, { buffer, byteOffset, byteLength }] of [...adapters].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (agent !== WHOLE_TEAM) {
-      hash.update(JSON.stringify(agent));
+  for (const [role, { buffer, byteOffset, byteLength }] of [...adapters].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (role !== WHOLE_TEAM) {
+      hash.update(JSON.stringify(role));
     }
     hash.update(new Uint8Array(buffer, byteOffset, byteLength));
   }

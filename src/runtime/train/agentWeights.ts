@@ -18,11 +18,11 @@ export interface WeightsGroup {
   readonly indices: number[];
 }
 
-type Items = readonly { readonly agent?: string }[];
+type Items = readonly { readonly role?: string }[];
 
 /** The agent whose state answers for a speaker: its own, or the whole team's. */
-export const stateOf = (training: ReadonlyMap<string, unknown>, agent = WHOLE_TEAM): string =>
-  training.has(agent) ? agent : WHOLE_TEAM;
+export const stateOf = (training: ReadonlyMap<string, unknown>, role = WHOLE_TEAM): string =>
+  training.has(role) ? role : WHOLE_TEAM;
 
 /** What the states of a training are based on; undefined where whole models are trained. */
 export const adapterOf = (training: ReadonlyMap<string, TrainingState>): TrainingState['adapter'] =>
@@ -54,8 +54,8 @@ function grouped<Owned>(
   weightsFor: (own: Owned | undefined) => PolicyWeights,
   settings: AdapterSettings | undefined,
 ): WeightsGroup[] {
-  return [...Map.groupBy(items.keys(), (index) => stateOf(owned, items[index]?.agent))].map(([agent, indices]) => {
-    const weights = weightsFor(owned.get(agent));
+  return [...Map.groupBy(items.keys(), (index) => stateOf(owned, items[index]?.role))].map(([role, indices]) => {
+    const weights = weightsFor(owned.get(role));
     return { weights, settings: 'adapter' in weights ? settings : undefined, indices };
   });
 }

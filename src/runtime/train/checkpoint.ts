@@ -48,7 +48,7 @@ export async function saveTrainingStates(states: TrainingStates, path: string, h
   const tensors = all.flatMap((state, index) =>
     VECTORS.map((name) => ({ name: tensorName(name, index), shape: [state[name].length], data: state[name] })),
   );
-  const agents = JSON.stringify([...states].map(([agent, { step }]) => [agent, step]));
+  const agents = JSON.stringify([...states].map(([role, { step }]) => [role, step]));
   const origin = originToText(all[0]?.adapter);
   const headTensors =
     head === undefined
@@ -105,13 +105,13 @@ export async function loadTrainingStates(
       return into;
     };
     const states = new Map<string, TrainingState>();
-    for (const [index, [agent, step]] of parseAgents(metadata['agents'] ?? '', path).entries()) {
+    for (const [index, [role, step]] of parseAgents(metadata['agents'] ?? '', path).entries()) {
       const [parameters, momentum, variance] = [
         await vector(tensorName('parameters', index)),
         await vector(tensorName('momentum', index)),
         await vector(tensorName('variance', index)),
       ];
-      states.set(agent, { parameters, momentum, variance, step });
+      states.set(role, { parameters, momentum, variance, step });
     }
     if (metadata['sha256'] !== digest(metadata['agents'] ?? '', originToText(origin), [...states.values()])) {
       throw new C3Error('model', `The checkpoint ${path} is damaged: its contents do not have its hash; delete it.`);
@@ -120,7 +120,7 @@ export async function loadTrainingStates(
       return states;
     }
     const adapter: AdapterBase = { ...origin, model: await modelOf(origin.base) };
-    return new Map([...states].map(([agent, state]) => [agent, { ...state, adapter }]));
+    return new Map([...states].map(([role, state]) => [role, { ...state, adapter }]));
   });
 }
 
@@ -163,7 +163,7 @@ function headDigest(head: ValueHead): string {
   return hash.digest('hex');
 }
 
-function parseAgents(text: string, path: string): [agent: string, step: number][] {
+function parseAgents(text: string, path: string): [role: string, step: number][] {
   try {
     return agentsSchema.parse(JSON.parse(text));
   } catch (error) {

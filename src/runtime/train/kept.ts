@@ -5,7 +5,7 @@ import type { TrainingState } from './trainingState.ts';
 
 /** A copy of states whose moments are in ordinary memory: a step changes moments in place, and parameters never. */
 export const copyOfStates = (states: TrainingStates): TrainingStates =>
-  new Map([...states].map(([agent, state]) => [agent, copyOf(state)]));
+  new Map([...states].map(([role, state]) => [role, copyOf(state)]));
 
 const copyOf = (state: TrainingState): TrainingState => ({
   ...state,
@@ -30,10 +30,10 @@ export function movedBack(kept: TrainingStates, now: TrainingStates, share: numb
     return copyOfStates(kept);
   }
   return new Map(
-    [...now].map(([agent, state]) => {
-      const from = kept.get(agent)?.parameters ?? state.parameters;
+    [...now].map(([role, state]) => {
+      const from = kept.get(role)?.parameters ?? state.parameters;
       const parameters = state.parameters.map((value, index) => between(from[index] ?? value, value, share));
-      return [agent, { ...copyOf(state), parameters }];
+      return [role, { ...copyOf(state), parameters }];
     }),
   );
 }

@@ -23,7 +23,7 @@ export type ValueHead = GradientHead | LeastSquaresHead;
 
 /** What a value is asked of: the state as the agent who speaks next reads it. */
 export interface ValueState {
-  readonly agent?: string;
+  readonly role?: string;
   readonly tokens: Int32Array;
 }
 

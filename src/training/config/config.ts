@@ -343,5 +343,5 @@ export function runAdapter(
     return undefined;
   }
   const settings = { rank: adapter.rank, alpha: adapter.alpha, targetModules: adapter.target_modules };
-  return { settings, seed, ...(adapter.per === 'role' && { agents: roles.map(({ name }) => name) }) };
+  return { settings, seed, ...(adapter.per === 'role' && { roles: roles.map(({ name }) => name) }) };
 }

@@ -166,8 +166,8 @@ function scaled(signals: readonly Signal[], by: MethodSettings['ccpo']['normalis
 function* takingTurns(step: LearningStep): Generator<Update, void, Outcome> {
   const { alternate_every: every, alternate_first: first } = step.settings.ccpo;
   const turn = every === 0 ? 0 : Math.floor((step.iteration - 1) / every) + (first === 'thinker' ? 0 : 1);
-  const place = turn % step.agents.length;
-  const changed = { ...(every > 0 && { agents: step.agents.slice(place, place + 1) }), ...lossOf(step.settings) };
+  const place = turn % step.roles.length;
+  const changed = { ...(every > 0 && { roles: step.roles.slice(place, place + 1) }), ...lossOf(step.settings) };
   const updates = ppoEpochs(step);
   for (let next = updates.next({}); next.done !== true;) {
     const update = next.value;

@@ -9,7 +9,7 @@ import type { LearningStep } from './method.ts';
 import type { MeasuredTurn } from './teamTrMeasures.ts';
 
 type Diagnostics = Pick<OwnMeasures, DriftMeasureName>;
-type Step = Pick<LearningStep, 'settings' | 'agents' | 'random'>;
+type Step = Pick<LearningStep, 'settings' | 'roles' | 'random'>;
 
 /** Parts of the tokens that a KL is measured on. */
 const SHARES = [25, 50] as const;
@@ -18,7 +18,7 @@ const SHARES = [25, 50] as const;
 export class DriftWatch {
   private readonly step: Step;
   /** Of the messages with which the step began: how they have changed before the turns that are not yet counted. */
-  private before: ReadonlyMap<string, Move & { readonly agent: string }> = new Map();
+  private before: ReadonlyMap<string, Move & { readonly role: string }> = new Map();
   private readonly gaps: (number | null)[] = [];
   private readonly drifts: number[] = [];
   private readonly kls: number[] = [];
@@ -32,9 +32,9 @@ export class DriftWatch {
   }
 
   /** The agents whose messages an update of one changes; all where they share weights, and at first. */
-  movedWith(agent: string): readonly string[] {
+  movedWith(role: string): readonly string[] {
     const apart = this.step.settings.adapter?.per === 'role';
-    return apart && this.before.size > 0 ? [agent] : this.step.agents;
+    return apart && this.before.size > 0 ? [role] : this.step.roles;
   }
 
   /**
@@ -42,13 +42,13 @@ export class DriftWatch {
    * @param first how the messages with which the step began have changed, at least of the agents that the turn moved
    */
   turn(
-    agent: string,
+    role: string,
     { moves, moved }: Pick<MeasuredTurn, 'moves' | 'moved'>,
     first: ReadonlyMap<string, Divergence> | undefined,
   ): void {
     const { teamtr } = this.step.settings;
     const changed = [...(first ?? [])].flatMap(([name, { moves: own = [] }]) =>
-      own.map((move) => [`${String(move.episode)} ${String(move.place)}`, { ...move, agent: name }] as const),
+      own.map((move) => [`${String(move.episode)} ${String(move.place)}`, { ...move, role: name }] as const),
     );
     const after = new Map([...this.before, ...changed]);
     const found = staleness(
@@ -56,7 +56,7 @@ export class DriftWatch {
         ...move,
         before: this.before.get(key)?.logRatio ?? 0,
         after: move.logRatio,
-        own: move.agent === agent,
+        own: move.role === role,
       })),
       { clip: teamtr.clip, gamma: teamtr.certificate_gamma },
     );
@@ -66,14 +66,14 @@ export class DriftWatch {
     this.kls.push(moved);
     this.largest = moves.reduce((most, { worth }) => Math.max(most, Math.abs(worth)), this.largest);
     const standard = { scale: teamtr.advantage_scale, epsilon: teamtr.advantage_epsilon, clip: teamtr.advantage_clip };
-    const zeta = zetaProxy(moves, { clip: teamtr.clip, standard }, this.step.random(`halves:${agent}`));
+    const zeta = zetaProxy(moves, { clip: teamtr.clip, standard }, this.step.random(`halves:${role}`));
     this.zetas.push(...(zeta === null ? [] : [zeta]));
     for (const percent of SHARES) {
       const estimator = teamtr.kl_estimator === 'k1' ? 'k1' : 'k3';
       const own = subsampledKl(
         moves,
         { share: percent / 100, delta: teamtr.delta, estimator },
-        this.step.random(`tokens:${String(percent)}:${agent}`),
+        this.step.random(`tokens:${String(percent)}:${role}`),
       );
       this.parts.set(percent, [...(this.parts.get(percent) ?? []), own]);
     }

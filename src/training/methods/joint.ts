@@ -258,13 +258,13 @@ export function* nodeUpdates({
   settings: { steps, ppo },
   iteration,
   nodes,
-  agents,
+  roles,
 }: LearningStep): Generator<Update, void, Outcome> {
   const { learning_rate: peak, warmup_fraction: warmupFraction, final_fraction: floorFraction } = ppo;
   const learningRate = cosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps })(iteration - 1);
   for (const node of nodes) {
-    for (const agent of agents) {
-      yield { kind: 'policy', learningRate, agents: [agent], node, weight: 'sequence', loss: { ratio: 'none' } };
+    for (const role of roles) {
+      yield { kind: 'policy', learningRate, roles: [role], node, weight: 'sequence', loss: { ratio: 'none' } };
     }
   }
 }

@@ -186,7 +186,7 @@ export interface LearningStep {
   /** As `credit` left it at the beginning of the step. */
   readonly state: MethodState;
   /** The roles of the protocol, in its order. */
-  readonly agents: readonly string[];
+  readonly roles: readonly string[];
   /** The nodes of the rollout trees, each after those below it; empty where a method has no `byNode`. */
   readonly nodes: readonly string[];
   /** Random numbers in [0, 1) by their position, the same whenever the step is executed; a stream for each purpose. */
@@ -212,7 +212,7 @@ export interface MiniBatch {
 export interface PolicyUpdate {
   readonly kind: 'policy';
   readonly learningRate: number;
-  readonly agents?: readonly string[];
+  readonly roles?: readonly string[];
   /** One node of a rollout tree: nothing but its messages. */
   readonly node?: string;
   readonly batch?: MiniBatch;
@@ -248,7 +248,7 @@ export type Update =
       readonly kind: 'divergence';
       readonly exact?: boolean;
       readonly ranks?: boolean;
-      readonly agents?: readonly string[];
+      readonly roles?: readonly string[];
       readonly batch?: MiniBatch;
       /** Of the surrogate's gain, as of an update. */
       readonly weights?: ReadonlyMap<number, number>;

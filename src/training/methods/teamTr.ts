@@ -108,24 +108,24 @@ export const teamTr: Method = {
     const watch = settings.teamtr.diagnostics ? new DriftWatch(step) : null;
     let returns = returnsIn(step.state.json);
     let updated: readonly string[] = [];
-    for (const [place, agent] of orderOf(step, gains).entries()) {
+    for (const [place, role] of orderOf(step, gains).entries()) {
       const fresh = place === 0 || (every !== null && place % every === 0);
       if (fresh && place > 0) {
         const { state } = yield { kind: 'rollouts' };
         returns = returnsIn(state?.json);
       }
       updated = fresh ? [] : updated;
-      const begin = { learningRate, weight: weights.get(agent) ?? settings.teamtr.beta };
+      const begin = { learningRate, weight: weights.get(role) ?? settings.teamtr.beta };
       const episodes = yield* weightsSince(updated, settings.teamtr);
-      const done = yield* turnOf(step, agent, { ...begin, ...(episodes !== undefined && { weights: episodes }) });
-      updated = [...updated, agent];
+      const done = yield* turnOf(step, role, { ...begin, ...(episodes !== undefined && { weights: episodes }) });
+      updated = [...updated, role];
       if (watch !== null) {
-        const { divergence } = yield { kind: 'divergence', agents: watch.movedWith(agent), of: 'first' };
-        watch.turn(agent, done, divergence);
+        const { divergence } = yield { kind: 'divergence', roles: watch.movedWith(role), of: 'first' };
+        watch.turn(role, done, divergence);
       }
       const turn = { ...done, fresh };
-      weights.set(agent, turn.weight);
-      gains.set(agent, turn.gain);
+      weights.set(role, turn.weight);
+      gains.set(role, turn.gain);
       turns.push(turn);
     }
     if (turns.length > 0) {
@@ -171,15 +171,15 @@ interface Turn extends MeasuredTurn {
  * of them had their turns, on all of their messages: also where they share weights, or learned from a part.
  */
 function* weightsSince(
-  agents: readonly string[],
+  roles: readonly string[],
   { reuse, weight_cap: cap }: Settings,
 ): Generator<Update, ReadonlyMap<number, number> | undefined, Outcome> {
-  if (reuse === 'as_is' || agents.length === 0) {
+  if (reuse === 'as_is' || roles.length === 0) {
     return undefined;
   }
-  const { divergence } = yield { kind: 'divergence', agents };
+  const { divergence } = yield { kind: 'divergence', roles };
   return episodeWeights(
-    agents.flatMap((agent) => divergence?.get(agent)?.moves ?? []),
+    roles.flatMap((role) => divergence?.get(role)?.moves ?? []),
     cap,
   );
 }
@@ -192,22 +192,22 @@ interface Beginning extends Pick<PolicyUpdate, 'learningRate' | 'weights'> {
 
 function* turnOf(
   { settings: { teamtr }, random }: LearningStep,
-  agent: string,
+  role: string,
   { learningRate, weight: begin, ...episodes }: Beginning,
 ): Generator<Update, Omit<Turn, 'fresh'>, Outcome> {
   const { epochs, clip, stop, delta, backtrack, backtrack_tries: tries } = teamtr;
-  const agents = [agent];
-  const { learned, monitored } = partsOf(teamtr, random(`held out:${agent}`));
+  const roles = [role];
+  const { learned, monitored } = partsOf(teamtr, random(`held out:${role}`));
   const still: { moved: number; gain: number; moves: readonly Move[] } = { moved: 0, gain: 0, moves: [] };
   const measure = function* (): Generator<Update, typeof still, Outcome> {
     const { divergence } = yield {
       kind: 'divergence',
-      agents,
+      roles,
       ...episodes,
       ...(teamtr.kl_estimator === 'exact' && { exact: true }),
       ...(monitored !== undefined && { batch: monitored }),
     };
-    const own = divergence?.get(agent);
+    const own = divergence?.get(role);
     return own === undefined
       ? still
       : { moved: klOf(own, teamtr.kl_estimator), gain: own.gain, moves: own.moves ?? [] };
@@ -217,15 +217,15 @@ function* turnOf(
       return null;
     }
     const part = monitored === undefined ? {} : { batch: monitored };
-    const { divergence } = yield { kind: 'divergence', agents, ranks: true, ...part };
-    return divergence?.get(agent)?.ranks ?? null;
+    const { divergence } = yield { kind: 'divergence', roles, ranks: true, ...part };
+    return divergence?.get(role)?.ranks ?? null;
   };
   let [now, weight] = [still, begin];
   yield { kind: 'keep' };
   for (let epoch = 0; epoch < epochs && now.moved < stop * delta; epoch++) {
     yield {
       kind: 'policy',
-      agents,
+      roles,
       ...episodes,
       learningRate,
       perMessage: true,
@@ -279,23 +279,23 @@ export function adaptedWeight(
 }
 
 function orderOf(
-  { settings: { teamtr }, iteration, agents, random }: LearningStep,
+  { settings: { teamtr }, iteration, roles, random }: LearningStep,
   gains: ReadonlyMap<string, number>,
 ): readonly string[] {
   switch (teamtr.order) {
     case 'fixed':
-      return agents;
+      return roles;
     case 'reverse':
-      return agents.toReversed();
+      return roles.toReversed();
     case 'round_robin': {
-      const first = (iteration - 1) % Math.max(1, agents.length);
-      return [...agents.slice(first), ...agents.slice(0, first)];
+      const first = (iteration - 1) % Math.max(1, roles.length);
+      return [...roles.slice(first), ...roles.slice(0, first)];
     }
     case 'random':
-      return shuffled(agents, random('order'));
+      return shuffled(roles, random('order'));
     case 'gain': {
-      const gainOf = (agent: string): number => gains.get(agent) ?? Number.MAX_VALUE;
-      return agents.toSorted((one, other) => gainOf(other) - gainOf(one));
+      const gainOf = (role: string): number => gains.get(role) ?? Number.MAX_VALUE;
+      return roles.toSorted((one, other) => gainOf(other) - gainOf(one));
     }
   }
 }
@@ -328,7 +328,7 @@ function returnsIn(json: Json | undefined): readonly (number | null)[] {
 
 function numbersIn(json: Json, key: 'beta' | 'gain'): Map<string, number> {
   const found = isObject(json) ? json[key] : undefined;
-  return new Map(Object.entries(isObject(found) ? found : {}).map(([agent, value]) => [agent, Number(value)]));
+  return new Map(Object.entries(isObject(found) ? found : {}).map(([role, value]) => [role, Number(value)]));
 }
 
 const isObject = (json: Json | undefined): json is { readonly [key: string]: Json } =>

@@ -78,7 +78,7 @@ export async function statesOf(
     const place =
       known.get(name) ??
       states.push({
-        agent: role,
+        role,
         tokens: Int32Array.from([...(encoded.get(text) ?? []), ...said].slice(-form.maxPositions)),
       }) - 1;
     known.set(name, place);

@@ -182,18 +182,18 @@ it('adapters do not know of each other: each gives the weights that it gives alo
 });
 
 describe('adapters of agents', () => {
-  const OWN: AdapterStart = { ...ADAPTER, agents: ['reasoner', 'actor'] };
+  const OWN: AdapterStart = { ...ADAPTER, roles: ['reasoner', 'actor'] };
   const [asked, told] = [context('asked', 4, 3, 2), context('told', 6, 5)];
   const both = [
-    { ...asked, agent: 'reasoner' },
-    { ...told, agent: 'actor' },
+    { ...asked, role: 'reasoner' },
+    { ...told, role: 'actor' },
   ];
 
   it('learn from their own messages only, and each speaks with its own', async (t) => {
     const runtime = await runtimeOf(t);
     const { snapshot: base } = await runtime.load(model);
-    const scores = (snapshot: string, agent?: string): Promise<Float32Array[][]> =>
-      runtime.score(snapshot, [{ ...asked, ...(agent !== undefined && { agent }) }], 1, NEVER);
+    const scores = (snapshot: string, role?: string): Promise<Float32Array[][]> =>
+      runtime.score(snapshot, [{ ...asked, ...(role !== undefined && { role }) }], 1, NEVER);
     await runtime.beginTraining(base, OWN);
     assert.equal(await runtime.freeze(), base);
     await runtime.step(both.slice(0, 1), STEP, NEVER);
@@ -213,7 +213,7 @@ describe('adapters of agents', () => {
     assert.deepEqual(mixed[0], (await scores(second, 'reasoner'))[0]);
     const requests = range(4).map((index) => ({
       ...request(`agents ${index}`, 4, 6),
-      agent: index % 2 === 0 ? 'reasoner' : 'actor',
+      role: index % 2 === 0 ? 'reasoner' : 'actor',
     }));
     const heard: number[] = [];
     const answers = await runtime.generate(second, requests, {
@@ -228,7 +228,7 @@ describe('adapters of agents', () => {
       );
     }
     await assert.rejects(
-      runtime.step([{ ...asked, agent: 'judge' }], STEP, NEVER),
+      runtime.step([{ ...asked, role: 'judge' }], STEP, NEVER),
       says(/Nothing is trained for the agent "judge"/),
     );
   });
@@ -242,7 +242,7 @@ describe('adapters of agents', () => {
     const snapshot = await together.freeze();
     let [loss, tokens, norm] = [0, 0, 0];
     for (const one of both) {
-      await alone.beginTraining(base, { ...ADAPTER, agents: [one.agent] });
+      await alone.beginTraining(base, { ...ADAPTER, roles: [one.role] });
       const own = await alone.step([one], STEP, NEVER);
       [loss, tokens, norm] = [loss + own.loss * own.tokens, tokens + own.tokens, norm + own.gradientNorm ** 2];
       assert.deepEqual(

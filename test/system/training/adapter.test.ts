@@ -106,7 +106,7 @@ describe('a run that trains an adapter', () => {
       ],
     };
     const scores = await Promise.all(
-      PAIR.roles.map(({ name }) => host.score(last.id, [{ ...context, agent: name }], 1, new AbortController().signal)),
+      PAIR.roles.map(({ name }) => host.score(last.id, [{ ...context, role: name }], 1, new AbortController().signal)),
     );
     const [alone] = [await host.score(base, [context], 1, new AbortController().signal)];
     assert.equal(new Set([...scores, alone].map((one) => one.flat().join())).size, 3);

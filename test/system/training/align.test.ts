@@ -18,7 +18,7 @@ const { signal } = new AbortController();
 const START = {
   settings: { rank: 4, alpha: 8, targetModules: ['q_proj', 'v_proj', 'up_proj'] },
   seed: 1,
-  agents: ['old', 'other'],
+  roles: ['old', 'other'],
 } as const;
 const STEP = { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 } as const;
 
@@ -26,11 +26,11 @@ it('brings the KL of a fresh agent below the bound, and leaves the others as the
   const host = new ModelHost({ threads: 1 });
   try {
     const { snapshot: base } = await host.load(team.folder);
-    const context = (agent: string, index: number): TrainingContext => {
+    const context = (role: string, index: number): TrainingContext => {
       const tokens = Int32Array.of(5 + (index % 7), 9, 2);
       const unused = new Float32Array(tokens.length);
       return {
-        agent,
+        role,
         prompt: Int32Array.of(3, 4 + (index % 11), 6),
         messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }],
       };
@@ -38,12 +38,12 @@ it('brings the KL of a fresh agent below the bound, and leaves the others as the
     // Both agents are trained away from the model.
     await host.beginTraining(base, START);
     for (let step = 0; step < 3; step++) {
-      const shown = ['old', 'other'].flatMap((agent) => [0, 1, 2, 3].map((index) => context(agent, index)));
+      const shown = ['old', 'other'].flatMap((role) => [0, 1, 2, 3].map((index) => context(role, index)));
       await host.step(shown, STEP, signal);
     }
     const trained = await host.freeze();
     const asked = Array.from({ length: 40 }, (_, index) => ({
-      agent: 'old',
+      role: 'old',
       prompt: Int32Array.of(3, 4 + (index % 11), 6),
       maxNewTokens: 3,
       endToken: 2,
@@ -54,7 +54,7 @@ it('brings the KL of a fresh agent below the bound, and leaves the others as the
     }));
     const said = await host.generate(trained, asked, { signal });
     const probes = said.map(({ tokens, logprobs }, index) => ({
-      agent: 'old',
+      role: 'old',
       prompt: asked[index]?.prompt ?? new Int32Array(),
       messages: [{ tokens, behaviour: logprobs, reference: logprobs, advantages: new Float32Array(tokens.length) }],
     }));

@@ -56,10 +56,10 @@ const actionsIn = (context: string): string =>
   [...context.matchAll(/#(?:aux|main) ([ab]+)/gu)].map(([, said = '']) => said.at(-1)).join('');
 const stateOf = (before: string): number => (before === '' ? 0 : 1 + ['aa', 'ab', 'ba', 'bb'].indexOf(before));
 
-function say({ agent, context, streamKey }: PolicyRequest): string {
+function say({ role, context, streamKey }: PolicyRequest): string {
   const before = actionsIn(context);
-  const isSecond = new Stream(streamKey).uniform(0) < chanceOf(agent === 'aux' ? 0 : 1, stateOf(before), 'b');
-  return `#${agent} ${before}${isSecond ? 'b' : 'a'}`;
+  const isSecond = new Stream(streamKey).uniform(0) < chanceOf(role === 'aux' ? 0 : 1, stateOf(before), 'b');
+  return `#${role} ${before}${isSecond ? 'b' : 'a'}`;
 }
 
 /** Scores a message by its own words, and what joins both messages by both. */

@@ -59,7 +59,7 @@ async function judged(
 ): Promise<Judged> {
   const world = await tinyWorld(t, team.folder);
   const seen: Pick<Judged, 'values' | 'learned' | 'order'> = { values: [], learned: [], order: [] };
-  const textOf = ({ agent, tokens }: ValueState): string => `${agent ?? ''} ${tokens.join()}`;
+  const textOf = ({ role, tokens }: ValueState): string => `${role ?? ''} ${tokens.join()}`;
   const wrap = (runtime: ModelRuntime): ModelRuntime =>
     new Proxy(runtime, {
       get: (target, name): unknown => {
@@ -104,7 +104,7 @@ const advantageOf = (example: ValueExample): number =>
   'advantage' in example ? example.advantage : assert.fail('it has a target of its own');
 
 /** The tokens of a state by hand: the context that a message answers, where its role sees all that was said. */
-const asked = (agent: string, context: string): string => `${agent} ${tokenizer.encode(context).join()}`;
+const asked = (role: string, context: string): string => `${role} ${tokenizer.encode(context).join()}`;
 
 describe('the state of a message', () => {
   it('is its context where its role sees everything, and holds what parallel roles said where it does not', async () => {
@@ -143,7 +143,7 @@ describe('the state of a message', () => {
     assert.ok(whole.length > 12);
     assert.deepEqual([...(states[1]?.tokens ?? [])], [...whole.slice(-12)]);
     assert.deepEqual(
-      states.map(({ agent }) => agent),
+      states.map(({ role }) => role),
       ['reasoner', 'actor', 'actor'],
     );
   });

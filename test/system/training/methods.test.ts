@@ -379,7 +379,7 @@ describe('group normalisation', () => {
     const expected = returns.map((value) => (value - mean(returns)) / deviation).sort((a, b) => a - b);
     for (const role of ['reasoner', 'actor']) {
       const given = (learned[0] ?? [])
-        .filter(({ agent }) => agent === role)
+        .filter(({ role: speaker }) => speaker === role)
         .flatMap(({ messages }) => messages.map(({ advantages }) => advantages[0] ?? NaN))
         .sort((a, b) => a - b);
       assert.equal(given.length, 8);

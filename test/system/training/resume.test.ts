@@ -181,7 +181,7 @@ describe('checkpoints and snapshots', () => {
     const overrides = ['method=mappo', 'steps=5', 'checkpoint_every=2', 'snapshot_every=2', 'evaluation.instances=0'];
     const { start, store, snapshotFolder, host, base, restoring } = await begin(t);
     const kept: [string, number[]][] = [];
-    const states = [{ agent: 'actor', tokens: Int32Array.of(5, 7, 9) }];
+    const states = [{ role: 'actor', tokens: Int32Array.of(5, 7, 9) }];
     const wrap = (runtime: ModelRuntime): ModelRuntime =>
       new Proxy(runtime, {
         get: (target, name): unknown =>

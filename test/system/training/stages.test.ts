@@ -61,7 +61,7 @@ describe('stages of a step', () => {
         learned.push(contexts.reduce((sum, { messages }) => sum + messages.length, 0));
       }
     });
-    const turns: { agent: string; stage: number; reverted: boolean }[] = [];
+    const turns: { role: string; stage: number; reverted: boolean }[] = [];
     const summary = await world.start({
       ...options(PER_ROLE, { ...SETTINGS, onTurn: (turn) => turns.push(turn) }),
       wrap,

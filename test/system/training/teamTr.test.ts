@@ -107,7 +107,7 @@ function asked(
     settings: configOf(...overrides),
     iteration,
     state: { json, tensors: {} },
-    agents: ['a', 'b', 'c'],
+    roles: ['a', 'b', 'c'],
     nodes: [],
     random: (purpose) => (position) => ((purpose.length + position) * 0.37) % 1,
   }) as Generator<Update, void, Outcome>;
@@ -118,7 +118,7 @@ function asked(
     const k3 = (update.kind === 'divergence' && left.length > 1 ? left.shift() : left[0]) ?? NaN;
     const moved: Divergence = { messages: 1, k1: -1, k3, exact: 7, gain: 0.5 };
     next = updates.next(
-      update.kind === 'divergence' ? { divergence: new Map((update.agents ?? []).map((agent) => [agent, moved])) } : {},
+      update.kind === 'divergence' ? { divergence: new Map((update.roles ?? []).map((role) => [role, moved])) } : {},
     );
   }
   return made;
@@ -129,7 +129,7 @@ const kindsOf = (updates: readonly Update[]): string =>
     .map((update) => {
       switch (update.kind) {
         case 'policy':
-          return `learn ${String(update.agents)} ${String(update.kl?.coefficient)}`;
+          return `learn ${String(update.roles)} ${String(update.kl?.coefficient)}`;
         case 'revert':
           return `back ${String(update.share)}`;
         case 'divergence':
@@ -175,12 +175,12 @@ describe('a turn', () => {
 
   it('takes the weights of the step before, the estimator and the order that are asked for', () => {
     const agentsOf = (...overrides: readonly string[]): string[] =>
-      asked([0.0095], overrides).flatMap((update) => (update.kind === 'policy' ? (update.agents ?? []) : []));
+      asked([0.0095], overrides).flatMap((update) => (update.kind === 'policy' ? (update.roles ?? []) : []));
     assert.deepEqual(agentsOf(), ['a', 'b', 'c']);
     assert.deepEqual(agentsOf('teamtr.order=reverse'), ['c', 'b', 'a']);
     const beginning = (iteration: number): string | undefined =>
       asked([0.0095], ['teamtr.order=round_robin'], { beta: {} }, iteration).flatMap((update) =>
-        update.kind === 'policy' ? (update.agents ?? []) : [],
+        update.kind === 'policy' ? (update.roles ?? []) : [],
       )[0];
     assert.deepEqual([1, 2, 3, 4].map(beginning), ['a', 'b', 'c', 'a']);
     const random = agentsOf('teamtr.order=random');
@@ -188,7 +188,7 @@ describe('a turn', () => {
     assert.notDeepEqual(random, ['a', 'b', 'c']);
     const inOrder = (gain: Json): string[] =>
       asked([0.0095], ['teamtr.order=gain'], { beta: {}, gain }).flatMap((update) =>
-        update.kind === 'policy' ? (update.agents ?? []) : [],
+        update.kind === 'policy' ? (update.roles ?? []) : [],
       );
     assert.deepEqual(inOrder({ a: 0.1, b: -0.2, c: 0.3 }), ['c', 'a', 'b']);
     assert.deepEqual(inOrder({ a: 0.1, c: 0.3 }), ['b', 'c', 'a']);
@@ -230,7 +230,7 @@ const RUN = [
 ];
 
 interface Learned {
-  readonly agents: readonly (string | undefined)[];
+  readonly roles: readonly (string | undefined)[];
   readonly advantages: readonly number[];
   readonly weight: number;
 }
@@ -253,7 +253,7 @@ async function learnedIn(world: TinyRun, overrides: readonly string[] = RUN): Pr
       const messages = contexts.flatMap((context) => context.messages);
       const length = messages.reduce((sum, { tokens }) => sum + tokens.length, 0) / messages.length;
       learned.push({
-        agents: [...new Set(contexts.map(({ agent }) => agent))],
+        roles: [...new Set(contexts.map(({ role }) => role))],
         advantages: messages.map(({ advantages, tokens }) => ((advantages[0] ?? NaN) * tokens.length) / length),
         weight: klCoefficient / length,
       });
@@ -268,9 +268,9 @@ describe('a run of teamtr', () => {
     const world = await tinyWorld(t, team.folder);
     const learned = await learnedIn(world);
     const { store } = world;
-    const first = learned.filter(({ agents: [agent] }, index) => agent !== learned[index - 1]?.agents[0]);
+    const first = learned.filter(({ roles: [role] }, index) => role !== learned[index - 1]?.roles[0]);
     assert.deepEqual(
-      first.map(({ agents }) => agents),
+      first.map(({ roles }) => roles),
       Array.from({ length: STEPS }, () => [['reasoner'], ['actor']]).flat(),
     );
     for (let step = 1; step <= STEPS; step++) {
@@ -416,7 +416,7 @@ describe('a run of teamtr', () => {
       const world = await tinyWorld(t, team.folder);
       const stale = ['steps=1', 'teamtr.resample_every=null', `teamtr.reuse=${reuse}`];
       const learned = await learnedIn(world, [...RUN, ...stale]);
-      found.push(learned.filter(({ agents: [agent] }, index) => agent !== learned[index - 1]?.agents[0]));
+      found.push(learned.filter(({ roles: [role] }, index) => role !== learned[index - 1]?.roles[0]));
       if (reuse === 'weighted') {
         const { largestWeight = NaN } = world.store.steps('run-1', 0, 1)[0]?.metrics ?? {};
         const [, plain] = found[0] ?? [];

@@ -29,7 +29,7 @@ const PER_ROLE = [...SHARED, 'adapter={per: role, rank: 2}', 'ppo.learning_rate=
 const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
 
 interface Turn extends Divergence {
-  readonly agent: string;
+  readonly role: string;
   readonly reverted: boolean;
 }
 
@@ -42,7 +42,7 @@ async function run(
   const turns: Turn[] = [];
   const method = inTurn({
     ...settings,
-    onTurn: (agent, divergence, reverted) => turns.push({ agent, reverted, ...divergence }),
+    onTurn: (role, divergence, reverted) => turns.push({ role, reverted, ...divergence }),
   });
   await world.start({ overrides, evaluation: [], method, wrap: watching(see) });
   return turns;
@@ -57,7 +57,7 @@ describe('agents that learn in turn', () => {
         return;
       }
       const [contexts, { learningRate }] = args as [readonly TrainingContext[], { readonly learningRate: number }];
-      learned.push([[...new Set(contexts.map(({ agent }) => agent))].join(), learningRate]);
+      learned.push([[...new Set(contexts.map(({ role }) => role))].join(), learningRate]);
     });
     const order = [
       ['reasoner', 'actor'],
@@ -66,8 +66,8 @@ describe('agents that learn in turn', () => {
       ['actor', 'reasoner'],
     ];
     assert.deepEqual(
-      turns.map(({ agent, messages }) => [agent, messages]),
-      order.flat().map((agent) => [agent, 12]),
+      turns.map(({ role, messages }) => [role, messages]),
+      order.flat().map((role) => [role, 12]),
     );
     assert.deepEqual(
       learned,

@@ -133,8 +133,8 @@ const protocolOf = (expert: string): Protocol =>
 
 describe('an episode with a model as the expert', () => {
   const settings = (answers: readonly string[]): Parameters<typeof grow>[0] => {
-    const own = new ScriptedPolicy(({ agent, context }) =>
-      agent === 'aux' ? AUX : context.includes('Return 2 * h.') ? MAIN.replace('return h', 'return 2 * h') : MAIN,
+    const own = new ScriptedPolicy(({ role, context }) =>
+      role === 'aux' ? AUX : context.includes('Return 2 * h.') ? MAIN.replace('return h', 'return 2 * h') : MAIN,
     );
     const unused = { functions: () => Promise.reject(new Error('Nothing is executed.')) };
     const script = answers.map((answer, index) => ({ answer, turn: index + 1 }));
@@ -187,7 +187,7 @@ describe('an episode with a model as the expert', () => {
             seeded: policy.seeded,
             typed: (...given) => policy.typed(...given),
             answer: (requests, control) => {
-              if (requests.some(({ agent }) => agent === 'expert')) {
+              if (requests.some(({ role }) => role === 'expert')) {
                 stopped.abort();
                 return Promise.reject(new CancelledError());
               }

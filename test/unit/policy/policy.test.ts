@@ -62,7 +62,7 @@ after(async () => {
 });
 
 const request = (context: string, sibling: number, temperature = 1): PolicyRequest => ({
-  agent: 'actor',
+  role: 'actor',
   context,
   sampling: { temperature, topP: 1, topK: 0, maxNewTokens: 10 },
   streamKey: streamKey({ seed: 1, scope: 'policy', uidSha: '', role: '', turn: 0, sibling }),
@@ -174,7 +174,7 @@ describe('LocalPolicy.answer', () => {
 describe('LocalPolicy.typed', () => {
   it('is the text with an end token, scored in its context', async () => {
     const typed = await policy.typed(
-      { agent: 'actor', context: 'Tom has', text: ' 12 apples', temperature: 0.75 },
+      { role: 'actor', context: 'Tom has', text: ' 12 apples', temperature: 0.75 },
       RUNNING,
     );
     const [prompt, tokens] = [
@@ -211,15 +211,15 @@ describe('LocalPolicy.typed', () => {
 
   it('at temperature 0 is scored at 1, as greedy answers are', async () => {
     const [cold, one] = [
-      await policy.typed({ agent: 'actor', context: 'Tom has', text: ' 12', temperature: 0 }, RUNNING),
-      await policy.typed({ agent: 'actor', context: 'Tom has', text: ' 12', temperature: 1 }, RUNNING),
+      await policy.typed({ role: 'actor', context: 'Tom has', text: ' 12', temperature: 0 }, RUNNING),
+      await policy.typed({ role: 'actor', context: 'Tom has', text: ' 12', temperature: 1 }, RUNNING),
     ];
     assert.deepEqual(cold, one);
   });
 
   it('may be empty: the end token alone', async () => {
     const { tokens, logprobs, text } = await policy.typed(
-      { agent: 'actor', context: 'Tom has', text: '', temperature: 1 },
+      { role: 'actor', context: 'Tom has', text: '', temperature: 1 },
       RUNNING,
     );
     assert.deepEqual([[...tokens], logprobs.length, text], [[tokenizer.endToken], 1, '']);
@@ -227,11 +227,11 @@ describe('LocalPolicy.typed', () => {
 
   it('is refused in an empty context and when cancelled', async () => {
     await assert.rejects(
-      policy.typed({ agent: 'actor', context: '', text: 'x', temperature: 1 }, RUNNING),
+      policy.typed({ role: 'actor', context: '', text: 'x', temperature: 1 }, RUNNING),
       (error) => error instanceof C3Error && error.kind === 'input',
     );
     await assert.rejects(
-      policy.typed({ agent: 'actor', context: 'Tom', text: 'x', temperature: 1 }, { signal: AbortSignal.abort() }),
+      policy.typed({ role: 'actor', context: 'Tom', text: 'x', temperature: 1 }, { signal: AbortSignal.abort() }),
       CancelledError,
     );
   });

@@ -10,7 +10,7 @@ import { errorOfKind, NEVER } from '../replay/helpers.ts';
 const LETTERS = { encode: (text: string): Int32Array => Int32Array.from(text, (letter) => letter.charCodeAt(0)) };
 
 const request = (changes: Partial<PolicyRequest> = {}): PolicyRequest => ({
-  agent: 'checker',
+  role: 'checker',
   context: 'Check.\n\nProblem:\n2 + 2?\n',
   question: '2 + 2?',
   turn: 0,
@@ -78,7 +78,7 @@ describe('ScriptedPolicy', () => {
       reusedTokens: 4,
     });
     assert.deepEqual(heard, [[0, answer]]);
-    const typed = await policy.typed({ agent: 'checker', context: '', text: 'five', temperature: 1 });
+    const typed = await policy.typed({ role: 'checker', context: '', text: 'five', temperature: 1 });
     assert.deepEqual([typed.text, typed.tokens, typed.finish], ['five', LETTERS.encode('five'), 'typed']);
   });
 

@@ -5,7 +5,7 @@ import { teamPolicy } from '../../../src/policy/teamPolicy.ts';
 import { NEVER, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
 
 const POLICIES = { checker: { kind: 'scripted', answers: [{ answer: 'Right.' }] } } as const;
-const asked = (agent: string, context: string) => ({ agent, context, sampling: SAMPLING, streamKey: 'ab'.repeat(16) });
+const asked = (role: string, context: string) => ({ role, context, sampling: SAMPLING, streamKey: 'ab'.repeat(16) });
 
 describe('teamPolicy', () => {
   it('is the policy of the model where no role has one of its own', () => {
@@ -44,7 +44,7 @@ describe('teamPolicy', () => {
   it('lets the policy of a role take what somebody typed for it', async () => {
     const team = teamPolicy(new ScriptedPolicy(), POLICIES, null);
     const typed = { context: '', text: 'No.', temperature: 1 };
-    assert.equal((await team.typed({ ...typed, agent: 'checker' }, NEVER)).logprobs.length, 0);
-    assert.equal((await team.typed({ ...typed, agent: 'actor' }, NEVER)).logprobs.length, 3);
+    assert.equal((await team.typed({ ...typed, role: 'checker' }, NEVER)).logprobs.length, 0);
+    assert.equal((await team.typed({ ...typed, role: 'actor' }, NEVER)).logprobs.length, 3);
   });
 });

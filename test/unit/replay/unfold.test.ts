@@ -274,7 +274,7 @@ it('a team whose speakers choose each other ends at a speaker that does not exis
   const reasons: (string | null)[] = [];
   const says = (script: (turn: number) => string): Promise<readonly string[]> => {
     const made = world(protocol, {
-      policy: new ScriptedPolicy(({ turn = 0, agent }) => `${agent} ${String(turn)}\n${script(turn)}`),
+      policy: new ScriptedPolicy(({ turn = 0, role }) => `${role} ${String(turn)}\n${script(turn)}`),
     });
     return grow(made.settings, starts(ALL.slice(0, 1)), [], NEVER).then((roots) => {
       reasons.push(...roots.flatMap(leavesOf).map(({ after }) => after?.at(-1)?.event.done ?? null));
@@ -306,7 +306,7 @@ it('a team whose speakers are drawn speaks in the same order whenever its seed d
     'drawn.json',
   );
   const speakers = async (seed: number): Promise<string[]> => {
-    const { settings } = world(protocol, { policy: new ScriptedPolicy(({ agent }) => agent) });
+    const { settings } = world(protocol, { policy: new ScriptedPolicy(({ role }) => role) });
     const roots = await grow({ ...settings, seed, commonRandomNumbers: false }, starts(ALL.slice(0, 1)), [2], NEVER);
     return roots.map((root) =>
       allNodes([root])

@@ -148,17 +148,17 @@ describe('an episode in rounds', () => {
     // TeamTR reference, section 14: what the published router of three agents selects with the seed 42.
     const published = [2, 0, 0, 2, 1, 0, 0, 0, 2, 0, 2, 2, 2, 0, 2, 1, 0, 0, 0, 0];
     const log: LogEvent[] = [];
-    for (const agent of published) {
-      for (const uniform of [agent / 3 + 1e-9, (agent + 1) / 3 - 1e-9]) {
+    for (const role of published) {
+      for (const uniform of [role / 3 + 1e-9, (role + 1) / 3 - 1e-9]) {
         const position = Number(word(protocol, log, uniform));
         const occurrence = protocol.occurrences[position];
-        assert.equal(occurrence?.role, roles[agent]);
+        assert.equal(occurrence?.role, roles[role]);
         assert.equal(
           occurrence?.turn,
-          log.filter((event) => event.kind === 'decision' && event.role === roles[agent]).length,
+          log.filter((event) => event.kind === 'decision' && event.role === roles[role]).length,
         );
       }
-      log.push(said(protocol, Number(word(protocol, log, agent / 3 + 1e-9))));
+      log.push(said(protocol, Number(word(protocol, log, role / 3 + 1e-9))));
     }
     assert.equal(word(protocol, log, 0.5), 'closing last');
     // Each sees all before, and a message is a turn of its own.
@@ -168,7 +168,7 @@ describe('an episode in rounds', () => {
     const robin = team({ turns: 2, order: 'fixed' }, ALONE);
     assert.deepEqual(
       robin.occurrences.slice(0, 4).map(({ role }) => role),
-      [0, 1, 2, 0].map((agent) => robin.roles[agent]?.name),
+      [0, 1, 2, 0].map((role) => robin.roles[role]?.name),
     );
   });
 

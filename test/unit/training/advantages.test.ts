@@ -21,7 +21,7 @@ const said = (prompt: readonly number[], tokens: readonly number[]): Said => ({
   logprobs: Float32Array.from(tokens, (token) => -token / 8),
 });
 const group = (all: readonly Said[], credits: readonly (number | null)[]): LearningGroup => ({
-  agent: 'actor',
+  role: 'actor',
   prompt: all[0]?.prompt ?? assert.fail(),
   messages: all.map(({ tokens, logprobs }, index) => ({ tokens, logprobs, credit: credits[index] ?? null })),
 });

@@ -425,7 +425,7 @@ describe('a run of CCPO', () => {
       evaluation: [],
       evaluator: counting(),
       overrides: ['method=ccpo', 'evaluation.instances=0', 'steps=4', 'ccpo.alternate_every=2'],
-      wrap: watchingSteps((contexts) => learned.push([...new Set(contexts.map(({ agent }) => agent ?? ''))])),
+      wrap: watchingSteps((contexts) => learned.push([...new Set(contexts.map(({ role }) => role ?? ''))])),
     });
     assert.deepEqual(learned, [['reasoner'], ['reasoner'], ['actor'], ['actor']]);
     assert.equal(statisticsOf(run.store.methodState('run-1', 4) ?? assert.fail()).steps, 4);
@@ -438,7 +438,7 @@ describe('a run of CCPO', () => {
         settings,
         iteration: 1,
         state: stateOf(NO_STATISTICS),
-        agents: [],
+        roles: [],
         nodes: [],
         random: () => () => 0,
       };

@@ -60,10 +60,10 @@ class DyadPolicy implements Policy {
   }
 
   answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
-    const answers = requests.map(({ agent, context, streamKey }) => {
+    const answers = requests.map(({ role, context, streamKey }) => {
       const plan = /Context:\n(\d)/u.exec(context)?.[1];
       const row =
-        agent === 'thinker' ? this.team.thinker : this.team.solver[plan === undefined ? ACTIONS : Number(plan)];
+        role === 'thinker' ? this.team.thinker : this.team.solver[plan === undefined ? ACTIONS : Number(plan)];
       let left = new Stream(streamKey).uniform(0);
       const drawn = softmax(row ?? []).findIndex((chance) => (left -= chance) < 0);
       return said(drawn < 0 ? ACTIONS - 1 : drawn);

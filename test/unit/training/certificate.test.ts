@@ -102,8 +102,8 @@ it(`holds in each of ${String(CASES)} random teams, as do the bounds on occupanc
     const world = randomDecisions(numbers);
     const { gamma } = world;
     const teams: TeamPolicy[] = [world.reward.map((row) => distribution(numbers, row.length))];
-    for (let agent = 0; agent < world.agents; agent++) {
-      teams.push(moved(numbers, world, teams.at(-1) ?? [], agent, 10 ** (-3 * numbers.next())));
+    for (let role = 0; role < world.roles; role++) {
+      teams.push(moved(numbers, world, teams.at(-1) ?? [], role, 10 ** (-3 * numbers.next())));
     }
     const exact: Exact[] = teams.map((team) => exactOf(world, team));
     const [first = assert.fail(), last = assert.fail()] = [exact[0], exact.at(-1)];
@@ -177,7 +177,7 @@ it('estimates from sampled messages what the tables say', () => {
   const old: TeamPolicy = world.reward.map((row) =>
     distribution(numbers, row.length).map((p) => 0.6 / row.length + 0.4 * p),
   );
-  const now = [...new Set(world.actor)].reduce((team, agent) => moved(numbers, world, team, agent, 0.15), old);
+  const now = [...new Set(world.actor)].reduce((team, role) => moved(numbers, world, team, role, 0.15), old);
   const { occupancy, advantage } = exactOf(world, old);
   const draw = (weights: readonly number[]): number => {
     const place = numbers.next();

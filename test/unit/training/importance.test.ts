@@ -45,8 +45,8 @@ it('weighs an episode by all messages of updated agents, and learns from it as f
   });
   const [first, second, third, unknown] = [message(1), message(-2), message(4), message(3)];
   const contexts = [
-    { agent: 'a', prompt: new Int32Array(1), messages: [first, second] },
-    { agent: 'b', prompt: new Int32Array(1), messages: [third, unknown] },
+    { role: 'a', prompt: new Int32Array(1), messages: [first, second] },
+    { role: 'b', prompt: new Int32Array(1), messages: [third, unknown] },
   ];
   const of = (episode: number) => ({ episode, instance: 'x', place: 0, worth: 0 });
   const origins = new Map([

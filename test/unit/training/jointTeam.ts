@@ -29,9 +29,9 @@ export function teamOf(roles: number, config: RunConfig, scored: readonly string
 /** Says the index of the message among those of its role at its node; their contexts are the node's own. */
 function counting(): ScriptedPolicy {
   const said = new Map<string, string[]>();
-  return new ScriptedPolicy(({ agent, context, streamKey }) => {
-    const keys = said.get(`${agent} ${context}`) ?? [];
-    said.set(`${agent} ${context}`, keys);
+  return new ScriptedPolicy(({ role, context, streamKey }) => {
+    const keys = said.get(`${role} ${context}`) ?? [];
+    said.set(`${role} ${context}`, keys);
     if (!keys.includes(streamKey)) {
       keys.push(streamKey);
     }
@@ -139,8 +139,8 @@ export async function updatesOf(
   { config }: Made,
   nodes: readonly string[],
 ): Promise<Update[]> {
-  const agents = ROLES.slice(0, config.magrpo?.num_agents);
-  const step = { settings: config, iteration: 1, state: { json: null, tensors: {} }, agents };
+  const roles = ROLES.slice(0, config.magrpo?.num_agents);
+  const step = { settings: config, iteration: 1, state: { json: null, tensors: {} }, roles };
   const asked = methodNamed(method).updates({ ...step, nodes, random: () => () => 0 });
   const updates: Update[] = [];
   for (let one = await asked.next({}); one.done !== true; one = await asked.next({})) {

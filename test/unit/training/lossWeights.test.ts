@@ -4,8 +4,8 @@ import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { weighted, weightedFor } from '../../../src/training/lossWeights.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 
-const context = (agent: string, ...lengths: number[]): TrainingContext => ({
-  agent,
+const context = (role: string, ...lengths: number[]): TrainingContext => ({
+  role,
   prompt: Int32Array.of(1),
   messages: lengths.map((length) => ({
     tokens: new Int32Array(length),
@@ -63,7 +63,7 @@ describe('the weights of a loss', () => {
       assert.ok(Math.abs(sumOf(weighted(TREE, unit)) - 1) < 1e-15);
       const apart = weighted(TREE, unit, { apart: true });
       for (const role of ['reasoner', 'actor']) {
-        assert.ok(Math.abs(sumOf(apart.filter(({ agent }) => agent === role)) - 1) < 1e-15);
+        assert.ok(Math.abs(sumOf(apart.filter(({ role: speaker }) => speaker === role)) - 1) < 1e-15);
       }
     }
     // One role alone has nothing to be weighed against.

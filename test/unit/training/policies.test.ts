@@ -22,7 +22,7 @@ const SCRIPTED = 'policies={reasoner: {kind: scripted, answers: [{answer: "Add t
 /** Notes the agents of all contexts that are trained on. */
 const noting = (trained: Set<string>) =>
   watchingSteps((contexts) => {
-    contexts.forEach(({ agent = '' }) => trained.add(agent));
+    contexts.forEach(({ role = '' }) => trained.add(role));
   });
 
 describe('a run with a scripted role', () => {

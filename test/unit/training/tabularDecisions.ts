@@ -9,7 +9,7 @@ export type TeamPolicy = readonly (readonly number[])[];
 
 export interface Decisions {
   readonly gamma: number;
-  readonly agents: number;
+  readonly roles: number;
   /** Who acts, by state; the state after an action is one of the next agent. */
   readonly actor: readonly number[];
   readonly start: readonly number[];
@@ -33,19 +33,19 @@ export function distribution(numbers: Numbers, size: number): number[] {
 /** Two to four agents, two or three contexts, two or three actions; rewards from -1 to 1. */
 export function randomDecisions(numbers: Numbers): Decisions {
   const count = (least: number, most: number): number => least + Math.floor(numbers.next() * (most - least + 1));
-  const [agents, contexts, actions] = [count(2, 4), count(2, 3), count(2, 3)];
-  const states = agents * contexts;
-  const of = (agent: number): number[] => {
+  const [roles, contexts, actions] = [count(2, 4), count(2, 3), count(2, 3)];
+  const states = roles * contexts;
+  const of = (role: number): number[] => {
     const own = distribution(numbers, contexts);
-    return times(states, (state) => (Math.floor(state / contexts) === agent % agents ? at(own, state % contexts) : 0));
+    return times(states, (state) => (Math.floor(state / contexts) === role % roles ? at(own, state % contexts) : 0));
   };
   const actor = times(states, (state) => Math.floor(state / contexts));
   return {
     gamma: 0.02 + 0.93 * numbers.next(),
-    agents,
+    roles,
     actor,
     start: of(0),
-    next: actor.map((agent) => times(actions, () => of(agent + 1))),
+    next: actor.map((role) => times(actions, () => of(role + 1))),
     reward: actor.map(() => times(actions, () => 2 * numbers.next() - 1)),
   };
 }
@@ -108,12 +108,12 @@ export const moved = (
   numbers: Numbers,
   { actor }: Decisions,
   policy: TeamPolicy,
-  agent: number,
+  role: number,
   share: number,
 ): TeamPolicy =>
   policy.map((row, state) => {
     const other = distribution(numbers, row.length);
-    return actor[state] === agent ? row.map((p, a) => (1 - share) * p + share * at(other, a)) : row;
+    return actor[state] === role ? row.map((p, a) => (1 - share) * p + share * at(other, a)) : row;
   });
 
 /** KL(old || new) over an occupancy, in nats. */

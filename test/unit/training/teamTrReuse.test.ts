@@ -15,12 +15,12 @@ const configOf = (...overrides: readonly string[]) =>
 /** By how much each agent's messages become likelier in the two episodes. */
 const FACTORS: Readonly<Record<string, readonly number[]>> = { a: [2, 0.5], b: [3, 1], c: [1, 1], d: [1, 1] };
 
-const moved = (agent: string): Divergence => ({
+const moved = (role: string): Divergence => ({
   messages: 2,
   k1: 0,
   k3: 0.0095,
   gain: 0,
-  moves: (FACTORS[agent] ?? []).map((factor, index) => ({
+  moves: (FACTORS[role] ?? []).map((factor, index) => ({
     episode: index + 1,
     instance: 'x',
     worth: 0,
@@ -35,7 +35,7 @@ function asked(...overrides: readonly string[]): Update[] {
     settings: configOf('teamtr.reuse=weighted', ...overrides),
     iteration: 1,
     state: { json: { beta: {}, gain: {} }, tensors: {} },
-    agents: ['a', 'b', 'c', 'd'],
+    roles: ['a', 'b', 'c', 'd'],
     nodes: [],
     random: () => () => 0.5,
   }) as Generator<Update, void, Outcome>;
@@ -45,7 +45,7 @@ function asked(...overrides: readonly string[]): Update[] {
     made.push(update);
     next = updates.next(
       update.kind === 'divergence'
-        ? { divergence: new Map((update.agents ?? []).map((agent) => [agent, moved(agent)])) }
+        ? { divergence: new Map((update.roles ?? []).map((role) => [role, moved(role)])) }
         : {},
     );
   }
@@ -75,7 +75,7 @@ it('measures the weights on all messages of the updated agents, also where a par
   const third = updates.filter(({ kind }) => kind === 'keep').length;
   assert.equal(third, 4);
   const whole = updates.flatMap((update) =>
-    update.kind === 'divergence' && update.batch === undefined ? [update.agents ?? []] : [],
+    update.kind === 'divergence' && update.batch === undefined ? [update.roles ?? []] : [],
   );
   assert.deepEqual(whole, [['a'], ['a', 'b'], ['a', 'b', 'c']]);
   // What the surrogate gains is measured with the same weights as it is learned from.

@@ -10,10 +10,10 @@ import { context, DEVICE, RUNNING, testParameters, TINY } from '../runtime/model
 import { item, present, range, testStream } from '../runtime/nd.ts';
 
 /** A context whose messages have these credits; lengths 2, 3, 4 ... */
-const credited = (agent: string, name: string, ...credits: number[]): TrainingContext => {
+const credited = (role: string, name: string, ...credits: number[]): TrainingContext => {
   const { prompt, messages } = context(name, 3, ...credits.map((_, index) => 2 + index));
   return {
-    agent,
+    role,
     prompt,
     messages: messages.map((message, index) => ({
       ...message,

@@ -125,7 +125,7 @@ function learned(store: StoreReader, run: string, iteration: number, estimator: 
   const groups = Map.groupBy(store.trainingMessages(run, iteration, estimator), ({ bucket }) => bucket);
   return trainingContexts(
     [...groups.values()].map((messages) => ({
-      agent: messages[0]?.role ?? '',
+      role: messages[0]?.role ?? '',
       prompt: new Int32Array(messages[0]?.promptTokens ?? 1),
       messages,
     })),

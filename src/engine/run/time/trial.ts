@@ -160,9 +160,9 @@ async function unlessStopped<Result>(work: Promise<Result>): Promise<Result | nu
 /** Every message of some episodes with its context, as training would meet it. */
 function contextsOf(nodes: readonly TreeNode[], protocol: Protocol): TrainingContext[] {
   return nodes.flatMap(({ answer: { prompt, tokens, logprobs }, position, children }) => {
-    const agent = occurrenceAt(protocol, position).role;
+    const role = occurrenceAt(protocol, position).role;
     const messages = [{ tokens, behaviour: logprobs, reference: logprobs, advantages: logprobs }];
-    return [{ agent, prompt, messages }, ...contextsOf(children, protocol)];
+    return [{ role, prompt, messages }, ...contextsOf(children, protocol)];
   });
 }
 

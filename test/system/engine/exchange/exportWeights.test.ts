@@ -44,14 +44,14 @@ async function scored(lines: readonly object[], args: readonly string[]): Promis
 /** Messages of a run's second step: their behaviour policy is the snapshot after the first. */
 const sampledAfterOne = (
   run: string,
-): { readonly agent: string; readonly context: string; readonly tokens: number[]; readonly logprobs: number[] }[] =>
+): { readonly role: string; readonly context: string; readonly tokens: number[]; readonly logprobs: number[] }[] =>
   withStore(workspace, (store) =>
     store
       .bucketsOfRun({ run, origin: 'training', offset: 0, limit: 100 })
       .filter(({ iteration }) => iteration === 2)
       .map(({ role, alternatives }) => {
         const { context, tokens, logprobs } = store.decision(alternatives[0]?.decision ?? 0);
-        return { agent: role, context, tokens: [...tokens], logprobs: [...logprobs] };
+        return { role, context, tokens: [...tokens], logprobs: [...logprobs] };
       }),
   );
 
@@ -79,11 +79,11 @@ describe('c3 export', () => {
       join(workspace, 'adapters', 'reasoner'),
     ]);
     const messages = sampledAfterOne(roles);
-    assert.deepEqual(new Set(messages.map(({ agent }) => agent)), new Set(['reasoner', 'actor']));
+    assert.deepEqual(new Set(messages.map(({ role }) => role)), new Set(['reasoner', 'actor']));
     const lines = await Promise.all(
-      messages.map(async ({ agent, context, tokens }, index) => ({
+      messages.map(async ({ role, context, tokens }, index) => ({
         id: String(index),
-        agent,
+        role,
         prompt: await promptOf(context),
         completion: tokens,
       })),
@@ -92,7 +92,7 @@ describe('c3 export', () => {
       await scored(lines, ['--model', 'team', '--adapter', 'adapters']),
       messages.map(({ logprobs }) => logprobs),
     );
-    const swapped = lines.map((line) => ({ ...line, agent: line.agent === 'actor' ? 'reasoner' : 'actor' }));
+    const swapped = lines.map((line) => ({ ...line, role: line.role === 'actor' ? 'reasoner' : 'actor' }));
     assert.notDeepEqual(
       await scored(swapped, ['--model', 'team', '--adapter', 'adapters']),
       messages.map(({ logprobs }) => logprobs),
@@ -102,13 +102,13 @@ describe('c3 export', () => {
       messages.map(({ logprobs }) => logprobs),
     );
     // Alone, an adapter is the whole team's.
-    const actor = lines.filter(({ agent }) => agent === 'actor');
+    const actor = lines.filter(({ role }) => role === 'actor');
     assert.deepEqual(
       await scored(
-        actor.map(({ agent: _, ...line }) => line),
+        actor.map(({ role: _, ...line }) => line),
         ['--model', 'team', '--adapter', 'adapters/actor'],
       ),
-      messages.filter(({ agent }) => agent === 'actor').map(({ logprobs }) => logprobs),
+      messages.filter(({ role }) => role === 'actor').map(({ logprobs }) => logprobs),
     );
   });
 

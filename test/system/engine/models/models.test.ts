@@ -43,7 +43,7 @@ after(() => {
 const weights = (name: string): Promise<string | null> =>
   Promise.resolve(snapshots.find(({ id }) => id === name)?.file ?? null);
 const REQUEST = {
-  agent: 'actor',
+  role: 'actor',
   context: 'Plan.\n\nProblem:\nBox 1 holds 2 pens and gets 2 more. How many pens are in it?\n',
   sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 6 },
   streamKey: streamKey({ seed: 0, scope: 'test', uidSha: '', role: '', turn: 0, sibling: 0 }),

@@ -38,7 +38,7 @@ async function answer(
   });
   const sampling = { temperature: 1, topP: 1, topK: 0, maxNewTokens: 4 };
   const context = JSON.stringify([{ role: 'user', content: 'Hi' }]);
-  return policy.answer([{ agent: 'planner', context, sampling, streamKey: 'f'.repeat(32) }], control);
+  return policy.answer([{ role: 'planner', context, sampling, streamKey: 'f'.repeat(32) }], control);
 }
 
 it('the command line, to which no window ever came, has none, and says so at once', async () => {

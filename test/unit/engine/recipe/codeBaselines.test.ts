@@ -31,9 +31,9 @@ async function scoredBy(name: string): Promise<readonly string[]> {
       return Promise.resolve({ score: 1, rule: 'seen' });
     },
   };
-  const policy = new ScriptedPolicy(({ agent, context }) => {
+  const policy = new ScriptedPolicy(({ role, context }) => {
     const seen = String(context.split('def ').length - 1);
-    return agent === 'aux' ? `def aux(n):\n    return ${seen}` : `def f(n):\n    return aux(n) + ${seen}`;
+    return role === 'aux' ? `def aux(n):\n    return ${seen}` : `def f(n):\n    return aux(n) + ${seen}`;
   });
   const protocol = protocolOf(recipe);
   await grow(

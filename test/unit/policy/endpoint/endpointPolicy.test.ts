@@ -102,7 +102,7 @@ async function answered(
       decode: (ids) => Promise.resolve(Buffer.from(ids).toString()),
     },
   });
-  const request = { agent: 'solver', context: 'abc', sampling: { ...SAMPLING, temperature }, streamKey: '' };
+  const request = { role: 'solver', context: 'abc', sampling: { ...SAMPLING, temperature }, streamKey: '' };
   const [answer] = await policy.answer([request], { signal: NEVER });
   return answer;
 }

@@ -15,16 +15,16 @@ import { context, DEVICE, testParameters, TINY } from '../models.ts';
 const STEP = { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 } as const;
 const [FIRST, SECOND] = [
   [
-    { ...context('a', 4, 3, 2), agent: 'one' },
-    { ...context('b', 6, 5), agent: 'two' },
+    { ...context('a', 4, 3, 2), role: 'one' },
+    { ...context('b', 6, 5), role: 'two' },
   ],
-  [{ ...context('c', 5, 4), agent: 'one' }],
+  [{ ...context('c', 5, 4), role: 'one' }],
 ];
 const NEVER = new AbortController().signal;
 const PER_ROLE: AdapterStart = {
   settings: { rank: 2, alpha: 4, targetModules: ['k_proj', 'up_proj'] },
   seed: 9,
-  agents: ['one', 'two'],
+  roles: ['one', 'two'],
 };
 
 let model: string;

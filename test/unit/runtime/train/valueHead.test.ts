@@ -401,16 +401,16 @@ describe('a runtime', () => {
     const { host, base } = await training(t);
     await host.beginTraining(base, {
       settings: { rank: 2, alpha: 8, targetModules: ['q_proj', 'up_proj'] },
-      agents: ['planner', 'solver'],
+      roles: ['planner', 'solver'],
       seed: 3,
     });
     const tokens = present(TEXTS[1]);
-    const both = ['planner', 'solver'].map((agent) => ({ agent, tokens }));
+    const both = ['planner', 'solver'].map((role) => ({ role, tokens }));
     await host.learnValues(both, [{ state: 0, advantage: 1 }], SETTINGS, NEVER);
     const [first, second] = await host.values(both, NEVER);
     // Fresh adapters change nothing: one head for all agents.
     assert.equal(first, second);
-    await host.step([{ ...context('a', 4, 3, 2), agent: 'solver' }], STEP, NEVER);
+    await host.step([{ ...context('a', 4, 3, 2), role: 'solver' }], STEP, NEVER);
     const [planner, solver] = await host.values(both, NEVER);
     assert.equal(planner, first);
     assert.notEqual(solver, second);
@@ -424,16 +424,13 @@ describe('a runtime', () => {
     await host.saveValueHead(base, join(folder, 'under.safetensors'));
     assert.deepEqual(await host.valuesUnder(base, join(folder, 'under.safetensors'), both, NEVER), [first, first]);
     // In whatever order they come.
-    const mixed = TEXTS.flatMap((text) => ['solver', 'planner'].map((agent) => ({ agent, tokens: text })));
+    const mixed = TEXTS.flatMap((text) => ['solver', 'planner'].map((role) => ({ role, tokens: text })));
     const alone: number[] = [];
     for (const one of mixed) {
       alone.push(...(await host.values([one], NEVER)));
     }
     assert.deepEqual(await host.values(mixed, NEVER), alone);
     assert.equal(new Set(alone).size, mixed.length);
-    await assert.rejects(
-      host.values([{ agent: 'critic', tokens }], NEVER),
-      /Nothing is trained for the agent "critic"/,
-    );
+    await assert.rejects(host.values([{ role: 'critic', tokens }], NEVER), /Nothing is trained for the agent "critic"/);
   });
 });

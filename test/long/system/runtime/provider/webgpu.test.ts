@@ -53,15 +53,15 @@ describe('a host on WebGPU', () => {
   it('so does one with an adapter for each agent, as on the CPU', async () => {
     await saveModel(folder, { config: CONFIG, parameters }, 'F32');
     const both = contexts.flatMap((one) => [
-      { ...one, agent: 'reasoner' },
-      { ...one, agent: 'actor' },
+      { ...one, role: 'reasoner' },
+      { ...one, role: 'actor' },
     ]);
     const observed = async (device: DeviceSettings): Promise<number[]> => {
       const host = new ModelHost(device);
       const { snapshot } = await host.load(folder);
       await host.beginTraining(snapshot, {
         settings: { rank: 2, alpha: 4, targetModules: ['q_proj', 'v_proj', 'down_proj'] },
-        agents: ['reasoner', 'actor'],
+        roles: ['reasoner', 'actor'],
         seed: 1,
       });
       const first = await host.step(both.slice(0, 1), STEP, NEVER);
