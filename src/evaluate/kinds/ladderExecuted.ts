@@ -6,7 +6,7 @@ const NAME = 'ladder-executed';
 export const ladderExecuted = {
   name: NAME,
   words:
-    'As ladder, with cooperation found by execution: aux runs in a process of its own, where each real call counts, and its result is used where another one makes a test fail. Takes two to four times as long.',
+    'As ladder, with cooperation found by execution: aux runs in a process of its own, and its result is used where another one changes what the main function returns. Takes two to four times as long.',
   runsCode: true,
   problem: (instances) => withoutFunction(NAME, instances),
   make: ({ ladder }) => ladder('executed', NAME),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { HEADLINE_RULE } from '../../../../src/engine/recipe/headlines.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { makeTeam } from '../../../unit/training/tinyTeam.ts';
 import { c3, contentsOf, copyOf, type CommandOptions } from '../../../unit/engine/workspace.ts';
@@ -32,7 +33,7 @@ export const RUN = ['run', 'tiny.c3.yaml'];
 /** A store with a run that was done before, in .c3 of a workspace. */
 export function oldStore(folder: string): string {
   const path = join(folder, '.c3', 'c3.sqlite');
-  const store = openStoreForWriting(path);
+  const store = openStoreForWriting(path, { headlines: HEADLINE_RULE });
   store.insertRun({
     id: 'old',
     method: 'c3',
