@@ -210,10 +210,11 @@ describe('c3 blame --run', () => {
 
   it('leaves an episode of too many messages to itself, and counts it', async (t) => {
     const folder = folderFor(t);
-    const { leaf, instance, iteration } = lost(folder);
+    const { leaf, instance, iteration } = lostAtTheEnd(folder)[0] ?? assert.fail();
     const store = openStoreForWriting(join(folder, '.c3', 'c3.sqlite'));
-    const { id, ...said } = store.decision(leaf);
-    let parent = id;
+    const { id: _, ...said } = store.decision(leaf);
+    // Beside the episode, not after it.
+    let { parent } = said;
     for (let turn = 1; turn <= 200; turn++) {
       parent = store.insertDecision({ ...said, parent, turn });
     }
