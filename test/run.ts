@@ -89,7 +89,9 @@ const files: { readonly file: string; readonly suite: Suite; readonly processorS
 const failures: string[] = [];
 const pairs: PooledPair[] = [];
 const free: PooledPair[] = [];
-const recordingNames = Object.keys(RECORDINGS) as RecordingName[];
+const recordingNames = (Object.keys(RECORDINGS) as RecordingName[]).filter(
+  (name) => suites.includes('long') || !('long' in RECORDINGS[name]),
+);
 let packaged: Promise<void> | undefined;
 
 try {

@@ -2,7 +2,7 @@
 import { workbenchScenarios } from './harness/workbench.ts';
 import { teamScenarios } from './teams.ts';
 
-const scenario = workbenchScenarios({ recording: 'teams' });
+const scenario = workbenchScenarios({ recording: 'twoTeams' });
 
 teamScenarios(scenario, {
   shown: ['feedback', 'voters'],

@@ -26,6 +26,8 @@ export interface Recording {
   readonly prepare?: (folder: string) => Promise<void>;
   /** Commands of `c3`, one after another. */
   readonly commands: readonly (readonly string[])[];
+  /** Whether only the long tests read it. */
+  readonly long?: boolean;
   /** Commands that depend on what those before stored. */
   readonly further?: (recorder: Recorder) => Promise<void>;
 }
@@ -71,24 +73,19 @@ policies: {voter3: {model: bundled-small}}
 ${REMOVAL}`;
 
 const example = (file: string): string => readFileSync(join(ROOT, 'media', 'examples', file), 'utf8');
+const examples = (...files: readonly string[]): Record<string, string> =>
+  Object.fromEntries(files.map((file) => [file, example(file)]));
 const overrides = (...keys: readonly string[]): string[] => keys.flatMap((key) => ['--override', key]);
 
 /** One run of the bundled team for arithmetic, from `tiny.c3.yaml`. */
-const arithmetic = (config: string, files: Readonly<Record<string, string>> = {}): Recording => ({
-  files: { ...files, [TINY_FILE]: config },
+const arithmetic = (config: string): Recording => ({
+  files: { [TINY_FILE]: config },
   reads: ['media/team'],
   commands: [['run', TINY_FILE]],
 });
 
 /** One step, and hardly an evaluation. */
 const SHORT = overrides('steps=1', 'evaluation.instances=2');
-
-/** A short run of one of the examples. */
-const exampleRun = (name: string, team: string): Recording => ({
-  files: Object.fromEntries([`${name}.c3.yaml`, `${name}.json`].map((file) => [file, example(file)])),
-  reads: [`media/${team}`],
-  commands: [['run', `${name}.c3.yaml`, ...SHORT]],
-});
 
 /** The usual run in up to three rounds, with an event after each. */
 const FEEDBACK = `${TINY.replace('evaluator_budget: 4', 'evaluator_budget: 12')}protocol: feedback.json\n`;
@@ -124,7 +121,7 @@ const pair = (...keys: readonly string[]): Recording => ({
 export const RECORDINGS = {
   arithmetic: arithmetic(TINY),
   /** Each context has credits of its own. */
-  arithmeticApart: arithmetic(`${TINY}credit: { merge_contexts: false }\n`),
+  arithmeticApart: { ...arithmetic(`${TINY}credit: { merge_contexts: false }\n`), long: true },
   /** The same, with the same random numbers for all alternatives. */
   arithmeticPaired: arithmetic(`${TINY}credit: { common_random_numbers: true, merge_contexts: false }\n`),
   /** Evaluated before, after each of four steps, and at the end. */
@@ -141,23 +138,30 @@ export const RECORDINGS = {
       ['run', 'pair.c3.yaml'],
       ['run', 'voters.c3.yaml'],
     ],
+    long: true,
   },
-  /** Up to three rounds, with an event after each. */
-  feedback: arithmetic(FEEDBACK, { 'feedback.json': example('feedback.json') }),
-  calculator: exampleRun('calculator', 'team'),
-  chain: { files: { 'chain.c3.yaml': CHAIN }, reads: ['media/team-chain'], commands: [['run', 'chain.c3.yaml']] },
-  voters: exampleRun('voters', 'team'),
-  /** Short runs of several teams in one store: in rounds, in turns, with tools, with a vote, and with another model. */
+  chain: {
+    files: { 'chain.c3.yaml': CHAIN },
+    reads: ['media/team-chain'],
+    commands: [['run', 'chain.c3.yaml']],
+    long: true,
+  },
+  /** Short runs of a team in rounds and of one with a vote in one store. */
+  twoTeams: {
+    files: { [TINY_FILE]: FEEDBACK, ...examples('feedback.json', 'voters.json', 'voters.c3.yaml') },
+    reads: ['media/team'],
+    commands: [
+      ['run', TINY_FILE, ...SHORT],
+      ['run', 'voters.c3.yaml', ...SHORT],
+    ],
+  },
+  /** The same beside teams in turns, with tools, and with another model. */
   teams: {
     files: {
       [TINY_FILE]: FEEDBACK,
       'turns.c3.yaml': TURNS,
       'policy.c3.yaml': `${TINY.replace('title: Tiny', 'title: Another model')}policies:\n  reasoner: {model: ${JSON.stringify(join(ROOT, OTHER_MODEL))}}\n`,
-      ...Object.fromEntries(
-        ['feedback.json', ...['calculator', 'voters'].flatMap((name) => [`${name}.json`, `${name}.c3.yaml`])].map(
-          (file) => [file, example(file)],
-        ),
-      ),
+      ...examples('feedback.json', 'calculator.json', 'calculator.c3.yaml', 'voters.json', 'voters.c3.yaml'),
     },
     reads: ['media/team', 'media/team-functions-turns', OTHER_MODEL],
     commands: [
@@ -167,6 +171,7 @@ export const RECORDINGS = {
       ['run', 'voters.c3.yaml', ...SHORT],
       ['run', 'policy.c3.yaml', ...SHORT],
     ],
+    long: true,
   },
   pair: pair(),
 } as const satisfies Readonly<Record<string, Recording>>;

@@ -214,7 +214,7 @@ describe('c3 blame --run', () => {
     const store = openStoreForWriting(join(folder, '.c3', 'c3.sqlite'));
     const { id: _, ...said } = store.decision(leaf);
     // Beside the episode, not after it.
-    let { parent } = said;
+    let parent = said.parent ?? assert.fail();
     for (let turn = 1; turn <= 200; turn++) {
       parent = store.insertDecision({ ...said, parent, turn });
     }
