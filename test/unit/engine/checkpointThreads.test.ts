@@ -298,7 +298,7 @@ describe('threads of LangGraph', () => {
       { id: '4', parent: '1', state: { messages: [asked, plan] }, ran: { planner: 1 } },
       { id: '5', parent: '2', state: { messages: [asked, plan, ended] }, ran: { planner: 1, closer: 1 } },
       { id: '6', namespace: 'closer:7', state: { messages: [asked, plan] } },
-      { id: '7', namespace: 'closer:7', parent: '6', state: { messages: [asked, plan, inner] }, ran: { role: 1 } },
+      { id: '7', namespace: 'closer:7', parent: '6', state: { messages: [asked, plan, inner] }, ran: { agent: 1 } },
       { id: '8', namespace: 'other:9', state: { messages: [asked, plan] } },
       // A circle has no end.
       { id: '01', parent: '02', state: {} },
