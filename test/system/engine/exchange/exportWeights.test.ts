@@ -83,7 +83,7 @@ describe('c3 export', () => {
     const lines = await Promise.all(
       messages.map(async ({ role, context, tokens }, index) => ({
         id: String(index),
-        role,
+        agent: role,
         prompt: await promptOf(context),
         completion: tokens,
       })),
@@ -92,7 +92,7 @@ describe('c3 export', () => {
       await scored(lines, ['--model', 'team', '--adapter', 'adapters']),
       messages.map(({ logprobs }) => logprobs),
     );
-    const swapped = lines.map((line) => ({ ...line, role: line.role === 'actor' ? 'reasoner' : 'actor' }));
+    const swapped = lines.map((line) => ({ ...line, agent: line.agent === 'actor' ? 'reasoner' : 'actor' }));
     assert.notDeepEqual(
       await scored(swapped, ['--model', 'team', '--adapter', 'adapters']),
       messages.map(({ logprobs }) => logprobs),
@@ -102,10 +102,10 @@ describe('c3 export', () => {
       messages.map(({ logprobs }) => logprobs),
     );
     // Alone, an adapter is the whole team's.
-    const actor = lines.filter(({ role }) => role === 'actor');
+    const actor = lines.filter(({ agent }) => agent === 'actor');
     assert.deepEqual(
       await scored(
-        actor.map(({ role: _, ...line }) => line),
+        actor.map(({ agent: _, ...line }) => line),
         ['--model', 'team', '--adapter', 'adapters/actor'],
       ),
       messages.filter(({ role }) => role === 'actor').map(({ logprobs }) => logprobs),
