@@ -90,27 +90,13 @@ function exact(share: number, size: number): Bounds {
   if (size > LARGE) {
     return score(share, size);
   }
-  const key = `${String(share)} ${String(size)}`;
-  const known = exactKnown.get(key);
-  if (known !== undefined) {
-    return known;
-  }
   const x = share * size;
   const tail = (1 - LEVEL) / 2;
-  const bounds = {
+  return {
     low: share === 0 ? 0 : Math.min(share, betaQuantile(tail, x, size - x + 1)),
     high: share === 1 ? 1 : Math.max(share, betaQuantile(1 - tail, x + 1, size - x)),
   };
-  if (exactKnown.size >= MOST_KNOWN) {
-    exactKnown.clear();
-  }
-  exactKnown.set(key, bounds);
-  return bounds;
 }
-
-/** Buckets of a run are of few sizes and means, and a quantile takes as long as all the rest. */
-const exactKnown = new Map<string, Bounds>();
-const MOST_KNOWN = 10_000;
 
 const quantiles = new Map<number, number>();
 

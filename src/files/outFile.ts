@@ -38,12 +38,14 @@ export function writeOut(path: string, pieces: Iterable<string>): void {
  * it goes first.
  * @param make makes it under the name that it is given
  * @param refused the error for a name that cannot be had
+ * @param beside ends of the names of files that may lie beside it and go with it
  * @throws what `make` throws; nothing is left then
  */
 export function makeOut<Made>(
   path: string,
   make: (unfinished: string) => Made,
   refused: (error: unknown) => unknown,
+  beside: readonly string[] = [],
 ): Made {
   removeUnfinished(dirname(path), basename(path));
   const unfinished = unfinishedName(path);
@@ -54,9 +56,14 @@ export function makeOut<Made>(
     } catch (error) {
       throw refused(error);
     }
+    for (const end of beside.filter((one) => existsSync(unfinished + one))) {
+      renameSync(unfinished + end, path + end);
+    }
     return made;
   } finally {
-    rmSync(unfinished, { force: true });
+    for (const end of ['', ...beside]) {
+      rmSync(unfinished + end, { force: true });
+    }
   }
 }
 

@@ -1,4 +1,6 @@
 /** Hostile returns: as many as are allowed, and numbers that no formula survives. */
+import { mean } from '../../src/credit/describe.ts';
+import { againstSiblings } from '../../src/credit/siblings.ts';
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
@@ -198,10 +200,14 @@ export function creditAttacks(sizes: CreditSizes): void {
       const { alternatives } = groupOf(1_500, true);
       const estimates = estimateGroup({ alternatives }, 'loo');
       const intervals = creditGroup({ alternatives }, 'loo');
+      const samples = alternatives.map(({ returns }) => returns.filter((value) => value !== null));
+      const all = samples.flat();
+      const range = { low: Math.min(0, ...all), high: Math.max(1, ...all) };
       for (const index of [0, 1, 749, 1_498, 1_499]) {
-        const own = alternatives[index] ?? { returns: [], evaluatorCalls: 0 };
-        const rest = alternatives.filter((_, other) => other !== index).flatMap(({ returns }) => returns);
-        const [expected] = creditGroup({ alternatives: [own, { returns: rest, evaluatorCalls: 0 }] }, 'loo');
+        const others = samples.filter((_, other) => other !== index);
+        const siblings = others.flatMap((sample) => (sample.length === 0 ? [] : [mean(sample)]));
+        const sides = { own: samples[index] ?? [], others: others.flat(), siblings, range };
+        const expected = againstSiblings(sides);
         const found = intervals[index];
         for (const [actual, wanted] of [
           [estimates[index]?.credit, expected?.value],

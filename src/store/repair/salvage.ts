@@ -3,7 +3,7 @@
  * and kept only where all that they refer to was kept; what a store derives from its rows is derived anew. The damaged
  * store is only read.
  */
-import { closeSync, existsSync, rmSync } from 'node:fs';
+import { closeSync, existsSync } from 'node:fs';
 import { createNew } from '../../files/newFile.ts';
 import { makeOut } from '../../files/outFile.ts';
 import { realFile } from '../../files/realFile.ts';
@@ -81,18 +81,13 @@ export function salvageStore(from: string, to: string, headlines: HeadlineRule):
     return makeOut(
       target,
       (unfinished) => {
-        try {
-          closeSync(createNew(unfinished));
-          const done = fill(source, unfinished);
-          openStoreForWriting(unfinished, { headlines }).close();
-          return done;
-        } finally {
-          for (const suffix of ['-wal', '-shm', '-journal', '.seal']) {
-            rmSync(unfinished + suffix, { force: true });
-          }
-        }
+        closeSync(createNew(unfinished));
+        const done = fill(source, unfinished);
+        openStoreForWriting(unfinished, { headlines }).close();
+        return done;
       },
       (error) => (codeOf(error) === 'EEXIST' ? taken() : storeError(target, error)),
+      ['-wal', '-shm', '-journal', '.seal'],
     );
   } catch (error) {
     throw storeError(target, error);

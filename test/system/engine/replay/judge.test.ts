@@ -75,8 +75,8 @@ it('is measured and said before its credits, is counted, and leaves out what it 
   const replayed = await c3(folder, ['replay', String(leaf), '--alternatives', '2', '--json']);
   assert.equal(replayed.code, 0, replayed.stderr);
   assert.match(replayed.stderr, measured);
-  // Three messages are scored, once it is known what the server can do.
-  assert.match(replayed.stderr, /At most 14 requests to the endpoint of the role model judge/);
+  // Three messages are scored, once it is known what the server can do: its seeds are tried beside 32 other requests.
+  assert.match(replayed.stderr, /At most 51 requests to the endpoint of the role model judge/);
   const verified = parseLine((await c3(folder, ['verify', '--json'])).stdout);
   assert.deepEqual([verified['different'], verified['notComparable']], [0, verified['checked']]);
   assert.match(String(verified['firstReason']), /A model judge scored it, which need not say the same again/);
