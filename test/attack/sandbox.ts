@@ -154,7 +154,7 @@ class Rooms {
     const said: string[] = [];
     for (const request of [
       `L${JSON.stringify({ code, imports: [], longest: DEFAULT_LIMITS.message })}`,
-      `C${JSON.stringify({ name: 'f', args: ['l', []], kwargs: ['d', [], []] })}`,
+      `C${JSON.stringify({ do: 'call', args: ['l', [['g', 'f']]], kwargs: ['d', [], []] })}`,
     ]) {
       try {
         const { kind, content } = await sandbox.exchange('H', new TextEncoder().encode(request));

@@ -115,7 +115,7 @@ export async function weakness(
       return `the check does not run: ${loaded.slice(0, 200)}`;
     }
     for (const [name, deed, held] of ATTEMPTS) {
-      const said = await ask(`C${JSON.stringify({ name, args: ['l', []], kwargs: ['d', [], []] })}`);
+      const said = await ask(`C${JSON.stringify({ do: 'call', args: ['l', [['g', name]]], kwargs: ['d', [], []] })}`);
       if (!held.test(said)) {
         return `code could ${deed}`;
       }
