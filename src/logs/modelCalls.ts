@@ -227,8 +227,14 @@ function asDetails({ events, cut }: AttributeReader): Said {
 
 const asOpenInference = (reader: AttributeReader): Said => ({
   output: parsedMessages(reader.list('llm.output_messages').map(withRole('assistant'))),
-  // A role may be lost where attributes are dropped; the text that is there stays.
-  input: () => parsedMessages(reader.list('llm.input_messages').map(withRole('user'))),
+  input: () => {
+    // A role may be lost where attributes are dropped; the text that is there stays.
+    const listed = reader.list('llm.input_messages').map(withRole('user'));
+    const messages = parsedMessages(listed);
+    // Content in parts is not written for its message: only the whole request has it.
+    const whole = messages.length < listed.length ? askedIn(reader, 'input.value') : [];
+    return whole.length === listed.length ? whole : messages;
+  },
 });
 
 /** A model that completes texts: `llm.prompts.0.prompt.text`, `llm.choices.0.completion.text`. */
@@ -246,19 +252,17 @@ const textsOf = (reader: AttributeReader, list: string, key: string, role: strin
       .map((one) => ({ role, content: isRecord(one) && isRecord(one[key]) ? one[key]['text'] : undefined })),
   );
 
+function askedIn(reader: AttributeReader, ...keys: readonly string[]): Messages {
+  const input = reader.json(...keys);
+  return askedWith(isRecord(input) ? input : { input });
+}
+
 /** What the client of a model was given and gave, as text or JSON. */
 const asValues =
   (given: readonly string[], asked: readonly string[]) =>
   (reader: AttributeReader): Said => {
     const { said, further } = answerIn(reader.json(...given));
-    return {
-      output: said,
-      further,
-      input: () => {
-        const input = reader.json(...asked);
-        return askedWith(isRecord(input) ? input : { input });
-      },
-    };
+    return { output: said, further, input: () => askedIn(reader, ...asked) };
   };
 
 /** OpenLLMetry: `gen_ai.prompt.0.role`, `gen_ai.completion.0.content`. */

@@ -1,6 +1,7 @@
 /** A call whose answer passes by: what is heard of it, and when it is taken in or counted. */
 import { Readable } from 'node:stream';
 import { eventsIn } from '../../policy/endpoint/events.ts';
+import { isPacked, unpackedBody } from '../http/contentEncoding.ts';
 import { GrowingBytes } from '../http/growingBytes.ts';
 import type { AnswerEnd, AnswerListener } from './passOn.ts';
 import type { PassedCall, Recording } from './recording.ts';
@@ -11,6 +12,7 @@ const MOST_EVENT = 8 * 2 ** 20;
 /** The first status that is no answer. */
 const REFUSED = 300;
 const UNKNOWN = 'calls whose answer is incomplete, or of an unknown form';
+const PACKED = 'calls whose answer is packed in a way that is not read, damaged, or too long once it is unpacked';
 const BROKEN: Readonly<Record<Exclude<AnswerEnd, 'whole'>, string>> = {
   cut: 'calls whose answer was cut off',
   left: 'calls that the program left before their answer was whole',
@@ -30,6 +32,7 @@ export class HeardCall implements AnswerListener {
   private length = 0;
   private status = 0;
   private isStream = false;
+  private encoding: string | undefined;
   private isSettled = false;
 
   /** @param most bytes of an answer that is read; of a longer one nothing is */
@@ -43,8 +46,9 @@ export class HeardCall implements AnswerListener {
     this.most = most;
   }
 
-  head(status: number, type: string): void {
+  head(status: number, type: string, encoding: string | undefined): void {
     this.status = status;
+    this.encoding = encoding;
     this.isStream = /^text\/event-stream\b/iu.test(type);
   }
 
@@ -63,7 +67,7 @@ export class HeardCall implements AnswerListener {
     } else {
       this.heard.add(piece);
       // Many programs read no further than to this event, and leave.
-      if (this.isStream && this.streamEnd.sees(piece)) {
+      if (this.isStream && !isPacked(this.encoding) && this.streamEnd.sees(piece)) {
         await this.take(UNKNOWN);
       }
     }
@@ -100,7 +104,13 @@ export class HeardCall implements AnswerListener {
   private async take(otherwise: string): Promise<void> {
     this.isSettled = true;
     const { start, seconds, firstTokenSeconds } = this;
-    const bytes = this.heard.bytes();
+    let bytes: Buffer;
+    try {
+      bytes = await unpackedBody(this.heard.bytes(), this.encoding, this.most);
+    } catch {
+      this.leaveOut(PACKED);
+      return;
+    }
     const answer = this.isStream ? await eventsOf(bytes) : bytes.toString('utf8');
     this.heard.clear();
     if (answer === null) {

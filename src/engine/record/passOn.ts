@@ -23,7 +23,7 @@ export interface Asking {
 /** What hears an answer, each part of it before the program does. */
 export interface AnswerListener {
   /** The answer begins. */
-  readonly head: (status: number, type: string) => void;
+  readonly head: (status: number, type: string, encoding: string | undefined) => void;
   readonly piece: (piece: Buffer) => Promise<void>;
   /** It has ended, and the program does not know yet. */
   readonly end: (how: AnswerEnd) => Promise<void>;
@@ -104,7 +104,7 @@ export async function passOn(
   const { reply } = answered;
   try {
     const { statusCode = 502, headers } = reply;
-    listener.head(statusCode, headers['content-type'] ?? '');
+    listener.head(statusCode, headers['content-type'] ?? '', headers['content-encoding']);
     to.writeHead(statusCode, Object.fromEntries(Object.entries(headers).filter(([name]) => !isHop(name))));
     to.flushHeaders();
     await given(reply, to, listener);

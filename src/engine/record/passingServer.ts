@@ -9,6 +9,7 @@ import { returnOf } from '../../logs/scores.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { NamedServer } from '../../shared/modelServer.ts';
+import { unpackedBody } from '../http/contentEncoding.ts';
 import { answerJson, bodyWithin, createLocalServer } from '../http/localServer.ts';
 import { HeardCall } from './heardCall.ts';
 import { Asker, isHop, passOn, SILENT } from './passOn.ts';
@@ -185,7 +186,15 @@ export class PassingServer {
       : { base: azure, path: askedAzure, shown: askedAzure, model: null };
   }
 
-  private async spans({ headers }: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void> {
+  private async spans({ headers }: IncomingMessage, packed: Buffer, response: ServerResponse): Promise<void> {
+    let body: Buffer;
+    try {
+      body = await unpackedBody(packed, headers['content-encoding'], MOST_BYTES);
+    } catch (error) {
+      this.recording.leaveOut('batches of spans that cannot be unpacked');
+      await refuse(response, 400, `The spans cannot be unpacked (${messageOf(error)}).`);
+      return;
+    }
     const type = headers['content-type'] ?? '';
     if (/^application\/x-protobuf\b/iu.test(type)) {
       try {
@@ -241,7 +250,8 @@ export class PassingServer {
       this.recording.leaveOut(this.otherPaths.reasonFor(shown));
     } else {
       const names = { episode: headerOf(from, EPISODE), role: headerOf(from, ROLE) };
-      listener = new HeardCall(this.recording, { api, ...names, request: sent.toString('utf8') }, MOST_BYTES);
+      const request = await unpackedBody(sent, from.headers['content-encoding'], MOST_BYTES).catch(() => sent);
+      listener = new HeardCall(this.recording, { api, ...names, request: request.toString('utf8') }, MOST_BYTES);
     }
     const asking = { url, method: from.method ?? 'GET', headers: onward(from, sent), body: sent };
     const unanswered = (why: string): Promise<void> => refuse(to, 502, `${UNASKED}: ${why}`);

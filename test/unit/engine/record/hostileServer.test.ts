@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { describe, it } from 'node:test';
 import { begun, got, passingTo, socketServer } from './hostileServer.ts';
 
@@ -234,4 +235,27 @@ it('an event that is too long is passed on, and counted', async (t) => {
   const { body, cut } = await got(places.api, ASKED);
   assert.deepEqual([cut, body.length], [false, length + 'data: \n\ndata: [DONE]\n\n'.length]);
   assert.deepEqual([...leftOut], [['calls whose answer has an event of more than 8388608 characters', 1]]);
+});
+
+it('an answer that comes packed is passed on as it is and recorded, one that is cut as far as it came', async (t) => {
+  const events = 'data: {"choices":[]}\n\ndata: [DONE]\n\n';
+  const packed = [gzipSync(WHOLE), gzipSync(events), gzipSync(events).subarray(0, -8), Buffer.from('no gzip')];
+  const types = ['application/json', ...Array<string>(2).fill('text/event-stream'), 'application/json'];
+  const { url } = await socketServer(t, (socket, before) => {
+    const head = `HTTP/1.1 200 OK\r\ncontent-type: ${types[before] ?? ''}\r\ncontent-encoding: gzip\r\n\r\n`;
+    socket.end(Buffer.concat([Buffer.from(head), packed[before] ?? Buffer.of()]));
+  });
+  const { places, taken, leftOut } = await passingTo(t, url);
+  for (let call = 0; call < packed.length; call++) {
+    await got(places.api, ASKED);
+  }
+  const said = ['{"choices":[]}', '[DONE]'];
+  assert.deepEqual(
+    taken.map(({ answer }) => answer),
+    [WHOLE, said, said],
+  );
+  assert.deepEqual(
+    [...leftOut],
+    [['calls whose answer is packed in a way that is not read, damaged, or too long once it is unpacked', 1]],
+  );
 });
