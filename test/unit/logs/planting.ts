@@ -54,7 +54,7 @@ function planted({ around, turns }: typeof shape extends fc.Arbitrary<infer Shap
 }
 
 /** The marks of texts, each once. */
-const marksIn = (texts: Iterable<string>): ReadonlySet<string> =>
+export const marksIn = (texts: Iterable<string>): ReadonlySet<string> =>
   new Set([...texts].flatMap((text) => text.match(/mark\d+end/gu) ?? []));
 
 /**

@@ -1,0 +1,64 @@
+/**
+ * Makes test/fixtures/logs/corpus again: `record.mjs LIBRARIES [PROGRAM]`, where LIBRARIES is a folder outside of the
+ * tree into which the versions below were installed (`npm install` of what `record.mjs` without arguments prints).
+ * Each program runs in a process of its own, asks the planting server, and what its library writes is kept with all
+ * that was planted.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { PROGRAMS } from './programs.mjs';
+import { Marks, plantingServer } from './server.mjs';
+
+const VERSIONS = {
+  '@ai-sdk/openai': '3.0.141',
+  '@anthropic-ai/sdk': '1.14.0',
+  '@arizeai/openinference-instrumentation-langchain': '4.1.1',
+  '@arizeai/openinference-instrumentation-openai': '4.2.7',
+  '@langchain/core': '1.4.0',
+  '@langchain/langgraph': '1.7.3',
+  '@langchain/openai': '1.5.8',
+  '@openai/agents': '0.20.0',
+  '@opentelemetry/otlp-transformer': '0.223.1',
+  '@opentelemetry/sdk-trace-node': '2.12.1',
+  '@traceloop/instrumentation-langchain': '0.27.0',
+  '@traceloop/instrumentation-openai': '0.27.0',
+  ai: '6.0.326',
+  langchain: '1.5.14',
+  openai: '6.49.0',
+  zod: '4.6.7',
+};
+const OUT = join(import.meta.dirname, '../../fixtures/logs/corpus');
+
+const [folder, name] = process.argv.slice(2);
+if (folder === undefined) {
+  console.log(
+    Object.entries(VERSIONS)
+      .map(([library, version]) => `${library}@${version}`)
+      .join(' '),
+  );
+} else if (name === undefined) {
+  mkdirSync(OUT, { recursive: true });
+  const planted = Object.keys(PROGRAMS).map((program) => {
+    const args = [import.meta.filename, folder, program];
+    return execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  });
+  writeFileSync(join(OUT, 'planted.jsonl'), planted.join(''));
+} else {
+  const libraries = createRequire(join(folder, 'package.json'));
+  for (const [library, version] of Object.entries(VERSIONS)) {
+    const found = libraries(join(folder, 'node_modules', library, 'package.json')).version;
+    if (found !== version) {
+      throw new Error(`${library} is ${found} in ${folder}; install ${version}.`);
+    }
+  }
+  const marks = new Marks();
+  const calls = [];
+  const server = await plantingServer(marks, (call) => calls.push(call));
+  Object.assign(process.env, { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'none', ANTHROPIC_API_KEY: 'none' });
+  const { file, text } = await PROGRAMS[name]({ libraries, marks, server, calls });
+  server.close();
+  writeFileSync(join(OUT, file), text);
+  process.stdout.write(`${JSON.stringify({ file, ...marks.all })}\n`, () => process.exit(0));
+}
