@@ -56,8 +56,8 @@ const CHECKS = [
   { name: 'types and lint', script: ['test', 'support', 'lint.ts'], args: [], ofFiles: false },
   {
     name: 'layout',
-    script: ['node_modules', 'prettier', 'bin', 'prettier.cjs'],
-    args: ['--check', '--ignore-unknown'],
+    script: ['node_modules', 'oxfmt', 'bin', 'oxfmt'],
+    args: ['--check', '--no-error-on-unmatched-pattern'],
     ofFiles: true,
   },
 ] as const;

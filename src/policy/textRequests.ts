@@ -48,7 +48,8 @@ export type TextReply =
   | {
       readonly kind: 'done';
       readonly items: readonly (
-        { readonly id: number; readonly result: TextResult } | { readonly id: number; readonly failure: TextFailure }
+        | { readonly id: number; readonly result: TextResult }
+        | { readonly id: number; readonly failure: TextFailure }
       )[];
     };
 

@@ -124,11 +124,7 @@ const storedEvents = (
  * Why a stored message is missing; null where it is there. An endpoint that gave no answer left neither text nor
  * tokens, and the finish `length`, which every message of a model reaches with tokens.
  */
-export const lostWhenStored = ({
-  text,
-  tokens,
-  finish,
-}: Pick<Decision, 'text' | 'tokens' | 'finish'>): string | null =>
+export const lostWhenStored = ({ text, tokens, finish }: Pick<Decision, 'text' | 'tokens' | 'finish'>): string | null =>
   finish === 'length' && text === '' && tokens.length === 0 ? 'it was not answered when it was recorded' : null;
 
 /** A node that represents a stored message. */

@@ -111,11 +111,13 @@ export function commandLineAttacks(sizes: CommandLineSizes): void {
               commandLine.broken(`${JSON.stringify(args)} gives ${number}`);
             }
           } catch (error) {
-            if (!(
-              error instanceof C3Error &&
-              error.kind === 'input' &&
-              /\S[.?`](?: |$)|its options are|mean|see/u.test(error.message)
-            )) {
+            if (
+              !(
+                error instanceof C3Error &&
+                error.kind === 'input' &&
+                /\S[.?`](?: |$)|its options are|mean|see/u.test(error.message)
+              )
+            ) {
               commandLine.broken(`${JSON.stringify(args).slice(0, 300)} gives ${String(error).slice(0, 300)}`);
             }
           }

@@ -261,12 +261,14 @@ export function creditAttacks(sizes: CreditSizes): void {
                 credits.broken(`${estimator} of ${JSON.stringify(group)} ${problem}`);
               }
             } catch (error) {
-              if (!(
-                error instanceof C3Error &&
-                error.kind === 'input' &&
-                error.message.endsWith('.') &&
-                error.message.includes('from -1e6 to 1e6')
-              )) {
+              if (
+                !(
+                  error instanceof C3Error &&
+                  error.kind === 'input' &&
+                  error.message.endsWith('.') &&
+                  error.message.includes('from -1e6 to 1e6')
+                )
+              ) {
                 credits.broken(`${estimator}: ${String(error)}`);
               }
             }
@@ -307,11 +309,13 @@ export function creditAttacks(sizes: CreditSizes): void {
               }
             }
           } catch (error) {
-            if (!(
-              error instanceof C3Error &&
-              error.kind === 'input' &&
-              /^standard input, line 1: .*\.$/u.test(error.message)
-            )) {
+            if (
+              !(
+                error instanceof C3Error &&
+                error.kind === 'input' &&
+                /^standard input, line 1: .*\.$/u.test(error.message)
+              )
+            ) {
               credits.broken(`${estimator} of ${value}: ${String(error)}`);
             }
           }

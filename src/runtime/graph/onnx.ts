@@ -9,7 +9,11 @@ export type DType = 'float32' | 'float64' | 'float16' | 'int64' | 'int32' | 'boo
 export type Dim = number | string;
 
 export type Attribute =
-  number | string | readonly number[] | { readonly float: number } | { readonly tensor: OnnxTensor };
+  | number
+  | string
+  | readonly number[]
+  | { readonly float: number }
+  | { readonly tensor: OnnxTensor };
 
 export interface OnnxTensor {
   readonly name: string;

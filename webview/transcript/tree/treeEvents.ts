@@ -23,4 +23,11 @@ export interface TreeEvents {
 }
 
 export type PanelCommand =
-  'difference' | 'costliest' | 'written' | 'search' | 'nextHit' | 'previousHit' | 'filter' | 'keys';
+  | 'difference'
+  | 'costliest'
+  | 'written'
+  | 'search'
+  | 'nextHit'
+  | 'previousHit'
+  | 'filter'
+  | 'keys';

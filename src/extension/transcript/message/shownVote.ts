@@ -46,7 +46,12 @@ export async function shownVote(
 }
 
 type VoteParts =
-  'parseProtocol' | 'storedRounds' | 'storedScoring' | 'countedVote' | 'answerFormOf' | 'evaluatorWithoutCode';
+  | 'parseProtocol'
+  | 'storedRounds'
+  | 'storedScoring'
+  | 'countedVote'
+  | 'answerFormOf'
+  | 'evaluatorWithoutCode';
 
 /** What a run was made with; null where it has no recipe, as one that was imported. */
 function recipeOf(stored: string): { readonly config: Record<string, unknown>; readonly text: string } | null {

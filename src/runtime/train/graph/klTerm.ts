@@ -18,7 +18,8 @@ export interface KlTerm {
 
 /** A penalty of an update. k1 against the reference is subtracted from the advantages; all others are in the loss. */
 export type KlPenalty = { readonly coefficient: number } & (
-  KlTerm | { readonly against: 'reference'; readonly estimator: 'k1' }
+  | KlTerm
+  | { readonly against: 'reference'; readonly estimator: 'k1' }
 );
 
 /** Why no exact divergence of a model is computed, in one sentence; null where it is. */
