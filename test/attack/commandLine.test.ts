@@ -1,4 +1,4 @@
 /** Attacks with arguments: a sample of each kind. */
 import { commandLineAttacks } from './commandLine.ts';
 
-commandLineAttacks({ argumentLists: 300, commands: 3 });
+commandLineAttacks({ argumentLists: 100, commands: 3 });

@@ -1,4 +1,4 @@
 /** Attacks with inputs and outputs: a sample of each kind. */
 import { inputsAttacks } from './inputs.ts';
 
-inputsAttacks({ cuts: 100, commands: 3, tables: 300 });
+inputsAttacks({ cuts: 40, commands: 3, tables: 100 });

@@ -1,4 +1,4 @@
 /** Damage to stores: a sample of each kind. */
 import { storeDamageAttacks } from './storeDamage.ts';
 
-storeDamageAttacks({ flips: 8, written: 3, numbers: 3, copies: 3, mutations: 15 });
+storeDamageAttacks({ flips: 4, written: 2, numbers: 2, copies: 2, mutations: 8 });

@@ -123,7 +123,10 @@ export const RECORDINGS = {
   /** Each context has credits of its own. */
   arithmeticApart: { ...arithmetic(`${TINY}credit: { merge_contexts: false }\n`), long: true },
   /** The same, with the same random numbers for all alternatives. */
-  arithmeticPaired: arithmetic(`${TINY}credit: { common_random_numbers: true, merge_contexts: false }\n`),
+  arithmeticPaired: {
+    ...arithmetic(`${TINY}credit: { common_random_numbers: true, merge_contexts: false }\n`),
+    long: true,
+  },
   /** Evaluated before, after each of four steps, and at the end. */
   everyStep: arithmetic(
     TINY.replace('title: Tiny', 'title: Every step')
@@ -146,16 +149,7 @@ export const RECORDINGS = {
     commands: [['run', 'chain.c3.yaml']],
     long: true,
   },
-  /** Short runs of a team in rounds and of one with a vote in one store. */
-  twoTeams: {
-    files: { [TINY_FILE]: FEEDBACK, ...examples('feedback.json', 'voters.json', 'voters.c3.yaml') },
-    reads: ['media/team'],
-    commands: [
-      ['run', TINY_FILE, ...SHORT],
-      ['run', 'voters.c3.yaml', ...SHORT],
-    ],
-  },
-  /** The same beside teams in turns, with tools, and with another model. */
+  /** Short runs of teams in rounds, with a vote, in turns, with tools, and with another model, in one store. */
   teams: {
     files: {
       [TINY_FILE]: FEEDBACK,

@@ -25,6 +25,8 @@ export function askForLength(
   const pick = window.createQuickPick<LengthItem>();
   pick.title = title;
   pick.placeholder = 'Length of the run';
+  // A panel that takes the keyboard late leaves the question open, as in every dialog of several steps.
+  pick.ignoreFocusOut = true;
   pick.items = lengths;
   let open = true;
   const refine = async (): Promise<void> => {

@@ -130,6 +130,6 @@ export async function askForMasking(
     detail: 'Texts that look like API keys or bearer tokens are masked before anything is stored.',
   };
   const kept = { label: 'Keep texts as they are', detail: 'Everything is stored as it is.' };
-  const choice = await window.showQuickPick([masked, kept], { title, placeHolder });
+  const choice = await window.showQuickPick([masked, kept], { title, placeHolder, ignoreFocusOut: true });
   return choice === undefined ? undefined : choice === masked;
 }

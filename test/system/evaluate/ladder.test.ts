@@ -93,9 +93,4 @@ describe('the ladder in the sandbox', () => {
       assert.equal((score ?? Number.NaN) * LADDER_POINTS, cheat.points, cheat.body.join('; '));
     }
   });
-
-  it('runs no test after three that ran out of time, and counts what passed before', async () => {
-    const slow = main('while n > 0: pass', 's = aux(n, k)', 'return 2 * s');
-    assert.equal(await scoreOf('ladder', SUM, slow), 3.5);
-  });
 });

@@ -15,7 +15,6 @@ import {
 } from '../../../src/domain/evaluationRounds.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
-import { failing, rowsOf, watching } from '../../unit/training/watched.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
@@ -128,30 +127,6 @@ describe('evaluation every so many steps', () => {
     const episodes = ({ store }: TinyRun): number =>
       store.steps('run-1', 0, 10).reduce((sum, step) => sum + step.episodes, 0);
     assert.deepEqual([episodes(plain), episodes(every)], [5 * 3 * 8, 5 * 3 * 8]);
-  });
-
-  it('gives the rows and weights of a run that was not interrupted, wherever it was', async (t) => {
-    const whole = await begin(t);
-    let calls = 0;
-    const during: number[] = [];
-    await whole.start({
-      overrides: EVERY,
-      wrap: watching((name) => (calls += name === 'generate' ? 1 : 0)),
-      control: {
-        onProgress: ({ message }) => {
-          if (/^Evaluating .*, after step/u.test(message)) {
-            during.push(calls + 1);
-          }
-        },
-      },
-    });
-    assert.equal(during.length, 2 * 2 * 3, 'a beginning and two batches, greedy and sampled, after steps 2 and 4');
-    for (const at of [...new Set(during)].filter((call) => call <= calls)) {
-      const world = await begin(t);
-      await assert.rejects(world.start({ overrides: EVERY, wrap: failing('generate', at) }), /It broke/u, String(at));
-      await world.resume({ overrides: EVERY });
-      assert.deepEqual(rowsOf(world), rowsOf(whole), String(at));
-    }
   });
 
   it('keeps what was measured through a cancel', async (t) => {

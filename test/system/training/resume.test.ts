@@ -15,7 +15,7 @@ import { begin, OVERRIDES, resumedAnywhere } from './resumedAnywhere.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
 // Those whose state differs most: a value head, running statistics, stages of agents.
-resumedAnywhere(4, ['mappo', 'ccpo', 'teamtr']);
+resumedAnywhere(4, ['teamtr']);
 
 describe('resumeTraining', () => {
   it('gives the rows of a run that was not interrupted where an evaluation has several samples, and none comes before training', async (t) => {

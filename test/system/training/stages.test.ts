@@ -13,7 +13,7 @@ import { restoreStage, restoreTraining, snapshotAfter } from '../../../src/train
 import { inStages, seenOf, type StagesSettings } from '../../support/inStages.ts';
 import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
 import { PAIR } from '../../unit/training/tinyTeam.ts';
-import { failing, rowsOf, watching } from '../../unit/training/watched.ts';
+import { watching } from '../../unit/training/watched.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -129,56 +129,6 @@ describe('stages of a step', () => {
     );
     const state = store.methodState('run-1', STEPS, 1);
     assert.equal(seenOf(state?.json ?? null)[0], 2 * STEPS);
-  });
-
-  it('come to the same rows and weights wherever the run was interrupted', async (t) => {
-    for (const [overrides, moments] of [
-      [
-        PER_ROLE,
-        [
-          ['generate', 0.3],
-          ['step', 0.5],
-          ['divergence', 0.7],
-          ['revertTraining', 0.1],
-          ['saveCheckpoint', 0],
-        ],
-      ],
-      [
-        OVERRIDES,
-        [
-          ['generate', 0.6],
-          ['freeze', 0.45],
-        ],
-      ],
-    ] as const) {
-      const whole = await begin(t);
-      await whole.start(options(overrides));
-      const counts = new Map<string, number>();
-      const counting = await begin(t);
-      await counting.start({
-        ...options(overrides),
-        wrap: watching((name) => counts.set(name, (counts.get(name) ?? 0) + 1)),
-      });
-      for (const [method, share] of moments) {
-        const at = 1 + Math.floor(share * (counts.get(method) ?? 0));
-        const world = await begin(t);
-        const wrap = failing(method, at);
-        await assert.rejects(world.start({ ...options(overrides), wrap }), /It broke/, `${method} ${String(at)}`);
-        await world.resume(options(overrides));
-        assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
-        await world.giveBack();
-      }
-      await counting.giveBack();
-      const input = whole.restoring(options(overrides));
-      for (let step = 1; step <= STEPS; step++) {
-        assert.equal(await restoreTraining(input, step), snapshotAfter(whole.store, 'run-1', step).id);
-        for (const stage of whole.store.stages('run-1', step)) {
-          assert.equal(await restoreStage(input, stage), stage.snapshot);
-          assert.deepEqual(whole.store.stageOfSnapshot('run-1', stage.snapshot)?.snapshot, stage.snapshot);
-        }
-      }
-      await whole.giveBack();
-    }
   });
 
   it('can be verified: their messages, executed again with the weights of their stage, are identical', async (t) => {

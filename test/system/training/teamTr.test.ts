@@ -5,7 +5,6 @@ import { standardScore } from '../../../src/credit/standardScore.ts';
 import { diagnosisWords } from '../../../src/engine/commandLine/diagnoseWords.ts';
 import { diagnose } from '../../../src/engine/diagnose/diagnose.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
-import { C3Error } from '../../../src/shared/errors.ts';
 import type { Json, MethodState } from '../../../src/domain/methodState.ts';
 import { shownRanks } from '../../../src/domain/rankShift.ts';
 import type { StepMetrics } from '../../../src/domain/stepMetrics.ts';
@@ -20,7 +19,7 @@ import { exactDivergenceProblem } from '../../../src/training/penalty.ts';
 import { snapshotAfter } from '../../../src/training/state/restore.ts';
 import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
-import { rowsOf, watching } from '../../unit/training/watched.ts';
+import { watching } from '../../unit/training/watched.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -451,59 +450,6 @@ describe('a run of teamtr', () => {
       ],
       [1, 1, 1, 0, 0],
     );
-  });
-
-  it('comes to the same rows and weights wherever it was interrupted', async (t: TestContext) => {
-    const whole = await tinyWorld(t, team.folder);
-    const counts = new Map<string, number>();
-    await start(
-      whole,
-      watching((name) => counts.set(name, (counts.get(name) ?? 0) + 1)),
-    );
-    for (const [method, share] of [
-      ['generate', 0.3],
-      ['generate', 0.8],
-      ['step', 0.2],
-      ['step', 0.9],
-      ['divergence', 0.5],
-      ['divergence', 0.95],
-      ['saveCheckpoint', 0],
-    ] as const) {
-      const at = 1 + Math.floor(share * (counts.get(method) ?? 0));
-      const world = await tinyWorld(t, team.folder);
-      let calls = 0;
-      const breaking = watching((name) => {
-        if (name === method && ++calls === at) {
-          throw new C3Error('model', 'It broke.');
-        }
-      });
-      await assert.rejects(start(world, breaking), /It broke/u, `${method} ${String(at)}`);
-      await world.resume({ evaluation: [], train: sums(3), overrides: RUN });
-      assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
-      await world.giveBack();
-    }
-  });
-
-  it('learns its order, and what stale episodes count, the same after an interruption', async (t: TestContext) => {
-    const own = [...RUN, 'teamtr.order=gain', 'teamtr.resample_every=null', 'teamtr.reuse=weighted'];
-    const whole = await tinyWorld(t, team.folder);
-    const learned = await learnedIn(whole, own);
-    const gainsAt = (step: number) => (whole.store.methodState('run-1', step)?.json as { readonly gain: Json }).gain;
-    assert.deepEqual(Object.keys(gainsAt(2) ?? {}).toSorted(), ['actor', 'reasoner']);
-    assert.notDeepEqual(gainsAt(2), gainsAt(3), 'what it learned of the agents goes with each step');
-    for (const at of [0.3, 0.9]) {
-      const world = await tinyWorld(t, team.folder);
-      let calls = 0;
-      const breaking = watching((name) => {
-        if (name === 'step' && ++calls === 1 + Math.floor(at * learned.length)) {
-          throw new C3Error('model', 'It broke.');
-        }
-      });
-      await assert.rejects(start(world, breaking, own), /It broke/u);
-      await world.resume({ evaluation: [], train: sums(3), overrides: own });
-      assert.deepEqual(rowsOf(world), rowsOf(whole), String(at));
-      await world.giveBack();
-    }
   });
 
   it('says what it needs', () => {

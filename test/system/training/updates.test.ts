@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
-import { C3Error } from '../../../src/shared/errors.ts';
 import type { Divergence } from '../../../src/training/divergence.ts';
-import { restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
+import { snapshotAfter } from '../../../src/training/state/restore.ts';
 import { inTurn, type TurnSettings } from '../../support/inTurn.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
-import { rowsOf, watching } from '../../unit/training/watched.ts';
+import { watching } from '../../unit/training/watched.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -141,50 +140,6 @@ describe('agents that learn in turn', () => {
       }
     }
     assert.equal(ends.size, 8);
-  });
-
-  it('come to the same rows after an interruption between two updates, and to the same weights when executed again', async (t) => {
-    for (const [overrides, loss] of [
-      [PER_ROLE, {}],
-      [
-        [...SHARED, 'ppo.kl_against=last', 'ppo.kl_estimator=exact', 'ppo.kl_coefficient=1'],
-        { exact: true, loss: { ratio: 'message', clipLow: 0.1, clipHigh: 0.3 } },
-      ],
-    ] as const) {
-      const settings = { radius: 1e-4, passes: 2, share: 0.5, ...loss };
-      const whole = await begin(t);
-      const turns = await run(whole, settings, overrides);
-      assert.ok(
-        turns.some(({ reverted }) => reverted),
-        JSON.stringify(turns),
-      );
-      for (const [method, at] of [
-        ['step', 2],
-        ['keepTraining', 4],
-        ['revertTraining', 1],
-        ['step', 7],
-        ['freeze', 5],
-      ] as const) {
-        const world = await begin(t);
-        let calls = 0;
-        await assert.rejects(
-          run(world, settings, overrides, (name) => {
-            if (name === method && ++calls === at) {
-              throw new C3Error('model', 'It broke.');
-            }
-          }),
-          /It broke/,
-          `${method} ${String(at)}`,
-        );
-        await world.resume({ overrides, evaluation: [], method: inTurn(settings) });
-        assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
-        await world.giveBack();
-      }
-      const input = whole.restoring({ overrides, method: inTurn(settings) });
-      for (const step of [1, 2, 4]) {
-        assert.equal(await restoreTraining(input, step), snapshotAfter(whole.store, 'run-1', step).id);
-      }
-    }
   });
 
   it('go back to what their own step kept only, and end their generator where an update fails', async (t) => {

@@ -94,26 +94,6 @@ describe('c3 try', () => {
     assert.deepEqual({ ...again, seconds: 0 }, { ...found, seconds: 0 });
   });
 
-  it('replaces one role after another by another policy', async (t) => {
-    const folder = folderFor(t);
-    const { code, stdout, stderr } = await c3(folder, [
-      'try',
-      '--each-role',
-      '--with',
-      '0',
-      '--budget',
-      '32',
-      '--json',
-    ]);
-    assert.equal(code, 0, stderr);
-    const document = z
-      .object({ run: z.string(), roles: z.array(trial.extend({ role: z.string() })), sentence: z.string() })
-      .parse(parseLine(stdout));
-    assert.deepEqual(document.roles.map(({ role }) => role).toSorted(), [...prompts(folder).keys()].toSorted());
-    const whole = await tried(folder, '--change', 'snapshot=0', '--budget', '32');
-    assert.equal(whole.contexts, document.roles[0]?.contexts);
-  });
-
   it('refuses what cannot be changed, in one sentence', async (t) => {
     const folder = folderFor(t);
     const [role] = [...prompts(folder).keys()];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { CancellationTokenSource, ResponseError } from 'vscode-jsonrpc/node';
@@ -19,7 +19,7 @@ import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS, type TaxonomyParams } from '.
 import { makeTeam } from '../../../unit/training/tinyTeam.ts';
 import { JobFailed, startEngine, type EngineProcess } from '../../../unit/engine/engineProcess.ts';
 import { newRecorded } from '../../../support/recordedStores.ts';
-import { c3, CONFIG, copyOf, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { copyOf, makeWorkspace, withStore } from '../../../unit/engine/workspace.ts';
 
 let workspace = '';
 /** A workspace whose store holds one finished run. */
@@ -254,40 +254,6 @@ describe('the engine process', () => {
         .alternatives.length,
       2,
     );
-  });
-
-  it('replays messages of other models and thread counts beside a run, and neither disturbs the other', async (t) => {
-    const folder = copyOf(t, done);
-    await makeTeam(join(folder, 'wider'), { hiddenSize: 48, steps: 10 });
-    writeFileSync(
-      join(folder, 'wider.c3.yaml'),
-      CONFIG.replace('model: team', 'model: wider').replace('threads: 1', 'threads: 2'),
-    );
-    const wider = await c3(folder, ['run', 'wider.c3.yaml', '--json', '--override', 'steps=1']);
-    const widerRun = String(parseLine(wider.stdout)['run']);
-    const alone = await c3(copyOf(t, workspace), ['run', 'tiny.c3.yaml', '--json', '--override', 'steps=6']);
-    const engine = await startEngine(t, folder);
-    const run = engine.run({ config: tiny(engine), overrides: ['steps=6'] });
-    await engine.heard(training);
-    const other = withStore(
-      folder,
-      (store) => store.bucketsOfRun({ run: widerRun, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
-    );
-    const replays = [firstMessage(engine), firstMessage(engine, 9), other].map((message) =>
-      engine.connection.sendRequest(REQUESTS.replay, { message, alternatives: 2, replays: 2, text: null }),
-    );
-    for (const bucket of await Promise.all(replays)) {
-      assert.equal(bucket.alternatives.length, 3);
-    }
-    const { steps, tokens, evaluatorCalls, accuracy, decisions } = await run;
-    const expected = parseLine(alone.stdout);
-    assert.deepEqual(
-      [steps, tokens, evaluatorCalls, accuracy, decisions],
-      ['steps', 'tokens', 'evaluatorCalls', 'accuracy', 'decisions'].map((name) => expected[name]),
-    );
-    const { code, stdout } = await shutDown(engine, () => c3(folder, ['verify', '--run', oldRun, '--json']));
-    assert.equal(code, 0);
-    assert.deepEqual(parseLine(stdout)['identical'], parseLine(stdout)['checked']);
   });
 
   it('gives each error its kind', async (t) => {

@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Evaluators } from '../../../../src/engine/recipe/evaluators.ts';
-import { parseRecipe, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
-import { EngineService } from '../../../../src/engine/service.ts';
-import { generateSplit } from '../../../../src/tasks/split.ts';
-import { readConfig } from '../../../../src/training/config/readConfig.ts';
+import { Evaluators } from '../../../../../src/engine/recipe/evaluators.ts';
+import { parseRecipe, readRecipe } from '../../../../../src/engine/recipe/recipe.ts';
+import { EngineService } from '../../../../../src/engine/service.ts';
+import { generateSplit } from '../../../../../src/tasks/split.ts';
+import { readConfig } from '../../../../../src/training/config/readConfig.ts';
 
 test('the bundled Python task is scored in the sandbox, and its verdicts outlive the sandbox', async (t) => {
   const evaluators = new Evaluators();

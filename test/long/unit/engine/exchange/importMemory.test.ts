@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { LogIndex } from '../../../../src/engine/exchange/logIndex.ts';
-import { storeLog, surveyLog, type SurveyedLog } from '../../../../src/engine/exchange/importLog.ts';
-import { Survey } from '../../../../src/logs/episode.ts';
-import type { LogSource } from '../../../../src/logs/source.ts';
-import { NEVER } from '../../../../src/shared/cancellation.ts';
-import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
+import { LogIndex } from '../../../../../src/engine/exchange/logIndex.ts';
+import { storeLog, surveyLog, type SurveyedLog } from '../../../../../src/engine/exchange/importLog.ts';
+import { Survey } from '../../../../../src/logs/episode.ts';
+import type { LogSource } from '../../../../../src/logs/source.ts';
+import { NEVER } from '../../../../../src/shared/cancellation.ts';
+import { openStoreForWriting, type StoreWriter } from '../../../../../src/store/write/writer.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

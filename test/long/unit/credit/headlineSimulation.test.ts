@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isExcluded } from '../../../src/credit/betting.ts';
-import { headlinesOf } from '../../../src/credit/headline.ts';
-import { differenceInterval } from '../../../src/credit/interval.ts';
-import { evidenceOf, type BucketEvidence } from '../../../src/credit/pairing.ts';
-import { replaysToSettle } from '../../../src/credit/replaysToSettle.ts';
-import type { PoolBucket } from '../../../src/shared/credit/creditPool.ts';
+import { isExcluded } from '../../../../src/credit/betting.ts';
+import { headlinesOf } from '../../../../src/credit/headline.ts';
+import { differenceInterval } from '../../../../src/credit/interval.ts';
+import { evidenceOf, type BucketEvidence } from '../../../../src/credit/pairing.ts';
+import { replaysToSettle } from '../../../../src/credit/replaysToSettle.ts';
+import type { PoolBucket } from '../../../../src/shared/credit/creditPool.ts';
 import {
   certain,
   drawText,
@@ -21,7 +21,7 @@ import {
   tabular,
   trueCredit,
   type Tabular,
-} from './tabular.ts';
+} from '../../../unit/credit/tabular.ts';
 
 /** So many that 2,000 are left without those where nothing is compared. */
 const CONTEXTS = 2300;

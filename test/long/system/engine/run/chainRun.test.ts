@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { gradeChain, parseChain } from '../../../../src/evaluate/chain.ts';
-import type { Interval } from '../../../../src/domain/records.ts';
-import { c3, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { gradeChain, parseChain } from '../../../../../src/evaluate/chain.ts';
+import type { Interval } from '../../../../../src/domain/records.ts';
+import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 let folder = '';
 before(() => {

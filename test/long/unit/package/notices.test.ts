@@ -4,10 +4,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { z } from 'zod';
-import { NOTICES_FILE, noticesText, ownName, shippedPackages } from '../../support/notices.ts';
-import { packagedFiles } from '../../support/package.ts';
+import { NOTICES_FILE, noticesText, ownName, shippedPackages } from '../../../support/notices.ts';
+import { packagedFiles } from '../../../support/package.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..', '..');
+const ROOT = join(import.meta.dirname, '../../../unit', '..', '..');
 const entrySchema = z.object({
   version: z.string().optional(),
   dev: z.boolean().optional(),

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { bundledProtocol, bundledTeam, smallTeam } from '../../../../src/engine/places.ts';
-import { protocolOf, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
-import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
-import { loadModel, parameterCount } from '../../../../src/runtime/model/model.ts';
-import { TEAM_SIZES, TEAM_TASKS, type TeamTask } from '../../../../src/shared/runNames.ts';
-import { generateSplit } from '../../../../src/tasks/split.ts';
-import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
-import { occurrenceAt, roleNamed } from '../../../../src/team/protocol.ts';
-import { runSampling } from '../../../../src/training/config/config.ts';
-import { demonstrations } from '../../../../src/training/pretrain/pretrain.ts';
-import { pretrainRecipe, smallRecipe } from '../../../../src/training/pretrain/pretrainRecipes.ts';
-import { revisions, type Examine } from '../../../../src/training/pretrain/revisions.ts';
-import { withTeam } from '../../../team/speak.ts';
+import { bundledProtocol, bundledTeam, smallTeam } from '../../../../../src/engine/places.ts';
+import { protocolOf, readRecipe, type Recipe } from '../../../../../src/engine/recipe/recipe.ts';
+import { loadTokenizer } from '../../../../../src/policy/tokenizer.ts';
+import { loadModel, parameterCount } from '../../../../../src/runtime/model/model.ts';
+import { TEAM_SIZES, TEAM_TASKS, type TeamTask } from '../../../../../src/shared/runNames.ts';
+import { generateSplit } from '../../../../../src/tasks/split.ts';
+import { parseProtocol } from '../../../../../src/team/parseProtocol.ts';
+import { occurrenceAt, roleNamed } from '../../../../../src/team/protocol.ts';
+import { runSampling } from '../../../../../src/training/config/config.ts';
+import { demonstrations } from '../../../../../src/training/pretrain/pretrain.ts';
+import { pretrainRecipe, smallRecipe } from '../../../../../src/training/pretrain/pretrainRecipes.ts';
+import { revisions, type Examine } from '../../../../../src/training/pretrain/revisions.ts';
+import { withTeam } from '../../../../team/speak.ts';
 
 type Turn = readonly [role: string, scored: boolean, parents: readonly number[]];
 const TURNS: Readonly<Record<TeamTask, readonly Turn[]>> = {
@@ -88,7 +88,7 @@ describe('`bundled` in a configuration', () => {
       [['task.name=hints'], 'team-hints'],
     ] as const) {
       const { modelFolder, protocolSource } = await recipeOf(...overrides);
-      assert.equal(modelFolder, join(import.meta.dirname, '../../../../media', folder));
+      assert.equal(modelFolder, join(import.meta.dirname, '../../../../../media', folder));
       assert.equal(protocolSource, join(modelFolder, 'protocol.json'));
     }
   });
@@ -96,12 +96,12 @@ describe('`bundled` in a configuration', () => {
   it('has a smaller one beside it, for the run and for a role', async () => {
     const logic = ['task.name=logic', 'task.roles=3', 'method=ccpo'];
     const { modelFolder, protocolText } = await recipeOf(...logic, 'model=bundled-small');
-    assert.equal(modelFolder, join(import.meta.dirname, '../../../../media/team-logic-small'));
+    assert.equal(modelFolder, join(import.meta.dirname, '../../../../../media/team-logic-small'));
     assert.match(protocolText, /voter3/u);
     assert.deepEqual((await recipeOf(...logic, 'policies={voter3: {model: bundled-small}}')).config.policies, {
       voter3: { kind: 'model', model: 'bundled-small' },
     });
-    const example = join(import.meta.dirname, '../../../../media/examples/logic-sizes.c3.yaml');
+    const example = join(import.meta.dirname, '../../../../../media/examples/logic-sizes.c3.yaml');
     assert.deepEqual((await readRecipe(example, [], import.meta.dirname)).config.policies, {
       voter3: { kind: 'model', model: 'bundled-small' },
     });

@@ -1,9 +1,9 @@
 /** One credit per message in a transcript: why an episode was lost, and what it takes to be sure. */
 import assert from 'node:assert/strict';
-import { eventually, workbenchScenarios } from './harness/workbench.ts';
-import { addLostEpisodes, LOST_QUESTIONS, lostMessage, openLost } from './lostEpisodes.ts';
-import { signed, words } from './oneCredit.ts';
-import { assertQuiet, firstPlan, paneReady, reading, transcriptOf } from './team.ts';
+import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
+import { addLostEpisodes, LOST_QUESTIONS, lostMessage, openLost } from '../../integration/lostEpisodes.ts';
+import { signed, words } from '../../integration/oneCredit.ts';
+import { assertQuiet, firstPlan, paneReady, reading, transcriptOf } from '../../integration/team.ts';
 
 const scenario = workbenchScenarios({
   // With shared random numbers some answers differ so much that few replays settle their credit.

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { learnedShare } from '../../../../src/tasks/dealer/dealer.ts';
-import { c3, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { learnedShare } from '../../../../../src/tasks/dealer/dealer.ts';
+import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 let folder = '';
 before(() => {

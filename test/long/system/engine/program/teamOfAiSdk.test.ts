@@ -1,0 +1,3 @@
+import { testRealPrograms } from '../../../../system/engine/program/realPrograms.ts';
+
+testRealPrograms(['aiSdk']);

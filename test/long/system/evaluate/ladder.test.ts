@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { sandboxPlaces } from '../../../support/programs.ts';
+import { environmentKind } from '../../../../src/environment/kinds.ts';
+import { LADDER_POINTS } from '../../../../src/evaluate/ladder.ts';
+import { evaluatorNamed } from '../../../../src/evaluate/named.ts';
+import { PythonGrader } from '../../../../src/evaluate/python/grader.ts';
+import type { DecisionEvent } from '../../../../src/domain/events.ts';
+import { ladderInstance, SUM } from '../../../system/evaluate/ladderCheats.ts';
+
+const main = (...body: string[]): string => `def add_up(n, k):\n${body.map((line) => `    ${line}\n`).join('')}`;
+
+describe('the ladder in the sandbox', () => {
+  const grader = new PythonGrader({ places: sandboxPlaces(), passRule: 'fraction', limits: { seconds: 2 } });
+  after(() => {
+    grader.close();
+  });
+  const scoreOf = async (
+    rules: 'ladder' | 'ladder-executed' | 'ladder-published',
+    helper: string,
+    own: string,
+  ): Promise<number> => {
+    const messages = [helper, own].map((text, position): DecisionEvent => {
+      return { kind: 'decision', position, role: position === 0 ? 'aux' : 'main', text };
+    });
+    const join = environmentKind('join');
+    const joined = await join?.run({
+      instance: ladderInstance,
+      log: [],
+      messages,
+      options: { take: 'functions' },
+      uniform: () => 0,
+    });
+    const { score } = await evaluatorNamed(rules, 'mathematics', () => grader).evaluate(
+      ladderInstance,
+      joined?.text ?? '',
+    );
+    return Math.round((score ?? Number.NaN) * LADDER_POINTS * 1e9) / 1e9;
+  };
+
+  it('runs no test after three that ran out of time, and counts what passed before', async () => {
+    const slow = main('while n > 0: pass', 's = aux(n, k)', 'return 2 * s');
+    assert.equal(await scoreOf('ladder', SUM, slow), 3.5);
+  });
+});

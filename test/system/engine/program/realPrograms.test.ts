@@ -1,3 +1,0 @@
-import { testRealPrograms } from './realPrograms.ts';
-
-testRealPrograms(['aiSdk']);
