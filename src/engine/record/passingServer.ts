@@ -208,19 +208,20 @@ export class PassingServer {
         return;
       }
       response.writeHead(200, { 'content-type': 'application/x-protobuf', 'content-length': 0 }).end();
-      return;
-    }
-    if (!/^application\/json\b/iu.test(type)) {
+    } else if (!/^application\/json\b/iu.test(type)) {
       this.recording.leaveOut('batches of spans that are neither JSON nor protocol buffers: use OTLP over HTTP');
       await refuse(
         response,
         415,
         'Spans are taken as JSON and as protocol buffers (OTEL_EXPORTER_OTLP_PROTOCOL=http/json).',
       );
-      return;
+    } else if (isTraces(bodyIn(body.toString('utf8')))) {
+      this.onSpans(body);
+      await answerJson(response, 200, {});
+    } else {
+      this.recording.leaveOut('batches of spans that are no JSON of OTLP');
+      await refuse(response, 400, 'The batch is no JSON of OTLP: an object with a list resourceSpans is.');
     }
-    this.onSpans(body);
-    await answerJson(response, 200, {});
   }
 
   private async scored(body: Buffer, response: ServerResponse): Promise<void> {
@@ -258,6 +259,10 @@ export class PassingServer {
     await passOn(this.asker, asking, to, { listener, refuse: unanswered });
   }
 }
+
+/** Whether a value is a batch of spans, as the exporters of OTLP and the servers in Go write it. */
+const isTraces = (value: unknown): boolean =>
+  isRecord(value) && [value['resourceSpans'], value['resource_spans']].some((list) => Array.isArray(list));
 
 function onward({ headers }: IncomingMessage, body: Buffer): Record<string, string | string[]> {
   const kept = Object.entries(headers).flatMap(([name, value]) =>

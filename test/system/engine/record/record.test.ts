@@ -287,6 +287,7 @@ describe('a recorded program', () => {
       const send = (body, type) => fetch(process.env.OTEL_EXPORTER_OTLP_ENDPOINT + '/v1/traces', { method: 'POST', headers: { 'content-type': type }, body });
       const sent = await send(${JSON.stringify(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }))}, 'application/json');
       check(sent.status === 200);
+      check((await send('{"resourceSpans": [', 'application/json')).status === 400);
       check((await send('x', 'application/x-protobuf')).status === 400);
       check((await send('x', 'text/plain')).status === 415);
       `,
@@ -294,6 +295,7 @@ describe('a recorded program', () => {
     );
     assert.deepEqual(report.speakers, [{ name: 'planner', by: 'name', messages: 1 }]);
     assert.deepEqual(report.leftOut, {
+      'batches of spans that are no JSON of OTLP': 1,
       'batches of spans that are no protocol buffers of OTLP': 1,
       'batches of spans that are neither JSON nor protocol buffers: use OTLP over HTTP': 1,
     });
