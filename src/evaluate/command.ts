@@ -3,7 +3,7 @@
  * started without a shell, bounded in time and output, and what goes wrong with it is never a score.
  */
 import { spawn } from 'node:child_process';
-import { killGroup, OWN_GROUP, owned } from '../files/ownedProcess.ts';
+import { killOwned, spawnOwned } from '../files/ownedProcess.ts';
 import { anyOf, onAbort, throwIfAborted } from '../shared/cancellation.ts';
 import { withoutKeys } from '../shared/endpointKeys.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
@@ -64,31 +64,28 @@ async function runOnce(
   signal: AbortSignal,
 ): Promise<Graded> {
   const late = AbortSignal.timeout(timeLimit);
-  const child = owned(
-    spawn(program, args, {
-      ...OWN_GROUP,
-      cwd: folder,
-      env: withoutKeys(process.env),
-      shell: false,
-      windowsHide: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    }),
+  const child = spawnOwned(withoutKeys(process.env), (own) =>
+    spawn(program, args, { ...own, cwd: folder, shell: false, windowsHide: true, stdio: ['pipe', 'pipe', 'pipe'] }),
   );
+  const end = (): void => {
+    killOwned(child);
+    // One that could not be found may hold them open.
+    child.stdout.destroy();
+    child.stderr.destroy();
+  };
   const said = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (chunk: string) => {
       said[name] = `${said[name]}${chunk}`.slice(0, MOST_OUTPUT);
       if (said.stdout.length === MOST_OUTPUT) {
-        killGroup(child);
+        end();
       }
     });
   }
   // One that does not read its input ends all the same.
   child.stdin.on('error', () => undefined);
   child.stdin.end(`${JSON.stringify({ uid, question, answer, text })}\n`);
-  const release = onAbort(anyOf(signal, late), () => {
-    killGroup(child);
-  });
+  const release = onAbort(anyOf(signal, late), end);
   const { promise, resolve, reject } = Promise.withResolvers<string | null>();
   child.once('error', (error) => {
     reject(
@@ -103,7 +100,7 @@ async function runOnce(
   });
   const failed = await promise.finally(() => {
     release();
-    killGroup(child);
+    killOwned(child);
   });
   if (signal.aborted) {
     throw new CancelledError();

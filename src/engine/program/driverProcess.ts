@@ -1,6 +1,7 @@
 /** A driver: a program of the user's that reads a line of JSON with a log, and answers with what is next. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { killOwned, spawnOwned } from '../../files/ownedProcess.ts';
 import { masked } from '../../logs/secrets.ts';
 import { onAbort } from '../../shared/cancellation.ts';
 import { withoutKeys } from '../../shared/endpointKeys.ts';
@@ -38,13 +39,15 @@ export class DriverProcess {
   constructor(settings: DriverSettings) {
     this.settings = settings;
     const [program, ...args] = settings.command;
-    this.child = spawn(program, args, {
-      cwd: settings.folder,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: withoutKeys(process.env),
-    });
+    this.child = spawnOwned(withoutKeys(process.env), (own) =>
+      spawn(program, args, { ...own, cwd: settings.folder, stdio: ['pipe', 'pipe', 'pipe'] }),
+    );
     this.child.once('error', (error) => {
       this.fail(`it cannot be started (${error.message})`);
+    });
+    // What it started may hold its streams open.
+    this.child.once('exit', () => {
+      killOwned(this.child);
     });
     // Once all that it wrote is read.
     this.child.once('close', (code, signal) => {
@@ -88,12 +91,14 @@ export class DriverProcess {
     }
   }
 
-  /** Ends the driver, which may end what it started. */
+  /** Ends the driver, which may end what it started by itself. */
   close(): void {
     this.refuse('it was ended');
     this.child.stdin.end();
     // The process waits for a child that lives, and for nothing where it has ended.
-    setTimeout(() => this.child.kill('SIGKILL'), TIME_TO_END).unref();
+    setTimeout(() => {
+      killOwned(this.child);
+    }, TIME_TO_END).unref();
   }
 
   private hear(text: string): void {
@@ -135,7 +140,7 @@ export class DriverProcess {
 
   private fail(why: string): void {
     this.refuse(why);
-    this.child.kill('SIGKILL');
+    killOwned(this.child);
   }
 
   /** Nothing is asked anymore, and what was is not answered. The first reason stays. */

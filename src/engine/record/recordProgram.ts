@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { endGroup, OWN_GROUP, owned } from '../../files/ownedProcess.ts';
+import { endOwned, spawnOwned } from '../../files/ownedProcess.ts';
 import { onAbort } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { withoutKeys } from '../../shared/endpointKeys.ts';
@@ -141,24 +141,24 @@ async function run(
   signal: AbortSignal,
 ): Promise<Recorded['ended']> {
   const ended = Promise.withResolvers<Recorded['ended']>();
-  const child = owned(
+  const recorded = {
+    ...withoutKeys(env),
+    OPENAI_BASE_URL: api,
+    OPENAI_API_BASE: api,
+    ...(anthropic !== null && { ANTHROPIC_BASE_URL: anthropic }),
+    ...(azure !== null && { AZURE_OPENAI_ENDPOINT: azure }),
+    ...(served !== null && { OPENAI_API_KEY: served.key }),
+    OTEL_EXPORTER_OTLP_ENDPOINT: traces,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${traces}/v1/traces`,
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+    C3_RECORD_SCORE: score,
+  };
+  const child = spawnOwned(recorded, (own) =>
     spawn(program, args, {
-      ...OWN_GROUP,
+      ...own,
       cwd: folder,
       stdio: onLine === undefined && streams === undefined ? ['inherit', quiet ? 2 : 'inherit', 'inherit'] : 'pipe',
-      env: {
-        ...withoutKeys(env),
-        OPENAI_BASE_URL: api,
-        OPENAI_API_BASE: api,
-        ...(anthropic !== null && { ANTHROPIC_BASE_URL: anthropic }),
-        ...(azure !== null && { AZURE_OPENAI_ENDPOINT: azure }),
-        ...(served !== null && { OPENAI_API_KEY: served.key }),
-        OTEL_EXPORTER_OTLP_ENDPOINT: traces,
-        OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${traces}/v1/traces`,
-        OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
-        C3_RECORD_SCORE: score,
-      },
     }),
   );
   child.on('error', (error) => {
@@ -181,7 +181,7 @@ async function run(
   }
   let ending: Promise<void> | undefined;
   const release = onAbort(signal, () => {
-    ending = endGroup(child, PATIENCE);
+    ending = endOwned(child, PATIENCE);
   });
   try {
     const how = await ended.promise;
@@ -190,7 +190,7 @@ async function run(
     return how;
   } finally {
     release();
-    await (ending ?? endGroup(child, PATIENCE));
+    await (ending ?? endOwned(child, PATIENCE));
     disconnect();
     for (const stream of child.stdio) {
       stream?.destroy();

@@ -17,10 +17,10 @@ process.on('SIGHUP', () => undefined);
 require('node:fs').writeFileSync('grandchild', String(process.pid));
 setInterval(() => undefined, 1000);
 `;
-/** @param end what the program does once its own child is there */
+/** Its child has a session of its own where such a one is found. @param end what it does once that child is there */
 const program = (end: string): string => `const { spawn } = require('node:child_process');
 const { existsSync } = require('node:fs');
-spawn(process.execPath, ['grandchild.cjs'], { stdio: 'inherit' });
+spawn(process.execPath, ['grandchild.cjs'], { stdio: 'inherit', detached: process.platform === 'linux' });
 const watch = setInterval(() => {
   if (existsSync('grandchild')) {
     clearInterval(watch);
@@ -142,6 +142,18 @@ describe(
         assert.equal(lives(pid), false);
       });
     }
+
+    it('ends with c3 that is killed', { skip: process.platform === 'win32' }, async (t) => {
+      const folder = folderWith(t, STAYS);
+      const c3 = startC3(folder, ['record', '--', process.execPath, 'program.cjs']);
+      c3.stdin.end();
+      const pid = await grandchildIn(folder);
+      c3.kill('SIGKILL');
+      await once(c3, 'exit');
+      while (lives(pid)) {
+        await delay(10);
+      }
+    });
 
     it('ends with c3 that is told twice', async (t) => {
       const asked = "process.on('SIGTERM', () => { require('node:fs').writeFileSync('asked', ''); });";
