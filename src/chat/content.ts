@@ -81,7 +81,8 @@ const ABOUT_CALL: ReadonlySet<string> = new Set([
   'cache_control',
 ]);
 
-const CALL_IDS = ['id', 'call_id', 'toolCallId', 'tool_call_id', 'toolUseId', 'tool_use_id'] as const;
+/** What a result answers comes first: an item of a response has an id of its own, too. */
+const CALL_IDS = ['call_id', 'id', 'toolCallId', 'tool_call_id', 'toolUseId', 'tool_use_id'] as const;
 const ANSWERED_IDS = ['tool_use_id', 'toolUseId', 'tool_call_id', 'toolCallId', 'call_id', 'id'] as const;
 const NAMES = ['name', 'toolName', 'tool_name', 'tool'] as const;
 const ARGUMENTS = ['arguments', 'args', 'input', 'parameters', 'arguments_json'] as const;

@@ -326,7 +326,7 @@ function contentOf(fields: Fields, kwargs: Fields): Content | null {
   // A call that stands among the parts and beside them is one; two of a list are two, also with one id.
   const inParts = new Set(content.calls.keys());
   for (const call of called.flat()) {
-    const id = isRecord(call) ? textAt(call, 'id', 'call_id', 'toolCallId') : null;
+    const id = isRecord(call) ? textAt(call, 'call_id', 'id', 'toolCallId') : null;
     if (id === null || !inParts.has(id)) {
       addCall(content, parsedJson(call));
     }

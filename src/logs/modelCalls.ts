@@ -7,7 +7,7 @@ import { answerIn, FURTHER } from '../chat/answers.ts';
 import { resultWithError } from '../chat/content.ts';
 import { asText, fieldsAt, listAtKey, parsedJson, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { measuresIn } from '../chat/measures.ts';
-import { parsedMessages, systemOf } from '../chat/messages.ts';
+import { parsedMessages, systemOf, type ParsedMessage } from '../chat/messages.ts';
 import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
 import { isRecord } from '../shared/guard.ts';
 import { valueOfCut } from './cutJson.ts';
@@ -52,8 +52,8 @@ const isToolCall = ({ name, attributes }: Span): boolean =>
   name === 'ai.toolCall' ||
   (textAt(attributes, 'gen_ai.operation.name') === null && 'gen_ai.tool.name' in attributes);
 
-/** What a tool is called, and what it gave, or why it failed. */
-function toolResult({ name, attributes, events, failed }: Span): ToolResult {
+/** What a span says that a tool gave. */
+function givenBy({ attributes, events }: Span): unknown {
   const given = valueAt(
     attributes,
     'gen_ai.tool.call.result',
@@ -66,15 +66,43 @@ function toolResult({ name, attributes, events, failed }: Span): ToolResult {
     'output',
   );
   const choice = events.find((event) => event.name === 'gen_ai.choice')?.attributes ?? {};
-  const told = given ?? valueAt(choice, 'message', 'content');
+  return given ?? valueAt(choice, 'message', 'content');
+}
+
+/** The message that brings what a tool gave to the model, where a span holds LangChain's; null where it does not. */
+function messageOfTool(span: Span): ParsedMessage | null {
+  const value = structured(givenBy(span));
+  const message = isRecord(value) && isRecord(value['output']) ? value['output'] : value;
+  const [read] = isRecord(message) && 'lc' in message ? parsedMessages([message]) : [];
+  return read?.role === 'tool' ? read : null;
+}
+
+/** What a tool is called, and what it gave, or why it failed. */
+function toolResult(span: Span): ToolResult {
+  const { name, attributes, failed } = span;
+  const message = messageOfTool(span);
+  const told = message?.text ?? givenBy(span);
   return {
-    source: textAt(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name') ?? name,
+    source:
+      textAt(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name') ??
+      message?.name ??
+      textAt(attributes, 'traceloop.entity.name') ??
+      name,
     text: told === undefined && failed === null ? null : resultWithError(jsonText(told), failed),
   };
 }
 
-const callOfTool = (attributes: Attributes): string | null =>
-  textAt(attributes, 'gen_ai.tool.call.id', 'ai.toolCall.id', 'tool_call.id', 'tool_call_id', 'gen_ai.tool.call_id');
+const callOfTool = (span: Span): string | null =>
+  textAt(
+    span.attributes,
+    'gen_ai.tool.call.id',
+    'ai.toolCall.id',
+    'tool_call.id',
+    'tool_call_id',
+    'gen_ai.tool.call_id',
+  ) ??
+  messageOfTool(span)?.answers ??
+  null;
 
 /** The agent that a span names; null where it names none. */
 function agentOf({ name, attributes }: Span): string | null {
@@ -427,7 +455,7 @@ const assistant = (value: unknown): unknown =>
 
 /** A span as a step. */
 export function stepOfSpan(span: Span): Step {
-  const { trace, id, parent, start, end, failed, attributes, dropped, name } = span;
+  const { trace, id, parent, start, end, failed, dropped, name } = span;
   const kind = isModelCall(span) ? 'model' : isToolCall(span) ? 'tool' : 'other';
   let read: ModelCall | undefined;
   return {
@@ -440,7 +468,7 @@ export function stepOfSpan(span: Span): Step {
     failed,
     agent: agentOf(span),
     score: null,
-    answers: kind === 'tool' ? callOfTool(attributes) : null,
+    answers: kind === 'tool' ? callOfTool(span) : null,
     lacks:
       dropped > 0 && kind !== 'other'
         ? [

@@ -49,8 +49,13 @@ export function stepOfAgentSpan(value: unknown): Step | null {
 
 function agentCall(data: Fields): ModelCall {
   const response = fieldsAt(data, 'response');
-  const { said, further } = answerIn(valueAt(response, 'output') ?? valueAt(data, 'output'));
-  const usage = [fieldsAt(data, 'usage'), fieldsAt(response, 'usage')].find((one) => Object.keys(one).length > 0) ?? {};
+  const given = valueAt(response, 'output') ?? valueAt(data, 'output');
+  // For JavaScript the SDK keeps the whole answer of a chat, in a list.
+  const [first] = Array.isArray(given) ? (given as readonly unknown[]) : [];
+  const body = isRecord(first) && Array.isArray(first['choices']) ? first : null;
+  const { said, further } = answerIn(body ?? given);
+  const usages = [data, response, ...(body === null ? [] : [body])].map((one) => fieldsAt(one, 'usage'));
+  const usage = usages.find((one) => Object.keys(one).length > 0) ?? {};
   return {
     input: [
       ...systemOf(response['instructions']),

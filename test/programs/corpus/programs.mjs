@@ -8,7 +8,9 @@ function talk(marks) {
   return {
     system: marks.mark('asked', 'You answer tersely.'),
     question: marks.mark('asked', 'How warm is it?'),
-    then: marks.mark('asked', 'And tomorrow?'),
+    get then() {
+      return marks.mark('asked', 'And tomorrow?');
+    },
     lookup: () => marks.mark('gave', '18 degrees'),
   };
 }
@@ -208,8 +210,10 @@ export const PROGRAMS = {
     return { file: 'aiSdk.json', text: await spans.text() };
   },
   async openaiAgents({ libraries, marks }) {
-    const { addTraceProcessor, Agent, run, tool } = libraries('@openai/agents');
+    const { addTraceProcessor, Agent, run, setOpenAIAPI, tool } = libraries('@openai/agents');
     const { z } = libraries('zod');
+    // Its traces hold what is said by this protocol alone: of responses they have the ids.
+    setOpenAIAPI('chat_completions');
     const items = [];
     const keep = (item) => Promise.resolve(void items.push(item.toJSON()));
     const none = () => Promise.resolve();

@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { PROGRAMS } from './programs.mjs';
 import { Marks, plantingServer } from './server.mjs';
 
@@ -29,6 +30,8 @@ const VERSIONS = {
   openai: '6.49.0',
   zod: '4.6.7',
 };
+/** Characters of what is kept packed. */
+const LARGE = 50_000;
 const OUT = join(import.meta.dirname, '../../fixtures/logs/corpus');
 
 const [folder, name] = process.argv.slice(2);
@@ -57,8 +60,10 @@ if (folder === undefined) {
   const calls = [];
   const server = await plantingServer(marks, (call) => calls.push(call));
   Object.assign(process.env, { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'none', ANTHROPIC_API_KEY: 'none' });
-  const { file, text } = await PROGRAMS[name]({ libraries, marks, server, calls });
+  const { file: plain, text } = await PROGRAMS[name]({ libraries, marks, server, calls });
   server.close();
-  writeFileSync(join(OUT, file), text);
+  const isLarge = text.length > LARGE;
+  const file = isLarge ? `${plain}.gz` : plain;
+  writeFileSync(join(OUT, file), isLarge ? gzipSync(text, { level: 9 }) : text);
   process.stdout.write(`${JSON.stringify({ file, ...marks.all })}\n`, () => process.exit(0));
 }
