@@ -1,8 +1,7 @@
 /**
- * A process that owns programs of a user's, in each way in which the engine does: `ownedParent FOLDER`. It writes a
- * line once all are started; a line on its input cancels them, and it says when all of their owners are done.
+ * A process that owns programs of a user's, in each way in which the engine does: `ownedParent FOLDER`. A line `start`
+ * on its input starts one of each, a line `cancel` cancels them, and it writes a line once none is owned.
  */
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DriverProcess } from '../../src/engine/program/driverProcess.ts';
@@ -36,14 +35,12 @@ function start(signal: AbortSignal): Promise<unknown> {
   return Promise.allSettled([record(service, settings, signal), asked, scorer.evaluate(instance, 'text', signal)]);
 }
 
+let [controller, done] = [new AbortController(), Promise.resolve<unknown>(null)];
 for await (const line of createInterface({ input: process.stdin })) {
-  if (line !== 'start') {
-    break;
-  }
-  const controller = new AbortController();
-  const done = start(controller.signal);
-  const [next] = (await once(process.stdin, 'data')) as [Buffer];
-  if (next.toString().trim() === 'cancel') {
+  if (line === 'start') {
+    controller = new AbortController();
+    done = start(controller.signal);
+  } else {
     controller.abort();
     await done;
     process.stdout.write('done\n');

@@ -109,9 +109,10 @@ export function ownedAttacks({ ends }: OwnedSizes): void {
       });
     }
 
-    it(`a cancel, ${String(ends)} times`, async () => {
+    it(`a cancel, ${String(ends)} times`, async (t) => {
       const trial = randomBytes(16).toString('hex');
       const parent = begin(trial);
+      t.after(() => parent.kill('SIGKILL'));
       for (let end = 0; end < ends; end++) {
         await owned.attempt(`cancel ${String(end)}`, async () => {
           await started(parent, trial);
@@ -122,7 +123,6 @@ export function ownedAttacks({ ends }: OwnedSizes): void {
           assert.deepEqual(processesOf(trial, parent.pid), []);
         });
       }
-      parent.kill('SIGKILL');
     });
   });
 }
