@@ -1,19 +1,29 @@
 /**
  * Programs of the user's that end with all that they started: neither their work nor this process is outlived, however
  * that ends. Each has a process group of its own, and a mark in its environment by which Linux finds what left the
- * group. Windows knows neither: there the program itself ends.
+ * group. A group is signaled only as long as one of its processes is known to be the program's: process ids come again.
+ * Other systems list no processes: there the group ends, and on Windows the program itself.
  */
 import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { environmentOf, listedProcess, listedProcesses, type ListedProcess } from './processTable.ts';
 
 /** What an owned program is spawned with, beside what else it needs. */
 export interface Ownership {
   readonly detached: boolean;
   readonly env: NodeJS.ProcessEnv;
+}
+
+/** What is known of a program's processes. */
+interface Owned {
+  readonly mark: string;
+  /** Its own process as it started; null where the system lists none. */
+  readonly leader: ListedProcess | null;
+  /** The names of all that were seen to be the program's. */
+  readonly seen: Set<string>;
 }
 
 /** The variable that has the marks of all who own a process, such as those of a program in a program. */
@@ -25,25 +35,36 @@ const KILLED_MILLISECONDS = 1000;
 const MOST_LOOKS = 100;
 
 /**
- * Ends what is left once its standard input ends: nobody else is there where this process was killed. It hears the
- * groups that come (+) and go (-), and is in a session and an environment of its own, so that nothing ends it first.
+ * Ends what is left once its standard input ends: nobody else is there where this process was killed. It hears of the
+ * leaders of groups that come (+) and go (-), as PID:START, and is in a session and an environment of its own, so that
+ * nothing ends it first. Where the leader has gone, a group is known by a marked process.
  */
 const WATCH = `trap '' HUP INT TERM
-groups=' '
-while read -r line; do
-  group="\${line#?}"
-  case $line in
-    +*) groups="$groups$group " ;;
-    *) case $groups in *" $group "*) groups="\${groups%%" $group "*} \${groups#*" $group "}" ;; esac ;;
+leaders=' '
+while read -r sign leader; do
+  case $sign in
+    +) leaders="$leaders$leader " ;;
+    *) case $leaders in *" $leader "*) leaders="\${leaders%%" $leader "*} \${leaders#*" $leader "}" ;; esac ;;
   esac
 done
-for group in $groups; do kill -KILL "-$group"; done 2>/dev/null
+about() {
+  stat= group= start=
+  read -r stat <"/proc/$1/stat" && set -- \${stat##*) } && group=$3 && start=\${20}
+}
+for leader in $leaders; do
+  about "\${leader%:*}"
+  [ "\${leader#*:}" = "$start" ] && kill -KILL "-\${leader%:*}"
+done 2>/dev/null
 look=0
 while [ $look -lt ${String(MOST_LOOKS)} ]; do
   look=$((look + 1))
   left=$(grep -alsF "$1" /proc/[0-9]*/environ)
   [ -n "$left" ] || exit 0
-  for file in $left; do pid="\${file#/proc/}"; kill -KILL "\${pid%/environ}"; done 2>/dev/null
+  for file in $left; do
+    pid="\${file#/proc/}" pid="\${pid%/environ}"
+    about "$pid"
+    case $leaders in *" $group:"*) kill -KILL "-$group" ;; *) kill -KILL "$pid" ;; esac
+  done 2>/dev/null
 done`;
 
 const isWindows = process.platform === 'win32';
@@ -51,12 +72,14 @@ const isWindows = process.platform === 'win32';
 const own = randomBytes(16).toString('hex');
 let count = 0;
 
-/** The marks of programs whose processes were not seen to end. */
-const living = new Map<ChildProcess, string>();
+/** The programs whose processes were not seen to end. */
+const living = new Map<ChildProcess, Owned>();
 let watch: ChildProcessByStdio<Writable, null, null> | undefined;
 
+const nameOf = ({ pid, start }: ListedProcess): string => `${String(pid)}:${String(start)}`;
+
 /** Tells the watching process, which is there from the first program on, of a group. */
-function tell(sign: '+' | '-', { pid }: ChildProcess): void {
+function tell(sign: '+' | '-', { pid }: ChildProcess, leader: ListedProcess | null): void {
   if (isWindows || pid === undefined) {
     return;
   }
@@ -75,14 +98,13 @@ function tell(sign: '+' | '-', { pid }: ChildProcess): void {
       watch.stdin.unref();
     }
   }
-  watch.stdin.write(`${sign}${String(pid)}\n`);
+  watch.stdin.write(`${sign} ${leader === null ? `${String(pid)}:` : nameOf(leader)}\n`);
 }
 
 function killLiving(): void {
   for (const child of living.keys()) {
-    signalGroup(child, 'SIGKILL');
+    killOwned(child);
   }
-  killMarked(own);
 }
 
 /**
@@ -96,24 +118,42 @@ export function spawnOwned<Child extends ChildProcess>(
 ): Child {
   const mark = `${own}.${String(count++)};`;
   const child = start({ detached: !isWindows, env: { ...env, [VARIABLE]: `${env[VARIABLE] ?? ''}${mark}` } });
+  // It is listed to the next turn at least, though it may have ended.
+  const leader = child.pid === undefined ? null : listedProcess(child.pid);
   if (living.size === 0) {
     process.on('exit', killLiving);
   }
-  living.set(child, mark);
-  tell('+', child);
+  living.set(child, { mark, leader, seen: new Set(leader === null ? [] : [nameOf(leader)]) });
+  tell('+', child, leader);
   return child;
 }
 
-function disown(child: ChildProcess): void {
+function disown(child: ChildProcess, { leader }: Owned): void {
   living.delete(child);
-  tell('-', child);
+  tell('-', child, leader);
   if (living.size === 0) {
     process.off('exit', killLiving);
   }
 }
 
-/** Signals a program and all of its group. @returns false where nobody is left */
-function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+/** The living processes of a program; none where the system does not list them. */
+function processesOf({ mark, leader, seen }: Owned): readonly ListedProcess[] {
+  if (leader === null) {
+    return [];
+  }
+  const { pid, start } = leader;
+  const young = listedProcesses().filter((one) => one.start >= start);
+  const marked = new Set(young.filter((one) => environmentOf(one.pid).includes(mark)));
+  const isOwnGroup = young.some((one) => one.group === pid && (seen.has(nameOf(one)) || marked.has(one)));
+  const found = young.filter((one) => !one.hasEnded && (marked.has(one) || (isOwnGroup && one.group === pid)));
+  for (const one of found) {
+    seen.add(nameOf(one));
+  }
+  return found;
+}
+
+/** Signals a program and all that it started. @returns false where nobody is left */
+function signalOwned(child: ChildProcess, owned: Owned, signal: NodeJS.Signals | 0): boolean {
   const { pid } = child;
   if (pid === undefined) {
     return false;
@@ -121,61 +161,43 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   if (isWindows) {
     return child.exitCode === null && child.signalCode === null && child.kill(signal);
   }
+  if (owned.leader === null) {
+    return signaled(-pid, signal);
+  }
+  const found = processesOf(owned);
+  if (found.some(({ group }) => group === pid)) {
+    signaled(-pid, signal);
+  }
+  for (const one of found) {
+    if (one.group !== pid && listedProcess(one.pid)?.start === one.start) {
+      signaled(one.pid, signal);
+    }
+  }
+  return found.length > 0;
+}
+
+/** @returns false where nobody is left, or nobody who may be signaled */
+function signaled(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    return process.kill(-pid, signal);
+    return process.kill(pid, signal);
   } catch {
-    // Nobody is left, or nobody who may be signaled.
     return false;
-  }
-}
-
-/** The living processes that have a mark in their environment; none where the system does not show it. */
-function marked(mark: string): readonly number[] {
-  let names: readonly string[];
-  try {
-    names = readdirSync('/proc');
-  } catch {
-    return [];
-  }
-  return names.flatMap((name) => {
-    try {
-      return /^\d+$/u.test(name) && readFileSync(`/proc/${name}/environ`, 'latin1').includes(mark)
-        ? [Number(name)]
-        : [];
-    } catch {
-      // It has ended, or is another user's.
-      return [];
-    }
-  });
-}
-
-/** Signals all that have a mark. @returns false where nobody is left */
-function signalMarked(mark: string, signal: NodeJS.Signals): boolean {
-  const left = marked(mark);
-  for (const pid of left) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      // It was faster.
-    }
-  }
-  return left.length > 0;
-}
-
-/** Kills all that have a mark, and what they start meanwhile. */
-function killMarked(mark: string): void {
-  for (let look = 0; look < MOST_LOOKS && signalMarked(mark, 'SIGKILL'); look++) {
-    // The next look finds those who were started between.
   }
 }
 
 /** Kills a program and all that it started at once; nothing where it was ended before. */
 export function killOwned(child: ChildProcess): void {
-  const mark = living.get(child);
-  if (mark !== undefined) {
-    signalGroup(child, 'SIGKILL');
-    killMarked(mark);
-    disown(child);
+  const owned = living.get(child);
+  if (owned !== undefined) {
+    killAll(child, owned);
+    disown(child, owned);
+  }
+}
+
+/** Kills all of a program, and what they start meanwhile. */
+function killAll(child: ChildProcess, owned: Owned): void {
+  for (let look = 0; look < MOST_LOOKS && signalOwned(child, owned, 'SIGKILL'); look++) {
+    // The next look finds those who were started between.
   }
 }
 
@@ -184,23 +206,21 @@ export function killOwned(child: ChildProcess): void {
  * @param patience milliseconds that they have to end by themselves; then they are killed
  */
 export async function endOwned(child: ChildProcess, patience: number): Promise<void> {
-  const mark = living.get(child);
-  if (mark === undefined) {
+  const owned = living.get(child);
+  if (owned === undefined) {
     return;
   }
-  signalGroup(child, 'SIGTERM');
-  signalMarked(mark, 'SIGTERM');
-  if (!(await isGoneWithin(child, mark, patience))) {
-    signalGroup(child, 'SIGKILL');
-    killMarked(mark);
-    await isGoneWithin(child, mark, KILLED_MILLISECONDS);
+  signalOwned(child, owned, 'SIGTERM');
+  if (!(await isGoneWithin(child, owned, patience))) {
+    killAll(child, owned);
+    await isGoneWithin(child, owned, KILLED_MILLISECONDS);
   }
-  disown(child);
+  disown(child, owned);
 }
 
-async function isGoneWithin(child: ChildProcess, mark: string, milliseconds: number): Promise<boolean> {
+async function isGoneWithin(child: ChildProcess, owned: Owned, milliseconds: number): Promise<boolean> {
   const until = performance.now() + milliseconds;
-  while (signalGroup(child, 0) || marked(mark).length > 0) {
+  while (signalOwned(child, owned, 0)) {
     if (performance.now() > until) {
       return false;
     }
