@@ -126,6 +126,9 @@ export function exchangeAttacks({ recorded, asked, spans }: ExchangeSizes): void
   });
 }
 
-/** The texts of the messages of a run that have the word of all planted ones. */
+/** The texts of the messages of a run: each begins and ends with a word of all, and one of them is never garbled. */
 const textsOf = (place: EngineService, run: string): readonly string[] =>
-  place.reading((store) => store.messages(store.searchIds(run, 'planted', 10 * EACH)).map(({ text }) => text));
+  place.reading((store) => {
+    const ids = ['planted', 'end'].flatMap((word) => store.searchIds(run, word, 10 * EACH));
+    return store.messages([...new Set(ids)]).map(({ text }) => text);
+  });

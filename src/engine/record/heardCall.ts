@@ -1,7 +1,7 @@
 /** A call whose answer passes by: what is heard of it, and when it is taken in or counted. */
 import { Readable } from 'node:stream';
+import { isPacked, unpackedBody } from '../../policy/endpoint/contentEncoding.ts';
 import { eventsIn } from '../../policy/endpoint/events.ts';
-import { isPacked, unpackedBody } from '../http/contentEncoding.ts';
 import { GrowingBytes } from '../http/growingBytes.ts';
 import type { AnswerEnd, AnswerListener } from './passOn.ts';
 import type { PassedCall, Recording } from './recording.ts';

@@ -6,13 +6,13 @@ import type { AddressInfo, Socket } from 'node:net';
 import { apiOf, bodyIn } from '../../chat/apiCalls.ts';
 import { tracesInProtobuf } from '../../logs/otlpProtobuf.ts';
 import { returnOf } from '../../logs/scores.ts';
+import { unpackedBody } from '../../policy/endpoint/contentEncoding.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { NamedServer } from '../../shared/modelServer.ts';
-import { unpackedBody } from '../http/contentEncoding.ts';
 import { answerJson, bodyWithin, createLocalServer } from '../http/localServer.ts';
 import { HeardCall } from './heardCall.ts';
-import { Asker, isHop, passOn, SILENT } from './passOn.ts';
+import { isHop, OwnConnections, passOn, SILENT } from './passOn.ts';
 import { OtherPaths } from './recordedPaths.ts';
 import type { Recording } from './recording.ts';
 
@@ -69,7 +69,7 @@ export class PassingServer {
   private readonly sockets = new Set<Socket>();
   /** Requests that are not answered yet; each is recorded or counted by its end. */
   private readonly underWay = new Set<Promise<void>>();
-  private readonly asker = new Asker();
+  private readonly connections = new OwnConnections();
   private readonly otherPaths = new OtherPaths();
   /** Nobody else on this machine can guess it. */
   private readonly secret = randomBytes(16).toString('hex');
@@ -115,7 +115,7 @@ export class PassingServer {
     }
     await closed;
     await Promise.all(this.underWay);
-    this.asker.close();
+    this.connections.close();
   }
 
   private async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -256,7 +256,7 @@ export class PassingServer {
     }
     const asking = { url, method: from.method ?? 'GET', headers: onward(from, sent), body: sent };
     const unanswered = (why: string): Promise<void> => refuse(to, 502, `${UNASKED}: ${why}`);
-    await passOn(this.asker, asking, to, { listener, refuse: unanswered });
+    await passOn(this.connections, asking, to, { listener, refuse: unanswered });
   }
 }
 

@@ -1,7 +1,11 @@
 /** One request to one address, and its answer: bounded in time and length, and with no second attempt. */
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import { anyOf } from '../../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
+import { askServer } from './asking.ts';
+import { unpackedChunks } from './contentEncoding.ts';
 import { eventsIn } from './events.ts';
 import { EndpointFailure, retryAfterOf, statusFailure } from './failure.ts';
 import { errorWords, ReplyReader, type Reply } from './reply.ts';
@@ -30,30 +34,39 @@ export async function exchange({ base, api, key, body, timeLimit }: Exchange, si
   const timer = setTimeout(() => {
     late.abort();
   }, timeLimit);
-  let begun = false;
+  let reply: IncomingMessage | undefined;
   try {
-    const response = await fetch(`${base}/${PATHS[api]}`, {
+    const asking = {
+      url: new URL(`${base}/${PATHS[api]}`),
       method: 'POST',
-      // A key is for the address that was named, and for no other.
-      redirect: 'error',
-      headers: { 'content-type': 'application/json', ...(key !== null && { authorization: `Bearer ${key}` }) },
-      body: JSON.stringify(body),
-      signal: anyOf(signal, late.signal),
-    });
-    if (!response.ok) {
-      const words = errorWords(await textOf(response, MOST_ERROR, true), key);
-      throw statusFailure(response.status, words, retryAfterOf(response.headers.get('retry-after'), Date.now()));
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'c3',
+        'accept-encoding': 'identity',
+        ...(key !== null && { authorization: `Bearer ${key}` }),
+      },
+      body: Buffer.from(JSON.stringify(body)),
+    };
+    const asked = await askServer(asking, anyOf(signal, late.signal));
+    if ('why' in asked) {
+      throw new NotReached(asked.code ?? asked.why);
     }
-    begun = true;
+    ({ reply } = asked);
+    const { statusCode: status = 0, headers } = reply;
+    const chunks = unpackedChunks(reply, headers['content-encoding']);
+    if (status < 200 || status > 299) {
+      const words = errorWords(await textOf(chunks, MOST_ERROR, true), key);
+      throw statusFailure(status, words, retryAfterOf(headers['retry-after'] ?? null, Date.now()));
+    }
     const reader = new ReplyReader(key);
-    if (/^text\/event-stream\b/iu.test(response.headers.get('content-type') ?? '')) {
-      for await (const event of eventsIn(boundedChunks(response, MOST_BYTES), MOST_EVENT)) {
+    if (/^text\/event-stream\b/iu.test(headers['content-type'] ?? '')) {
+      for await (const event of eventsIn(boundedChunks(chunks, MOST_BYTES), MOST_EVENT)) {
         if (!reader.add(event)) {
           break;
         }
       }
     } else {
-      reader.addWhole(await textOf(response, MOST_BYTES, false));
+      reader.addWhole(await textOf(chunks, MOST_BYTES, false));
     }
     return reader.end();
   } catch (error) {
@@ -66,26 +79,29 @@ export async function exchange({ base, api, key, body, timeLimit }: Exchange, si
     if (late.signal.aborted) {
       throw new EndpointFailure('again', `did not answer within ${String(timeLimit / 1000)} s`, { charged: true });
     }
-    throw begun
-      ? new EndpointFailure('again', `broke off its answer (${causeOf(error)})`, { charged: true })
-      : new EndpointFailure('again', `cannot be reached (${causeOf(error)})`, { dead: true });
+    throw error instanceof NotReached
+      ? new EndpointFailure('again', `cannot be reached (${error.message.slice(0, 200)})`, { dead: true })
+      : new EndpointFailure('again', `broke off its answer (${causeOf(error)})`, { charged: true });
   } finally {
     clearTimeout(timer);
+    reply?.destroy();
   }
 }
 
-/** What a failed connection says of itself: the reason below `fetch failed`. */
-const causeOf = (error: unknown): string => {
-  const cause: unknown = error instanceof Error ? error.cause : undefined;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return code === '' ? messageOf(cause ?? error).slice(0, 200) : code;
-};
+/** No reply has begun. */
+class NotReached extends Error {}
+
+/** What a broken connection says of itself. */
+const causeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : messageOf(error).slice(0, 200);
 
 /** @param cut whether what is too long is cut; else it is refused */
-async function textOf(response: Response, most: number, cut: boolean): Promise<string> {
+async function textOf(body: Readable, most: number, cut: boolean): Promise<string> {
   const chunks: Uint8Array[] = [];
   try {
-    for await (const chunk of boundedChunks(response, most)) {
+    for await (const chunk of boundedChunks(body, most)) {
       chunks.push(chunk);
     }
   } catch (error) {
@@ -96,9 +112,9 @@ async function textOf(response: Response, most: number, cut: boolean): Promise<s
   return Buffer.concat(chunks).toString('utf8');
 }
 
-async function* boundedChunks(response: Response, most: number): AsyncGenerator<Uint8Array, void, undefined> {
+async function* boundedChunks(body: Readable, most: number): AsyncGenerator<Uint8Array, void, undefined> {
   let length = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
     length += chunk.length;
     if (length > most) {
       throw new RangeError(`more than ${String(most)} bytes`);

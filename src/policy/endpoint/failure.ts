@@ -81,7 +81,9 @@ export function statusFailure(status: number, words: string, retryAfter: number 
       ? `refuses the key (${String(status)})`
       : status === 404
         ? 'has no such model or address (404)'
-        : `refuses the request (${String(status)})`;
+        : status >= 300 && status < 400
+          ? `sends requests to another address (${String(status)}), which gets no key; name that address`
+          : `refuses the request (${String(status)})`;
   return new EndpointFailure('refused', `${what}${said}`, options);
 }
 

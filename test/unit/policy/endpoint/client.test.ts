@@ -1,6 +1,7 @@
 /** The client against servers that misbehave: nothing lost, nothing doubled, no hang, errors in plain words. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { EndpointFailure, retryAfterOf, Unanswered } from '../../../../src/policy/endpoint/failure.ts';
 import { Spending } from '../../../../src/policy/endpoint/spending.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
@@ -115,7 +116,11 @@ describe('what no attempt can help', () => {
     const server = await badServer(t, () => (response) => {
       response.writeHead(307, { location: `${other.base}/completions` }).end();
     });
-    await assert.rejects(ask(clientOf([server.base], { retries: 0, keyOf: () => 'k' }), '1'), Unanswered);
+    await assert.rejects(ask(clientOf([server.base], { keyOf: () => 'k' }), '1'), {
+      name: 'EndpointFailure',
+      message: /sends requests to another address \(307\)/,
+    });
+    assert.equal(server.requests.length, 1);
     assert.equal(other.requests.length, 0);
   });
 });
@@ -129,9 +134,34 @@ it('a cancel ends what waits and what is under way', async (t) => {
     await new Promise((resolve) => setImmediate(resolve));
   }
   leaving.abort();
-  for (const one of asked) {
-    await assert.rejects(one, CancelledError);
-  }
+  await Promise.all(asked.map((one) => assert.rejects(one, CancelledError)));
+});
+
+describe('a good answer is read', () => {
+  it('that comes packed though nobody asked for it', async (t) => {
+    for (const [encoding, pack] of [
+      ['gzip', gzipSync],
+      ['deflate', deflateSync],
+      ['br', brotliCompressSync],
+    ] as const) {
+      const server = await badServer(t, () => (response, asked) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding });
+        response.end(pack(answerTo(promptOf(asked))));
+      });
+      assert.equal(await ask(clientOf([server.base]), encoding), `echo ${encoding}`);
+    }
+  });
+});
+
+it('an answer that is damaged, and ends before all of it is read, costs an attempt and not this process', async (t) => {
+  const server = await badServer(t, (own) => (response, asked) => {
+    if (asked.before > 0) {
+      return answersWell(own)(response, asked);
+    }
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip', connection: 'close' });
+    response.end(Buffer.concat([gzipSync('{}').subarray(0, 12), Buffer.alloc(2 ** 18, ': ping\n')]));
+  });
+  assert.equal(await ask(clientOf([server.base]), '1'), 'echo 1');
 });
 
 describe('a spending limit', () => {

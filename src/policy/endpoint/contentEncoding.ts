@@ -1,6 +1,15 @@
 /** Bodies that came packed, by the name that their Content-Encoding gives (RFC 9110, section 8.4). */
+import { pipeline, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliDecompress, constants, gunzip, inflate } from 'node:zlib';
+import {
+  brotliDecompress,
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  gunzip,
+  inflate,
+} from 'node:zlib';
 
 type Unpacker = (
   bytes: Buffer,
@@ -13,6 +22,13 @@ const UNPACKERS = {
   deflate: promisify(inflate) as Unpacker,
   br: promisify(brotliDecompress) as Unpacker,
 } as const;
+
+const STREAMS = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+} as const satisfies Record<keyof typeof UNPACKERS, unknown>;
 
 const isKnown = (name: string): name is keyof typeof UNPACKERS => Object.hasOwn(UNPACKERS, name);
 
@@ -29,10 +45,23 @@ export async function unpackedBody(bytes: Buffer, encoding: string | undefined, 
   if (!isPacked(encoding) || bytes.length === 0) {
     return bytes;
   }
-  const name = encoding?.trim().toLowerCase() ?? '';
+  const name = packedAs(encoding);
+  const finishFlush = name === 'br' ? constants.BROTLI_OPERATION_FLUSH : constants.Z_SYNC_FLUSH;
+  return UNPACKERS[name](bytes, { finishFlush, maxOutputLength: most });
+}
+
+/**
+ * The bytes of a body as they come. Who reads no further lets go of the body.
+ * @throws Error where it is packed in a way that is not known; reading throws where it is damaged, or breaks off
+ */
+export function unpackedChunks(body: Readable, encoding: string | undefined): Readable {
+  return isPacked(encoding) ? pipeline(body, STREAMS[packedAs(encoding)](), () => undefined) : body;
+}
+
+function packedAs(encoding = ''): keyof typeof UNPACKERS {
+  const name = encoding.trim().toLowerCase();
   if (!isKnown(name)) {
     throw new Error(`packed as ${name.slice(0, 40)}, which is not read`);
   }
-  const finishFlush = name === 'br' ? constants.BROTLI_OPERATION_FLUSH : constants.Z_SYNC_FLUSH;
-  return UNPACKERS[name](bytes, { finishFlush, maxOutputLength: most });
+  return name;
 }
