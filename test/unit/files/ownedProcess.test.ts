@@ -1,0 +1,76 @@
+/** Owned programs where the system gave the number of one that has ended to a process of somebody else's. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, it, type TestContext } from 'node:test';
+import { killOwned, spawnOwned } from '../../../src/files/ownedProcess.ts';
+import { listedProcess } from '../../../src/files/processTable.ts';
+
+/** Where Linux is told which number was given last. */
+const LAST = '/proc/sys/kernel/ns_last_pid';
+const MOST_TRIES = 100;
+/** Seconds: more than a tick of the clock that starts are told by, in which no system gives all its numbers. */
+const MOMENT = '0.05';
+
+function isTold(): boolean {
+  try {
+    accessSync(LAST, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A process of nobody's with a number, and a group of that number; null where others took it each time. */
+function strangerAs(t: TestContext, pid: number): ChildProcess | null {
+  for (let attempt = 0; attempt < MOST_TRIES; attempt++) {
+    writeFileSync(LAST, String(pid - 1));
+    const stranger = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+    t.after(() => stranger.kill('SIGKILL'));
+    if (stranger.pid === pid) {
+      return stranger;
+    }
+    stranger.kill('SIGKILL');
+  }
+  t.skip('the number was taken');
+  return null;
+}
+
+const lives = (pid: number): boolean => listedProcess(pid)?.hasEnded === false;
+
+describe('a process that has the number of an owned one is left alone', { skip: !isTold() }, () => {
+  it('where the owner ends what it owned', async (t) => {
+    const owned = spawnOwned(process.env, (own) => spawn('sleep', [MOMENT], { ...own, stdio: 'ignore' }));
+    await once(owned, 'exit');
+    const stranger = strangerAs(t, owned.pid ?? 0);
+    killOwned(owned);
+    assert.ok(stranger === null || lives(stranger.pid ?? 0));
+  });
+
+  it('where the owner was killed', async (t) => {
+    const program = `
+      import { spawn } from 'node:child_process';
+      import { once } from 'node:events';
+      import { spawnOwned } from ${JSON.stringify(new URL('../../../src/files/ownedProcess.ts', import.meta.url).href)};
+      const start = (...command) => spawnOwned(process.env, (own) => spawn('sleep', command, { ...own, stdio: 'ignore' }));
+      const [gone, stays] = [start('${MOMENT}'), start('1000')];
+      await once(gone, 'exit');
+      console.log(gone.pid, stays.pid);
+    `;
+    const owner = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.after(() => owner.kill('SIGKILL'));
+    const [line] = (await once(createInterface({ input: owner.stdout }), 'line')) as [string];
+    const [gone = 0, stays = 0] = line.split(' ').map(Number);
+    const stranger = strangerAs(t, gone);
+    owner.kill('SIGKILL');
+    while (lives(stays)) {
+      await delay(5);
+    }
+    assert.ok(stranger === null || lives(gone));
+  });
+});
