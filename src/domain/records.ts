@@ -385,6 +385,10 @@ export interface RunRecord {
   readonly finishedAt: string | null;
   readonly plannedSteps: number;
   readonly steps: number;
+  /** What the user calls it; until then, as its configuration does. */
   readonly title: string;
+  /** What the user says of it; empty where nothing. */
+  readonly note: string;
+  readonly tags: readonly string[];
   readonly summary: RunSummary | null;
 }

@@ -11,6 +11,7 @@ import type { RunPlan } from '../shared/models.ts';
 import type { EndpointCost } from '../shared/endpointCost.ts';
 import type { BucketView, RunSummary } from '../domain/records.ts';
 import type { LogImport } from '../domain/logImport.ts';
+import type { NoteRunParams, RunNote } from '../domain/runNotes.ts';
 import type {
   BlameParams,
   ImportLogParams,
@@ -35,6 +36,7 @@ import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
 import type { Endpoints } from './models/endpoints.ts';
 import { ModelPool } from './models/models.ts';
 import { pilotRun, type PilotSettings } from './run/pilot.ts';
+import { changedNote, deleteRun } from './run/ownRuns.ts';
 import { saveModel, speaking } from './run/runOutput.ts';
 import { planRun } from './run/plan.ts';
 import { parseRecipe, protocolOfRun, type Recipe } from './recipe/recipe.ts';
@@ -406,6 +408,20 @@ export class EngineService {
   async label(params: LabelParams, signal: AbortSignal): Promise<Label> {
     const label = this.work.reading((store) => newLabel(store, params));
     return { ...label, id: await this.work.writing('label', signal, (store) => store.insertLabel(label)) };
+  }
+
+  /** Appends what the user calls a run and says of it. @throws as changedNote; CancelledError */
+  noteRun({ run, ...changes }: NoteRunParams, signal: AbortSignal): Promise<RunNote> {
+    return this.work.writing('note', signal, (store) => {
+      const note = changedNote(store.run(run), changes);
+      store.insertRunNote({ run, ...note, createdAt: new Date().toISOString() });
+      return note;
+    });
+  }
+
+  /** Deletes a run with the files of its weights. @returns the bytes that are free now @throws as deleteRun */
+  deleteRun(run: string, signal: AbortSignal): Promise<number> {
+    return this.work.writing('deletion of a run', signal, (store) => deleteRun(store, this.engine.weights.folder, run));
   }
 
   /** Stores what other programs recorded of their agents as a run; see importLog. */

@@ -22,7 +22,9 @@ import { newConfiguration } from './configuration/newConfiguration.ts';
 import { withoutIcons, withoutLinks } from './common/plainText.ts';
 import { planRun } from './run/planRun.ts';
 import { pickResumable, pickRun } from './sidebar/pick.ts';
+import { askAndDelete, askForNote } from './run/ownRuns.ts';
 import { report } from './common/report.ts';
+import type { RunNote } from '../domain/runNotes.ts';
 import type { EpisodeNode, MoreNode, QueuedNode, RunNode } from './sidebar/runsModel.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Services } from './services.ts';
@@ -65,6 +67,10 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.newConfiguration': newConfiguration,
     'c3.resumeRun': (argument) => resumeRun(services, argument),
     'c3.replaceAgent': (argument) => replaceAgent(services, argument),
+    'c3.renameRun': (argument) => noteRun(services, argument, 'title', 'Rename run'),
+    'c3.noteRun': (argument) => noteRun(services, argument, 'note', 'Edit note'),
+    'c3.tagRun': (argument) => noteRun(services, argument, 'tags', 'Edit tags'),
+    'c3.deleteRun': (argument) => deleteRun(services, views, argument),
     'c3.cancelRun': (argument) => cancelRun(services, argument),
     'c3.inspectTaxonomy': (argument) => inspectTaxonomy(services, views, argument),
     'c3.openTranscript': (argument) => openTranscript(services, views, argument, false),
@@ -226,6 +232,24 @@ async function resumeRun(services: Services, argument: unknown): Promise<void> {
     void window.showInformationMessage(withoutLinks(`The run "${title}" is finished; there is nothing to resume.`));
   } else {
     await services.runs.resume(run);
+  }
+}
+
+async function noteRun(services: Services, argument: unknown, part: keyof RunNote, title: string): Promise<void> {
+  services.engine.client();
+  const reader = readerOf(services);
+  const run = runOf(argument) ?? (await pickRun(reader, title));
+  if (run !== undefined) {
+    await askForNote(services, reader.run(run), part);
+  }
+}
+
+async function deleteRun(services: Services, views: Views, argument: unknown): Promise<void> {
+  services.engine.client();
+  const reader = readerOf(services);
+  const run = runOf(argument) ?? (await pickRun(reader, 'Delete run'));
+  if (run !== undefined && (await askAndDelete(services, reader.run(run)))) {
+    views.dashboard.forget(run);
   }
 }
 

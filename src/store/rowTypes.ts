@@ -352,3 +352,21 @@ export interface StoredEvent {
   /** The hash that was taken when it was appended. */
   readonly sha256: string;
 }
+
+/** What the user calls a run and says of it. */
+export interface NewRunNote {
+  readonly run: string;
+  readonly title: string;
+  readonly note: string;
+  readonly tags: readonly string[];
+  /** ISO 8601. */
+  readonly createdAt: string;
+}
+
+/** What went with a run. */
+export interface DeletedRun {
+  /** By which the store's file is smaller. */
+  readonly bytes: number;
+  /** Hashes of weights that no other run of the store has. */
+  readonly weights: readonly string[];
+}

@@ -24,6 +24,8 @@ import type {
   NewVerification,
   NewEvent,
   NewLabel,
+  NewRunNote,
+  DeletedRun,
   DiagnosticRow,
   StoreCounts,
 } from './rowTypes.ts';
@@ -139,6 +141,14 @@ export interface StoreWriter extends StoreReader {
   /** Appends what one request to a server of a role cost. */
   insertSpending(run: string, role: string, tokens: { readonly prompt: number; readonly completion: number }): void;
   insertLabel(label: NewLabel): number;
+  /** Appends what the user calls a run and says of it, in the place of what was there. */
+  insertRunNote(note: NewRunNote): void;
+  /**
+   * Takes a run out of the store with all that belongs to it and makes the file smaller; not within a transaction. What
+   * other runs refer to stays.
+   * @throws C3Error('store') where something that stays needs a row of it; nothing is changed then
+   */
+  deleteRun(run: string): DeletedRun;
   insertDiagnosticSample(run: string, settings: string): number;
   /** Marks a diagnostic bucket that is complete. */
   insertDiagnosticBucket(row: DiagnosticRow): void;

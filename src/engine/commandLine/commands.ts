@@ -10,6 +10,7 @@ import { generate, modelCommand, planCommand, score } from './models.ts';
 import { infer } from './infer.ts';
 import { mcp } from './mcp.ts';
 import { record } from './record.ts';
+import { deleteCommand, note } from './ownRuns.ts';
 import { report } from './report.ts';
 import { replace } from './replace.ts';
 import { replay, run, verify } from './runs.ts';
@@ -99,6 +100,16 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'a report of a run or of one message, as a web page (.html) or as data (.json)',
     onlyReads: always,
     run: report,
+  },
+  note: {
+    usage: 'note RUN [--title TITLE] [--note TEXT] [--tags TAG,TAG ...] [--json]',
+    summary: 'what you call a run and say of it; what is left out stays',
+    run: note,
+  },
+  delete: {
+    usage: 'delete RUN [--json]',
+    summary: 'take a run out of the store with its weights, and make the store smaller; this cannot be undone',
+    run: deleteCommand,
   },
   export: {
     usage: 'export --run RUN --format buckets|adapter|model --out PATH [--step N] [--json]',

@@ -268,6 +268,8 @@ export class EngineServer {
       contextTokens: ({ message }, signal) => service.contextTokens(message, signal()),
       taxonomy: (params) => service.taxonomyView(params),
       label: (params, signal) => service.label(params, signal()),
+      noteRun: (params, signal) => service.noteRun(params, signal()),
+      deleteRun: ({ run }, signal) => service.deleteRun(run, signal()),
       importLog: (params, signal) => service.importLog(params, signal()),
       record: (params, signal) => this.record(client, params, signal()),
       updateStore: (_, signal) => service.writing('update of the store', signal(), () => null),

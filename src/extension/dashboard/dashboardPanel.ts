@@ -107,6 +107,15 @@ export class Dashboard {
     this.open(runs[0] ?? null, runs.slice(1, COMPARED_MOST + 1));
   }
 
+  /** A run was deleted: the newest is shown in its place. */
+  forget(run: string): void {
+    this.compared = this.compared.filter((one) => one !== run);
+    if (this.run === run) {
+      this.run = null;
+    }
+    this.publish();
+  }
+
   /** Brings the panel back after a reload; a second tab of it, which a window may have kept, goes. */
   restore(panel: WebviewPanel, state: unknown): void {
     if (this.panel !== null) {

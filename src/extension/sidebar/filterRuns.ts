@@ -27,7 +27,8 @@ export function askForFilter(
     methods: pick.selectedItems.flatMap(({ method }) => method ?? []),
     statuses: pick.selectedItems.flatMap(({ status }) => status ?? []),
   });
-  pick.placeholder = 'Type words of the title, method or id, or select a status or a method; press Enter to apply';
+  pick.placeholder =
+    'Type words of the title, tags, note, method or id, or select a status or a method; press Enter to apply';
   pick.items = items;
   pick.value = present.words;
   pick.selectedItems = items.filter(

@@ -15,7 +15,9 @@ export function runDescription(
   const steps = `${isResumable(status) ? `${status}, ` : ''}${String(run.steps)} of ${String(run.plannedSteps)} steps${remaining === '' ? '' : `, ${remaining}`}`;
   const before = run.summary?.accuracy.before ?? null;
   const after = run.summary?.accuracy.after ?? null;
-  return before === null || after === null ? steps : `${steps}, ${percent(before.value)} → ${percent(after.value)}`;
+  const words =
+    before === null || after === null ? steps : `${steps}, ${percent(before.value)} → ${percent(after.value)}`;
+  return [words, ...run.tags.map((tag) => `#${tag}`)].join(' ');
 }
 
 /** What is shown next to a step or an evaluation in the tree. */

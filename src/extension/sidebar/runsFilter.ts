@@ -17,7 +17,7 @@ export type RunsFilter = Guarded<typeof isRunsFilter>;
 export const NO_FILTER: RunsFilter = { words: '', methods: [], statuses: [] };
 
 export interface FilteredRun {
-  readonly run: Pick<RunRecord, 'id' | 'title' | 'method'>;
+  readonly run: Pick<RunRecord, 'id' | 'title' | 'method' | 'note' | 'tags'>;
   readonly status: ShownStatus;
 }
 
@@ -26,7 +26,7 @@ export function isFiltering({ words, methods, statuses }: RunsFilter): boolean {
   return words.trim() !== '' || methods.length > 0 || statuses.length > 0;
 }
 
-/** Whether a run is shown: every word is in its title, method, status or id, in any case. */
+/** Whether a run is shown: every word is in its title, tags, note, method, status or id, in any case. */
 export function passes({ words, methods, statuses }: RunsFilter, { run, status }: FilteredRun): boolean {
   if (methods.length > 0 && !methods.includes(run.method)) {
     return false;
@@ -34,7 +34,7 @@ export function passes({ words, methods, statuses }: RunsFilter, { run, status }
   if (statuses.length > 0 && !statuses.includes(status)) {
     return false;
   }
-  const text = `${run.title}\n${run.method}\n${status}\n${run.id}`.toLocaleLowerCase();
+  const text = [run.title, ...run.tags, run.note, run.method, status, run.id].join('\n').toLocaleLowerCase();
   return words
     .toLocaleLowerCase()
     .split(/\s+/u)

@@ -45,7 +45,7 @@ function runItem(node: RunNode, current: RunProgress | null): TreeItem {
   item.id = node.id;
   item.iconPath = RUN_ICONS[status];
   item.description = description;
-  item.tooltip = `${run.title}\n${run.method}, seed ${String(run.seed)}, ${status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}`;
+  item.tooltip = `${run.title}\n${run.method}, seed ${String(run.seed)}, ${status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}${run.note === '' ? '' : `\n\n${run.note}`}`;
   item.accessibilityInformation = { label: `${run.title}, ${run.method}, ${status}, ${description}` };
   item.contextValue = `run ${status}`;
   item.command = { command: 'c3.openEpisodes', title: 'Open episodes', arguments: [node] };

@@ -12,6 +12,7 @@ import type { VerificationReport } from '../../domain/verification.ts';
 import type { RightAnswer } from '../../domain/rightAnswer.ts';
 import type { ReplayResult, Settle } from '../../domain/settle.ts';
 import type { LogImport, Recorded } from '../../domain/logImport.ts';
+import type { NoteRunParams, RunNote } from '../../domain/runNotes.ts';
 import type { Rename } from '../speakerNames.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../../domain/taxonomy.ts';
 
@@ -90,8 +91,8 @@ export interface LogLine {
   readonly line: string;
 }
 
-export interface ResumeRunParams {
-  /** A run of the store that is not done: cancelled, failed, or left behind by a crash. */
+export interface RunParams {
+  /** A run of the store. */
   readonly run: string;
 }
 
@@ -290,8 +291,8 @@ export const REQUESTS = {
   startRun: new RequestType<StartRunParams, RunJob, void>('run/start'),
   /** Answers with the run that begins with an agent replaced; nothing is started. */
   replacement: new RequestType<ReplaceParams, StartRunParams, void>('run/replace'),
-  /** Takes an interrupted run to its end. */
-  resumeRun: new RequestType<ResumeRunParams, RunJob, void>('run/resume'),
+  /** Takes a run that is not done to its end: one that was cancelled, has failed, or was left behind by a crash. */
+  resumeRun: new RequestType<RunParams, RunJob, void>('run/resume'),
   /** The runs that are asked for, wait, go on or have ended. */
   jobs: new RequestType0<JobList, void>('runs/status'),
   /** Cancels a run of this or another client. */
@@ -321,6 +322,10 @@ export const REQUESTS = {
   updateStore: new RequestType0<null, void>('store/update'),
   /** Appends a label; waits while another process writes the store. */
   label: new RequestType<LabelParams, CaseLabel, void>('taxonomy/label'),
+  /** Appends what the user calls a run and says of it. */
+  noteRun: new RequestType<NoteRunParams, RunNote, void>('run/note'),
+  /** Deletes a run with its files; answers with the bytes that are free now. */
+  deleteRun: new RequestType<RunParams, number, void>('run/delete'),
   /** Stores what other programs recorded of their agents; a log that is stored already changes nothing. */
   importLog: new RequestType<ImportLogParams, LogImport, void>('log/import'),
   /**

@@ -119,7 +119,9 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
         const isKept = (snapshot: unknown): boolean => snapshot === undefined || snapshots?.has(snapshot) === true;
         done.push(copyTable({ source, db, table }, (_, { run, snapshot }) => runs.has(run) && isKept(snapshot)));
       }
-      done.push(copyTable({ source, db, table: 'spending' }, (_, { run }) => runs.has(run)));
+      for (const table of ['spending', 'run_note']) {
+        done.push(copyTable({ source, db, table }, (_, { run }) => runs.has(run)));
+      }
       const isWhole = (verification: unknown): boolean => whole.get('verification')?.kept.has(verification) === true;
       done.push(copyTable({ source, db, table: 'verification_difference' }, isWhole));
       const isKept = (decision: unknown): boolean => whole.get('decision')?.kept.has(decision) === true;

@@ -17,6 +17,7 @@ import { QUESTIONS } from './questions.ts';
 import { RETURN_SCALES } from './returnScales.ts';
 import { SPENDING } from './spending.ts';
 import { STAGES } from './stages.ts';
+import { RUN_NOTES } from './runNotes.ts';
 import { VERSION_2 } from './runAccounts.ts';
 import { APPLICATION_ID, VERSION_1 } from './schema.ts';
 import { VERIFICATION_DIFFERENCES } from './verificationDifferences.ts';
@@ -54,6 +55,7 @@ export const MIGRATIONS: readonly string[] = [
   RETURN_SCALES,
   CONTEXT_BASES,
   MEASUREMENTS,
+  RUN_NOTES,
 ];
 
 /** What kind of file is at a path; `store` also when the file is one of an older version. */

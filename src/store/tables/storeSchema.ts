@@ -36,6 +36,7 @@ export const SCHEMA_HASHES: readonly string[] = [
   'f89b451b013f7cc9c3874f313f8043e8760cf5ac30dfe4c9cc8027eecfe302ca',
   '5bcebca4ec23b1dd0084529f9d59035c0f70da62b178485b15df29eb567b945e',
   '0dc299852e04959bf5a9e2d0597f5459d326a09ee76ed51207b5d3854015ad02',
+  '737b3544998a7fe8f3aba976e1a9a14f95cdaa8e35beb092111694397cdc9fc6',
 ];
 
 /** Longest name that a sentence quotes. */

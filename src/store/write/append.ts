@@ -18,8 +18,10 @@ import { guarded, translate } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import { textWriter } from './texts.ts';
 import type { TextWriter } from './texts.ts';
+import { runNoteWriter } from '../tables/runNotes.ts';
 import { bytesOf, tokenHash } from '../tokens.ts';
 import type { NewRun, NewVerification, StoreReader, StoreWriter } from '../types.ts';
+import { runDeleter } from './deleteRun.ts';
 import { differenceWriter } from '../tables/verificationDifferences.ts';
 
 type Appenders = Omit<StoreWriter, keyof StoreReader | 'describeHolder' | 'closeUnsealed'>;
@@ -36,6 +38,13 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
   const texts = textWriter(session);
   const keys = keyWriter(session);
 
+  /** What they remember may be gone. */
+  function forget(): void {
+    headlines.forget();
+    texts.forget();
+    keys.forget();
+  }
+
   function transaction<Result>(work: () => Result): Result {
     // Nested ones leave the headlines to the outermost.
     const outermost = !db.inTransaction;
@@ -49,10 +58,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     try {
       return translate(path, () => db.transaction(whole).immediate());
     } catch (error) {
-      headlines.forget();
-      // What they remember may just have been rolled back.
-      texts.forget();
-      keys.forget();
+      forget();
       throw error;
     }
   }
@@ -77,6 +83,8 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     ...spendingWriter(session),
     ...environmentEventWriters(session),
     ...labelWriter(session),
+    ...runNoteWriter(session),
+    ...runDeleter(session, forget),
     insertInstances: together((instances) => {
       instances.forEach(keys.storeInstance);
     }),

@@ -1,6 +1,6 @@
 /** The files of a run's weights: snapshots by the hash of their weights, checkpoints by run and iteration. */
 import { createHash } from 'node:crypto';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunConfig } from '../config/config.ts';
 
@@ -14,13 +14,14 @@ export const snapshotFile = (folder: string, snapshot: string): string => join(f
 const nameOf = (run: string): string => createHash('sha256').update(run).digest('hex').slice(0, 16);
 
 const prefixOf = (run: string): string => `checkpoint-${nameOf(run)}-`;
+const valueHeadPrefix = (run: string): string => `value-head-${nameOf(run)}-`;
 
 /**
  * Where the value head that a run had after an iteration is kept: two runs, and two iterations, may have the same
  * weights under different heads.
  */
 export const valueHeadFile = (folder: string, run: string, iteration: number): string =>
-  join(folder, `value-head-${nameOf(run)}-${String(iteration)}.safetensors`);
+  join(folder, `${valueHeadPrefix(run)}${String(iteration)}.safetensors`);
 
 /** Where the training state after an iteration is kept. */
 export const checkpointFile = (folder: string, run: string, iteration: number): string =>
@@ -53,6 +54,25 @@ export async function removeOldCheckpoints(
       await rm(checkpointFile(folder, run, iteration), { force: true });
     }
   }
+}
+
+/**
+ * Removes what is kept of a run that is deleted.
+ * @param weights hashes of those that no other run has
+ * @returns the bytes that are free now
+ */
+export async function removeRunFiles(folder: string, run: string, weights: readonly string[]): Promise<number> {
+  const snapshots = new Set(weights.map((hash) => snapshotFile('', hash)));
+  const prefixes = [prefixOf(run), valueHeadPrefix(run)];
+  let bytes = 0;
+  for (const name of await namesIn(folder)) {
+    if (snapshots.has(name) || prefixes.some((prefix) => name.startsWith(prefix))) {
+      const file = join(folder, name);
+      bytes += (await stat(file)).size;
+      await rm(file, { force: true });
+    }
+  }
+  return bytes;
 }
 
 async function namesIn(folder: string): Promise<string[]> {

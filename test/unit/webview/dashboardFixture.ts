@@ -50,6 +50,8 @@ export function record(id: string, changes: Partial<RunRecord> = {}): RunRecord 
     plannedSteps: 3,
     steps: 3,
     title: `Title of ${id}`,
+    note: '',
+    tags: [],
     summary: null,
     ...changes,
   };

@@ -36,13 +36,14 @@ type RunReaders = Pick<
   | 'counts'
 >;
 
-type RunRow = Omit<RunRecord, 'summary'> & { readonly summary: string | null };
+type RunRow = Omit<RunRecord, 'summary' | 'tags'> & { readonly summary: string | null; readonly tags: string | null };
 type StepRow = Omit<Step, 'metrics' | 'ledger'> & { readonly metrics: string | null; readonly ledger: string };
 
 const RUN = `
-  SELECT id, method, seed, status, created_at AS createdAt, finished_at AS finishedAt, planned_steps AS plannedSteps, title, summary,
+  SELECT run.id, method, seed, status, run.created_at AS createdAt, finished_at AS finishedAt, planned_steps AS plannedSteps, summary,
+    coalesce(run_note.title, run.title) AS title, coalesce(note, '') AS note, tags,
     (SELECT count(*) FROM step WHERE step.run = run.id AND metrics IS NOT NULL) AS steps
-  FROM run`;
+  FROM run LEFT JOIN run_note ON run_note.id = (SELECT max(id) FROM run_note WHERE run_note.run = run.id)`;
 const EPISODES = `
   SELECT episode.id, run, phase, iteration, uid_sha AS instance, leaf, return, rule, evaluator_calls AS evaluatorCalls, question, answer
   FROM episode JOIN instance ON instance.id = episode.instance
@@ -52,8 +53,10 @@ const SNAPSHOT = 'SELECT weights AS id, run, iteration, base, file FROM snapshot
 /** The readers of runs and what belongs to them. */
 export function runReaders(session: Session): RunReaders {
   const { db } = session;
-  const run = db.prepare<[string], RunRow>(`${RUN} WHERE id = ?`);
-  const runs = db.prepare<[Page], RunRow>(`${RUN} ORDER BY created_at DESC, rowid DESC LIMIT @limit OFFSET @offset`);
+  const run = db.prepare<[string], RunRow>(`${RUN} WHERE run.id = ?`);
+  const runs = db.prepare<[Page], RunRow>(
+    `${RUN} ORDER BY run.created_at DESC, run.rowid DESC LIMIT @limit OFFSET @offset`,
+  );
   const config = db.prepare<[string], { config: string }>('SELECT config FROM run WHERE id = ?');
   const countRuns = db.prepare<[], number>('SELECT count(*) FROM run').pluck();
   const steps = db.prepare<[Page & { run: string }], StepRow>(`
@@ -111,7 +114,11 @@ export function runReaders(session: Session): RunReaders {
 
 // The store wrote this JSON itself.
 function runOf(row: RunRow): RunRecord {
-  return { ...row, summary: row.summary === null ? null : (JSON.parse(row.summary) as RunSummary) };
+  return {
+    ...row,
+    tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
+    summary: row.summary === null ? null : (JSON.parse(row.summary) as RunSummary),
+  };
 }
 
 function stepOf(row: StepRow): Step {

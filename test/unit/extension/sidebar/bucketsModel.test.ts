@@ -177,10 +177,14 @@ test('a bucket shows the figure that it is ranked by, with what was not measured
 });
 
 test('runs are filtered by words, method and status together', () => {
-  const run = { run: { id: 'abc', title: 'Tiny Team', method: 'c3' }, status: 'failed' } as const;
+  const run = {
+    run: { id: 'abc', title: 'Tiny Team', method: 'c3', note: 'for Friday', tags: ['paper'] },
+    status: 'failed',
+  } as const;
   for (const [filter, shown] of [
     [{ words: 'team TINY' }, true],
     [{ words: 'tiny done' }, false],
+    [{ words: 'PAPER friday' }, true],
     [{ words: 'abc failed' }, true],
     [{ methods: ['magrpo'] }, false],
     [{ methods: ['magrpo', 'c3'], statuses: ['failed'] }, true],

@@ -30,6 +30,7 @@ function fullStore(t: TestContext): Connection {
     source: null,
   });
   store.insertLabel({ message: decision, bucket: null, name: 'odd', note: '', author: 'you', createdAt: '2026' });
+  store.insertRunNote({ run: 'run-1', title: 'mine', note: '', tags: [], createdAt: '2026' });
   return rawConnection(t, store.path);
 }
 
@@ -48,6 +49,7 @@ const TABLES = [
   'label',
   'diagnostic_sample',
   'diagnostic_bucket',
+  'run_note',
 ];
 
 for (const table of TABLES) {

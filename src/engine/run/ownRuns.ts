@@ -1,0 +1,51 @@
+/** What a user does with the runs of a store: notes them, and deletes what is not needed. */
+import { C3Error } from '../../shared/errors.ts';
+import { namedRuns } from '../../domain/namedRuns.ts';
+import { noteProblem, tagsOf, type RunNote } from '../../domain/runNotes.ts';
+import type { StoreReader, StoreWriter } from '../../store/types.ts';
+import { removeRunFiles } from '../../training/state/checkpoints.ts';
+
+const PAGE = 200;
+
+/** A run's note with changes. @throws C3Error('input') where it cannot be stored */
+export function changedNote(before: RunNote, changes: Partial<RunNote>): RunNote {
+  const { title, note, tags } = { title: before.title, note: before.note, tags: before.tags, ...changes };
+  const changed = { title: title.trim(), note: note.trim(), tags: tagsOf(tags.join(',')) };
+  const problem = noteProblem(changed);
+  if (problem !== null) {
+    throw new C3Error('input', problem);
+  }
+  return changed;
+}
+
+/**
+ * Deletes a run: its rows, and the files of its weights beside the store.
+ * @param folder of the weights
+ * @returns the bytes that are free now
+ * @throws C3Error('input') for a run that is not there, is in progress, or whose weights another run began with
+ */
+export async function deleteRun(store: StoreWriter, folder: string, run: string): Promise<number> {
+  // Whoever takes the store for writing marks what nobody continues: this one is being written now.
+  if (store.run(run).status === 'running') {
+    throw new C3Error('input', `Run ${run} is in progress: cancel it before it is deleted.`);
+  }
+  const needing = runNaming(store, run);
+  if (needing !== null) {
+    throw new C3Error(
+      'input',
+      `Run ${needing} begins with weights of run ${run} or is answered by them: delete it first.`,
+    );
+  }
+  const { bytes, weights } = store.deleteRun(run);
+  return bytes + (await removeRunFiles(folder, run, weights));
+}
+
+function runNaming(store: StoreReader, run: string): string | null {
+  for (let offset = 0; ; offset += PAGE) {
+    const page = store.runs(offset, PAGE);
+    const found = page.find(({ id }) => id !== run && namedRuns(store.runConfig(id)).includes(run));
+    if (found !== undefined || page.length < PAGE) {
+      return found?.id ?? null;
+    }
+  }
+}
