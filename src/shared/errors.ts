@@ -29,6 +29,7 @@ const ERROR_CODES: readonly string[] = [
  * What the editor offers beside an error, as data: a program never reads the sentence. Lines and columns count from 1.
  */
 export type ErrorAction =
+  | { readonly kind: 'manageTrust' }
   | { readonly kind: 'openSetting'; readonly setting: string }
   | { readonly kind: 'openPlace'; readonly file: string; readonly line: number; readonly column: number };
 
@@ -87,6 +88,9 @@ function actionOf(value: unknown): ErrorAction | undefined {
     return undefined;
   }
   const { kind, setting, file, line, column } = value;
+  if (kind === 'manageTrust') {
+    return { kind };
+  }
   if (kind === 'openSetting' && typeof setting === 'string') {
     return { kind, setting };
   }

@@ -22,7 +22,7 @@ scenario(
     };
     const view = await workbench.openView('C3');
     await workbench.screenshot('first-welcome');
-    await act(() => view.locator('a', { hasText: 'Five steps' }).click());
+    await act(() => view.locator('a', { hasText: 'Six steps' }).click());
     await page.locator('.getting-started-step').filter({ hasText: 'Read a transcript' }).waitFor();
     await workbench.screenshot('first-walkthrough');
     await act(() =>

@@ -33,6 +33,8 @@ export async function report(error: unknown, log: Log): Promise<void> {
 
 function labelOf(action: ErrorAction): string {
   switch (action.kind) {
+    case 'manageTrust':
+      return 'Manage Workspace Trust';
     case 'openSetting':
       return `Open setting ${action.setting}`;
     case 'openPlace':
@@ -41,6 +43,10 @@ function labelOf(action: ErrorAction): string {
 }
 
 async function take(action: ErrorAction): Promise<void> {
+  if (action.kind === 'manageTrust') {
+    await commands.executeCommand('workbench.trust.manage');
+    return;
+  }
   if (action.kind === 'openSetting') {
     // The user's, unless the workspace says otherwise: a folder that cannot be written cannot keep settings either.
     const ofWorkspace = workspace.getConfiguration().inspect(action.setting)?.workspaceValue !== undefined;

@@ -95,7 +95,8 @@ export class Engine {
     const reason = this.unavailable();
     const path = storePath();
     if (reason !== null || path === null) {
-      throw new C3Error('input', reason ?? 'Open a folder first.');
+      const action = path === null ? undefined : ({ kind: 'manageTrust' } as const);
+      throw new C3Error('input', reason ?? 'Open a folder first.', { action });
     }
     if (this.current?.path !== path) {
       void this.current?.client.dispose();
