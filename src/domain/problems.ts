@@ -136,4 +136,6 @@ export interface ProblemFacets {
   readonly evaluated: number;
   /** Roles that said a clearest message, in alphabetical order. */
   readonly roles: readonly string[];
+  /** Columns that some problem of the run fills; classes are not the store's. */
+  readonly filled: readonly ProblemColumn[];
 }

@@ -86,7 +86,7 @@ export function activate(context: ExtensionContext): void {
       openMessage(services, transcripts, message);
     },
   });
-  const runsTable = new RunsTable(services, (compared) => {
+  const runsTable = new RunsTable(services, context.workspaceState, (compared) => {
     dashboard.openCompared(compared);
   });
   const episodes = new Episodes(services, {

@@ -104,6 +104,8 @@ const EPISODES: Table<EpisodesToHost> = {
   place: 'none',
   chooseRun: 'none',
   classify: 'none',
+  columns: ['which columns are shown is kept for the workspace', 'names within bounds'],
+  saveCsv: ['a file is written', ASKED],
   open: ['a transcript opens', VIEW],
   saveFilter: ['a filter is kept for the workspace', 'the host asks for its name'],
   deleteFilter: ['a kept filter goes', 'one that the host named; nothing of a run'],
@@ -133,6 +135,8 @@ const RUNS: Table<RunsTableToHost> = {
   compare: ['the dashboard opens', OFFERED],
   episodes: ['a panel opens', OFFERED],
   startRun: ['a run starts', ASKED],
+  columns: ['which columns are shown is kept for the workspace', 'names within bounds'],
+  saveCsv: ['a file is written', `${OFFERED}, and ${ASKED}`],
 };
 
 /** What the host asked the editor to do, and how its dialogs are answered. */
@@ -462,7 +466,8 @@ export function pageAttacks(sizes: PageSizes): void {
         editor.done.length = 0;
         const [panel, table] = [await dashboard(), new Panel()];
         const compared: string[] = [];
-        new RunsTable(services(), (runs) => {
+        const keeper = { get: () => undefined, update: () => Promise.resolve() };
+        new RunsTable(services(), keeper, (runs) => {
           compared.push(...runs);
         }).restore(table as never);
         await table.says({ type: 'ready' });

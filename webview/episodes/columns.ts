@@ -18,6 +18,10 @@ export interface Column {
   /** Larger values first when it is sorted by for the first time. */
   readonly descending: boolean;
   readonly numeric: boolean;
+  /** As a track of the grid: what it takes at least, and at most. */
+  readonly width: string;
+  /** Pixels that it takes at least. */
+  readonly least: number;
   /** @param index of the row in the list, from 0 */
   readonly cell: (row: ShownProblem, index: number) => HTMLElement;
   readonly words: (row: ShownProblem, index: number) => string;
@@ -29,6 +33,8 @@ const LINE = 400;
 export const COLUMNS: readonly Column[] = [
   {
     name: 'appearance',
+    width: '4ch',
+    least: 36,
     title: '#',
     meaning: 'Position in this list; sorting by it uses the order in which the run reached the problems',
     descending: false,
@@ -38,6 +44,8 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'question',
+    width: 'minmax(150px, 1fr)',
+    least: 150,
     title: 'Question',
     meaning: 'The question on one line; hover over it or select the row to see all of it',
     descending: false,
@@ -48,6 +56,8 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'outcome',
+    width: '64px',
+    least: 64,
     title: 'Outcome',
     meaning:
       'Mean return in each round with this problem: rings are evaluations, points are training steps; sorted by the latest',
@@ -58,6 +68,8 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'before',
+    width: '50px',
+    least: 50,
     title: 'Before',
     meaning: 'Evaluation before training: greedy, then sampled',
     descending: false,
@@ -67,6 +79,8 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'after',
+    width: '44px',
+    least: 44,
     title: 'After',
     meaning: 'Evaluation after training: greedy, then sampled',
     descending: false,
@@ -76,6 +90,8 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'return',
+    width: '68px',
+    least: 68,
     title: 'Return',
     meaning: 'Mean return of its scored training episodes, and their number',
     descending: false,
@@ -88,6 +104,8 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'credit',
+    width: 'minmax(170px, 22%)',
+    least: 170,
     title: 'Clearest credit',
     meaning: 'The message whose credit is most clearly different from 0, or comes closest',
     descending: true,
@@ -100,6 +118,8 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'class',
+    width: 'minmax(52px, 9%)',
+    least: 52,
     title: 'Class',
     meaning: 'Taxonomy class of most of its buckets; requested replays are left out',
     descending: false,
@@ -109,6 +129,8 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'tokens',
+    width: '52px',
+    least: 52,
     title: 'Tokens',
     meaning: 'Tokens computed for it: prompts without what was reused, and messages',
     descending: true,
@@ -122,6 +144,8 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'seconds',
+    width: '50px',
+    least: 50,
     title: '≈ Time',
     meaning: 'Its share, by tokens, of the time of its training steps; episodes are not timed individually',
     descending: true,
@@ -131,6 +155,8 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'calls',
+    width: '34px',
+    least: 34,
     title: 'Calls',
     meaning: 'Evaluator calls of the run for it; those of requested replays are left out',
     descending: true,

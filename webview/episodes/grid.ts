@@ -8,7 +8,7 @@ import {
 } from '../../src/shared/protocols/episodesProtocol.ts';
 import { h } from '../common/dom.ts';
 import { RowWindows } from '../common/rowWindows.ts';
-import { COLUMNS } from './columns.ts';
+import { COLUMNS, type Column } from './columns.ts';
 import type { GridEvents } from './gridEvents.ts';
 import { commandOf, rowAfter } from './keys.ts';
 import { Heads, ROW_HEIGHT, rowElement, rowId, rowUnder, waitingElement } from './rows.ts';
@@ -16,6 +16,9 @@ import { Selection } from './selection.ts';
 
 /** Rows drawn above and below what can be seen. */
 const MARGIN = 12;
+/** Pixels between two columns, and before and after all; as in grid.css. */
+const GAP = 8;
+const PADDING = 20;
 /** Windows of rows kept. */
 const WINDOWS_KEPT = 48;
 /** A mark in the page's own timeline, for whoever measures it: every row in sight was drawn for the first time. */
@@ -25,10 +28,13 @@ export class Grid {
   readonly element: HTMLElement;
   private readonly canvas = h('div', { class: 'canvas', role: 'rowgroup' });
   private readonly heads: Heads;
+  private readonly headGroup: HTMLElement;
   private readonly windows: RowWindows<ShownProblem>;
   private readonly events: GridEvents;
   private readonly drawn = new Map<number, HTMLElement>();
   private rows = 0;
+  private columns: readonly Column[] = [];
+  private tracks = '';
   private readonly selection = new Selection();
   /** The rows on screen are those of the order before, until the rows of this one are here. */
   private holding = false;
@@ -57,16 +63,11 @@ export class Grid {
         this.element.focus();
       },
     );
+    this.headGroup = h('div', { class: 'head-group', role: 'rowgroup' }, this.heads.element);
     this.element = h(
       'div',
-      {
-        class: 'grid',
-        role: 'grid',
-        tabindex: 0,
-        'aria-label': 'Problems of the run',
-        'aria-colcount': COLUMNS.length,
-      },
-      h('div', { class: 'head-group', role: 'rowgroup' }, this.heads.element),
+      { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Problems of the run' },
+      this.headGroup,
       this.canvas,
     );
     this.element.addEventListener('scroll', () => {
@@ -81,9 +82,30 @@ export class Grid {
     this.element.addEventListener('dblclick', ({ target }) => {
       this.onDoubleClick(target);
     });
+    this.show(COLUMNS);
     new ResizeObserver(() => {
       this.schedule();
     }).observe(this.element);
+  }
+
+  /** Shows these columns; rows on screen are drawn anew. */
+  show(columns: readonly Column[]): void {
+    if (columns.length === this.columns.length && columns.every((column, place) => column === this.columns[place])) {
+      return;
+    }
+    this.columns = columns;
+    this.heads.show(columns);
+    this.element.setAttribute('aria-colcount', String(columns.length));
+    this.tracks = columns.map(({ width }) => width).join(' ');
+    this.heads.element.style.gridTemplateColumns = this.tracks;
+    const least = `${String(columns.reduce((sum, column) => sum + column.least + GAP, PADDING))}px`;
+    this.headGroup.style.minWidth = least;
+    this.canvas.style.minWidth = least;
+    for (const [index, element] of this.drawn) {
+      element.remove();
+      this.drawn.delete(index);
+    }
+    this.schedule();
   }
 
   /** Another order was asked for, read from its top: keys are about it, and wait for it. */
@@ -278,7 +300,8 @@ export class Grid {
     let element = this.drawn.get(index);
     if (element === undefined || (row !== undefined && element.hasAttribute('aria-busy'))) {
       element?.remove();
-      element = row === undefined ? waitingElement(index) : rowElement(row, index);
+      element = row === undefined ? waitingElement(index) : rowElement(row, index, this.columns);
+      element.style.gridTemplateColumns = this.tracks;
       element.style.transform = `translateY(${String(index * ROW_HEIGHT)}px)`;
       element.dataset['index'] = String(index);
       if (row !== undefined) {

@@ -12,12 +12,21 @@ import {
   type ProblemLayout,
   type ProblemPlace,
 } from '../../src/shared/protocols/episodesProtocol.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter, type ProblemSort } from '../../src/domain/problems.ts';
+import { NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
+import {
+  CLEAREST_FIRST,
+  NO_PROBLEM_FILTER,
+  type ProblemColumn,
+  type ProblemFilter,
+  type ProblemSort,
+} from '../../src/domain/problems.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
 import { RequestSender } from '../common/requests.ts';
 import { button } from '../common/toolkit.ts';
+import { ColumnChooser } from '../common/columnChooser.ts';
+import { COLUMNS } from './columns.ts';
 import { Details } from './details.ts';
 import { Grid } from './grid.ts';
 import { GRID_KEYS } from './keys.ts';
@@ -51,6 +60,11 @@ export class EpisodesPanel {
   private asked: string | null = null;
   /** The newest order; what is said of it is said when its rows are drawn. */
   private newest: ProblemLayout | null = null;
+  private readonly chooser: ColumnChooser;
+  private choice: ColumnChoice = NO_CHOICE;
+  /** Columns that some row fills. */
+  private filled: readonly ProblemColumn[] = COLUMNS.map(({ name }) => name);
+  private classified = false;
   private detailed = true;
   private focused = false;
 
@@ -63,6 +77,11 @@ export class EpisodesPanel {
     if (isEpisodesState(state)) {
       ({ filter: this.filter, sort: this.sort, place: this.place, details: this.detailed } = state);
     }
+    this.chooser = new ColumnChooser((columns) => {
+      this.choice = columns;
+      host.post({ type: 'columns', columns });
+      this.showColumns();
+    });
     this.toolbar = new Toolbar({
       filter: (filter, sort) => {
         this.ask(filter, sort ?? this.sort);
@@ -175,6 +194,8 @@ export class EpisodesPanel {
         'span',
         { class: 'push actions' },
         this.listed,
+        this.chooser.element,
+        this.way('saveCsv'),
         keys,
         ...(['dashboard', 'taxonomy', 'runsTable'] as const).map((type) => this.way(type)),
       ),
@@ -192,11 +213,12 @@ export class EpisodesPanel {
     host.post({ type: 'ready', filter: this.filter, sort: this.sort, place: this.place });
   }
 
-  private way(type: 'dashboard' | 'taxonomy' | 'runsTable'): HTMLElement {
+  private way(type: 'dashboard' | 'taxonomy' | 'runsTable' | 'saveCsv'): HTMLElement {
     const words = {
       dashboard: ['Dashboard', 'Open the run dashboard (G)'],
       taxonomy: ['Taxonomy', 'Inspect the failure taxonomy (T)'],
       runsTable: ['All runs', 'Open the runs table'],
+      saveCsv: ['CSV', 'Save the listed problems as comma-separated values'],
     }[type];
     const element = h('button', { class: 'link', type: 'button', title: words[1] ?? null }, words[0] ?? '');
     element.addEventListener('click', () => {
@@ -212,6 +234,8 @@ export class EpisodesPanel {
         break;
       case 'saved':
         this.toolbar.show(message.filters);
+        this.choice = message.columns;
+        this.showColumns();
         break;
       case 'layout': {
         const { layout } = message;
@@ -222,6 +246,8 @@ export class EpisodesPanel {
           ({ filter: this.filter, sort: this.sort } = layout);
         }
         this.toolbar.update(this.filter, this.sort, layout.facets);
+        this.filled = layout.facets.filled;
+        this.showColumns();
         this.newest = layout;
         if (answered) {
           this.asked = null;
@@ -236,6 +262,8 @@ export class EpisodesPanel {
         break;
       case 'classes':
         this.toolbar.classes(message.classes);
+        this.classified = message.classes.state === 'known';
+        this.showColumns();
         this.reason.textContent =
           message.classes.state === 'failed' ? `Not classified: ${message.classes.reason ?? 'the engine failed'}` : '';
         break;
@@ -335,6 +363,15 @@ export class EpisodesPanel {
     if (document.activeElement === document.body || document.activeElement === null) {
       this.grid.focus();
     }
+  }
+
+  private showColumns(): void {
+    const columns = COLUMNS.map((column) => ({
+      ...column,
+      usual: column.name === 'class' ? this.classified : this.filled.includes(column.name),
+    }));
+    this.chooser.update(columns, this.choice);
+    this.grid.show(COLUMNS.filter((_, place) => columns[place] !== undefined && this.chooser.isShown(columns[place])));
   }
 
   private showDetails(shown: boolean): void {

@@ -2,7 +2,7 @@
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import type { ProblemSort } from '../../src/domain/problems.ts';
 import { h, icon, replace, setAttributes } from '../common/dom.ts';
-import { COLUMNS, type Column } from './columns.ts';
+import type { Column } from './columns.ts';
 
 /** Pixels of one row; as in grid.css. */
 export const ROW_HEIGHT = 24;
@@ -13,9 +13,9 @@ export function rowId(index: number): string {
 }
 
 /** The row of a problem. */
-export function rowElement(row: ShownProblem, index: number): HTMLElement {
+export function rowElement(row: ShownProblem, index: number, columns: readonly Column[]): HTMLElement {
   const element = shell(index);
-  element.append(...COLUMNS.map((column, place) => cellElement(column, place, row, index)));
+  element.append(...columns.map((column, place) => cellElement(column, place, row, index)));
   return element;
 }
 
@@ -53,15 +53,17 @@ function cellElement(column: Column, place: number, row: ShownProblem, index: nu
   return cell;
 }
 
+interface HeadCell {
+  readonly column: Column;
+  readonly cell: HTMLElement;
+  readonly button: HTMLButtonElement;
+  readonly arrow: HTMLElement;
+}
+
 /** The heads of the columns: one tab stop, arrows move among them, Enter sorts. */
 export class Heads {
-  readonly element: HTMLElement;
-  private readonly cells: readonly {
-    readonly column: Column;
-    readonly cell: HTMLElement;
-    readonly button: HTMLButtonElement;
-    readonly arrow: HTMLElement;
-  }[];
+  readonly element = h('div', { class: 'row heads', role: 'row', 'aria-rowindex': 1 });
+  private cells: readonly HeadCell[] = [];
   private readonly choose: (sort: ProblemSort) => void;
   private readonly leave: () => void;
   private sort: ProblemSort | null = null;
@@ -69,7 +71,14 @@ export class Heads {
   constructor(choose: (sort: ProblemSort) => void, leave: () => void) {
     this.choose = choose;
     this.leave = leave;
-    this.cells = COLUMNS.map((column, place) => {
+    this.element.addEventListener('keydown', (event) => {
+      this.onKey(event);
+    });
+  }
+
+  /** Shows these columns. */
+  show(columns: readonly Column[]): void {
+    this.cells = columns.map((column, place) => {
       const arrow = h('span', { class: 'sort-arrow', 'aria-hidden': 'true' });
       const button = h(
         'button',
@@ -91,23 +100,22 @@ export class Heads {
       );
       return { column, cell, button, arrow };
     });
-    this.element = h(
-      'div',
-      { class: 'row heads', role: 'row', 'aria-rowindex': 1 },
-      ...this.cells.map(({ cell }) => cell),
-    );
-    this.element.addEventListener('keydown', (event) => {
-      this.onKey(event);
-    });
+    replace(this.element, ...this.cells.map(({ cell }) => cell));
+    if (this.sort !== null) {
+      this.update(this.sort);
+    }
   }
 
   /** Shows what is sorted by. */
   update(sort: ProblemSort): void {
     this.sort = sort;
+    const first = this.cells.some(({ column }) => column.name === sort.column)
+      ? sort.column
+      : this.cells[0]?.column.name;
     for (const { column, cell, button, arrow } of this.cells) {
       const sorted = column.name === sort.column;
       cell.setAttribute('aria-sort', sorted ? (sort.descending ? 'descending' : 'ascending') : 'none');
-      button.tabIndex = sorted ? 0 : -1;
+      button.tabIndex = column.name === first ? 0 : -1;
       replace(arrow, sorted ? icon('chevron') : null);
       arrow.classList.toggle('down', sort.descending);
     }

@@ -42,43 +42,7 @@ const outcome = (
   of: (row: RunTableRow) => Interval | null,
 ): TableColumn => ({ name, title, meaning, numeric: true, descending: true, cell: (row) => interval(of(row)) });
 
-/** The columns between title and settings. */
-export const RUN_TABLE_COLUMNS: readonly TableColumn[] = [
-  {
-    name: 'status',
-    title: 'Status',
-    meaning: 'Status of the run',
-    numeric: false,
-    descending: false,
-    cell: ({ status }) => h('span', { class: `status status-${status}` }, status),
-  },
-  {
-    name: 'method',
-    title: 'Method',
-    meaning: 'How messages are credited',
-    numeric: false,
-    descending: false,
-    cell: ({ method }) => disarmed(method),
-  },
-  {
-    name: 'seed',
-    title: 'Seed',
-    meaning: 'The seed of all randomness in the run',
-    numeric: true,
-    descending: false,
-    cell: ({ seed }) => String(seed),
-  },
-  {
-    name: 'steps',
-    title: 'Steps',
-    meaning: 'Finished steps out of those planned',
-    numeric: true,
-    descending: true,
-    cell: ({ steps, plannedSteps }) => `${count(steps)} / ${count(plannedSteps)}`,
-  },
-];
-
-/** The outcomes, after the settings. */
+/** What came out of a run: before what it was set to. */
 export const OUTCOME_COLUMNS: readonly TableColumn[] = [
   outcome(
     'accuracyBefore',
@@ -104,6 +68,55 @@ export const OUTCOME_COLUMNS: readonly TableColumn[] = [
     'Accuracy of sampled answers after training, with its 95 % interval',
     ({ passAt1After }) => passAt1After,
   ),
+];
+
+/** What distinguishes runs, beside the settings in which they differ. */
+export const OWN_COLUMNS: readonly TableColumn[] = [
+  {
+    name: 'method',
+    title: 'Method',
+    meaning: 'How messages are credited',
+    numeric: false,
+    descending: false,
+    cell: ({ method }) => disarmed(method),
+  },
+  {
+    name: 'seed',
+    title: 'Seed',
+    meaning: 'The seed of all randomness in the run',
+    numeric: true,
+    descending: false,
+    cell: ({ seed }) => String(seed),
+  },
+  {
+    name: 'tags',
+    title: 'Tags',
+    meaning: 'What you tagged the run with',
+    numeric: false,
+    descending: false,
+    cell: ({ tags }) =>
+      tags.length === 0 ? none('no tags') : h('span', { class: 'setting' }, disarmed(tags.join(', '))),
+  },
+];
+
+/** How far a run is and what it cost. */
+export const COST_COLUMNS: readonly TableColumn[] = [
+  {
+    name: 'status',
+    title: 'Status',
+    meaning: 'Status of the run',
+    numeric: false,
+    descending: false,
+    cell: ({ status }) => h('span', { class: `status status-${status}` }, status),
+  },
+  {
+    name: 'steps',
+    title: 'Steps',
+    meaning: 'Finished steps out of those planned',
+    numeric: true,
+    descending: true,
+    cell: ({ steps, plannedSteps }) => `${count(steps)} / ${count(plannedSteps)}`,
+  },
   {
     name: 'evaluatorCalls',
     title: 'Calls',

@@ -2,23 +2,26 @@
  * The runs table: sorted, searched, with the settings in which the runs differ, and boxes that choose what the
  * dashboard compares.
  */
+import { NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
 import { COMPARED_MOST } from '../../src/shared/protocols/dashboardProtocol.ts';
 import {
   isRunsTableFromHost,
   isRunsTableState,
   settingKeys,
   sortedRuns,
+  sortValue,
   type RunsTableFromHost,
   type RunsTableToHost,
   type RunTableRow,
 } from '../../src/shared/protocols/runsTable.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { focusedIn, h, icon, replace } from '../common/dom.ts';
+import { ColumnChooser } from '../common/columnChooser.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
-import { OUTCOME_COLUMNS, RUN_TABLE_COLUMNS, settingColumn, type TableColumn } from './columns.ts';
+import { COST_COLUMNS, OUTCOME_COLUMNS, OWN_COLUMNS, settingColumn, type TableColumn } from './columns.ts';
 
 const TITLE: TableColumn = {
   name: 'title',
@@ -39,7 +42,8 @@ export class RunsTablePanel {
     maxlength: 200,
     spellcheck: 'false',
   });
-  private readonly allBox = h('input', { type: 'checkbox', id: 'all-settings' });
+  private readonly chooser: ColumnChooser;
+  private choice: ColumnChoice = NO_CHOICE;
   private readonly listed = h('span', { class: 'muted', role: 'status' });
   private readonly compare = button(
     'Compare in dashboard',
@@ -66,15 +70,24 @@ export class RunsTablePanel {
     const state = host.getState();
     if (isRunsTableState(state)) {
       ({ column: this.column, descending: this.descending } = state);
-      this.allBox.checked = state.all;
       this.field.value = state.search;
       this.chosen = new Set(state.chosen);
     }
     this.field.addEventListener('input', () => {
       this.draw();
     });
-    this.allBox.addEventListener('change', () => {
+    this.chooser = new ColumnChooser((columns) => {
+      this.choice = columns;
+      host.post({ type: 'columns', columns });
       this.draw();
+    });
+    const csv = h(
+      'button',
+      { type: 'button', class: 'link', title: 'Save the listed runs, with all settings, as comma-separated values' },
+      'CSV',
+    );
+    csv.addEventListener('click', () => {
+      host.post({ type: 'saveCsv', runs: this.listedRows().map(({ id }) => id) });
     });
     this.scroller = h(
       'div',
@@ -98,12 +111,6 @@ export class RunsTablePanel {
       ),
     );
     this.empty.hidden = true;
-    const all = h(
-      'label',
-      { class: 'all', for: 'all-settings', title: 'Include settings that are the same in all runs' },
-      this.allBox,
-      'All settings',
-    );
     replace(
       root,
       h(
@@ -111,9 +118,8 @@ export class RunsTablePanel {
         { class: 'panel-head' },
         h('h1', { class: 'for-readers' }, 'Runs table'),
         this.field,
-        all,
         this.listed,
-        h('span', { class: 'push actions' }, this.chosenWords, this.compare),
+        h('span', { class: 'push actions' }, this.chooser.element, csv, this.chosenWords, this.compare),
       ),
       this.banner,
       this.empty,
@@ -133,6 +139,7 @@ export class RunsTablePanel {
     this.banner.textContent = '';
     this.rows = message.rows;
     this.omitted = message.omitted;
+    this.choice = message.columns;
     const ids = new Set(message.rows.map(({ id }) => id));
     for (const id of this.chosen) {
       if (!ids.has(id)) {
@@ -150,22 +157,16 @@ export class RunsTablePanel {
 
   private draw(): void {
     const { differing, all } = settingKeys(this.rows);
-    const keys = this.allBox.checked ? all : differing;
-    // What differs is what outcomes are read against; what is the same in all runs is behind them.
+    const own = [...OUTCOME_COLUMNS, ...OWN_COLUMNS];
     const columns = [
       TITLE,
-      ...RUN_TABLE_COLUMNS,
-      ...differing.map(settingColumn),
-      ...OUTCOME_COLUMNS,
-      ...keys.filter((key) => !differing.includes(key)).map(settingColumn),
+      ...this.chosenColumns([
+        ...own.map((column) => ({ ...column, usual: this.isFilled(column) })),
+        ...all.map((key) => ({ ...settingColumn(key), usual: differing.includes(key) })),
+        ...COST_COLUMNS.map((column) => ({ ...column, usual: this.isFilled(column) })),
+      ]),
     ];
-    const words = this.field.value
-      .toLocaleLowerCase()
-      .split(/\s+/u)
-      .filter((word) => word !== '');
-    const shown = sortedRuns(this.rows, this.column, this.descending).filter((row) =>
-      words.every((word) => textOf(row).includes(word)),
-    );
+    const shown = this.listedRows();
     this.empty.hidden = this.rows.length > 0;
     this.scroller.hidden = this.rows.length === 0;
     this.compare.hidden = this.rows.length === 0;
@@ -190,6 +191,27 @@ export class RunsTablePanel {
       this.scroller.querySelector<HTMLElement>(`[data-key="${CSS.escape(focus)}"]`)?.focus();
     }
     this.markChosen();
+  }
+
+  /** Whether some run has something in a column; one of dashes says nothing. */
+  private isFilled({ name }: TableColumn): boolean {
+    return this.rows.length === 0 || this.rows.some((row) => sortValue(row, name) !== null);
+  }
+
+  private chosenColumns(columns: readonly (TableColumn & { readonly usual: boolean })[]): readonly TableColumn[] {
+    this.chooser.update(columns, this.choice);
+    return columns.filter((column) => this.chooser.isShown(column));
+  }
+
+  /** The runs that hold every word that is searched for, in order. */
+  private listedRows(): readonly RunTableRow[] {
+    const words = this.field.value
+      .toLocaleLowerCase()
+      .split(/\s+/u)
+      .filter((word) => word !== '');
+    return sortedRuns(this.rows, this.column, this.descending).filter((row) =>
+      words.every((word) => textOf(row).includes(word)),
+    );
   }
 
   private headOf(column: TableColumn): HTMLElement {
@@ -247,7 +269,7 @@ export class RunsTablePanel {
       {
         type: 'button',
         class: 'link',
-        title: `Open the episodes of ${disarmed(row.title)}`,
+        title: `Open the episodes of ${disarmed(row.title)}${row.note === '' ? '' : `\n\n${disarmed(row.note)}`}`,
         'data-key': `run:${row.id}`,
       },
       ...shownText(row.title),
@@ -289,7 +311,6 @@ export class RunsTablePanel {
         version: 1,
         column: this.column,
         descending: this.descending,
-        all: this.allBox.checked,
         search: this.field.value,
         chosen: [...this.chosen],
       });
@@ -319,8 +340,16 @@ export class RunsTablePanel {
   }
 }
 
-function textOf({ title, method, status, id, settings }: RunTableRow): string {
-  return [title, method, status, id, ...Object.entries(settings).map(([key, value]) => `${key}=${value}`)]
+function textOf({ title, tags, note, method, status, id, settings }: RunTableRow): string {
+  return [
+    title,
+    ...tags,
+    note,
+    method,
+    status,
+    id,
+    ...Object.entries(settings).map(([key, value]) => `${key}=${value}`),
+  ]
     .join('\n')
     .toLocaleLowerCase();
 }

@@ -1,5 +1,5 @@
 /** The runs table: runs against the hyperparameters in which they differ, to choose what the dashboard compares. */
-import { commands, ViewColumn, type WebviewPanel } from 'vscode';
+import { commands, ViewColumn, type Memento, type WebviewPanel } from 'vscode';
 import { messageOf } from '../../shared/errors.ts';
 import type { RunRecord } from '../../domain/records.ts';
 import {
@@ -12,17 +12,24 @@ import {
 } from '../../shared/protocols/runsTable.ts';
 import { shownStatus } from '../../domain/runStatus.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
+import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
 import { Disposables } from '../common/disposables.ts';
+import { report } from '../common/report.ts';
+import { saveCsv } from '../common/saveCsv.ts';
+import { runsCsv } from './runsCsv.ts';
 import type { Services } from '../services.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import { Throttle } from '../common/throttle.ts';
 import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
 
+/** Where the workspace keeps which columns are shown. */
+const COLUMNS_KEY = 'c3.runColumns';
 /** The panel is updated at most this often. */
 const TELL_MILLISECONDS = 1000;
 
 export class RunsTable {
   private readonly services: Services;
+  private readonly keeper: Pick<Memento, 'get' | 'update'>;
   private readonly compare: (runs: readonly string[]) => void;
   private panel: WebviewPanel | null = null;
   /** Settings never change once a run has begun. */
@@ -31,9 +38,13 @@ export class RunsTable {
   /** Runs that were sent to the page: it may ask about no others. */
   private offered: ReadonlySet<string> = new Set();
 
-  /** @param compare shows runs over each other */
-  constructor(services: Services, compare: (runs: readonly string[]) => void) {
+  /**
+   * @param keeper keeps which columns are shown
+   * @param compare shows runs over each other
+   */
+  constructor(services: Services, keeper: Pick<Memento, 'get' | 'update'>, compare: (runs: readonly string[]) => void) {
     this.services = services;
+    this.keeper = keeper;
     this.compare = compare;
   }
 
@@ -97,6 +108,12 @@ export class RunsTable {
           void commands.executeCommand('c3.openEpisodes', message.run);
         }
         break;
+      case 'columns':
+        void this.keeper.update(COLUMNS_KEY, message.columns);
+        break;
+      case 'saveCsv':
+        saveCsv('runs', runsCsv(this.rowsOf(message.runs))).catch((error: unknown) => report(error, this.services.log));
+        break;
       case 'startRun':
         void commands.executeCommand('c3.startRun');
         break;
@@ -112,7 +129,14 @@ export class RunsTable {
       const runs = reader?.runs(0, RUNS_LISTED) ?? [];
       const rows = reader === null ? [] : runs.map((run) => this.rowOf(reader, run, isBeingWritten(reader.path)));
       this.offered = new Set(rows.map(({ id }) => id));
-      door.post({ type: 'runs', rows, omitted: (reader?.countRuns() ?? 0) - runs.length, selected: this.selected });
+      const kept = this.keeper.get(COLUMNS_KEY);
+      door.post({
+        type: 'runs',
+        rows,
+        omitted: (reader?.countRuns() ?? 0) - runs.length,
+        selected: this.selected,
+        columns: isColumnChoice(kept) ? kept : NO_CHOICE,
+      });
       this.selected = null;
     } catch (error) {
       this.services.log.error(messageOf(error));
@@ -120,18 +144,29 @@ export class RunsTable {
     }
   }
 
+  private rowsOf(runs: readonly string[]): readonly RunTableRow[] {
+    const reader = this.services.store.reader();
+    return reader === null
+      ? []
+      : runs
+          .filter((run) => this.offered.has(run))
+          .map((run) => this.rowOf(reader, reader.run(run), isBeingWritten(reader.path)));
+  }
+
   private rowOf(
     reader: Pick<StoreReader, 'runConfig' | 'latestLedger'>,
     run: RunRecord,
     beingWritten: boolean,
   ): RunTableRow {
-    const { id, title, method, seed, createdAt, steps, plannedSteps, summary } = run;
+    const { id, title, tags, note, method, seed, createdAt, steps, plannedSteps, summary } = run;
     const settings = this.settings.get(id) ?? settingsOf(reader.runConfig(id));
     this.settings.set(id, settings);
     const cost = summary ?? reader.latestLedger(id);
     return {
       id,
       title,
+      tags,
+      note,
       method,
       seed,
       createdAt,

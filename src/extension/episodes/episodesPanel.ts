@@ -16,6 +16,7 @@ import { EpisodesSession, type ProblemClasses } from './episodesSession.ts';
 import { bringBack, tabsOfPanel } from '../webview/keptTabs.ts';
 import type { ListKeeper } from '../model/modelFolders.ts';
 import { report } from '../common/report.ts';
+import { saveCsv } from '../common/saveCsv.ts';
 import type { Services } from '../services.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
@@ -119,6 +120,7 @@ export class Episodes {
               name.length > FILTER_NAME_LIMIT ? `At most ${String(FILTER_NAME_LIMIT)} characters.` : null,
           }),
         ),
+      saveCsv: (of, text) => saveCsv(`episodes-${of}`, text),
       post: (message) => {
         door.post(message);
       },

@@ -14,6 +14,7 @@ import {
   type SavedFilter,
   type ShownProblem,
 } from '../../shared/protocols/episodesProtocol.ts';
+import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import {
   CLEAREST_FIRST,
@@ -29,10 +30,13 @@ import type { TaxonomyView } from '../../domain/taxonomy.ts';
 import { replyTo, type Answers } from '../../shared/protocols/requests.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
+import { problemsCsv } from './problemsCsv.ts';
 import type { ListKeeper } from '../model/modelFolders.ts';
 
 /** Where the workspace keeps saved filters. */
 const SAVED_KEY = 'c3.episodeFilters';
+/** Where it keeps which columns are shown. */
+const COLUMNS_KEY = 'c3.episodeColumns';
 /** Runs in the chooser, newest first. */
 const RUNS_SHOWN = 200;
 /**
@@ -56,6 +60,7 @@ export interface EpisodesSurroundings {
   /** The classes of a run's problems, worked out by the engine. */
   readonly classesOf: (run: string) => Promise<ProblemClasses>;
   readonly askForName: () => Promise<string | undefined>;
+  readonly saveCsv: (run: string, text: string) => Promise<void>;
   post(message: EpisodesFromHost): void;
   openTranscript(target: TranscriptTarget, message: number, beside: boolean): void;
   command(name: 'dashboard' | 'taxonomy' | 'runsTable' | 'startRun', run: string | null): void;
@@ -150,6 +155,12 @@ export class EpisodesSession {
         case 'classify':
           await this.classify();
           break;
+        case 'columns':
+          await this.around.keeper.update(COLUMNS_KEY, message.columns);
+          break;
+        case 'saveCsv':
+          await this.saveCsv();
+          break;
         case 'dashboard':
         case 'taxonomy':
         case 'runsTable':
@@ -196,7 +207,7 @@ export class EpisodesSession {
 
   private open(): void {
     void this.guarded(() => {
-      this.around.post({ type: 'saved', filters: this.saved() });
+      this.tellSaved(this.saved());
       if (!this.tellRun()) {
         return;
       }
@@ -279,12 +290,28 @@ export class EpisodesSession {
     if (revision !== this.revision || this.run === null) {
       return null;
     }
-    const classes = this.classes.get(this.run)?.classes;
+    return this.problems(this.run, this.ids.slice(offset, offset + PROBLEM_WINDOW));
+  }
+
+  private problems(run: string, ids: readonly number[]): ShownProblem[] {
+    const classes = this.classes.get(run)?.classes;
     const reader = this.reader();
-    const scale = reader.returnScale(this.run);
+    const scale = reader.returnScale(run);
     return reader
-      .problems(this.ids.slice(offset, offset + PROBLEM_WINDOW))
+      .problems(ids)
       .map((row): ShownProblem => ({ ...row, scale, problemClass: classes?.get(row.instance) ?? null }));
+  }
+
+  /** What is listed, in its order. */
+  private async saveCsv(): Promise<void> {
+    if (this.run !== null) {
+      await this.around.saveCsv(this.run, problemsCsv(this.problems(this.run, this.ids)));
+    }
+  }
+
+  private tellSaved(filters: readonly SavedFilter[]): void {
+    const kept = this.around.keeper.get(COLUMNS_KEY);
+    this.around.post({ type: 'saved', filters, columns: isColumnChoice(kept) ? kept : NO_CHOICE });
   }
 
   private openTranscript(
@@ -318,7 +345,7 @@ export class EpisodesSession {
 
   private async keep(filters: readonly SavedFilter[]): Promise<void> {
     await this.around.keeper.update(SAVED_KEY, filters);
-    this.around.post({ type: 'saved', filters });
+    this.tellSaved(filters);
   }
 
   private async classify(): Promise<void> {

@@ -1,5 +1,6 @@
 /** Messages between the extension host and the episodes panel. */
 import type { ReturnScale } from '../credit/returns.ts';
+import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';
 import { anyOf, holding, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
 import {
   OUTCOME_FILTERS,
@@ -106,7 +107,7 @@ export type EpisodesFromHost =
       readonly runs: readonly { readonly id: string; readonly title: string }[];
       readonly note: string | null;
     }
-  | { readonly type: 'saved'; readonly filters: readonly SavedFilter[] }
+  | { readonly type: 'saved'; readonly filters: readonly SavedFilter[]; readonly columns: ColumnChoice }
   | { readonly type: 'layout'; readonly layout: ProblemLayout }
   | ReplyMessage
   | { readonly type: 'classes'; readonly classes: ClassState }
@@ -146,6 +147,8 @@ export const isEpisodesToHost = anyOf(
   object({ type: literal('saveFilter'), filter: isProblemFilter, sort: isProblemSort }),
   object({ type: literal('deleteFilter'), name: text(FILTER_NAME_LIMIT) }),
   object({ type: literal('classify') }),
+  object({ type: literal('columns'), columns: isColumnChoice }),
+  object({ type: literal('saveCsv') }),
   object({ type: literal('dashboard') }),
   object({ type: literal('taxonomy') }),
   object({ type: literal('runsTable') }),

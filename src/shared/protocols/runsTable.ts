@@ -5,12 +5,15 @@
 import { anyOf, isRecord, list, literal, object, text, tagged, type Guarded } from '../guard.ts';
 import type { Interval } from '../../domain/records.ts';
 import type { ShownStatus } from '../../domain/runStatus.ts';
+import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';
 import type { Panel } from './panel.ts';
 
 /** One run with what it was set to and what came out. */
 export interface RunTableRow {
   readonly id: string;
   readonly title: string;
+  readonly tags: readonly string[];
+  readonly note: string;
   readonly method: string;
   readonly seed: number;
   readonly status: ShownStatus;
@@ -84,6 +87,7 @@ export function settingKeys(rows: readonly Pick<RunTableRow, 'settings'>[]): {
 
 export const RUN_COLUMNS = [
   'title',
+  'tags',
   'status',
   'method',
   'seed',
@@ -116,6 +120,9 @@ export function sortValue(row: RunTableRow, column: string): number | string | n
   const name = RUN_COLUMNS.find((candidate) => candidate === column);
   if (name === undefined) {
     return null;
+  }
+  if (name === 'tags') {
+    return row.tags.length === 0 ? null : row.tags.join(', ');
   }
   const value = row[name];
   return typeof value === 'object' ? (value?.value ?? null) : value;
@@ -151,7 +158,6 @@ export const isRunsTableState = object({
   version: literal(1),
   column: text(300),
   descending: literal(true, false),
-  all: literal(true, false),
   search: text(200),
   chosen: list(run, RUNS_LISTED),
 });
@@ -162,6 +168,7 @@ export type RunsTableFromHost =
       readonly rows: readonly RunTableRow[];
       readonly omitted: number;
       readonly selected: string | null;
+      readonly columns: ColumnChoice;
     }
   | { readonly type: 'failed'; readonly message: string };
 
@@ -173,6 +180,8 @@ export const isRunsTableToHost = anyOf(
   object({ type: literal('compare'), runs: list(run, RUNS_LISTED) }),
   object({ type: literal('episodes'), run }),
   object({ type: literal('startRun') }),
+  object({ type: literal('columns'), columns: isColumnChoice }),
+  object({ type: literal('saveCsv'), runs: list(run, RUNS_LISTED) }),
 );
 export type RunsTableToHost = Guarded<typeof isRunsTableToHost>;
 

@@ -76,7 +76,7 @@ scenario(
       {
         revision: 1_000_000,
         rows: 2,
-        facets: { total: 40, trained: 30, evaluated: 10, roles: [] },
+        facets: { total: 40, trained: 30, evaluated: 10, roles: [], filled: [] },
         filter: NO_PROBLEM_FILTER,
         sort: CLEAREST_FIRST,
         active: null,

@@ -12,7 +12,7 @@ import { makeDocument, MadeElement, nextFrame } from './madeDocument.ts';
 
 makeDocument();
 const { Grid } = await import('../../../webview/episodes/grid.ts');
-const FACETS = { total: 100, trained: 100, evaluated: 0, roles: [] };
+const FACETS = { total: 100, trained: 100, evaluated: 0, roles: [], filled: [] };
 
 function problem(id: number): ShownProblem {
   return {

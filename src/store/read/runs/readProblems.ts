@@ -6,6 +6,7 @@ import {
   QUESTION_LIMIT,
   type ClearestCredit,
   type ProblemColumn,
+  PROBLEM_COLUMNS,
   type ProblemFacets,
   type ProblemFilter,
   type ProblemRound,
@@ -105,6 +106,17 @@ const VERDICTS: Readonly<Record<Exclude<ProblemFilter['verdict'], 'all'>, string
 const hasRound = (phase: string): string =>
   `EXISTS (SELECT 1 FROM problem_round WHERE problem = problem.id AND phase = '${phase}')`;
 
+/** Columns that may be empty in all rows of a run, with what fills them. */
+const FILLED: Readonly<Partial<Record<ProblemColumn, string>>> = {
+  before: `${BEFORE} IS NOT NULL`,
+  after: `${AFTER} IS NOT NULL`,
+  return: 'returns > 0',
+  credit: 'clear_message IS NOT NULL',
+  tokens: 'prompt_tokens + completion_tokens > 0',
+  seconds: 'seconds IS NOT NULL',
+  calls: 'evaluator_calls > 0',
+};
+
 const ROWS = `
   SELECT problem.id, uid_sha AS instance, uid, source, level, substr(question, 1, ${String(QUESTION_LIMIT)}) AS question, length(question) AS length,
     returns, total, masked, evaluator_calls AS evaluatorCalls, prompt_tokens AS prompt, reused_tokens AS reused, completion_tokens AS completion, seconds, clear_message AS clearMessage
@@ -130,6 +142,11 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
       'SELECT DISTINCT clear_role FROM problem WHERE run = ? AND clear_role IS NOT NULL ORDER BY 1',
     )
     .pluck();
+  const filled = db.prepare<{ run: string }, Record<ProblemColumn, number>>(
+    `SELECT 1 AS appearance, 1 AS question, 1 AS outcome, ${Object.entries(FILLED)
+      .map(([column, fills]) => `EXISTS (SELECT 1 FROM problem WHERE run = @run AND ${fills}) AS "${column}"`)
+      .join(', ')}`,
+  );
   const place = db.prepare<[number], { run: string; instance: number; uidSha: string; clearMessage: number | null }>(`
     SELECT run, instance, uid_sha AS uidSha, clear_message AS clearMessage FROM problem JOIN instance ON instance.id = problem.instance WHERE problem.id = ?`);
   const scaleOf = scaleReader(db);
@@ -168,6 +185,7 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
       trained: split.get(run) ?? 0,
       evaluated: evaluated.get(run) ?? 0,
       roles: roles.all(run),
+      filled: PROBLEM_COLUMNS.filter((column) => filled.get({ run })?.[column] === 1),
     })),
     problemOpening: guarded(session, (id, round) => {
       const of = place.get(id);

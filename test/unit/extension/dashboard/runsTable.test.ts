@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runsCsv } from '../../../../src/extension/dashboard/runsCsv.ts';
 import {
   isRunsTableToHost,
   settingKeys,
@@ -11,6 +12,8 @@ import {
 const row = (id: string, changes: Partial<RunTableRow> = {}): RunTableRow => ({
   id,
   title: id,
+  tags: [],
+  note: '',
   method: 'c3',
   seed: 1,
   status: 'done',
@@ -87,4 +90,23 @@ test('the host takes only what follows the protocol', () => {
   ]) {
     assert.equal(isRunsTableToHost(wrong), false);
   }
+});
+
+test('runs as comma-separated values: outcomes with their bounds, settings of all, no formula of a title', () => {
+  const csv = runsCsv([
+    row('a', {
+      title: '=1+1, "x"',
+      tags: ['paper', 'b'],
+      accuracyAfter: { value: 0.5, low: 0.25, high: 0.75, n: 8 },
+      settings: { rate: '0.1', 'task.name': '"logic"' },
+    }),
+    row('b', { settings: { 'task.name': '"logic"' } }),
+  ]);
+  const [header = '', first = '', second = ''] = csv.split('\r\n');
+  assert.match(
+    header,
+    /^id,title,status,.*,accuracyAfter,accuracyAfterLow,accuracyAfterHigh,accuracyAfterN,.*,rate,task\.name$/,
+  );
+  assert.match(first, /^a,"'=1\+1, ""x""",done,.*"paper, b",,,,,,0\.5,0\.25,0\.75,8,.*,0\.1,logic$/);
+  assert.match(second, /^b,b,done,.*,,logic$/);
 });

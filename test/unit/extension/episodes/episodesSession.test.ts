@@ -50,6 +50,7 @@ function desk(t: TestContext, changes: Partial<EpisodesSurroundings> = {}): Desk
     statusOf: ({ status }) => status,
     classesOf: () => Promise.resolve(new Map()),
     askForName: () => Promise.resolve(' mine '),
+    saveCsv: () => Promise.resolve(),
     post: (message) => {
       posted.push(message);
     },
@@ -238,4 +239,32 @@ test('the host takes nothing from the page that does not follow the protocol', (
   ]) {
     assert.equal(isEpisodesToHost(wrong), false, JSON.stringify(wrong).slice(0, 80));
   }
+});
+
+test('which columns are shown is kept, and what is listed is saved in its order with what was not measured left empty', async (t) => {
+  const saved: string[] = [];
+  const { session, writer, posted } = desk(t, {
+    saveCsv: (run, text) => {
+      saved.push(run, text);
+      return Promise.resolve();
+    },
+  });
+  addRun(writer);
+  addTree(writer, { iteration: 1, instance: instance(1), returns: [[1]] });
+  addTree(writer, { iteration: 1, instance: instance(2), returns: [[0]] });
+  await session.receive(ready);
+  const columns = { shown: [], hidden: ['tokens'] };
+  await session.receive({ type: 'columns', columns });
+  session.show(null, null);
+  assert.deepEqual(last(posted, 'saved').columns, columns);
+  await session.receive({ ...ready, type: 'list', sort: { column: 'appearance', descending: true } });
+  await session.receive({ type: 'saveCsv' });
+  const [run, csv = ''] = saved;
+  const lines = csv.trimEnd().split('\r\n');
+  assert.equal(run, RUN);
+  assert.deepEqual(
+    lines.map((line) => line.split(',')[0]),
+    ['uid', instance(2).uid, instance(1).uid],
+  );
+  assert.match(lines[1] ?? '', /,,,,,0,1,0,/u, 'no evaluation, a mean return of 0 of one episode');
 });

@@ -160,7 +160,13 @@ test('a problem adds up what the run did with it, requests left out', (t) => {
     [null, null, 3, 1.5, 1.5],
   );
   assert.deepEqual([one.clearest?.role, one.clearest?.credit.value, one.clearest?.text], ['actor', -0.9, 'answer 0.0']);
-  assert.deepEqual(writer.problemFacets(RUN), { total: 5, trained: 3, evaluated: 2, roles: ['actor'] });
+  assert.deepEqual(writer.problemFacets(RUN), {
+    total: 5,
+    trained: 3,
+    evaluated: 2,
+    roles: ['actor'],
+    filled: ['appearance', 'question', 'outcome', 'before', 'after', 'return', 'credit', 'tokens', 'seconds', 'calls'],
+  });
 });
 
 test('problems are sorted by every column, those without a value last in both directions', (t) => {

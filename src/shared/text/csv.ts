@@ -1,0 +1,19 @@
+/** Tables as comma-separated values (RFC 4180), for spreadsheets and data frames. */
+
+export type CsvValue = string | number | boolean | null;
+
+/**
+ * @returns lines that end in CRLF; null is an empty cell. A text that a spreadsheet would take for a formula has an
+ *   apostrophe in front: texts come from models and from others.
+ */
+export function csvOf(header: readonly string[], rows: readonly (readonly CsvValue[])[]): string {
+  return [header, ...rows].map((row) => `${row.map(cellOf).join(',')}\r\n`).join('');
+}
+
+function cellOf(value: CsvValue): string {
+  if (value === null) {
+    return '';
+  }
+  const words = typeof value === 'string' && /^[=+\-@\t\r]/u.test(value) ? `'${value}` : String(value);
+  return /[",\r\n]/u.test(words) ? `"${words.replaceAll('"', '""')}"` : words;
+}

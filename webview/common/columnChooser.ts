@@ -1,0 +1,75 @@
+/** Chooses the columns of a table: a list of boxes behind one word. */
+import { withColumn, isColumnShown, NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
+import { disarmed } from '../../src/shared/text/visible.ts';
+import { h, replace } from './dom.ts';
+import { checkbox } from './toolkit.ts';
+
+export interface ChoosableColumn {
+  readonly name: string;
+  readonly title: string;
+  readonly meaning: string;
+  /** Whether it is shown where the user says nothing. */
+  readonly usual: boolean;
+}
+
+export class ColumnChooser {
+  readonly element: HTMLDetailsElement;
+  private readonly boxes = h('div', { class: 'column-boxes', role: 'group', 'aria-label': 'Columns' });
+  private readonly changed: (choice: ColumnChoice) => void;
+  private columns: readonly ChoosableColumn[] = [];
+  private choice: ColumnChoice = NO_CHOICE;
+  private drawn = '';
+
+  constructor(changed: (choice: ColumnChoice) => void) {
+    this.changed = changed;
+    this.element = h('details', { class: 'column-chooser' }, h('summary', { class: 'link' }, 'Columns'), this.boxes);
+    this.element.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape' && this.element.open) {
+        event.stopPropagation();
+        this.element.open = false;
+        this.element.querySelector('summary')?.focus();
+      }
+    });
+    // A list that lies over the table goes where something else is clicked.
+    document.addEventListener('click', ({ target }) => {
+      if (target instanceof Node && !this.element.contains(target)) {
+        this.element.open = false;
+      }
+    });
+  }
+
+  /** Whether a column is shown. */
+  isShown({ name, usual }: Pick<ChoosableColumn, 'name' | 'usual'>): boolean {
+    return isColumnShown(this.choice, name, usual);
+  }
+
+  /** Takes the columns that there are and what the user said of them; boxes that stay are not drawn anew. */
+  update(columns: readonly ChoosableColumn[], choice: ColumnChoice): void {
+    this.columns = columns;
+    this.choice = choice;
+    const words = JSON.stringify(columns.map((column) => [column, this.isShown(column)]));
+    if (words !== this.drawn) {
+      this.drawn = words;
+      this.draw();
+    }
+  }
+
+  private draw(): void {
+    const focused = Array.from(this.boxes.children).indexOf(document.activeElement ?? this.boxes);
+    replace(
+      this.boxes,
+      ...this.columns.map((column) => {
+        const box = checkbox(disarmed(column.title), this.isShown(column), column.meaning);
+        box.addEventListener('change', () => {
+          this.choice = withColumn(this.choice, column.name, box.checked, column.usual);
+          this.changed(this.choice);
+        });
+        return box;
+      }),
+    );
+    const again = this.boxes.children[focused];
+    if (again instanceof HTMLElement) {
+      again.focus();
+    }
+  }
+}
