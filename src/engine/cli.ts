@@ -1,7 +1,9 @@
 /** The command line `c3`, the engine without the editor: what it does, bound to this process. */
 import { resolve } from 'node:path';
+import { removeAbandoned } from '../files/temporaryFolder.ts';
 import { isCancellable, main } from './commandLine/main.ts';
 
+removeAbandoned();
 const args = process.argv.slice(2);
 const controller = new AbortController();
 // A reader that has left, such as `head`, wants no more: the work stops as after Ctrl+C.

@@ -10,6 +10,7 @@ import { isAbsolute } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { engineAddresses, type EngineAddress } from '../client/address.ts';
+import { removeAbandoned } from '../files/temporaryFolder.ts';
 import { messageOf } from '../shared/errors.ts';
 import { acquireLock, StoreHeldError, type StoreLock } from '../store/files/lock.ts';
 import { EngineLog } from './server/engineLog.ts';
@@ -30,6 +31,7 @@ async function main(): Promise<void> {
   if (store === undefined || !isAbsolute(store)) {
     throw new Error('The engine is started with --store and an absolute path.');
   }
+  removeAbandoned();
   const [address] = engineAddresses(store, true);
   if (address === undefined) {
     throw new Error('There is no address for the engine.');

@@ -17,6 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { isAlive } from './processes.ts';
 
 /** Files of ours can be read by their user alone, and folders opened. */
 export const PRIVATE_FILE = 0o600;
@@ -43,7 +44,7 @@ export function unfinishedName(path: string): string {
 export function removeUnfinished(folder: string, file = ''): void {
   for (const name of namesIn(folder)) {
     const writer = name.startsWith(file === '' ? '' : `${file}.`) ? UNFINISHED.exec(name)?.[1] : undefined;
-    if (writer !== undefined && !isThere(Number(writer))) {
+    if (writer !== undefined && !isAlive({ pid: Number(writer), processStart: null })) {
       rmSync(join(folder, name), { force: true });
     }
   }
@@ -54,16 +55,6 @@ function namesIn(folder: string): string[] {
     return readdirSync(folder);
   } catch {
     return [];
-  }
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Any other refusal comes from a process that is there.
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }
 

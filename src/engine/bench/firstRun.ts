@@ -2,9 +2,9 @@
  * `c3 bench first-run`: what a new user's first run costs and gains, with three seeds, and how soon a replay shows
  * something.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import type { Interval, RunSummary } from '../../domain/records.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { EngineService } from '../service.ts';
@@ -25,7 +25,7 @@ export async function benchFirstRun({ quick, config, folder, signal, note }: Tea
     figures.push(figure(name, value, unit));
   };
   for (const seed of quick ? SEEDS.slice(0, 1) : SEEDS) {
-    const home = await mkdtemp(join(tmpdir(), 'c3-bench-'));
+    const home = temporaryFolder('bench');
     const service = new EngineService(join(home, 'c3.sqlite'));
     try {
       const recipe = await readRecipe(config, [`seed=${String(seed)}`, ...(quick ? shortened : [])], folder);

@@ -2,9 +2,9 @@
  * `c3 bench replay`: how soon a replay shows something and is complete, how much it does not compute again, how fast
  * replays are verified, and how soon a cancel stops one.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import type { RunSummary } from '../../domain/records.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { readRecipe } from '../recipe/recipe.ts';
@@ -21,7 +21,7 @@ const REPLAYS = 4;
 export async function benchReplay(options: TeamBenchOptions): Promise<BenchReport> {
   const recipe = await readRecipe(options.config, ['steps=1', 'evaluation.instances=0'], options.folder);
   const { provider, threads } = recipe.config.device;
-  const home = await mkdtemp(join(tmpdir(), 'c3-bench-replay-'));
+  const home = temporaryFolder('bench-replay');
   const store = join(home, 'c3.sqlite');
   const service = new EngineService(store);
   try {

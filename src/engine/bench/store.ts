@@ -2,10 +2,10 @@
  * `c3 bench store`: how fast a run's rows are appended, against bare better-sqlite3 that does the same work on the same
  * schema, and how soon a large store answers what the editor asks.
  */
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { WINDOW } from '../../shared/protocols/transcriptProtocol.ts';
 import { openBareStore, type BareStore } from '../../store/write/bare.ts';
@@ -36,7 +36,7 @@ const PAGE = 100;
 
 /** Measures the store in a temporary folder. @throws CancelledError; C3Error('store') when the disk is full */
 export async function benchStore(options: BenchOptions): Promise<BenchReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'c3-bench-store-'));
+  const folder = temporaryFolder('bench-store');
   try {
     const figures = await measure(folder, options);
     return { suite: 'store', figures, hardware: hardwareName() };

@@ -1,7 +1,7 @@
 /** The file of a log as JSON that is read where it is needed, whatever it is kept in. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import type { LeftOutCounts } from '../../logs/episode.ts';
 import { isProtobuf } from '../../logs/otlpProtobuf.ts';
 import type { LogSource } from '../../logs/source.ts';
@@ -67,7 +67,7 @@ export async function openLog(path: string, signal: AbortSignal): Promise<OpenLo
       if (unpack === null) {
         break;
       }
-      folder ??= mkdtempSync(join(tmpdir(), 'c3-import-'));
+      folder ??= temporaryFolder('import');
       const made = join(folder, `log${String(layer)}`);
       leftOut.push(...(await unpack(from, made, signal, head)));
       const unpacked = new LogFile(made, path);

@@ -1,10 +1,10 @@
 /** `c3 record`: a user's own program, whose calls of models pass through here and are stored while it runs. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { endOwned, spawnOwned } from '../../files/ownedProcess.ts';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import { onAbort } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { withoutKeys } from '../../shared/endpointKeys.ts';
@@ -291,7 +291,7 @@ class Spans {
       return report;
     }
     const lines = bodies.map((body) => body.toString('utf8').replace(/\s*\n\s*/gu, ' '));
-    const folder = mkdtempSync(join(tmpdir(), 'c3-record-'));
+    const folder = temporaryFolder('record');
     // A program that was cancelled has said something all the same.
     const [late, release] = patiently(signal, GIVE_UP);
     try {

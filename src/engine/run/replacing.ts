@@ -1,7 +1,7 @@
 /** One agent of a trained team replaced: directly, or after stage 0 (TeamTR reference section 7). */
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Replacement } from '../../domain/replacement.ts';
@@ -116,7 +116,7 @@ async function swappedTeam(
   role: string,
   agent: NewAgent,
 ): Promise<string> {
-  const place = await mkdtemp(join(tmpdir(), 'c3-replace-'));
+  const place = temporaryFolder('replace');
   try {
     const team = join(place, 'team');
     const folders = await adapterFolders(runtime, old, team);

@@ -16,7 +16,7 @@ import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { JobList, RunProgress } from '../../shared/protocols/jobs.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
-import { isAlive } from '../../store/files/processes.ts';
+import { isAlive } from '../../files/processes.ts';
 import { storePath } from '../common/settings.ts';
 import type { StoreAccess } from './storeAccess.ts';
 

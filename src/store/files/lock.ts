@@ -13,7 +13,7 @@ import { readSmall, replaceFile, unfinishedName, writeNew } from '../../files/ne
 import { realFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { holderWords, parseHolder, type HolderPurpose, type StoreHolder } from '../../shared/protocols/storeHolder.ts';
-import { isAlive, processStartOf } from './processes.ts';
+import { isAlive, processStartOf } from '../../files/processes.ts';
 import { codeOf, storeError } from './sqlite.ts';
 
 const ATTEMPTS = 3;

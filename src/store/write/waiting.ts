@@ -11,7 +11,7 @@ import { realFile } from '../../files/realFile.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { parseHolder, waitingWords, type HolderPurpose } from '../../shared/protocols/storeHolder.ts';
 import { lockHolder, lockPathOf, StoreHeldError } from '../files/lock.ts';
-import { isAlive, processStartOf } from '../files/processes.ts';
+import { isAlive, processStartOf } from '../../files/processes.ts';
 import { openStoreForWriting, type WriterOptions } from './writer.ts';
 import type { StoreWriter } from '../types.ts';
 

@@ -3,9 +3,9 @@
  * bundled chain: TeamTR, naive sequential updates, and C3 and MAGRPO beside them, at the same evaluator calls. It
  * continues after its last whole line.
  */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import { z } from 'zod';
 import { writeWhole } from '../../../runtime/files/wholeFile.ts';
 import { readRecipe, type Recipe } from '../../recipe/recipe.ts';
@@ -93,7 +93,7 @@ async function runOf(
   { folder, signal }: TeamDriftOptions,
   overrides: readonly string[],
 ): Promise<z.infer<typeof outcome>> {
-  const place = await mkdtemp(join(tmpdir(), 'c3-team-drift-'));
+  const place = temporaryFolder('team-drift');
   const service = new EngineService(join(place, 'c3.sqlite'));
   try {
     const recipe: Recipe = await readRecipe(null, overrides, folder);

@@ -1,7 +1,7 @@
 /** A run of the product that makes one iteration whenever it is asked to, so that it can take turns with its peers. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import type { Evaluator } from '../../../evaluate/evaluator.ts';
 import type { Tokenizer } from '../../../policy/tokenizer.ts';
 import { writeRandomModel } from '../../../runtime/model/randomModel.ts';
@@ -76,7 +76,7 @@ export class SteppedRun {
    * @throws C3Error; CancelledError
    */
   static async begin(task: IterationTask, signal: AbortSignal): Promise<SteppedRun> {
-    const home = await mkdtemp(join(tmpdir(), 'c3-bench-iteration-'));
+    const home = temporaryFolder('bench-iteration');
     const model = join(home, 'model');
     await writeRandomModel(model, task.shape, { seed: 0 });
     const runtime = await startRuntime(WORKER_ENTRY, { threads: task.threads });

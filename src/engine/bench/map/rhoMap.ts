@@ -2,9 +2,9 @@
  * `c3 bench rho-map`: C3 and MAGRPO on the dealer task over rho, team sizes and seeds, at the same evaluator calls.
  * It continues after its last whole line, and from the map.json of the same settings that its folder holds.
  */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import { mean } from '../../../credit/describe.ts';
 import { writeWhole } from '../../../runtime/files/wholeFile.ts';
 import { EVALUATION_ROUNDS } from '../../../domain/evaluationRounds.ts';
@@ -275,7 +275,7 @@ class RhoMap {
     overrides: readonly string[],
     work: (service: EngineService, recipe: Recipe) => Promise<Result>,
   ): Promise<Result> {
-    const folder = await mkdtemp(join(tmpdir(), 'c3-rho-map-'));
+    const folder = temporaryFolder('rho-map');
     const service = new EngineService(join(folder, 'c3.sqlite'));
     try {
       return await work(service, await readRecipe(null, overrides, this.options.folder));

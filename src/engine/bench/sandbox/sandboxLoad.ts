@@ -2,10 +2,10 @@
  * `c3 bench sandbox`: honest and hostile Python programs graded in one run. Each has the score that it deserves, and
  * around the sandbox lies bait: whatever an escaped program does to it is counted.
  */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import { C3Error, CancelledError } from '../../../shared/errors.ts';
 import { PythonGrader } from '../../../evaluate/python/grader.ts';
 import type { PythonVerdict } from '../../../evaluate/python/rules.ts';
@@ -50,7 +50,7 @@ export async function benchSandbox(
   count = quick ? QUICK_PROGRAMS : PROGRAMS,
 ): Promise<BenchReport> {
   const before = process.env[VARIABLE];
-  const folder = await mkdtemp(join(tmpdir(), 'c3-bench-sandbox-'));
+  const folder = temporaryFolder('bench-sandbox');
   const secret = `secret of ${folder}`;
   const reached: string[] = [];
   const server = createServer((socket) => {

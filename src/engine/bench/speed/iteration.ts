@@ -1,7 +1,7 @@
 /** Whole C3 iterations of a team, against what generation and training of its shape alone would take. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import { resolveDevice } from '../../../runtime/provider/device.ts';
 import { Generator } from '../../../runtime/generate/generate.ts';
 import { loadModel } from '../../../runtime/model/model.ts';
@@ -47,7 +47,7 @@ export async function benchIteration(options: TeamBenchOptions): Promise<BenchFi
   const { steps, rounds } = options.quick ? QUICK : FULL;
   const recipe = await readRecipe(options.config, [`steps=${String(steps)}`, 'evaluation.instances=0'], options.folder);
   const { config, parameters } = await loadModel(recipe.modelFolder);
-  const home = await mkdtemp(join(tmpdir(), 'c3-bench-train-'));
+  const home = temporaryFolder('bench-train');
   const service = new EngineService(join(home, 'c3.sqlite'));
   let run: Run;
   try {

@@ -4,9 +4,9 @@
  * takes.
  */
 import { rmSync } from 'node:fs';
-import { mkdtemp, open, readdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import { resolveDevice } from '../../../runtime/provider/device.ts';
 import { DeviceWeights } from '../../../runtime/model/deviceWeights.ts';
 import { checkRequest, Generator, type GenerationRequest } from '../../../runtime/generate/generate.ts';
@@ -92,7 +92,7 @@ async function measureLoading(
       throw new CancelledError();
     }
   };
-  const home = await mkdtemp(join(tmpdir(), 'c3-bench-model-'));
+  const home = temporaryFolder('bench-model');
   const remove = (): void => {
     rmSync(home, { recursive: true, force: true });
   };

@@ -1,7 +1,8 @@
 /** Tries for real to get out of a wall, as a candidate would; whoever builds one asks here before the first use. */
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import { DEFAULT_LIMITS, type PythonLimits } from '../rules.ts';
 import { SandboxProcess, type SandboxCommand, type SandboxRole } from '../sandbox/sandboxProcess.ts';
 
@@ -86,7 +87,7 @@ const SECONDS = 30;
 export async function weakness(
   command: (role: SandboxRole, limits: PythonLimits) => SandboxCommand,
 ): Promise<string | null> {
-  const place = mkdtempSync(join(tmpdir(), 'c3-wall-'));
+  const place = temporaryFolder('wall');
   const begun: SandboxProcess[] = [];
   try {
     // Open to all, so that it is the wall and not its owner's name that keeps it.

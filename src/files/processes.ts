@@ -1,6 +1,5 @@
 /** Whether the process that a file names is still there. */
 import { readFileSync } from 'node:fs';
-import { codeOf } from './sqlite.ts';
 
 const ENDED = 'ended';
 
@@ -19,7 +18,7 @@ export function isAlive({
     process.kill(pid, 0);
   } catch (error) {
     // Any other refusal (EPERM) comes from a process that is there.
-    if (codeOf(error) === 'ESRCH') {
+    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') {
       return false;
     }
   }
@@ -31,7 +30,7 @@ export function isAlive({
 export function processStartOf(pid: number): string | null {
   let stat: string;
   try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    stat = readFileSync(`/proc/${String(pid)}/stat`, 'latin1');
   } catch {
     return null;
   }
