@@ -3,7 +3,7 @@ import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { checkRequest, type GenerationRequest } from '../../runtime/generate/generate.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import { streamKey } from '../../runtime/random.ts';
-import { anyOf } from '../../shared/cancellation.ts';
+import { anyOf, throwIfAborted } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import type { PromptMessage } from '../../team/render.ts';
 import type { Batches } from './batches.ts';
@@ -13,6 +13,10 @@ import { ServeError } from './serveError.ts';
 
 /** New tokens of a chat answer where the request names no number, at most. */
 const DEFAULT_CHAT = 2048;
+/** Characters for each position of a model from which on a text is counted before it is read. */
+const LONG = 8;
+/** Characters that are counted at once. */
+const PIECE = 4096;
 
 /** A model that is served. */
 export interface ServedModel {
@@ -44,7 +48,7 @@ export async function answerServed(
   signal: AbortSignal,
   onDelta: ((index: number, delta: Delta) => void) | null = null,
 ): Promise<Answered> {
-  const prompts = await Promise.all(request.prompts.map((prompt) => tokensOf(model, prompt)));
+  const prompts = await Promise.all(request.prompts.map((prompt) => tokensOf(model, prompt, signal)));
   const rows = prompts.map((prompt) => rowsOf(model, request, prompt, seed)).flat();
   model.batches.checkRoom(rows.length);
   const choices = await Promise.all(
@@ -55,21 +59,56 @@ export async function answerServed(
   return { choices, prompts };
 }
 
-async function tokensOf({ tokenizer, chat }: ServedModel, prompt: ServedPrompt): Promise<Int32Array> {
+async function tokensOf(
+  { config, tokenizer, chat }: ServedModel,
+  prompt: ServedPrompt,
+  signal: AbortSignal,
+): Promise<Int32Array> {
   try {
     switch (prompt.kind) {
       case 'ids':
         return Int32Array.from(prompt.ids);
       case 'text':
+        await requireShort(tokenizer, prompt.text, config.maxPositions, signal);
         return await (prompt.whole ? tokenizer.encodeWhole(prompt.text) : tokenizer.encode(prompt.text));
-      case 'messages':
-        return await tokenizer.encode(await chat(prompt.messages));
+      case 'messages': {
+        const text = await chat(prompt.messages);
+        await requireShort(tokenizer, text, config.maxPositions, signal);
+        return await tokenizer.encode(text);
+      }
     }
   } catch (error) {
     if (error instanceof CancelledError || !(error instanceof C3Error)) {
       throw error;
     }
     throw new ServeError(400, messageOf(error), prompt.kind === 'messages' ? 'messages' : 'prompt');
+  }
+}
+
+/**
+ * Counts a text that is long for the model piece by piece before it is read as a whole, which of megabytes takes a
+ * tokenizer minutes. Where two pieces meet, there may be a token more than in the whole text.
+ * @throws C3Error('input') as soon as there are too many; CancelledError
+ */
+export async function requireShort(
+  tokenizer: Pick<Tokenizer, 'encode'>,
+  text: string,
+  most: number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (text.length <= LONG * most) {
+    return;
+  }
+  let counted = 0;
+  for (let from = 0; from < text.length; from += PIECE) {
+    throwIfAborted(signal);
+    counted += (await tokenizer.encode(text.slice(from, from + PIECE))).length - 1;
+    if (counted > most) {
+      throw new C3Error(
+        'input',
+        `The request has more than ${String(most)} tokens in its first ${String(from + PIECE)} of ${String(text.length)} characters, and the model has ${String(most)} positions; shorten it.`,
+      );
+    }
   }
 }
 
