@@ -16,6 +16,7 @@ import { registerLinks } from './sharing/deepLinks.ts';
 import { Doctor } from './engine/doctor.ts';
 import { EndpointKeys } from './engine/endpointKeys.ts';
 import { Engine } from './engine/engine.ts';
+import { offerInTerminals } from './engine/terminals.ts';
 import { editorModels } from './engine/editorModels.ts';
 import { Episodes } from './episodes/episodesPanel.ts';
 import { classesOf } from './episodes/episodesSession.ts';
@@ -154,6 +155,7 @@ export function activate(context: ExtensionContext): void {
       [MODEL_PANEL, model],
     ]),
   );
+  offerInTerminals(context, log);
   // A run may go on that an earlier window, another one or a command asked for.
   engine.attach();
 }

@@ -1,0 +1,22 @@
+/** Puts `c3` on the PATH of the editor's terminals, behind what the user has there. */
+import { delimiter, join } from 'node:path';
+import { Uri, type ExtensionContext } from 'vscode';
+import { messageOf } from '../../shared/errors.ts';
+import type { Log } from '../common/log.ts';
+import { launcherOf, writeLauncher } from './launcher.ts';
+
+export function offerInTerminals(
+  { extensionUri, globalStorageUri, environmentVariableCollection: variables }: ExtensionContext,
+  log: Log,
+): void {
+  const folder = join(globalStorageUri.fsPath, 'bin');
+  const cli = Uri.joinPath(extensionUri, 'dist', 'cli.js').fsPath;
+  try {
+    writeLauncher(folder, launcherOf(process.platform, process.execPath, cli));
+  } catch (error) {
+    log.error(`c3 is not on the PATH of terminals: ${messageOf(error)}`);
+    return;
+  }
+  variables.description = 'Adds the command `c3`.';
+  variables.append('PATH', `${delimiter}${folder}`);
+}
