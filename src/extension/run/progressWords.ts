@@ -1,5 +1,6 @@
 /** Progress of a run, in words and in percent. */
-import type { RunProgress } from '../../shared/protocols/jobs.ts';
+import type { RunJob, RunProgress } from '../../shared/protocols/jobs.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
 import { remainingWords } from '../../shared/text/times.ts';
 
 const STAGES = {
@@ -8,6 +9,8 @@ const STAGES = {
   train: 'Training',
   'evaluate-after': 'Evaluation after',
 } as const;
+/** Characters of a title. */
+const TITLE = 60;
 const SHARES = { load: [0, 5], 'evaluate-before': [5, 15], train: [15, 85], 'evaluate-after': [85, 100] } as const;
 
 /** The stage of a run with its place in it. */
@@ -28,6 +31,24 @@ export function stageWords({ stage, done, total }: Pick<RunProgress, 'stage' | '
 export function progressWords(progress: Pick<RunProgress, 'stage' | 'done' | 'total' | 'remainingSeconds'>): string {
   const remaining = remainingWords(progress.remainingSeconds);
   return `${stageWords(progress)}${remaining === '' ? '' : `, ${remaining}`}`;
+}
+
+/** What goes on and what waits for its turn, in one line. @param latest the newest word on the job in progress */
+export function queueWords(
+  job: Pick<RunJob, 'title' | 'waitingFor'> | null,
+  latest: Pick<RunProgress, 'stage' | 'done' | 'total' | 'remainingSeconds'> | null,
+  queued: readonly Pick<RunJob, 'title'>[],
+): string {
+  const named = ({ title }: Pick<RunJob, 'title'>): string => `"${oneLine(title, TITLE)}"`;
+  const now =
+    job === null
+      ? 'starting'
+      : `${named(job)}: ${job.waitingFor ?? (latest === null ? 'starting' : progressWords(latest).replace(/^./u, (first) => first.toLowerCase()))}`;
+  const [next, ...others] = queued;
+  if (next === undefined) {
+    return now;
+  }
+  return `${now}; queued: ${named(next)}${others.length === 0 ? '' : ` and ${String(others.length)} more`}`;
 }
 
 /** Progress of a whole run, in percent; stages are given shares, for nobody knows beforehand how long each takes. */

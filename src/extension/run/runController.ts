@@ -2,18 +2,22 @@
  * The runs of the folder's engine as this window shows them, whoever asked for them: progress, cancel and a word at
  * their end.
  */
-import { commands, EventEmitter, ProgressLocation, window, type CancellationToken } from 'vscode';
+import { commands, EventEmitter, ProgressLocation, window } from 'vscode';
 import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import { errorOfFailure } from '../../shared/errors.ts';
 import { jobInProgress, queuedJobs, type JobList, type RunJob, type RunProgress } from '../../shared/protocols/jobs.ts';
 import type { Interval, RunSummary } from '../../domain/records.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
 import { Disposables } from '../common/disposables.ts';
 import { NO_JOBS, type Engine } from '../engine/engine.ts';
 import type { Log } from '../common/log.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import { report } from '../common/report.ts';
-import { overallPercent, progressWords } from './progressWords.ts';
+import { overallPercent, queueWords } from './progressWords.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
+
+/** Characters of a title within a sentence. */
+const TITLE = 80;
 
 export class RunController {
   private readonly disposables = new Disposables();
@@ -28,6 +32,9 @@ export class RunController {
   /** Jobs whose end was reported, or that had ended before this window looked. */
   private readonly reported = new Set<string>();
   private seen = false;
+  /** Runs that this window asked for, and whether the list had them already. */
+  private readonly followed = new Map<string, boolean>();
+  private showing: Promise<void> | null = null;
   readonly onDidChange = this.changed.event;
 
   constructor(engine: Engine, store: StoreAccess, log: Log) {
@@ -110,73 +117,76 @@ export class RunController {
 
   private async follow(ask: () => Promise<RunJob>): Promise<void> {
     try {
-      const job = await ask();
-      const before = this.list.jobs.filter(({ id, state }) => id !== job.id && state !== 'finished');
-      if (job.state === 'queued' && before.length > 0) {
-        void window.showInformationMessage(
-          withoutLinks(
-            `"${job.title}" is queued: it starts after ${before.length === 1 ? `"${before[0]?.title ?? ''}"` : `${String(before.length)} other runs`}.`,
-          ),
-        );
-      }
-      await this.show(job.id);
+      const { id } = await ask();
+      this.followed.set(id, false);
+      await (this.showing ??= this.showAll());
     } catch (error) {
       await report(error, this.log);
     }
   }
 
-  /** Shows a job's progress until it has ended, or the engine has. */
-  private show(id: string): Thenable<void> {
+  /** Runs that this window asked for and that have not ended; one that the list does not have yet is among them. */
+  private openFollowed(): readonly string[] {
+    for (const [id, met] of this.followed) {
+      const job = this.list.jobs.find((one) => one.id === id);
+      if (job === undefined ? met : job.state === 'finished') {
+        this.followed.delete(id);
+      } else {
+        this.followed.set(id, met || job !== undefined);
+      }
+    }
+    return [...this.followed.keys()];
+  }
+
+  /** One notification for all runs of this window: cancelling it cancels one, and the others go on. */
+  private async showAll(): Promise<void> {
+    while (this.openFollowed().length > 0) {
+      await this.show();
+    }
+    this.showing = null;
+  }
+
+  /** Shows progress until all runs of this window, or their engine, have ended, or one is cancelled. */
+  private show(): Thenable<void> {
     const options = { location: ProgressLocation.Notification, title: 'C3 run', cancellable: true };
-    return window.withProgress(options, (progress, token) => {
+    return window.withProgress(options, async (progress, token) => {
       const listeners = new Disposables();
       const ended = Promise.withResolvers<undefined>();
       listeners.add(
         token.onCancellationRequested(() => {
-          progress.report({ message: 'cancelling' });
-          this.cancel(id).catch((error: unknown) => report(error, this.log));
+          const open = this.openFollowed();
+          const id = open.find((one) => one === this.job?.id) ?? open[0];
+          // It leaves the notification at once; the status bar shows it until it has stopped.
+          if (id !== undefined) {
+            this.followed.delete(id);
+            this.cancel(id).catch((error: unknown) => report(error, this.log));
+          }
+          ended.resolve(undefined);
         }),
       );
       let shown = 0;
-      let met = false;
       const draw = (): void => {
-        const job = this.list.jobs.find((one) => one.id === id);
-        met ||= job !== undefined;
-        if (job === undefined ? met : job.state === 'finished') {
+        const open = this.openFollowed();
+        if (open.length === 0) {
           ended.resolve(undefined);
           return;
         }
-        if (job === undefined || token.isCancellationRequested) {
-          return;
-        }
-        const { latest } = this;
-        if (job.state === 'queued' || job.waitingFor !== null || latest === null) {
-          progress.report({
-            message: job.waitingFor ?? (job.state === 'queued' ? `"${job.title}" is waiting for its turn` : 'starting'),
-          });
-          return;
-        }
+        const { job, latest } = this;
+        const words = queueWords(job, latest, this.queued);
         // The editor only adds to the bar, and a stage may count anew (greedy, then sampled).
-        const percent = Math.max(shown, overallPercent(latest));
-        progress.report({ message: progressWords(latest), increment: percent - shown });
+        const alone = open.length === 1 && open[0] === job?.id && latest !== null;
+        const percent = alone ? Math.max(shown, overallPercent(latest)) : shown;
+        progress.report({ message: words, increment: percent - shown });
         shown = percent;
       };
       listeners.add(this.onDidChange(draw));
       draw();
-      return this.until(ended.promise, token).finally(() => {
+      try {
+        await ended.promise;
+      } finally {
         listeners.dispose();
-      });
+      }
     });
-  }
-
-  /** A run that is cancelled leaves its notification at once; the status bar shows it until it has stopped. */
-  private async until(ended: Promise<undefined>, token: CancellationToken): Promise<void> {
-    const cancelled = new Promise<void>((resolve) => {
-      token.onCancellationRequested(() => {
-        resolve();
-      });
-    });
-    await Promise.race([ended, cancelled]);
   }
 
   private adopt(list: JobList): void {
@@ -218,20 +228,21 @@ export class RunController {
     this.changed.fire();
   }
 
-  private async announce({ outcome }: RunJob): Promise<void> {
+  private async announce({ title, outcome }: RunJob): Promise<void> {
     if (outcome?.kind === 'done') {
-      await this.announceEnd(outcome.summary);
+      await this.announceEnd(title, outcome.summary);
     } else if (outcome?.kind === 'failed') {
       await report(errorOfFailure(outcome.message, outcome.failure), this.log);
     }
   }
 
-  private async announceEnd(summary: RunSummary): Promise<void> {
+  private async announceEnd(title: string, summary: RunSummary): Promise<void> {
     const open = 'Open run dashboard';
     const { before, after } = summary.accuracy;
     const change =
-      before === null || after === null ? '' : `: accuracy ${percent(before)} before, ${percent(after)} after`;
-    if ((await window.showInformationMessage(`The run ended${change}.`, open)) === open) {
+      before === null || after === null ? '' : `, accuracy ${percent(before)} before, ${percent(after)} after`;
+    const words = withoutLinks(`The run ended: "${oneLine(title, TITLE)}"${change}.`);
+    if ((await window.showInformationMessage(words, open)) === open) {
       await commands.executeCommand('c3.openDashboard', summary.run);
     }
   }

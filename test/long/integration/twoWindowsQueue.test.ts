@@ -23,7 +23,7 @@ scenario(
     await workbench.statusBarItem('training, step').waitFor({ timeout: 120_000 });
     await second.statusBarItem('training, step').waitFor({ timeout: 120_000 });
     await second.runCommandAndPick('C3: Start C3 run', 'next.c3.yaml', 'Default length');
-    await second.notification('"Next" is queued: it starts after "Endless"').waitFor();
+    await second.notification('queued: "Next"').waitFor();
     await workbench.statusBarItem('1 queued').waitFor();
     const waiting = workbench.treeItem(await workbench.openView('C3'), /Next.*queued/u);
     await waiting.waitFor();
