@@ -18,6 +18,7 @@ import {
   showContext,
   verifyReplay,
 } from './messageCommands.ts';
+import { loadService } from './configuration/load.ts';
 import { newConfiguration } from './configuration/newConfiguration.ts';
 import { withoutIcons, withoutLinks } from './common/plainText.ts';
 import { planRun } from './run/planRun.ts';
@@ -31,6 +32,7 @@ import type { Services } from './services.ts';
 import { openGrid, readerOf, type Views } from './views.ts';
 import { replaceAgentOf } from './run/replaceAgent.ts';
 import { protocolReader } from './transcript/message/protocolReader.ts';
+import { firstProblem } from './run/subjects.ts';
 import { askForConfiguration, askForRun, BUNDLED } from './run/startRun.ts';
 import { subjectOf } from './sharing/subject.ts';
 import { targetOf } from './transcript/reading/transcriptOutline.ts';
@@ -192,7 +194,11 @@ async function startRun(services: Services, argument: unknown): Promise<void> {
   if (subject === null) {
     return;
   }
-  const params = await askForRun(subject, (wanted) => services.engine.client().plan(wanted));
+  const params = await askForRun(subject, {
+    extension: services.extensionUri,
+    planOf: (wanted) => services.engine.client().plan(wanted),
+    problemIn: async (text) => firstProblem((await loadService()).checkConfig(text)),
+  });
   if (params !== undefined) {
     await services.runs.start(params);
   }
@@ -200,11 +206,16 @@ async function startRun(services: Services, argument: unknown): Promise<void> {
 
 async function plan(services: Services, { reports }: Views, argument: unknown): Promise<void> {
   services.engine.client();
-  const given = await configurationOf(argument);
-  const file = given === undefined ? await askForConfiguration('Plan memory and budget') : given;
-  if (file !== undefined && file !== null) {
-    await planRun(services.engine, reports, file);
+  const file = argument instanceof Uri ? argument : await askForConfiguration('Plan memory and budget');
+  if (file !== undefined) {
+    await planRun(services.engine, reports, file, unsavedText(file));
   }
+}
+
+/** What a file holds in the editor, where that is not on the disk. */
+function unsavedText(file: Uri): string | undefined {
+  const open = workspace.textDocuments.find(({ uri }) => uri.toString() === file.toString());
+  return open?.isDirty === true || open?.isUntitled === true ? open.getText() : undefined;
 }
 
 /**

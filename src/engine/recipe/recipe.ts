@@ -106,15 +106,16 @@ const storedSchema = z.object({
  * Reads a configuration file with what it names.
  * @param path a *.c3.yaml, or null for the bundled team's defaults
  * @param complete whether its model folder and data files have to be there
+ * @param text what the file holds in an editor, in place of what is on the disk
  * @throws C3Error('input') naming file, line and key
  */
 export async function readRecipe(
   path: string | null,
   overrides: readonly string[],
   currentFolder: string,
-  { complete = true }: { readonly complete?: boolean } = {},
+  { complete = true, text }: { readonly complete?: boolean; readonly text?: string | undefined } = {},
 ): Promise<Recipe> {
-  const { document, source, folder } = await readConfiguration(path, overrides, currentFolder);
+  const { document, source, folder } = await readConfiguration(path, overrides, currentFolder, text);
   const { config, notes } = document;
   if (complete) {
     await checkPaths(document, folder);
@@ -157,9 +158,10 @@ export async function readConfiguration(
   path: string | null,
   overrides: readonly string[],
   currentFolder: string,
+  unsaved?: string,
 ): Promise<{ readonly document: ConfigDocument; readonly source: string; readonly folder: string }> {
   const file = path === null ? null : resolve(currentFolder, path);
-  const text = file === null ? '' : await readText(file, 'choose an existing configuration');
+  const text = unsaved ?? (file === null ? '' : await readText(file, 'choose an existing configuration'));
   const source = file ?? 'the bundled configuration';
   const folder = file === null ? currentFolder : dirname(file);
   return { document: readConfigDocument(text, source, overrides, factsIn(folder)), source, folder };

@@ -219,8 +219,8 @@ export class EngineServer {
       restartJob: ({ job }) => jobs.restart(job, asker(client)),
       cancelRun: ({ job }) => jobs.cancel(job),
       jobs: () => jobs.list(),
-      plan: async ({ config, overrides, folder }, signal) =>
-        service.plan(await readRecipe(config, overrides, folder ?? dirname(dirname(this.store))), signal()),
+      plan: async ({ config, overrides, folder = dirname(dirname(this.store)), text }, signal) =>
+        service.plan(await readRecipe(config, overrides, folder, { text }), signal()),
       inspectModel: ({ folder }, signal) => inspectModel(folder, signal()),
       testModel: ({ folder, provider = DEFAULT_PROVIDER }, signal) =>
         testModel(folder, provider, {

@@ -5,14 +5,17 @@ import type { Engine } from '../engine/engine.ts';
 import { planReport } from './planReport.ts';
 import type { Reports } from '../common/reports.ts';
 
-/** @throws C3Error with one sentence where the configuration cannot be planned */
-export async function planRun(engine: Engine, reports: Reports, file: Uri): Promise<void> {
+/**
+ * @param text what the file holds in the editor, where that is not saved
+ * @throws C3Error with one sentence where the configuration cannot be planned
+ */
+export async function planRun(engine: Engine, reports: Reports, file: Uri, text?: string): Promise<void> {
   const name = basename(file.fsPath);
   // Without its ending, by which the editor would take the plan for a configuration.
   const title = `C3 plan of ${name.replace(/\.c3\.yaml$/u, '')}`;
   const client = engine.client();
   const plan = await window.withProgress({ location: ProgressLocation.Window, title: `C3: planning ${name}` }, () =>
-    client.plan({ config: file.fsPath, overrides: [] }),
+    client.plan({ config: file.fsPath, overrides: [], ...(text !== undefined && { text }) }),
   );
   await reports.show(title, planReport(name, plan), ViewColumn.Beside);
 }

@@ -1,42 +1,64 @@
 /** Asks what to run and for how long; Enter through the defaults starts. */
-import { commands, window, workspace, type QuickPickItem, type Uri } from 'vscode';
+import { commands, QuickPickItemKind, Range, ThemeIcon, Uri, window, workspace, type QuickPickItem } from 'vscode';
 import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import type { RunPlan } from '../../shared/models.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import { withoutIcons } from '../common/plainText.ts';
 import { askForLength } from './askForLength.ts';
+import { BUNDLED_TEAMS, EXAMPLES, type FirstProblem } from './subjects.ts';
 
 /** Files that describe a run. VS Code's search finds nothing at all where braces are within braces. */
 const CONFIGURATIONS =
   '**/{*.c3.yaml,*magrpo_*config.yaml,*grpo_he_config.yaml,*grpo_che_config.yaml,*grpo_mbpp_config.yaml}';
 const MOST_CONFIGURATIONS = 200;
+/** Configurations of C3's own: only these are looked through before one is chosen. */
+const OWN = /\.c3\.yaml$/u;
+/** Characters of what is wrong with one. */
+const PROBLEM = 100;
 
 /** What "Quick" changes, and its description says: enough to see every stage, too little to learn. */
 const QUICK: readonly string[] = ['steps=3', 'evaluation.instances=64'];
 
 interface SubjectItem extends QuickPickItem {
-  readonly config: string | null;
-  /** What chooses a bundled task. */
+  /** Null for a bundled team. */
+  readonly file: Uri | null;
+  /** What chooses a bundled team. */
   readonly overrides?: readonly string[];
+}
+
+interface Subject {
+  readonly config: string | null;
+  readonly overrides: readonly string[];
 }
 
 /** Represents the team that comes with the product, where a command is given what to run. */
 export const BUNDLED = 'bundled';
 
-/**
- * The answer of the user; undefined when the questions were left. What is given is not asked for.
- * @param planOf plans what would be started
- */
+/** What the questions need. */
+export interface RunQuestions {
+  /** The folder of the extension. */
+  readonly extension: Uri;
+  /** Plans what would be started. */
+  readonly planOf: (params: StartRunParams) => Promise<RunPlan>;
+  /** What keeps the text of a configuration from being run; null where nothing is known to. */
+  readonly problemIn: (text: string) => Promise<FirstProblem | null>;
+}
+
+/** The answer of the user; undefined when the questions were left. What is given is not asked for. */
 export async function askForRun(
   given: Uri | typeof BUNDLED | undefined,
-  planOf: (params: StartRunParams) => Promise<RunPlan>,
+  questions: RunQuestions,
 ): Promise<StartRunParams | undefined> {
   const subject =
-    given === undefined ? await askForSubject() : { config: given === BUNDLED ? null : given.fsPath, overrides: [] };
+    given === undefined
+      ? await askForSubject(questions)
+      : { config: given === BUNDLED ? null : given.fsPath, overrides: [] };
   if (subject === undefined) {
     return undefined;
   }
   const paramsOf = (overrides: readonly string[]): StartRunParams => ({
     config: subject.config,
-    overrides: [...(subject.overrides ?? []), ...overrides],
+    overrides: [...subject.overrides, ...overrides],
   });
   const chosen = await askForLength(
     given === undefined ? 'Start C3 run (2 of 2)' : 'Start C3 run',
@@ -48,7 +70,7 @@ export async function askForRun(
       },
       { label: 'Quick', description: '3 steps, to see how it works', overrides: QUICK },
     ],
-    async (overrides) => (await planOf(paramsOf(overrides))).seconds,
+    async (overrides) => (await questions.planOf(paramsOf(overrides))).seconds,
   );
   return chosen === undefined ? undefined : paramsOf(chosen);
 }
@@ -81,43 +103,79 @@ async function configurations(): Promise<readonly Uri[]> {
   return files.sort((a, b) => workspace.asRelativePath(a).localeCompare(workspace.asRelativePath(b)));
 }
 
-async function askForSubject(): Promise<SubjectItem | undefined> {
+/** What is run: a team, or a configuration that can be; one that cannot is opened at what is wrong with it. */
+async function askForSubject({ extension, problemIn }: RunQuestions): Promise<Subject | undefined> {
   const files = await configurations();
+  const examples = Uri.joinPath(extension, 'media', 'examples');
+  const separator = (label: string): SubjectItem => ({ label, kind: QuickPickItemKind.Separator, file: null });
   const items: SubjectItem[] = [
-    { label: 'Bundled team', description: 'arithmetic, a reasoner and an actor', config: null },
-    {
-      label: 'Bundled Python team',
-      description: 'small functions with unit tests, a planner and a coder',
-      config: null,
-      overrides: ['task.name=python'],
-    },
-    {
-      label: 'Bundled dealer team',
-      description: 'hands of a card game, a dealer and a player',
-      config: null,
-      overrides: ['task.name=dealer'],
-    },
-    {
-      label: 'Bundled functions team',
-      description: 'functions in two parts, a helper and a main agent',
-      config: null,
-      overrides: ['task.name=functions'],
-    },
-    {
-      label: 'Bundled logic team',
-      description: 'questions with four options, three voters credited by ccpo',
-      config: null,
-      overrides: ['task.name=logic', 'task.roles=3', 'method=ccpo'],
-    },
-    ...files.map((file) => ({
-      label: workspace.asRelativePath(file),
+    ...Object.values(BUNDLED_TEAMS).map((team): SubjectItem => ({ ...team, file: null })),
+    ...(files.length === 0 ? [] : [separator('this folder')]),
+    ...files.map((file): SubjectItem => ({
+      label: withoutIcons(workspace.asRelativePath(file)),
       description: 'configuration',
-      config: file.fsPath,
+      file,
+    })),
+    separator('examples'),
+    ...Object.entries(EXAMPLES).map(([name, description]): SubjectItem => ({
+      label: name,
+      description,
+      file: Uri.joinPath(examples, name),
     })),
   ];
-  return window.showQuickPick(items, {
+  const chosen = await window.showQuickPick(withProblems(items, files, problemIn), {
     title: 'Start C3 run (1 of 2)',
     placeHolder: 'What to run?',
     matchOnDescription: true,
   });
+  if (chosen === undefined) {
+    return undefined;
+  }
+  const { file, overrides = [] } = chosen;
+  if (file === null) {
+    return { config: null, overrides };
+  }
+  const problem = await problemOf(file, problemIn);
+  if (problem !== null) {
+    const document = await workspace.openTextDocument(file);
+    const selection = new Range(document.positionAt(problem.start), document.positionAt(problem.end));
+    await window.showTextDocument(document, { selection });
+    return undefined;
+  }
+  return { config: file.fsPath, overrides };
+}
+
+/** Marks the configurations of the folder that cannot be run. */
+async function withProblems(
+  items: readonly SubjectItem[],
+  files: readonly Uri[],
+  problemIn: RunQuestions['problemIn'],
+): Promise<SubjectItem[]> {
+  const broken = new Map<Uri, string>();
+  for (const file of files) {
+    const problem = await problemOf(file, problemIn);
+    if (problem !== null) {
+      broken.set(file, `line ${String(problem.line)}: ${oneLine(problem.message, PROBLEM)}`);
+    }
+  }
+  return items.map((item) => {
+    const problem = item.file === null ? undefined : broken.get(item.file);
+    return problem === undefined
+      ? item
+      : { ...item, iconPath: new ThemeIcon('error'), description: withoutIcons(problem) };
+  });
+}
+
+/** What keeps a configuration from being run, as it is in the editor; null where nothing is known to. */
+async function problemOf(
+  file: Uri,
+  problemIn: RunQuestions['problemIn'],
+): Promise<(FirstProblem & { readonly line: number }) | null> {
+  if (!OWN.test(file.path)) {
+    return null;
+  }
+  const open = workspace.textDocuments.find(({ uri }) => uri.toString() === file.toString());
+  const text = open?.getText() ?? new TextDecoder().decode(await workspace.fs.readFile(file));
+  const problem = await problemIn(text);
+  return problem === null ? null : { ...problem, line: text.slice(0, problem.start).split('\n').length };
 }

@@ -227,8 +227,11 @@ export interface InspectModelParams {
   readonly folder: string;
 }
 
-/** A run that is not started, as of `StartRunParams`. */
-export type PlanParams = StartRunParams;
+/** A run that is not started. */
+export interface PlanParams extends StartRunParams {
+  /** What the file of `config` holds in an editor, where that is not saved; the file need not be there then. */
+  readonly text?: string;
+}
 
 export interface TestModelParams {
   /** Absolute path. */

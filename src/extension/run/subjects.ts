@@ -1,0 +1,74 @@
+/** What can be started without a file of one's own: the teams and configurations that come with the product. */
+import type { TeamTask } from '../../shared/runNames.ts';
+
+export interface BundledTeam {
+  readonly label: string;
+  readonly description: string;
+  /** What chooses it. */
+  readonly overrides: readonly string[];
+}
+
+/** The bundled team of each task. */
+export const BUNDLED_TEAMS: Readonly<Record<TeamTask, BundledTeam>> = {
+  arithmetic: { label: 'Bundled team', description: 'arithmetic, a reasoner and an actor', overrides: [] },
+  python: {
+    label: 'Bundled Python team',
+    description: 'small functions with unit tests, a planner and a coder',
+    overrides: ['task.name=python'],
+  },
+  dealer: {
+    label: 'Bundled dealer team',
+    description: 'hands of a card game, a dealer and a player',
+    overrides: ['task.name=dealer'],
+  },
+  functions: {
+    label: 'Bundled functions team',
+    description: 'functions in two parts, a helper and a main agent',
+    overrides: ['task.name=functions'],
+  },
+  logic: {
+    label: 'Bundled logic team',
+    description: 'questions with four options, three voters credited by ccpo',
+    overrides: ['task.name=logic', 'task.roles=3', 'method=ccpo'],
+  },
+  chain: {
+    label: 'Bundled chain team',
+    description: 'chains of letters, two agents in one context',
+    overrides: ['task.name=chain'],
+  },
+  hints: {
+    label: 'Bundled hints team',
+    description: 'stories of two steps, a thinker whose plan is a hint and a solver',
+    overrides: ['task.name=hints'],
+  },
+};
+
+/** What each file of media/examples is, by its name. */
+export const EXAMPLES: Readonly<Record<string, string>> = {
+  'feedback.c3.yaml': 'hears of a wrong answer and tries again, up to three rounds',
+  'calculator.c3.yaml': "a tool computes the reasoner's expression",
+  'voters.c3.yaml': 'four voters who do not see each other',
+  'three-voters.c3.yaml': 'three voters credited by removal (ccpo)',
+  'logic-voters.c3.yaml': 'voters of logic questions, credited by removal (ccpo)',
+  'logic-sizes.c3.yaml': 'the same with a third voter of half of the weights',
+  'functions-turns.c3.yaml': "functions in two turns, trained by MAGRPO's tree",
+  'code-alone.c3.yaml': 'functions by one agent, evaluated only',
+  'code-parallel.c3.yaml': 'functions by two agents who do not see each other, evaluated only',
+  'code-sequential.c3.yaml': 'functions, the second agent sees the first, evaluated only',
+  'code-discussion.c3.yaml': 'functions, each agent sees what both wrote, evaluated only',
+};
+
+/** What keeps a configuration from being run. */
+export interface FirstProblem {
+  readonly message: string;
+  /** UTF-16 units from the beginning of its text. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Of the problems of a configuration's text the first that keeps it from starting; null where none does. */
+export function firstProblem(
+  problems: readonly (FirstProblem & { readonly severity?: 'warning' | 'information' })[],
+): FirstProblem | null {
+  return problems.find(({ severity }) => severity === undefined) ?? null;
+}
