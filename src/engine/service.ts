@@ -20,6 +20,7 @@ import type {
   StartRunParams,
 } from '../shared/protocols/engineProtocol.ts';
 import type { Blame, RunBlame } from '../domain/blame.ts';
+import type { CheckedFinding, KeptFinding } from '../domain/findings.ts';
 import type { Trial } from '../domain/trial.ts';
 import type { RhoReport } from '../domain/rho.ts';
 import type { ReplayResult } from '../domain/settle.ts';
@@ -30,6 +31,8 @@ import { snapshotAfter } from '../training/state/restore.ts';
 import type { RunControl } from '../training/runContext.ts';
 import { messageTokens } from './replay/contextTokens.ts';
 import type { SampleControl, SampleSettings } from './diagnose/diagnoseSample.ts';
+import { checkFinding, type CheckRequest } from './findings/checkFinding.ts';
+import { keepFinding, type KeepRequest } from './findings/keepFinding.ts';
 import { Evaluators } from './recipe/evaluators.ts';
 import { importLog } from './exchange/importLog.ts';
 import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
@@ -287,6 +290,19 @@ export class EngineService {
   /** Finds what loses the episodes of a run; see findWhatLosesRun. @throws as blame */
   blameRun(request: RunBlameParams, control: RunBlameControl): Promise<RunBlame> {
     return findWhatLosesRun(this.engine, request, control);
+  }
+
+  /**
+   * Keeps a message as a test, in a file; see keepFinding.
+   * @throws C3Error; CancelledError
+   */
+  keepFinding(request: KeepRequest, signal: AbortSignal): Promise<KeptFinding> {
+    return keepFinding(this.engine, request, signal);
+  }
+
+  /** Draws a finding again, whatever store it is from; see checkFinding. @throws as keepFinding */
+  checkFinding(request: CheckRequest, signal: AbortSignal): Promise<CheckedFinding> {
+    return checkFinding(this.engine, request, signal);
   }
 
   /** Re-executes a run's replays (all, or a sample spread evenly over them) and compares tokens. */

@@ -4,6 +4,7 @@ import { SUITE_NAMES } from '../bench/suites.ts';
 import { exportRun, importFile } from './exchange.ts';
 import { bench, credit, diagnoseRun, doctor, grade, label, taxonomy } from './measures.ts';
 import { blame } from './blame.ts';
+import { check, keep } from './findings.ts';
 import { convert } from './convert.ts';
 import { cancel, status } from './jobs.ts';
 import { generate, modelCommand, planCommand, score } from './models.ts';
@@ -63,6 +64,18 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary:
       'whether a change of the team helps on the held-out problems of a run (the newest): ROLE.prompt=FILE, temperature=T, top_p=P, top_k=K, max_new_tokens=N, snapshot=ID|STEP, model=DIR, ROLE.snapshot=ID|STEP or ROLE.model=DIR, in pairs on the same random numbers, from at most N (2000) evaluator calls; --lost tries it on the problems that were lost, --each-role on one role after another',
     run: tryCommand,
+  },
+  keep: {
+    usage: 'keep MESSAGE [--out FILE|FOLDER] [--draws N] [--expect held|fixed] [--json]',
+    summary:
+      'a message as a test in a small file (findings/*.finding.yaml): its context, what was said, and what N (100) fresh messages in its place returned',
+    run: keep,
+  },
+  check: {
+    usage: 'check [FOLDER] [--model DIR] [--junit FILE] [--json]',
+    summary:
+      'draw the findings of a folder (findings) again, with their own weights or another model: held, fixed, worse or undecided; exit code 1 where one is worse than it expects',
+    run: check,
   },
   infer: {
     usage: 'infer MESSAGE [--endpoint URL] [--model-name NAME]',

@@ -1,0 +1,48 @@
+/**
+ * Whether a team's chance at the place of a finding is what it was. Both sides were drawn on the same random numbers,
+ * draw by draw, so that a team that says the same differs by exactly 0. The interval is a betting confidence sequence
+ * (betting.ts): a check may stop at any look.
+ */
+import type { FindingDifference, FindingVerdict } from '../domain/findings.ts';
+import { bettingInterval } from './betting.ts';
+import { mean } from './describe.ts';
+
+/** A chance that moved by less, as a share of the range of returns, is called the same. */
+export const SAME = 0.1;
+
+/** A return of the same draw; null where it could not be scored. */
+export type DrawnPair = readonly [then: number | null, now: number | null];
+
+/** What draws decide so far. @param span of a return */
+export function findingVerdict(
+  draws: readonly DrawnPair[],
+  span: number,
+): { readonly verdict: FindingVerdict; readonly difference: FindingDifference | null } {
+  const units = draws.flatMap(([then, now]) => (then === null || now === null ? [] : [now - then]));
+  if (units.length === 0) {
+    return { verdict: 'undecided', difference: null };
+  }
+  const value = mean(units);
+  // Each draw is one independent unit.
+  const interval = bettingInterval(
+    units.map((one) => ({ assignments: [[one]], cells: [one], units: 1 })),
+    span,
+  );
+  const difference = {
+    value,
+    low: Math.min(value, interval.low),
+    high: Math.max(value, interval.high),
+    n: units.length,
+  };
+  return { verdict: verdictOf(difference, SAME * span), difference };
+}
+
+function verdictOf({ low, high }: FindingDifference, same: number): FindingVerdict {
+  if (low > 0) {
+    return 'fixed';
+  }
+  if (high < 0) {
+    return 'worse';
+  }
+  return low >= -same && high <= same ? 'held' : 'undecided';
+}

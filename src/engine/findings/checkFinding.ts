@@ -1,0 +1,109 @@
+/** Checking a finding: whether the team's chance at its place is still what it was when it was kept. */
+import { dirname } from 'node:path';
+import { findingVerdict } from '../../credit/findingVerdict.ts';
+import { mean } from '../../credit/describe.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
+import { checkSentence, passes, type CheckedFinding } from '../../domain/findings.ts';
+import type { NumericEnvironment } from '../../domain/records.ts';
+import type { Engine } from '../session/session.ts';
+import { openFinding, type OpenFinding } from './drawFinding.ts';
+import { readFinding, type Draw, type FindingFile } from './findingFile.ts';
+
+/** Draws of a block: that of keeping and that of checking are the same. */
+export const BLOCK = 20;
+
+export interface CheckRequest {
+  /** Absolute path. */
+  readonly file: string;
+  /** A model folder that draws in the place of the finding's own weights; null for these. */
+  readonly model: string | null;
+}
+
+/**
+ * Draws a finding again, on the random numbers of its own draws, until the verdict is known or they are all drawn.
+ * What hinders that is part of the answer: other findings may be checked still.
+ * @throws C3Error('input') where the file is no finding; CancelledError
+ */
+export async function checkFinding(
+  engine: Engine,
+  { file, model }: CheckRequest,
+  signal: AbortSignal,
+): Promise<CheckedFinding> {
+  const finding = await readFinding(file);
+  const stopping = engine.work.stopping(signal);
+  try {
+    const by = model === null ? { weights: finding.drawn.weights } : { model };
+    await using opened = await engine.work.tracked(openFinding(engine, finding, dirname(file), by, stopping));
+    return await engine.work.tracked(drawAgain(finding, file, opened));
+  } catch (error) {
+    if (!(error instanceof C3Error)) {
+      throw error;
+    }
+    return {
+      ...{ file, title: finding.title, verdict: 'undecided', expect: finding.expect, passed: null, difference: null },
+      ...{ then: null, now: null, differs: [], evaluatorCalls: 0 },
+      ...{ sentence: `Not checked: ${messageOf(error)}`, error: messageOf(error) },
+    };
+  }
+}
+
+async function drawAgain(finding: FindingFile, file: string, opened: OpenFinding): Promise<CheckedFinding> {
+  const kept = finding.drawn.draws;
+  const { span } = opened;
+  const pairs: { readonly then: Draw; readonly now: Draw }[] = [];
+  let found = findingVerdict([], span);
+  for (let block = 0; pairs.length < kept.length && found.verdict === 'undecided'; block++) {
+    const before = kept.slice(pairs.length, pairs.length + BLOCK);
+    const after = await opened.draw(block, before.length);
+    pairs.push(...before.flatMap((then, at) => (after[at] === undefined ? [] : [{ then, now: after[at] }])));
+    found = findingVerdict(
+      pairs.map(({ then, now }) => [then.return, now.return]),
+      span,
+    );
+  }
+  const known = {
+    ...found,
+    expect: finding.expect,
+    passed: passes(found.verdict, finding.expect),
+    then: sideOf(pairs, 'then'),
+    now: sideOf(pairs, 'now'),
+    differs: differences(finding, opened),
+    evaluatorCalls: opened.evaluatorCalls(),
+  };
+  return { file, title: finding.title, ...known, sentence: checkSentence(known, opened.most), error: null };
+}
+
+/** What one side of the pairs that both could score came to; null where there are none. */
+function sideOf(
+  pairs: readonly { readonly then: Draw; readonly now: Draw }[],
+  side: 'then' | 'now',
+): CheckedFinding['then'] {
+  const scored = pairs.filter(({ then, now }) => then.return !== null && now.return !== null);
+  return scored.length === 0
+    ? null
+    : {
+        value: mean(scored.map((pair) => pair[side].return ?? 0)),
+        said: scored.filter((pair) => pair[side].same).length,
+      };
+}
+
+/** What is not as it was, in clauses. */
+function differences({ drawn, context }: FindingFile, opened: OpenFinding): string[] {
+  const { weights, environment } = opened;
+  return [
+    ...(weights === drawn.weights
+      ? []
+      : [`the weights are ${weights.slice(0, 12)}, and were ${drawn.weights.slice(0, 12)}`]),
+    ...(opened.context.key === context.key
+      ? []
+      : ['the message is asked for in other words: a prompt, a text before it or the chat template has changed']),
+    ...environmentDifferences(environment, drawn.environment),
+  ];
+}
+
+function environmentDifferences(now: NumericEnvironment, then: NumericEnvironment): string[] {
+  const names = ['runtime', 'provider', 'device', 'threads', 'platform'] as const;
+  return names.flatMap((name) =>
+    now[name] === then[name] ? [] : [`the ${name} is ${String(now[name])}, and was ${String(then[name])}`],
+  );
+}

@@ -1,0 +1,229 @@
+/** Drawing the message of a finding again: fresh messages at its place, each continued to the end of its episode. */
+import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { PolicyGone } from '../../policy/policy.ts';
+import { readRendering } from '../../policy/rendering.ts';
+import type { TreeSettings } from '../../replay/grow.ts';
+import { contextOf, scoreNode } from '../../replay/grow.ts';
+import { EvaluatorBudget } from '../../replay/budget.ts';
+import { grow } from '../../replay/episodes.ts';
+import {
+  callOf,
+  callsOf,
+  leavesOf,
+  returnOf,
+  type Branch,
+  type EnvironmentNode,
+  type TreeNode,
+} from '../../replay/tree.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { Holds } from '../../shared/holds.ts';
+import { OTHER_MODEL, type InstanceTests, type NumericEnvironment } from '../../domain/records.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { runSampling } from '../../training/config/config.ts';
+import type { LentPolicy, WeightsFinder } from '../models/models.ts';
+import { namedModel } from '../places.ts';
+import { recipeScale } from '../recipe/headlines.ts';
+import { parseRecipe, protocolOf, type Recipe } from '../recipe/recipe.ts';
+import { Session, type Engine } from '../session/session.ts';
+import type { Draw, FindingFile } from './findingFile.ts';
+
+/** What is drawn of a finding; how it was drawn before does not matter. */
+export type Drawable = Omit<FindingFile, 'drawn' | 'expect' | 'title' | 'finding'>;
+
+/** A finding that is ready to be drawn. */
+export interface OpenFinding extends AsyncDisposable {
+  /** The hash of the weights that draw. */
+  readonly weights: string;
+  readonly environment: NumericEnvironment;
+  /** The context that they read at the place of the message, which the finding has another text of where it differs. */
+  readonly context: { readonly text: string; readonly key: string };
+  /** The range of a return, and the highest one. */
+  readonly span: number;
+  readonly most: number;
+  /** Draws so many; the draws of a block are always the same. */
+  readonly draw: (block: number, count: number) => Promise<readonly Draw[]>;
+  /** Evaluator calls so far. */
+  readonly evaluatorCalls: () => number;
+}
+
+/** Who draws: the weights of that hash, or a model folder in their place. */
+export type Drawer = { readonly weights: string } | { readonly model: string };
+
+/**
+ * Loads what draws a finding.
+ * @param folder that its paths are relative to
+ * @throws C3Error where the weights, or the model, are not here, or it cannot be scored here; CancelledError
+ */
+export async function openFinding(
+  engine: Engine,
+  finding: Drawable,
+  folder: string,
+  by: Drawer,
+  signal: AbortSignal,
+): Promise<OpenFinding> {
+  const recipe = recipeOf(finding, folder, by);
+  const protocol = protocolOf(recipe);
+  const scale = recipeScale(recipe);
+  if (scale === null) {
+    throw new C3Error('input', 'Nothing is scored in its protocol, so that there is no return to compare.');
+  }
+  const { config } = recipe;
+  await using holds = new Holds();
+  const session = await holds.take(new Session(engine, recipe, signal));
+  const { policy, tokenizer } = await session.keep(takeModel(engine, recipe, by, signal));
+  const rendering = await readRendering(recipe.modelFolder, tokenizer, config.chat);
+  const settings: TreeSettings = {
+    protocol,
+    policy,
+    render: engine.models.texts.renderer(recipe.modelFolder, rendering, signal),
+    evaluator: session.evaluator(null),
+    budget: new EvaluatorBudget(Infinity),
+    sampling: runSampling(config),
+    seed: config.seed,
+    scope: 'finding',
+    commonRandomNumbers: false,
+  };
+  const { branch, position } = branchOf(finding, protocol);
+  let calls = 0;
+  // What was scored before is part of the return.
+  for (let { node } = branch; node !== null; node = node.parent) {
+    settings.budget.reserve(1);
+    await scoreNode(settings, node, signal);
+    calls += callOf(node);
+  }
+  const { context: text, key } = await contextOf(settings, branch, position);
+  const held = holds.move();
+  return {
+    weights: policy.snapshot,
+    environment: policy.environment,
+    context: { text, key },
+    span: scale.high - scale.low,
+    most: scale.high,
+    evaluatorCalls: () => calls,
+    draw: async (block, count) => {
+      const roots = await grow({ ...settings, scope: `finding:${String(block)}` }, [branch], [count], { signal });
+      calls += roots.reduce((sum, root) => sum + callsOf(root), 0);
+      return roots.map((root) => drawOf(root, finding, config.credit.return_clip));
+    },
+    [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
+  };
+}
+
+function drawOf(root: TreeNode, { message }: Drawable, bound: number): Draw {
+  const [leaf] = leavesOf(root);
+  return { return: leaf === undefined ? null : returnOf(leaf, bound), same: root.answer.text === message.said };
+}
+
+function recipeOf({ config, protocol, model }: Drawable, folder: string, by: Drawer): Recipe {
+  return {
+    config,
+    folder,
+    modelFolder: 'model' in by ? resolve(by.model) : namedModel(model, config.task.name, folder),
+    protocolText: protocol,
+    protocolSource: 'the protocol of the finding',
+  };
+}
+
+/** The model that draws, with the weights of the finding, or as its folder holds it. */
+async function takeModel(engine: Engine, recipe: Recipe, by: Drawer, signal: AbortSignal): Promise<LentPolicy> {
+  const { models } = engine;
+  if ('model' in by) {
+    return models.takeFolder(recipe, null, { signal });
+  }
+  const { weights } = by;
+  return PolicyGone.inWords(
+    models.take(recipe, weights, weightsIn(engine, signal), { signal }),
+    (why) =>
+      `Its weights, ${weights.slice(0, 12)}, are not here: ${why.replace(/\.$/u, '')}. Give --store with the store of their run, or --model DIR, for example what c3 export --format model writes of it.`,
+  );
+}
+
+/** Weights that a run of the store trained, or that lie beside it. */
+const weightsIn =
+  ({ work, weights }: Engine, signal: AbortSignal): WeightsFinder =>
+  async (snapshot) => {
+    const kept = weights.keptFile(snapshot);
+    if (kept !== null || !existsSync(work.storePath)) {
+      return kept;
+    }
+    const found = work.reading((store) => store.snapshots(snapshot).find(({ iteration }) => iteration !== OTHER_MODEL));
+    return found === undefined
+      ? null
+      : work.writing('search for the weights of a finding', signal, (store) => {
+          const { run } = found;
+          return weights.file({ store, run, recipe: parseRecipe(store.runConfig(run), run), snapshot, signal });
+        });
+  };
+
+/**
+ * The place of the message: what came before it, as nodes, and its position.
+ * @throws C3Error('input') where its protocol has no such turns
+ */
+export function branchOf(
+  { before, message, problem }: Pick<Drawable, 'before' | 'message' | 'problem'>,
+  protocol: Protocol,
+): { readonly branch: Branch; readonly position: number } {
+  const { tests, ...plain } = problem;
+  const instance: Branch['instance'] = { ...plain, ...(tests !== undefined && { tests: testsOf(tests) }) };
+  let node: TreeNode | null = null;
+  let events: EnvironmentNode[] = [];
+  for (const one of before) {
+    if ('as' in one) {
+      node = saidNode({ instance, node, events }, positionOf(protocol, one.as), one.said);
+      events = [];
+    } else {
+      const { answers, ...rest } = one;
+      events.push({
+        event: { kind: 'environment', ...rest, ...(answers !== undefined && { answers }) },
+        stored: undefined,
+      });
+    }
+  }
+  return {
+    branch: { instance, node, ...(events.length > 0 && { events }) },
+    position: positionOf(protocol, message.as),
+  };
+}
+
+const testsOf = ({ reads, ...tests }: NonNullable<Drawable['problem']['tests']>): InstanceTests => ({
+  ...tests,
+  ...(reads !== undefined && { reads }),
+});
+
+function positionOf({ name, occurrences }: Protocol, id: string): number {
+  const found = occurrences.find((one) => one.id === id);
+  if (found === undefined) {
+    throw new C3Error(
+      'input',
+      `The protocol ${name} of the finding has no turn ${JSON.stringify(id)}; its turns are ${occurrences.map((one) => one.id).join(', ')}.`,
+    );
+  }
+  return found.position;
+}
+
+/** A message that was said before, as a node of the tree. */
+const saidNode = ({ instance, node, events = [] }: Branch, position: number, text: string): TreeNode => ({
+  instance,
+  position,
+  parent: node,
+  sibling: 0,
+  alternative: 0,
+  replay: null,
+  context: '',
+  contextKey: '',
+  streamKey: '',
+  sampling: { temperature: 0, topP: 1, topK: 0, maxNewTokens: 1 },
+  answer: {
+    text,
+    prompt: new Int32Array(),
+    tokens: new Int32Array(),
+    logprobs: new Float32Array(),
+    finish: 'end',
+    reusedTokens: 0,
+  },
+  score: undefined,
+  children: [],
+  ...(events.length > 0 && { before: events }),
+  stored: undefined,
+});

@@ -1,0 +1,42 @@
+/** Finding the files of findings below a folder. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { C3Error, messageOf } from '../../shared/errors.ts';
+import { FINDING_FILE } from '../../domain/findings.ts';
+
+/** Folders that hold what others made. */
+const PASSED_OVER: ReadonlySet<string> = new Set(['node_modules', '.git', '.c3']);
+/** Folders within each other. */
+const MOST_DEPTH = 20;
+
+/**
+ * The files below a folder, in the order of their names; a file that is named itself is one.
+ * @throws C3Error('input') where there are none, or the folder cannot be read
+ */
+export async function findFindings(place: string): Promise<readonly string[]> {
+  const found = await stat(place).catch((error: unknown) => {
+    throw new C3Error('input', `Cannot read ${place}: ${messageOf(error)}; name a folder with findings.`);
+  });
+  const files = found.isDirectory() ? await below(place, 0) : place.endsWith(FINDING_FILE) ? [place] : [];
+  if (files.length === 0) {
+    throw new C3Error(
+      'input',
+      `${place} holds no *${FINDING_FILE}; keep a message as one with \`c3 keep MESSAGE --out ${place}\`.`,
+    );
+  }
+  return files;
+}
+
+async function below(folder: string, depth: number): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const files: string[] = [];
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(folder, entry.name);
+    if (entry.isFile() && entry.name.endsWith(FINDING_FILE)) {
+      files.push(path);
+    } else if (entry.isDirectory() && !PASSED_OVER.has(entry.name) && depth < MOST_DEPTH) {
+      files.push(...(await below(path, depth + 1)));
+    }
+  }
+  return files;
+}

@@ -1,0 +1,51 @@
+/** Checks of findings in the form that CI servers read of tests. Pure. */
+import type { CheckedFinding } from '../../domain/findings.ts';
+
+/** As JUnit's XML: worse than expected is a failure, not checked an error, undecided skipped. */
+export function junitOf(findings: readonly CheckedFinding[], seconds: number): string {
+  const count = (is: (one: CheckedFinding) => boolean): string => String(findings.filter(is).length);
+  const totals = [
+    `tests="${String(findings.length)}"`,
+    `failures="${count(({ passed }) => passed === false)}"`,
+    `errors="${count(({ error }) => error !== null)}"`,
+    `skipped="${count(({ passed, error }) => passed === null && error === null)}"`,
+    `time="${seconds.toFixed(3)}"`,
+  ].join(' ');
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites ${totals}>`,
+    `  <testsuite name="c3 check" ${totals}>`,
+    ...findings.map(caseOf),
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
+
+function caseOf({ file, title, verdict, passed, sentence, error }: CheckedFinding): string {
+  const name = `    <testcase classname="${escaped(file)}" name="${escaped(title)}"`;
+  const message = `message="${escaped(sentence)}"`;
+  if (error !== null) {
+    return `${name}><error ${message}/></testcase>`;
+  }
+  if (passed === null) {
+    return `${name}><skipped ${message}/></testcase>`;
+  }
+  return passed
+    ? `${name}><system-out>${escaped(sentence)}</system-out></testcase>`
+    : `${name}><failure type="${verdict}" ${message}/></testcase>`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\n': '&#10;',
+  '\t': '&#9;',
+};
+/** What XML 1.0 cannot hold in any form. */
+const FORBIDDEN = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
+
+const escaped = (text: string): string =>
+  text.replaceAll(FORBIDDEN, '\u{fffd}').replaceAll(/[&<>"\n\t]/gu, (sign) => ENTITIES[sign] ?? sign);

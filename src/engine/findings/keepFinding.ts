@@ -1,0 +1,156 @@
+/** Keeping a message as a test: it is drawn again at once, so that a check compares with draws of its own kind. */
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, relative, resolve, sep } from 'node:path';
+import { writeOut } from '../../files/outFile.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { isBundledName } from '../../shared/runNames.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
+import { asksServers } from '../../domain/asksServers.ts';
+import { FINDING_DRAWS, FINDING_FILE, type Expectation, type KeptFinding } from '../../domain/findings.ts';
+import { IMPORTED } from '../../domain/logImport.ts';
+import type { Decision } from '../../domain/records.ts';
+import type { StoreReader } from '../../store/types.ts';
+import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
+import { parseRecipe, protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
+import { lookAt, lostEpisode } from '../replay/blame.ts';
+import type { Engine } from '../session/session.ts';
+import { BLOCK } from './checkFinding.ts';
+import { openFinding, type Drawable } from './drawFinding.ts';
+import { findingText, type Draw } from './findingFile.ts';
+
+/** Characters of a question in a title. */
+const SHOWN = 60;
+
+export interface KeepRequest {
+  readonly message: number;
+  /** Absolute path of the file, or of the folder that it is written to. */
+  readonly out: string;
+  readonly draws: number;
+  readonly expect: Expectation;
+}
+
+/**
+ * Keeps a message as a test.
+ * @throws C3Error('input') for a message that no file can hold, or a file that is there already; CancelledError
+ */
+export async function keepFinding(
+  engine: Engine,
+  { message, out, draws: count, expect }: KeepRequest,
+  asked: AbortSignal,
+): Promise<KeptFinding> {
+  const { least, most } = FINDING_DRAWS;
+  if (!Number.isInteger(count) || count < least || count > most) {
+    throw new C3Error('input', `A finding has ${String(least)} to ${String(most)} draws, not ${String(count)}.`);
+  }
+  const signal = engine.work.stopping(asked);
+  const { finding, title, weights, file } = engine.work.reading((store) => {
+    const decision = store.decision(message);
+    const path = out.endsWith(FINDING_FILE)
+      ? out
+      : resolve(out, `${decision.role.replaceAll(/[^\w-]/gu, '_')}-${String(message)}${FINDING_FILE}`);
+    return {
+      finding: drawableOf(store, decision, dirname(path)),
+      title: titleOf(store, decision),
+      weights: decision.snapshot,
+      file: path,
+    };
+  });
+  if (existsSync(file)) {
+    throw new C3Error('input', `${file} already exists and was left unchanged; choose another place for the finding.`);
+  }
+  const draws: Draw[] = [];
+  await using opened = await engine.work.tracked(openFinding(engine, finding, dirname(file), { weights }, signal));
+  if (opened.context.key !== finding.context.key) {
+    throw new C3Error(
+      'engine',
+      `Message ${String(message)} cannot be kept as a test: its context renders to other bytes than the stored ones.`,
+    );
+  }
+  for (let block = 0; draws.length < count; block++) {
+    draws.push(...(await engine.work.tracked(opened.draw(block, Math.min(BLOCK, count - draws.length)))));
+  }
+  const text = findingText({
+    finding: 1,
+    title,
+    expect,
+    ...finding,
+    drawn: { weights: opened.weights, environment: opened.environment, draws },
+  });
+  mkdirSync(dirname(file), { recursive: true });
+  writeOut(file, [text]);
+  const evaluatorCalls = opened.evaluatorCalls();
+  return {
+    ...{ file, title, evaluatorCalls },
+    sentence: `Kept as ${file}: ${title} ${String(count)} draws, ${evaluatorCalls.toLocaleString('en-US')} calls.`,
+  };
+}
+
+/** All of a message that drawing it again needs. */
+function drawableOf(store: StoreReader, decision: Decision, folder: string): Drawable {
+  const { id, run, context, contextKey: key, text, position } = decision;
+  const recipe = recipeToKeep(store, id, run);
+  const protocol = protocolOf(recipe);
+  return {
+    from: { run, message: id },
+    problem: { ...store.instance(decision.instance) },
+    before: beforeOf(store, id, protocol),
+    message: { as: occurrenceAt(protocol, position).id, said: text },
+    context: { key, text: context },
+    model: modelName(recipe, folder),
+    protocol: recipe.protocolText,
+    config: recipe.config,
+  };
+}
+
+/** @throws C3Error('input') for a run whose team no file can hold */
+function recipeToKeep(store: StoreReader, message: number, run: string): StoredRecipe {
+  const config = store.runConfig(run);
+  const refused =
+    store.run(run).method === IMPORTED
+      ? 'was recorded elsewhere'
+      : asksServers(config)
+        ? 'has a team that servers answer for'
+        : null;
+  if (refused !== null) {
+    throw new C3Error(
+      'input',
+      `Message ${String(message)} ${refused}; messages of runs whose model is on this machine are kept as tests.`,
+    );
+  }
+  const recipe = parseRecipe(config, run);
+  if (Object.keys(recipe.roles ?? {}).length > 0) {
+    throw new C3Error(
+      'input',
+      `Message ${String(message)} is of a team whose roles have weights of their own; messages of teams with one model are kept as tests.`,
+    );
+  }
+  return recipe;
+}
+
+/** What was said before a message, with what environments said. */
+function beforeOf(store: StoreReader, id: number, protocol: Protocol): Drawable['before'] {
+  return store.chain(id).flatMap((one) => {
+    const events = store.environmentEvents(one.id, 'before').map(({ event }) => {
+      const { kind: _, reward: __, answers, json, ...rest } = event;
+      return { ...rest, json, ...(answers !== undefined && { answers: [...answers] }) };
+    });
+    const said = { as: occurrenceAt(protocol, one.position).id, said: one.text };
+    return one.id === id ? events : [...events, said];
+  });
+}
+
+/** How the file names the model: by its name, or as a path that moves with the folder. */
+function modelName({ config, modelFolder }: StoredRecipe, folder: string): string {
+  return isBundledName(config.model) ? config.model : relative(folder, modelFolder).split(sep).join('/') || '.';
+}
+
+/** The question, and what is known of the message by searches of its episode. */
+function titleOf(store: StoreReader, { id, role, instance }: Decision): string {
+  const question = oneLine(store.instance(instance).question, SHOWN);
+  const end = episodeThrough(store, id).at(-1);
+  const episode = end === undefined || end.return === null ? null : lostEpisode(store, id);
+  const blame = episode === null ? null : lookAt(store, episode, 0).blame;
+  const known = blame?.message === id ? `: ${blame.sentence.slice(0, blame.sentence.lastIndexOf('. '))}` : '';
+  return known === '' ? `The ${role} on ${question}` : `${question}${known}`;
+}
