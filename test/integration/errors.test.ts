@@ -57,7 +57,7 @@ scenario(
 scenario('a configuration with several problems opens at the first of them', async (workbench) => {
   // The list of what can be started marks it, and goes where it is wrong.
   await workbench.runCommandAndPick('C3: Start C3 run', 'broken.c3.yaml');
-  await atLine(workbench, 'broken.c3.yaml', 3, 3);
+  await atLine(workbench, 'broken.c3.yaml', 3, 11);
   const rows = await problems(workbench);
   await rows.filter({ hasText: 'ppo.epochs' }).filter({ hasText: '[Ln 3, ' }).waitFor();
   await workbench.closeAllEditors();

@@ -138,7 +138,8 @@ async function askForSubject({ extension, problemIn }: RunQuestions): Promise<Su
   const problem = await problemOf(file, problemIn);
   if (problem !== null) {
     const document = await workspace.openTextDocument(file);
-    const selection = new Range(document.positionAt(problem.start), document.positionAt(problem.end));
+    const at = document.positionAt(problem.start);
+    const selection = new Range(at, at);
     await window.showTextDocument(document, { selection });
     return undefined;
   }

@@ -1,6 +1,6 @@
 /** `c3 bench iteration`: whole iterations that take turns with peers; peers that are missing, fail or are cancelled. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
@@ -10,6 +10,7 @@ import type { IterationTask } from '../../../../src/engine/bench/iteration/stepp
 import { measureIterations } from '../../../../src/engine/bench/iteration/wholeIteration.ts';
 import type { BenchReport } from '../../../../src/engine/bench/report.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
+import { leftBehind } from '../../../support/leftBehind.ts';
 
 /** A temporary folder of this file's own: others measure at the same time. */
 const temporary = mkdtempSync(join(tmpdir(), 'c3-own-'));
@@ -52,7 +53,7 @@ function assertEnded(path: string): void {
     assert.throws(() => process.kill(Number(pid), 0), { code: 'ESRCH' });
   }
   assert.deepEqual(
-    readdirSync(temporary).filter((name) => name.startsWith('c3-bench-')),
+    leftBehind(temporary).filter((name) => name.includes('bench')),
     [],
   );
 }

@@ -4,9 +4,9 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
-import { MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { SPENDING } from '../../../../src/store/tables/spending.ts';
 import { c3, copyOf, makeWorkspace } from '../../../unit/engine/workspace.ts';
+import { makeEarlier } from '../../../unit/store/earlierStore.ts';
 
 let workspace = '';
 before(async () => {
@@ -14,10 +14,7 @@ before(async () => {
   const { code, stderr } = await c3(workspace, ['run', 'tiny.c3.yaml', '--override', 'steps=1', '--json']);
   assert.equal(code, 0, stderr);
   const db = new (loadSqlite())(join(workspace, '.c3', 'c3.sqlite'));
-  db.exec(
-    `DROP TABLE measurement; DROP TABLE context_base; DROP TABLE return_scale; DROP TABLE spending;
-    PRAGMA user_version = ${String(MIGRATIONS.indexOf(SPENDING))}`,
-  );
+  makeEarlier(db, SPENDING);
   db.close();
   rmSync(join(workspace, '.c3', 'c3.sqlite.seal'), { force: true });
 });

@@ -11,6 +11,7 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import type { LogImport } from '../../../../src/domain/logImport.ts';
 import { c3, type Finished } from '../../../unit/engine/workspace.ts';
+import { leftBehind } from '../../../support/leftBehind.ts';
 
 const ROOT = join(import.meta.dirname, '../../../..');
 const TEMPORARY = tmpdir();
@@ -93,7 +94,7 @@ describe('c3 import', () => {
       assert.deepEqual(counts(), before);
     }
     assert.deepEqual(
-      readdirSync(folder).filter((name) => !name.startsWith('c3.sqlite')),
+      leftBehind(folder).filter((name) => !name.startsWith('c3.sqlite')),
       ['langGraph.sqlite'],
     );
     assert.deepEqual(readFileSync(database), readFileSync(join(LOGS, 'langGraph.sqlite')));

@@ -15,6 +15,7 @@ import { parameterCount } from '../../../../src/runtime/model/model.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../../src/shared/errors.ts';
 import { c3 } from '../workspace.ts';
 import { abortedWhen } from '../../../support/signals.ts';
+import { leftBehind } from '../../../support/leftBehind.ts';
 
 /** A published layout, only smaller: grouped heads, biases, tied embeddings. */
 const CONFIG = {
@@ -64,12 +65,10 @@ const options = (changes: Partial<ModelBenchOptions> = {}): ModelBenchOptions =>
 });
 /** Names and sizes of the files that a measurement has at the moment, or left. */
 const files = (): (readonly [string, number])[] =>
-  readdirSync(temporary)
-    .filter((name) => name.startsWith('c3-bench-model-'))
-    .flatMap((name) =>
-      readdirSync(join(temporary, name)).map((file) => [file, statSync(join(temporary, name, file)).size] as const),
-    );
-const folders = (): string[] => readdirSync(temporary).filter((name) => name.startsWith('c3-bench-'));
+  folders().flatMap((name) =>
+    readdirSync(join(temporary, name)).map((file) => [file, statSync(join(temporary, name, file)).size] as const),
+  );
+const folders = (): string[] => leftBehind(temporary).filter((name) => name.includes('bench-'));
 const refused = (work: Promise<unknown>, kind: ErrorKind, says: RegExp): Promise<void> =>
   assert.rejects(
     work,

@@ -7,12 +7,12 @@ import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { examineStore } from '../../../../src/store/repair/examine.ts';
 import { salvageStore } from '../../../../src/store/repair/salvage.ts';
 import { CONTEXT_BASES, EMPTY_KEY } from '../../../../src/store/tables/contextBases.ts';
-import { MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { textHash } from '../../../../src/store/tokens.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { contextKey } from '../../../../src/team/contextKey.ts';
 import { UNIT_RULE } from '../../../support/headlines.ts';
 import { filledStore, newDecision, rawConnection, storeErrorLike } from '../helpers.ts';
+import { makeEarlier } from '../earlierStore.ts';
 
 const said = (store: StoreWriter, context: string): number =>
   store.insertDecision(newDecision({ context, contextKey: contextKey(context).key }));
@@ -100,8 +100,7 @@ it('a store of the version before opens, and its contexts are gone on from', (t)
   const before = said(store, 'a whole context');
   store.close();
   const raw = new (loadSqlite())(store.path);
-  raw.exec('DROP TABLE measurement; DROP TABLE context_base');
-  raw.pragma(`user_version = ${String(MIGRATIONS.indexOf(CONTEXT_BASES))}`);
+  makeEarlier(raw, CONTEXT_BASES);
   raw.close();
   const again = openStoreForWriting(store.path);
   assert.equal(again.decision(before).context, 'a whole context');

@@ -6,11 +6,11 @@ import { clearestFirst, clearness, lowestFirst, mayBeLowest } from '../../../../
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../../src/domain/problems.ts';
 import { loadSqlite, type Connection } from '../../../../src/store/files/sqlite.ts';
 import { clearnessOf, CREDIT_ORDER, lowestFirstOf, mayBeLowestOf } from '../../../../src/store/tables/creditOrder.ts';
-import { MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { headline, randomCredits, setHeadlines } from '../../../support/headlines.ts';
 import { addRun, addTree, instance, RUN, temporaryStore } from '../../extension/storeFixture.ts';
 import { rawConnection } from '../helpers.ts';
+import { makeEarlier } from '../earlierStore.ts';
 
 /** The table of headlines alone, with these credits; the message of each is its place. */
 function tableOf(t: TestContext, credits: readonly Headline[]): Connection {
@@ -127,9 +127,7 @@ test('a store that was ranked by the bound nearest to 0 is ranked anew, and its 
     db.prepare('UPDATE headline SET rank = ? WHERE pool = ? AND token_key = ?').run(rank, row.pool, row.key);
   }
   db.exec('UPDATE bucket_measure SET clearest = 0.5; UPDATE problem SET clearness = 0.5, clear_message = NULL');
-  db.exec('DROP TABLE return_scale');
-  db.exec('DROP TABLE measurement; DROP TABLE context_base');
-  db.pragma(`user_version = ${String(MIGRATIONS.indexOf(CREDIT_ORDER))}`);
+  makeEarlier(db, CREDIT_ORDER);
   const again = openStoreForWriting(path);
   t.after(() => {
     again.close();

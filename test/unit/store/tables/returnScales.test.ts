@@ -5,12 +5,12 @@ import { test, type TestContext } from 'node:test';
 import { headlinesOf } from '../../../../src/credit/headline.ts';
 import { isLost, outcomeOf, type ReturnScale } from '../../../../src/shared/credit/returns.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type OutcomeFilter } from '../../../../src/domain/problems.ts';
-import { MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { RETURN_SCALES } from '../../../../src/store/tables/returnScales.ts';
 import { openStoreForWriting, type HeadlineRule, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { whyLost } from '../../../../src/extension/transcript/message/whyLost.ts';
 import { addRun, addTree, instance, RUN } from '../../extension/storeFixture.ts';
 import { rawConnection, temporaryFolder } from '../helpers.ts';
+import { makeEarlier } from '../earlierStore.ts';
 
 /** Two turns, the second worth 0.9: a team that solves both has 1.9. */
 const TWO_TURNS: ReturnScale = { low: 0, high: 1.9, solved: 1.9 };
@@ -88,8 +88,7 @@ test('a store of the version before gets the scales of its runs, and one without
   assert.equal(writer.returnScale('recorded'), null);
   writer.close();
   const db = rawConnection(t, path);
-  db.exec('DROP TABLE measurement; DROP TABLE context_base; DROP TABLE return_scale');
-  db.pragma(`user_version = ${String(MIGRATIONS.indexOf(RETURN_SCALES))}`);
+  makeEarlier(db, RETURN_SCALES);
   const bare = openStoreForWriting(path);
   assert.equal(bare.returnScale(RUN), null);
   bare.close();

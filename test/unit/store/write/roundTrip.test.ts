@@ -52,6 +52,8 @@ test('a run, its steps and its summary come back as they were given', (t) => {
     plannedSteps: 3,
     steps: 0,
     title: 'title of run-1',
+    note: '',
+    tags: [],
     summary: null,
   };
   assert.deepEqual(store.run(RUN), begun);
