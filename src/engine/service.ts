@@ -14,7 +14,9 @@ import type { LogImport } from '../domain/logImport.ts';
 import type { NoteRunParams, RunNote } from '../domain/runNotes.ts';
 import type {
   BlameParams,
+  CheckFindingParams,
   ImportLogParams,
+  KeepFindingParams,
   ReplaceParams,
   RunBlameParams,
   StartRunParams,
@@ -31,8 +33,8 @@ import { snapshotAfter } from '../training/state/restore.ts';
 import type { RunControl } from '../training/runContext.ts';
 import { messageTokens } from './replay/contextTokens.ts';
 import type { SampleControl, SampleSettings } from './diagnose/diagnoseSample.ts';
-import { checkFinding, type CheckRequest } from './findings/checkFinding.ts';
-import { keepFinding, type KeepRequest } from './findings/keepFinding.ts';
+import { checkFinding } from './findings/checkFinding.ts';
+import { keepFinding } from './findings/keepFinding.ts';
 import { Evaluators } from './recipe/evaluators.ts';
 import { importLog } from './exchange/importLog.ts';
 import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
@@ -296,12 +298,12 @@ export class EngineService {
    * Keeps a message as a test, in a file; see keepFinding.
    * @throws C3Error; CancelledError
    */
-  keepFinding(request: KeepRequest, signal: AbortSignal): Promise<KeptFinding> {
+  keepFinding(request: KeepFindingParams, signal: AbortSignal): Promise<KeptFinding> {
     return keepFinding(this.engine, request, signal);
   }
 
   /** Draws a finding again, whatever store it is from; see checkFinding. @throws as keepFinding */
-  checkFinding(request: CheckRequest, signal: AbortSignal): Promise<CheckedFinding> {
+  checkFinding(request: CheckFindingParams, signal: AbortSignal): Promise<CheckedFinding> {
     return checkFinding(this.engine, request, signal);
   }
 

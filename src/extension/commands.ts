@@ -7,12 +7,14 @@ import { copyLink } from './sharing/deepLinks.ts';
 import { Disposables } from './common/disposables.ts';
 import { openGuide } from './documents/guide.ts';
 import { exportReport } from './sharing/exportReport.ts';
+import { goToFinding } from './findings/keepFinding.ts';
 import { importLog, type ImportedViews } from './sharing/importLog.ts';
 import { recordAgents } from './sharing/recordAgents.ts';
 import { findMessage } from './transcript/findMessage.ts';
 import {
   compareWithMarked,
   findLostMessage,
+  keepFinding,
   markToCompare,
   replayAlternatives,
   showContext,
@@ -94,6 +96,11 @@ export function registerCommands(services: Services, views: Views): Disposables 
     },
     'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
     'c3.findLostMessage': (argument) => findLostMessage(services, views, argument),
+    'c3.keepFinding': (argument) => keepFinding(services, views, argument),
+    'c3.goToFinding': (argument) =>
+      goToFinding(argument, readerOf(services), (message) => {
+        openMessage(services, views.transcripts, message);
+      }),
     'c3.verifyReplay': (argument) => verifyReplay(services, views, argument),
     'c3.markToCompare': (argument) => markToCompare(services, views, argument),
     'c3.compareWithMarked': (argument) => compareWithMarked(services, views, argument),

@@ -21,6 +21,7 @@ import { editorModels } from './engine/editorModels.ts';
 import { Episodes } from './episodes/episodesPanel.ts';
 import { classesOf } from './episodes/episodesSession.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../domain/taxonomy.ts';
+import { registerFindingTests } from './findings/findingTests.ts';
 import { InterruptedRuns } from './run/interruptedRuns.ts';
 import { Log } from './common/log.ts';
 import { ModelFolders } from './model/modelFolders.ts';
@@ -120,6 +121,7 @@ export function activate(context: ExtensionContext): void {
     registerDocuments(store, engine),
     registerReportEditor(),
     ...registerAssistantTools(services),
+    registerFindingTests(services),
     createStatusBar(runs),
     new InterruptedRuns(services, context.workspaceState),
     new ConfigurationLanguage(services, Uri.joinPath(extensionUri, 'dist', 'overlap.mjs').fsPath),

@@ -1,6 +1,7 @@
 /** The commands about one message: the one of a menu, or the one that a transcript shows. */
 import { C3Error } from '../shared/errors.ts';
 import { messageOfMenu } from './commandArguments.ts';
+import { keepAsTest } from './findings/keepFinding.ts';
 import type { Services } from './services.ts';
 import { targetOf } from './transcript/reading/transcriptOutline.ts';
 import { openGrid, readerOf, type Views } from './views.ts';
@@ -19,6 +20,14 @@ export async function findLostMessage(services: Services, views: Views, argument
   const message = chosenMessage(views, argument, 'give this command again');
   if (message !== undefined) {
     await views.transcripts.open(targetOf(readerOf(services), message), message).findLost(message);
+  }
+}
+
+/** Draws a message again and writes it to a file, as a test. */
+export async function keepFinding(services: Services, views: Views, argument: unknown): Promise<void> {
+  const message = chosenMessage(views, argument, 'give this command again');
+  if (message !== undefined) {
+    await keepAsTest(services.engine, message);
   }
 }
 

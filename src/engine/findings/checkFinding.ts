@@ -5,19 +5,13 @@ import { mean } from '../../credit/describe.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { checkSentence, passes, type CheckedFinding } from '../../domain/findings.ts';
 import type { NumericEnvironment } from '../../domain/records.ts';
+import type { CheckFindingParams } from '../../shared/protocols/engineProtocol.ts';
 import type { Engine } from '../session/session.ts';
 import { openFinding, type OpenFinding } from './drawFinding.ts';
 import { readFinding, type Draw, type FindingFile } from './findingFile.ts';
 
 /** Draws of a block: that of keeping and that of checking are the same. */
 export const BLOCK = 20;
-
-export interface CheckRequest {
-  /** Absolute path. */
-  readonly file: string;
-  /** A model folder that draws in the place of the finding's own weights; null for these. */
-  readonly model: string | null;
-}
 
 /**
  * Draws a finding again, on the random numbers of its own draws, until the verdict is known or they are all drawn.
@@ -26,7 +20,7 @@ export interface CheckRequest {
  */
 export async function checkFinding(
   engine: Engine,
-  { file, model }: CheckRequest,
+  { file, model }: CheckFindingParams,
   signal: AbortSignal,
 ): Promise<CheckedFinding> {
   const finding = await readFinding(file);

@@ -5,9 +5,10 @@ import { writeOut } from '../../files/outFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isBundledName } from '../../shared/runNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
+import type { KeepFindingParams } from '../../shared/protocols/engineProtocol.ts';
 import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import { asksServers } from '../../domain/asksServers.ts';
-import { FINDING_DRAWS, FINDING_FILE, type Expectation, type KeptFinding } from '../../domain/findings.ts';
+import { FINDING_DRAWS, FINDING_FILE, type KeptFinding } from '../../domain/findings.ts';
 import { IMPORTED } from '../../domain/logImport.ts';
 import type { Decision } from '../../domain/records.ts';
 import type { StoreReader } from '../../store/types.ts';
@@ -22,21 +23,13 @@ import { findingText, type Draw } from './findingFile.ts';
 /** Characters of a question in a title. */
 const SHOWN = 60;
 
-export interface KeepRequest {
-  readonly message: number;
-  /** Absolute path of the file, or of the folder that it is written to. */
-  readonly out: string;
-  readonly draws: number;
-  readonly expect: Expectation;
-}
-
 /**
  * Keeps a message as a test.
  * @throws C3Error('input') for a message that no file can hold, or a file that is there already; CancelledError
  */
 export async function keepFinding(
   engine: Engine,
-  { message, out, draws: count, expect }: KeepRequest,
+  { message, out, draws: count, expect }: KeepFindingParams,
   asked: AbortSignal,
 ): Promise<KeptFinding> {
   const { least, most } = FINDING_DRAWS;

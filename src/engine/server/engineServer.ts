@@ -251,6 +251,8 @@ export class EngineServer {
             this.log.write(line);
           },
         }),
+      keepFinding: (params, signal) => service.keepFinding(params, signal()),
+      checkFinding: (params, signal) => service.checkFinding(params, signal()),
       replayCosts: (params) => service.replayCosts(params),
       assistantReplay: async (params) => {
         const { request, words } = await askedReplay(params, (one) => service.replayCosts(one));

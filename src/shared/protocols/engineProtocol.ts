@@ -7,6 +7,7 @@ import type { ClientKind, JobList, RunJob, RunProgress } from './jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../models.ts';
 import type { EndpointCost, SpendingChoice } from '../endpointCost.ts';
 import type { Blame, RunBlame } from '../../domain/blame.ts';
+import type { CheckedFinding, Expectation, KeptFinding } from '../../domain/findings.ts';
 import type { BucketView } from '../../domain/records.ts';
 import type { VerificationReport } from '../../domain/verification.ts';
 import type { RightAnswer } from '../../domain/rightAnswer.ts';
@@ -163,6 +164,21 @@ export interface RunBlameParams {
   readonly budget: number;
 }
 
+export interface KeepFindingParams {
+  readonly message: number;
+  /** Absolute path of the file, or of the folder that it is written to under a name of its own. */
+  readonly out: string;
+  readonly draws: number;
+  readonly expect: Expectation;
+}
+
+export interface CheckFindingParams {
+  /** Absolute path. */
+  readonly file: string;
+  /** A model folder that draws in the place of the finding's own weights; null for these. */
+  readonly model: string | null;
+}
+
 /** How far a search for what lost an episode, or loses those of a run, has come. */
 export interface BlameProgress {
   readonly words: string;
@@ -311,6 +327,10 @@ export const REQUESTS = {
   blame: new RequestType<BlameParams, Blame, void>('blame/start'),
   /** Finds what loses the episodes of a run, in the same way. */
   blameRun: new RequestType<RunBlameParams, RunBlame, void>('blame/run'),
+  /** Keeps a message as a test, in a file. */
+  keepFinding: new RequestType<KeepFindingParams, KeptFinding, void>('finding/keep'),
+  /** Draws a finding again; why it could not be is part of the answer. */
+  checkFinding: new RequestType<CheckFindingParams, CheckedFinding, void>('finding/check'),
   /** What a replay may ask of servers at most; nothing is asked. */
   replayCosts: new RequestType<ReplayParams, readonly EndpointCost[], void>('replay/costs'),
   /** What the user is asked before an assistant's replay; nothing is started. */

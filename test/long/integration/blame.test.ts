@@ -1,5 +1,7 @@
 /** From a lost episode to the message that lost it, in one sentence. */
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { assertQuiet, openFromEpisodes, paneReady, reading, transcriptOf } from '../../integration/team.ts';
 
@@ -28,5 +30,26 @@ scenario('the search says what lost an episode, and its pairs are in the tree', 
   await eventually('the replays in the tree', async () =>
     /\d+ replays? in \d+ requests?/u.test(await transcript.getByRole('tree').innerText()),
   );
+  assertQuiet(workbench);
+});
+
+scenario('a message is kept as a test, checked in the Test Explorer, and found again from there', async (workbench) => {
+  const { page, folder } = workbench;
+  await workbench.runCommand('C3: Keep as test');
+  await workbench.notification(/Kept as the test findings/u).waitFor();
+  const [kept = ''] = readdirSync(join(folder, 'findings'));
+  assert.match(kept, /^\w+-\d+\.finding\.yaml$/u);
+  await workbench.runCommand('Test: Run All Tests');
+  await workbench.runCommand('Testing: Focus on Test Explorer View');
+  const row = page.locator('.test-explorer .monaco-list-row', { hasText: kept.replace('.finding.yaml', '') });
+  await row.filter({ hasText: /Held: the chance from here/u }).waitFor();
+  assert.equal(await row.locator('.computed-state.codicon-testing-passed-icon').count(), 1);
+  await workbench.screenshot('finding');
+  await row.hover();
+  await row.getByRole('button', { name: 'Go to the message of a test' }).click();
+  const said = /\d+/u.exec(kept)?.[0] ?? '';
+  const question = reading(workbench, (store) => store.instance(store.message(Number(said)).instance).question);
+  const transcript = await transcriptOf(workbench, question);
+  await transcript.locator('[role="treeitem"][aria-selected="true"]').waitFor();
   assertQuiet(workbench);
 });

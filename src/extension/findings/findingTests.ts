@@ -1,0 +1,146 @@
+/** Findings that are kept as tests, in the editor's Test Explorer: run, run again what failed, go to the message. */
+import {
+  Range,
+  RelativePattern,
+  TestMessage,
+  TestRunProfileKind,
+  tests,
+  workspace,
+  window,
+  type CancellationToken,
+  type TestController,
+  type TestItem,
+  type TestRun,
+  type TestRunRequest,
+  type Uri,
+} from 'vscode';
+import { CancelledError, messageOf } from '../../shared/errors.ts';
+import { FINDING_FILE, type CheckedFinding } from '../../domain/findings.ts';
+import { Disposables } from '../common/disposables.ts';
+import type { Engine } from '../engine/engine.ts';
+import { askForModelFolder } from '../model/chooseModel.ts';
+import type { Services } from '../services.ts';
+import { labelOf } from './findingLabel.ts';
+
+const PATTERN = `**/*${FINDING_FILE}`;
+const ELSEWHERE = '**/{node_modules,.git,.c3}/**';
+/** Files of a workspace that are shown. */
+const MOST_FILES = 5000;
+
+/** Registers the tests of the workspace's findings. */
+export function registerFindingTests({ engine, modelFolders }: Pick<Services, 'engine' | 'modelFolders'>): Disposables {
+  const disposables = new Disposables();
+  const controller = disposables.add(tests.createTestController('c3.findings', 'C3 findings'));
+  const add = (file: Uri): void => {
+    if (controller.items.get(file.toString()) !== undefined) {
+      return;
+    }
+    const name = labelOf(file.path);
+    const item = controller.createTestItem(file.toString(), name, file);
+    item.description = workspace.asRelativePath(file);
+    // What it begins with: the file is one test.
+    item.range = new Range(0, 0, 0, 0);
+    controller.items.add(item);
+  };
+  const addAll = async (): Promise<void> => {
+    for (const file of await workspace.findFiles(PATTERN, ELSEWHERE, MOST_FILES)) {
+      add(file);
+    }
+  };
+  controller.resolveHandler = (item) => (item === undefined ? addAll() : undefined);
+  controller.refreshHandler = async () => {
+    controller.items.replace([]);
+    await addAll();
+  };
+  const run = async (request: TestRunRequest, token: CancellationToken, model: string | null): Promise<void> => {
+    // All are asked for before anybody has looked which there are.
+    if (request.include === undefined) {
+      await addAll();
+    }
+    await checkAll(engine, controller, request, token, model);
+  };
+  disposables.add(
+    controller.createRunProfile('Check', TestRunProfileKind.Run, (request, token) => run(request, token, null), true),
+  );
+  disposables.add(
+    controller.createRunProfile('Check another model', TestRunProfileKind.Run, async (request, token) => {
+      const folder = await askForModelFolder(modelFolders);
+      if (folder !== undefined) {
+        await run(request, token, folder);
+      }
+    }),
+  );
+  for (const folder of workspace.workspaceFolders ?? []) {
+    const watcher = disposables.add(workspace.createFileSystemWatcher(new RelativePattern(folder, PATTERN)));
+    disposables.add(watcher.onDidCreate(add));
+    disposables.add(watcher.onDidDelete((file) => controller.items.delete(file.toString())));
+  }
+  return disposables;
+}
+
+/** Checks the findings that were asked for, one after another, as the command line does. */
+async function checkAll(
+  engine: Engine,
+  controller: TestController,
+  request: TestRunRequest,
+  token: CancellationToken,
+  model: string | null,
+): Promise<void> {
+  const all: TestItem[] = [];
+  controller.items.forEach((item) => all.push(item));
+  const left = new Set(request.exclude);
+  const items = (request.include ?? all).filter((item) => !left.has(item));
+  const run = controller.createTestRun(request);
+  items.forEach((item) => {
+    run.enqueued(item);
+  });
+  try {
+    for (const item of items) {
+      if (token.isCancellationRequested) {
+        break;
+      }
+      await checkOne(engine, run, item, token, model);
+    }
+  } catch (error) {
+    if (!(error instanceof CancelledError)) {
+      void window.showErrorMessage(messageOf(error));
+    }
+  } finally {
+    run.end();
+  }
+}
+
+async function checkOne(
+  engine: Engine,
+  run: TestRun,
+  item: TestItem,
+  token: CancellationToken,
+  model: string | null,
+): Promise<void> {
+  run.started(item);
+  const began = performance.now();
+  const file = item.uri?.fsPath ?? '';
+  try {
+    const found = await engine.client().checkFinding({ file, model }, token);
+    settle(run, item, found, performance.now() - began);
+  } catch (error) {
+    if (error instanceof CancelledError) {
+      throw error;
+    }
+    run.errored(item, new TestMessage(messageOf(error)));
+  }
+}
+
+function settle(run: TestRun, item: TestItem, { sentence, passed, error }: CheckedFinding, duration: number): void {
+  run.appendOutput(`${item.label}: ${sentence}\r\n`, undefined, item);
+  item.description = sentence;
+  if (error !== null) {
+    run.errored(item, new TestMessage(sentence), duration);
+  } else if (passed === null) {
+    run.skipped(item);
+  } else if (passed) {
+    run.passed(item, duration);
+  } else {
+    run.failed(item, new TestMessage(sentence), duration);
+  }
+}
