@@ -257,7 +257,10 @@ export function casesOf(
   });
 }
 
-function realOf(bucket: Pick<TaxonomyBucket, 'alternatives'>): TaxonomyBucket['alternatives'][number] | undefined {
+/** The message that was really said: the one marked so, the first where none is. */
+export function realOf(
+  bucket: Pick<TaxonomyBucket, 'alternatives'>,
+): TaxonomyBucket['alternatives'][number] | undefined {
   return bucket.alternatives.find((alternative) => alternative.original) ?? bucket.alternatives[0];
 }
 

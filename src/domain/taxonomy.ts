@@ -37,11 +37,32 @@ export function chanceWords({ value, low, high }: Interval): string {
   return `by chance ${String(Number(value.toFixed(1)))} [${String(low ?? 0)}, ${String(high ?? 0)}]`;
 }
 
+/** What fresh messages in the place of those that a class flags save of the losses within reach. */
+export interface SavedShare {
+  readonly share: Interval;
+  /** What as many cases save that are chosen at random. */
+  readonly random: number;
+}
+
+/** What a saved share is, in a sentence. */
+export const SAVED_MEANING =
+  'Saved: the share of the losses within reach that fresh messages in the place of those of a class win back, each case classified on one half of its replays and measured on the other; at random, that of as many cases.';
+
+/** `saves 34 % [28, 41] of what was within reach, at random 12 %`. */
+export function savedWords({ share: { value, low, high }, random }: SavedShare): string {
+  const bounds = low === null || high === null ? '' : ` [${percent(low)}, ${percent(high)}]`;
+  return `saves ${percent(value)} %${bounds} of what was within reach, at random ${percent(random)} %`;
+}
+
+const percent = (share: number): string => String(Math.round(100 * share));
+
 export interface TaxonomyClass {
   readonly name: TaxonomyClassName;
   readonly count: number;
   /** What it would count by chance alone (see CHANCE_ROUNDS). */
   readonly chance: Interval;
+  /** Null where it may as well be nothing that was within reach. */
+  readonly saved: SavedShare | null;
   readonly cases: readonly TaxonomyCase[];
 }
 

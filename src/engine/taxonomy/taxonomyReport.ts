@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../../diagnostics/detectors.ts';
 import { casesOf, classifyStudy } from '../../diagnostics/taxonomy.ts';
 import { chanceCounts } from '../../diagnostics/taxonomyChance.ts';
+import { savedShares } from '../../diagnostics/taxonomySaved.ts';
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
 import type { Episode } from '../../domain/records.ts';
@@ -19,6 +20,8 @@ import {
   type LeftOutBuckets,
   leftOutWords,
   PRECEDENCE,
+  SAVED_MEANING,
+  savedWords,
   TAXONOMY_CLASSES,
   TAXONOMY_THRESHOLDS,
   type TaxonomyAgreement,
@@ -115,11 +118,12 @@ export async function taxonomyReport(
 ): Promise<TaxonomyReport> {
   const { studies, deals, leftOut, detectors, episodes } = await studyRun(cases, await detectorReports(store, run));
   const chance = chanceCounts(deals, thresholds);
+  const saved = savedShares(cases.buckets, thresholds);
   const classified = studies.map((study) => ({ bucket: study.bucket, verdict: classifyStudy(study, thresholds) }));
   const verdicts = new Map(classified.map(({ bucket, verdict }) => [bucket.id, verdict.name]));
   const classes = TAXONOMY_CLASSES.map((name) => {
     const own = withCredits(store, casesOf(name, classified));
-    return { name, count: own.length, chance: chance[name], cases: own };
+    return { name, count: own.length, chance: chance[name], saved: saved.get(name) ?? null, cases: own };
   });
   const successes = withCredits(store, casesOf(ALL_SUCCEEDED, classified));
   const stored = store.labelsOfRun(run);
@@ -259,8 +263,8 @@ export function taxonomyWords(report: TaxonomyReport): string[] {
     cases[0] === undefined ? '' : `, for example message ${String(cases[0].message)}: ${cases[0].evidence}`;
   return [
     ...classes.map(
-      ({ name, count, chance, cases }) =>
-        `${String(count).padStart(6)}  ${name}, ${chanceWords(chance)}${example(cases)}`,
+      ({ name, count, chance, saved, cases }) =>
+        `${String(count).padStart(6)}  ${name}, ${chanceWords(chance)}${saved === null ? '' : `; ${savedWords(saved)}`}${example(cases)}`,
     ),
     `${String(unclassified).padStart(6)}  unclassified`,
     `${String(allSucceeded.count).padStart(6)}  ${ALL_SUCCEEDED}: no failure, in no class`,
@@ -268,6 +272,7 @@ export function taxonomyWords(report: TaxonomyReport): string[] {
     ...(left === null ? [] : [`        ${left}`]),
     `        The classes are those of ${thresholdWords(thresholds)}.`,
     `        ${CHANCE_MEANING}`,
+    `        ${SAVED_MEANING}`,
     `        Successful Credit Shift: ${VERDICT_MEANING['Successful Credit Shift']}`,
     `        ${agreementWords(agreement)}`,
     ...detectors.map(({ name, count, measured, cases, reason }) =>

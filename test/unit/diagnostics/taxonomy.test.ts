@@ -42,7 +42,7 @@ function bucket(
 function classifyBuckets(
   buckets: readonly TaxonomyBucket[],
   thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
-): Omit<TaxonomyClass, 'chance'>[] {
+): Omit<TaxonomyClass, 'chance' | 'saved'>[] {
   const classified = buckets.map((one) => ({ bucket: one, verdict: classifyStudy(studyBucket(one), thresholds) }));
   return TAXONOMY_CLASSES.map((name) => {
     const cases = casesOf(name, classified);
@@ -57,7 +57,7 @@ function classOf(returns: Returns, more: Parameters<typeof bucket>[2] = {}): str
   return found[0]?.name ?? null;
 }
 const caseOf = (
-  classes: readonly Omit<TaxonomyClass, 'chance'>[],
+  classes: readonly Omit<TaxonomyClass, 'chance' | 'saved'>[],
   name: string,
 ): TaxonomyClass['cases'][number] | undefined => classes.find((one) => one.name === name)?.cases[0];
 const terminal = { terminal: true };

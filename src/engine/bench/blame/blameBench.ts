@@ -1,0 +1,84 @@
+/**
+ * `c3 bench blame`: how often a search for what lost an episode is wrong, what it costs, and whether its intervals hold
+ * the truth, on teams whose every chance is known.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { wilson } from '../../../credit/interval.ts';
+import { CancelledError } from '../../../shared/errors.ts';
+import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
+import { lostEpisode } from './enumeratedTeams.ts';
+import { isOther, searchEnumerated, truthOf, type Searched, type Truth } from './blameSearch.ts';
+
+const EPISODES = 2000;
+const QUICK_EPISODES = 120;
+/** Evaluator calls of a search at most. */
+const BUDGET = 1000;
+/** At which the message with the lowest mean is looked at. */
+const BUDGETS = [16, 32, 64, 96, 192, 384] as const;
+/** The share of wrong answers that a search promises not to exceed, in percent. */
+const PROMISED = 5;
+/** The calls of uniform allocation that a search is to save, as a share. */
+const GOAL_RATIO = 0.5;
+const NOTE_EVERY = 100;
+
+interface Both {
+  readonly truth: Truth;
+  readonly search: Searched;
+  readonly inTurn: Searched;
+}
+
+/** @param count of episodes @throws CancelledError */
+export async function benchBlame(
+  { quick, signal, note }: BenchOptions,
+  count = quick ? QUICK_EPISODES : EPISODES,
+): Promise<BenchReport> {
+  const all: Both[] = [];
+  for (let index = 0; index < count; index++) {
+    await setImmediate();
+    if (signal.aborted) {
+      throw new CancelledError();
+    }
+    const episode = lostEpisode(index);
+    all.push({
+      truth: truthOf(episode),
+      search: searchEnumerated(episode, 'search', BUDGET, index),
+      inTurn: searchEnumerated(episode, 'in turn', BUDGET, index),
+    });
+    if ((index + 1) % NOTE_EVERY === 0) {
+      note(`${String(index + 1)} of ${String(count)} episodes`);
+    }
+  }
+  return { suite: 'blame', figures: figuresOf(all), hardware: hardwareName() };
+}
+
+const percentOf = (part: number, whole: number): number => (100 * part) / whole;
+
+function figuresOf(all: readonly Both[]): BenchFigure[] {
+  const count = all.length;
+  const wrong = all.filter(({ search }) => search.isWrong).length;
+  const upper = 100 * (wilson(wrong, count)?.high ?? 1);
+  const decided = all.filter(({ search }) => search.verdict !== 'undecided').length;
+  const calls = (of: 'search' | 'inTurn'): number => all.reduce((sum, one) => sum + one[of].calls, 0) / count;
+  const sum = (name: 'shown' | 'held'): number => all.reduce((total, { search }) => total + search[name], 0);
+  const named = all.filter(({ truth }) => truth.drops.length > 1);
+  return [
+    figure('wrong answers of a search', percentOf(wrong, count), '%', { ceiling: PROMISED }),
+    figure('the same, upper bound', upper, '%', { ceiling: PROMISED }),
+    figure('intervals that hold the truth', percentOf(sum('held'), sum('shown')), '%'),
+    figure('searches that decide', percentOf(decided, count), '%'),
+    figure('calls to an answer', calls('search'), 'calls', {
+      peer: calls('inTurn'),
+      peerRatio: calls('inTurn') / calls('search'),
+      ceiling: GOAL_RATIO * calls('inTurn'),
+    }),
+    ...BUDGETS.map((budget) => {
+      const share = (of: 'search' | 'inTurn'): number =>
+        percentOf(named.filter(({ truth, ...one }) => isOther(guessAt(one[of], budget), truth)).length, named.length);
+      return figure(`wrong guesses after ${String(budget)} calls`, share('search'), '%', { peer: share('inTurn') });
+    }),
+  ];
+}
+
+/** The message with the lowest mean after so many calls. */
+const guessAt = ({ guesses }: Searched, budget: number): number =>
+  guesses.findLast(({ calls }) => calls <= budget)?.place ?? 0;

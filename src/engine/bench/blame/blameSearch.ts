@@ -1,0 +1,94 @@
+/** Searches for what lost an episode of an enumerated team, and what came of them beside the truth. */
+import { curveOf, decide, dropOf, REACH, type EpisodeSamples } from '../../../credit/valueCurve.ts';
+import type { BlameVerdict, Chance } from '../../../domain/blame.ts';
+import { chanceAfter, drawPair, isTerminalAt, Numbers, type LostEpisode } from './enumeratedTeams.ts';
+
+const RANGE = { low: 0, high: 1 };
+/** Pairs at a time, as the engine samples them. */
+const TOGETHER = 8;
+/** Chances that differ by less are equal but for roundings. */
+const ROUNDING = 1e-9;
+
+/** Where the next pairs go: where the search looks next, or to each message in turn. */
+export type Order = 'search' | 'in turn';
+
+/** What is true of an episode. */
+export interface Truth {
+  /** V_0 to V_(T-1); the last point is the recorded return. */
+  readonly points: readonly number[];
+  readonly drops: readonly number[];
+}
+
+export function truthOf({ team, said }: LostEpisode): Truth {
+  const points = said.map((_, place) => chanceAfter(team, said.slice(0, place)));
+  return { points, drops: points.map((before, place) => (points[place + 1] ?? 0) - before) };
+}
+
+export interface Searched {
+  readonly verdict: BlameVerdict;
+  readonly calls: number;
+  /** Whether it says of a message or of the team what is not true. */
+  readonly isWrong: boolean;
+  /** The message with the lowest mean after so many calls. */
+  readonly guesses: readonly { readonly calls: number; readonly place: number }[];
+  /** Of the intervals that are shown at the end: how many there are, and how many hold the truth. */
+  readonly shown: number;
+  readonly held: number;
+}
+
+/** A search until its verdict, or to the budget. @param index of the episode: its random numbers */
+export function searchEnumerated(episode: LostEpisode, order: Order, budget: number, index: number): Searched {
+  const numbers = new Numbers(order === 'search' ? 1 : 2, index);
+  const pairs = episode.said.map((): (readonly [number, number])[] => []);
+  const guesses: Searched['guesses'][number][] = [];
+  let calls = 0;
+  for (let turn = 0; ; turn++) {
+    const samples: EpisodeSamples = {
+      range: RANGE,
+      end: 0,
+      messages: pairs.map((own, place) => ({ pairs: own, terminal: isTerminalAt(episode.team, place) })),
+    };
+    const { verdict, places, next } = decide(samples);
+    guesses.push({ calls, place: lowestMean(pairs) });
+    if (next === null || calls >= budget) {
+      const truth = truthOf(episode);
+      return { verdict, calls, isWrong: isWrong(verdict, places, truth), guesses, ...coverage(samples, truth) };
+    }
+    const place = order === 'search' ? next : turn % pairs.length;
+    for (let pair = 0; pair < TOGETHER; pair++) {
+      pairs[place]?.push(drawPair(episode, place, numbers));
+      calls += isTerminalAt(episode.team, place) ? 1 : 2;
+    }
+  }
+}
+
+function lowestMean(pairs: readonly (readonly (readonly [number, number])[])[]): number {
+  const means = pairs.map((own) => own.reduce((sum, [kept, fresh]) => sum + kept - fresh, 0) / Math.max(1, own.length));
+  return means.indexOf(Math.min(...means));
+}
+
+/** Whether a message is not among those that lost the most. */
+export const isOther = (place: number, { drops }: Truth): boolean =>
+  (drops[place] ?? 0) > Math.min(...drops) + ROUNDING;
+
+function isWrong(verdict: BlameVerdict, places: readonly number[], truth: Truth): boolean {
+  return verdict === 'message'
+    ? places.some((place) => isOther(place, truth))
+    : verdict === 'rare' && (truth.points[0] ?? 0) > REACH;
+}
+
+function coverage(samples: EpisodeSamples, { points, drops }: Truth): Pick<Searched, 'shown' | 'held'> {
+  const shown = [
+    ...points.map((truth, place) => ({ truth, chance: curveOf(samples)[place] })),
+    ...drops.map((truth, place) => ({ truth, chance: dropAt(samples, place) })),
+  ].filter(({ chance }) => chance !== undefined && chance.n > 0);
+  const held = shown.filter(
+    ({ truth, chance }) => chance !== undefined && chance.low - ROUNDING <= truth && truth <= chance.high + ROUNDING,
+  );
+  return { shown: shown.length, held: held.length };
+}
+
+function dropAt({ messages }: EpisodeSamples, place: number): Chance | undefined {
+  const message = messages[place];
+  return message === undefined ? undefined : dropOf(message, RANGE);
+}
