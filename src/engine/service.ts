@@ -50,7 +50,8 @@ import { findWhatLosesRun, type RunBlameControl } from './replay/blameRun.ts';
 import { checkReplay, replayCosts, replayStored } from './replay/replay.ts';
 import { sampleStored } from './replay/sample.ts';
 import type { EngineReplay } from './replay/settling.ts';
-import { tryChange, type TrialControl, type TrialRequest } from './replay/tryChange.ts';
+import type { TrialControl } from './replay/comparePairs.ts';
+import { tryChange, type TrialRequest } from './replay/tryChange.ts';
 import {
   knownReplays,
   proveBucket,
