@@ -23,7 +23,7 @@ import type { OtherContinuation, OwnContinuation } from '../domain/continuation.
 import type { ProblemFacets, ProblemRow } from '../domain/problems.ts';
 import type { StoredMethodState } from '../domain/methodState.ts';
 import type { StoredEvaluation } from '../domain/evaluations.ts';
-import type { BucketKind, RankedBucket } from '../domain/rankings.ts';
+import type { BucketFilter, BucketKind, BucketOrder, RankedBucket } from '../domain/rankings.ts';
 import type { RoundCost, StepCredits } from '../domain/stepRows.ts';
 import type {
   Page,
@@ -231,8 +231,13 @@ export interface BucketReader {
   /** Buckets of a run in the order in which they were appended. */
   bucketsOfRun(query: BucketQuery & Page): BucketView[];
   countBuckets(query: BucketQuery): number;
-  /** Buckets of a run by what they are ranked by, largest first; those where it was not measured are last. */
+  /**
+   * Buckets of a run by what they are ranked by, largest first; those where it was not measured are last. Of those that
+   * share a pool, and so a context and its credit, the first that passes; by distance, a row for each removed message.
+   */
   rankedBuckets(query: RankingQuery): RankedBucket[];
+  /** How many of these there are. */
+  countRanked(run: string, order: BucketOrder, filter?: BucketFilter): number;
   /** How many buckets of each kind a run has, roles in alphabetical order. */
   bucketKinds(run: string): BucketKind[];
   bucket(id: number): Bucket;

@@ -218,7 +218,8 @@ export function alternativeLabel({ credit, returns }: Alternative): string {
   return `${credit === null || credit.verdict === 'alone' ? 'credit not measured' : signed(credit.value)}, ${mean}`;
 }
 
-/** What is beside that. */
-export function alternativeDescription({ text, original }: Alternative): string {
-  return `${original ? 'as sampled: ' : ''}${oneLine(text) || 'empty message'}`;
+/** What is beside that. @param copies how often it was said */
+export function alternativeDescription({ text, original }: Alternative, copies = 1): string {
+  const said = [...(original ? ['as sampled'] : []), ...(copies > 1 ? [`said ${String(copies)} times`] : [])];
+  return `${said.length === 0 ? '' : `${said.join(', ')}: `}${oneLine(text) || 'empty message'}`;
 }

@@ -2,7 +2,8 @@
  * What the tree view "Buckets" holds: the buckets of one run by rank, and the messages of a bucket, each list in pages.
  */
 import type { Alternative } from '../../domain/records.ts';
-import { ALL_BUCKETS, passes, type BucketFilter, type BucketOrder, type RankedBucket } from '../../domain/rankings.ts';
+import { equalAlternatives } from '../../domain/equalAlternatives.ts';
+import { ALL_BUCKETS, type BucketFilter, type BucketOrder, type RankedBucket } from '../../domain/rankings.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { Limits } from './runsModel.ts';
 
@@ -20,7 +21,10 @@ export interface BucketNode {
 export interface AlternativeNode {
   readonly kind: 'alternative';
   readonly id: string;
+  /** The first of those with its text, with the returns of all. */
   readonly alternative: Alternative;
+  /** How often it was said. */
+  readonly copies: number;
   readonly bucket: number;
   readonly message: number;
 }
@@ -36,7 +40,7 @@ export interface MoreBucketsNode {
 
 export type BucketsNode = BucketNode | AlternativeNode | MoreBucketsNode;
 
-type Reader = Pick<StoreReader, 'rankedBuckets' | 'bucketKinds' | 'countBuckets' | 'bucketView'>;
+type Reader = Pick<StoreReader, 'rankedBuckets' | 'countRanked' | 'bucketView'>;
 
 /** The buckets of a run, or the messages of one of them. */
 export function bucketsOf(
@@ -72,26 +76,24 @@ function topOf(
       bucket: ranked.bucket,
       ...(ranked.message === null ? {} : { message: ranked.message }),
     }));
-  // Counting by kind looks at every bucket; counting them all does not.
-  const total =
-    filter === ALL_BUCKETS
-      ? reader.countBuckets({ run })
-      : reader.bucketKinds(run).reduce((sum, kind) => sum + (passes(filter, kind) ? kind.count : 0), 0);
-  return withMore(shown, list, null, total);
+  return withMore(shown, list, null, reader.countRanked(run, order, filter));
 }
 
 function alternativesOf(reader: Reader, node: BucketNode, limits: Limits): readonly BucketsNode[] {
   const { alternatives } = reader.bucketView(node.bucket);
-  const shown = alternatives
-    .slice(0, limits.of(node.id))
-    .map((alternative): AlternativeNode => ({
+  const groups = equalAlternatives(alternatives);
+  const shown = groups.slice(0, limits.of(node.id)).map(({ first, all }): AlternativeNode => {
+    const original = all.find((one) => one.original) ?? first;
+    return {
       kind: 'alternative',
-      id: `${node.id}/${String(alternative.decision)}`,
-      alternative,
+      id: `${node.id}/${String(original.decision)}`,
+      alternative: { ...original, returns: all.flatMap(({ returns }) => returns) },
+      copies: all.length,
       bucket: node.bucket,
-      message: alternative.decision,
-    }));
-  return withMore(shown, node.id, node, alternatives.length);
+      message: original.decision,
+    };
+  });
+  return withMore(shown, node.id, node, groups.length);
 }
 
 function withMore(

@@ -237,7 +237,7 @@ function bucketItem(node: BucketNode): TreeItem {
 }
 
 function alternativeItem(node: AlternativeNode): TreeItem {
-  const { alternative } = node;
+  const { alternative, copies } = node;
   const value = alternative.credit?.value ?? 0;
   const item = new TreeItem(alternativeLabel(alternative), TreeItemCollapsibleState.None);
   item.id = node.id;
@@ -247,13 +247,15 @@ function alternativeItem(node: AlternativeNode): TreeItem {
       : value < 0
         ? new ThemeIcon('arrow-down', new ThemeColor('charts.red'))
         : new ThemeIcon('dash');
-  item.description = alternativeDescription(alternative);
+  item.description = alternativeDescription(alternative, copies);
   item.tooltip = [
     alternative.text.slice(0, 1000),
     '',
     alternative.credit === null ? 'credit not measured' : creditWords(alternative.credit),
   ].join('\n');
-  item.accessibilityInformation = { label: `${alternativeDescription(alternative)}; ${alternativeLabel(alternative)}` };
+  item.accessibilityInformation = {
+    label: `${alternativeDescription(alternative, copies)}; ${alternativeLabel(alternative)}`,
+  };
   item.contextValue = 'alternative';
   item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
   return item;

@@ -77,16 +77,29 @@ interface Sieve {
 }
 type Ranking = Sieve & Page & { readonly run: string; readonly without: string };
 
-/** Whether the rows `bucket_measure` and `bucket` pass a sieve. */
-const PASSES = `
-  (@roles IS NULL OR event_type IN (SELECT value FROM json_each(@roles))) AND (@origins IS NULL OR origin IN (SELECT value FROM json_each(@origins)))
-  AND (@measured IS NULL OR (credit IS NOT NULL) = @measured)`;
+/** Whether two rows of `bucket_measure` and `bucket` pass a sieve. */
+const passes = (measure: string, bucket: string): string => `
+  (@roles IS NULL OR ${bucket}.event_type IN (SELECT value FROM json_each(@roles)))
+  AND (@origins IS NULL OR ${bucket}.origin IN (SELECT value FROM json_each(@origins)))
+  AND (@measured IS NULL OR (${measure}.credit IS NOT NULL) = @measured)`;
+const PASSES = passes('bucket_measure', 'bucket');
+
+/**
+ * Whether a bucket that passes is the first of its pool that does: buckets of one pool have one credit, and stand for
+ * one context.
+ */
+const FIRST_OF_POOL = `NOT EXISTS (
+  SELECT 1 FROM bucket_pool AS own CROSS JOIN bucket_pool AS other ON other.pool = own.pool AND other.bucket < own.bucket
+  CROSS JOIN bucket AS earlier ON earlier.id = other.bucket CROSS JOIN bucket_measure AS measured ON measured.bucket = earlier.id
+  WHERE own.bucket = bucket.id AND ${passes('measured', 'earlier')})`;
+
+const NOTHING_APART = { first: [], without: '[]' } as const;
 
 /** The readers of rankings. */
 export function rankingReaders(
   session: Session,
   continuationOf: ContinuationOf,
-): Pick<StoreReader, 'rankedBuckets' | 'bucketKinds'> {
+): Pick<StoreReader, 'rankedBuckets' | 'countRanked' | 'bucketKinds'> {
   const { db } = session;
   // A cross join is walked from left to right: in the order of the index, and no further than the page.
   const byRank = (column: string): ((query: Ranking) => number[]) => {
@@ -94,7 +107,7 @@ export function rankingReaders(
       .prepare<[Ranking], number>(
         `
       SELECT bucket FROM bucket_measure CROSS JOIN bucket ON bucket.id = bucket_measure.bucket
-      WHERE bucket_measure.run = @run AND bucket NOT IN (SELECT value FROM json_each(@without)) AND ${PASSES}
+      WHERE bucket_measure.run = @run AND bucket NOT IN (SELECT value FROM json_each(@without)) AND ${PASSES} AND ${FIRST_OF_POOL}
       ORDER BY ${column} DESC, bucket LIMIT @limit OFFSET @offset`,
       )
       .pluck();
@@ -103,11 +116,23 @@ export function rankingReaders(
   const byClearest = byRank('clearest');
   const byCredit = byRank('credit');
   const bySpread = byRank('variance');
+  const countFirst = db
+    .prepare<[Sieve & { readonly run: string; readonly without: string }], number>(
+      `
+    SELECT count(*) FROM bucket_measure CROSS JOIN bucket ON bucket.id = bucket_measure.bucket
+    WHERE bucket_measure.run = @run AND bucket NOT IN (SELECT value FROM json_each(@without)) AND ${PASSES} AND ${FIRST_OF_POOL}`,
+    )
+    .pluck();
   const passing = db
     .prepare<[Sieve & { readonly buckets: string }], number>(
       `
     SELECT bucket.id FROM json_each(@buckets) AS asked CROSS JOIN bucket ON bucket.id = asked.value CROSS JOIN bucket_measure ON bucket_measure.bucket = bucket.id
     WHERE ${PASSES}`,
+    )
+    .pluck();
+  const pooled = db
+    .prepare<[string], number>(
+      'SELECT bucket FROM bucket_pool WHERE pool IN (SELECT pool FROM bucket_pool WHERE bucket IN (SELECT value FROM json_each(?)))',
     )
     .pluck();
   const kinds = db.prepare<[string], BucketKind>(`
@@ -168,28 +193,42 @@ export function rankingReaders(
     };
   }
 
+  /** The buckets that come first by distance, each removed message once, and all that stand for the same contexts. */
+  function apart(
+    removal: ReadonlyMap<number, Removal>,
+    sieve: Sieve,
+  ): { readonly first: readonly number[]; readonly without: string } {
+    const kept = new Set(passing.all({ buckets: JSON.stringify([...removal.keys()]), ...sieve }));
+    const byMessage = Map.groupBy(
+      [...removal].filter(([bucket]) => kept.has(bucket)),
+      ([, { message }]) => message,
+    );
+    const first = [...byMessage.values()].flatMap(([one]) => one?.[0] ?? []);
+    const without = JSON.stringify([...new Set([...first, ...pooled.all(JSON.stringify(first))])]);
+    return { first, without };
+  }
+
   return {
     rankedBuckets: guarded(session, ({ run, order, filter = ALL_BUCKETS, ...page }: RankingQuery) => {
       const { offset, limit } = checkedPage(page);
       const sieve = sieveOf(filter);
       const removal = removed(run);
-      if (order !== 'distance') {
-        const by = { clearest: byClearest, credit: byCredit, spread: bySpread }[order];
-        return by({ run, without: '[]', ...sieve, offset, limit }).map((bucket) =>
-          ranked(bucket, removal.get(bucket) ?? null, order),
-        );
-      }
-      const buckets = JSON.stringify([...removal.keys()]);
-      const kept = new Set(passing.all({ buckets, ...sieve }));
-      const first = [...removal.keys()].filter((bucket) => kept.has(bucket)).slice(offset, offset + limit);
-      const rest = byClearest({
+      const { first, without } = order === 'distance' ? apart(removal, sieve) : NOTHING_APART;
+      const ahead = first.slice(offset, offset + limit);
+      const by = { clearest: byClearest, credit: byCredit, spread: bySpread, distance: byClearest }[order];
+      const rest = by({
         run,
-        without: buckets,
+        without,
         ...sieve,
-        offset: Math.max(0, offset - kept.size),
-        limit: limit - first.length,
+        offset: Math.max(0, offset - first.length),
+        limit: limit - ahead.length,
       });
-      return [...first, ...rest].map((bucket) => ranked(bucket, removal.get(bucket) ?? null, order));
+      return [...ahead, ...rest].map((bucket) => ranked(bucket, removal.get(bucket) ?? null, order));
+    }),
+    countRanked: guarded(session, (run, order, filter = ALL_BUCKETS) => {
+      const sieve = sieveOf(filter);
+      const { first, without } = order === 'distance' ? apart(removed(run), sieve) : NOTHING_APART;
+      return first.length + (countFirst.get({ run, without, ...sieve }) ?? 0);
     }),
     bucketKinds: guarded(session, (run) => kinds.all(run)),
   };

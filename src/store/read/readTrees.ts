@@ -39,7 +39,7 @@ export function treeReader(session: Session): TreeOf {
     SELECT (SELECT coalesce(max(id), 0) FROM decision WHERE ${GROUP}) || ' ' || (SELECT coalesce(max(id), 0) FROM episode WHERE ${GROUP})`,
     )
     .pluck();
-  // A committed id is never used again, so the newest ones name the group and its state at once.
+  // Within a run a committed id is never used again, so the newest ones name the state of a group.
   const kept = new Map<string, GroupTree>();
 
   const rowsOf = (asked: TreeGroup): TreeRow[] => {
@@ -53,12 +53,13 @@ export function treeReader(session: Session): TreeOf {
   return ({ run, phase, iteration, instance }) => {
     const asked = { run, phase, iteration, instance };
     const state = newest.get(asked) ?? '';
-    const tree = kept.get(state) ?? { ...buildTree(rowsOf(asked), episodes.all(asked)), state };
+    const name = JSON.stringify([run, phase, iteration, instance, state]);
+    const tree = kept.get(name) ?? { ...buildTree(rowsOf(asked), episodes.all(asked)), state };
     if (db.inTransaction) {
       return tree;
     }
-    kept.delete(state);
-    kept.set(state, tree);
+    kept.delete(name);
+    kept.set(name, tree);
     const [oldest] = kept.keys();
     if (kept.size > KEPT_TREES && oldest !== undefined) {
       kept.delete(oldest);

@@ -81,8 +81,7 @@ scenario('a message of the user is among the alternatives', async (workbench) =>
   await choose(transcript, 'actor');
   await transcript.getByText('Try your own message').click();
   await transcript.getByRole('textbox', { name: 'Your own message' }).fill('no answer at all');
-  await transcript.getByRole('textbox', { name: 'Alternatives' }).fill('0');
-  await transcript.getByRole('button', { name: 'Replay alternatives' }).click();
+  await transcript.getByRole('button', { name: 'Replay my message' }).click();
   const item = transcript
     .getByRole('region', { name: 'Replayed alternatives' })
     .getByRole('listitem')

@@ -15,7 +15,7 @@ import { shownText } from '../../common/shownText.ts';
 import { term } from '../../common/term.ts';
 import { verificationBadge } from '../../common/verificationBadge.ts';
 import { basis } from './creditFact.ts';
-import { equalAlternatives, worstMark, type Equal } from './equalAlternatives.ts';
+import { equalAlternatives, inSight, worstMark, type Equal } from '../../../src/domain/equalAlternatives.ts';
 import { meanReturn } from '../replay/replayWords.ts';
 
 /** Marks drawn one by one; more returns than this are only counted. */
@@ -74,8 +74,8 @@ export class BucketList {
   }
 
   /**
-   * Shows what is new or changed in the bucket, in the bucket's order; what is not known of its random numbers stays as
-   * it was.
+   * Shows what is new or changed in the bucket, what was said and typed before what was sampled; what is not known of
+   * its random numbers stays as it was.
    */
   update(bucket: BucketView, draws?: Draws | null): void {
     if (draws !== undefined) {
@@ -86,7 +86,7 @@ export class BucketList {
       continuation === null ? '' : `${continuationWords(continuation)}. ${ownWords(continuation)}`;
     const calls = bucket.alternatives.reduce((sum, alternative) => sum + alternative.evaluatorCalls, 0);
     const { length } = bucket.alternatives;
-    const groups = equalAlternatives(bucket.alternatives);
+    const groups = inSight(equalAlternatives(bucket.alternatives));
     const different =
       groups.length === length ? count(length) : `${count(groups.length)} different of ${count(length)}`;
     const further =

@@ -278,7 +278,6 @@ export class DetailPane {
     const { message, context, policy } = detail;
     this.shown = message.id;
     const samples = policy?.capabilities.samples ?? true;
-    // Without alternatives to sample, what somebody types is all that can be replayed.
     const form = new ReplayForm(samples ? defaults : { ...defaults, alternatives: 0 }, detail, {
       start: (request) => {
         this.events.replay(message.id, request);

@@ -45,6 +45,9 @@ export interface ReplayFormEvents {
   draft(fields: ReplayFields | null): void;
 }
 
+/** The message to begin one's own with; nothing of one that the field cannot hold. */
+const ownStart = (text: string): string => (text.length > DRAFT_LIMITS.text ? '' : text);
+
 export class ReplayForm {
   readonly element: HTMLElement;
   private readonly alternatives: TextField;
@@ -52,6 +55,9 @@ export class ReplayForm {
   private readonly typed: TextArea;
   private readonly common: Checkbox;
   private readonly start: Button;
+  private readonly own: Button;
+  /** The button that the last replay was started with. */
+  private starter: Button;
   private readonly verify: Button;
   private readonly problem = h('p', { class: 'problem', role: 'alert' });
   private readonly words = h('span', { role: 'status' });
@@ -68,7 +74,7 @@ export class ReplayForm {
 
   constructor(
     defaults: ReplayDefaults,
-    { own, snapshots, result }: Pick<MessageDetail, 'own' | 'snapshots' | 'result'>,
+    { own, snapshots, result, message }: Pick<MessageDetail, 'own' | 'snapshots' | 'result' | 'message'>,
     events: ReplayFormEvents,
   ) {
     this.events = events;
@@ -78,7 +84,7 @@ export class ReplayForm {
     this.offered = {
       alternatives: String(defaults.alternatives),
       replays: String(defaults.replays),
-      text: '',
+      text: ownStart(message.text),
       independent: false,
       snapshot: null,
       temperature: '',
@@ -102,6 +108,7 @@ export class ReplayForm {
       if (request === null) {
         return;
       }
+      this.starter = this.start;
       events.start(request);
       events.draft(null);
     };
@@ -118,6 +125,7 @@ export class ReplayForm {
       primary: true,
       title: 'Sample other messages from the same frozen context (R)',
     });
+    this.starter = this.start;
     this.cancel = button('Cancel', () => {
       events.cancel();
     });
@@ -128,7 +136,15 @@ export class ReplayForm {
         }
       });
     }
-    this.typedPart = h('details', { class: 'typed' }, h('summary', {}, 'Try your own message'), this.typed);
+    this.typed.value = this.offered.text;
+    this.own = button(
+      'Replay my message',
+      () => {
+        this.replayOwn();
+      },
+      { title: 'Continue what is written here, from the same frozen context' },
+    );
+    this.typedPart = h('details', { class: 'typed' }, h('summary', {}, 'Try your own message'), this.typed, this.own);
     this.element = h(
       'section',
       { class: 'replay', 'aria-label': 'Replay' },
@@ -150,6 +166,11 @@ export class ReplayForm {
         this.keep();
       });
     }
+    // Without alternatives to sample, one's own message is all that can be replayed.
+    const isAlone = defaults.alternatives === 0;
+    this.alternatives.hidden = isAlone;
+    this.start.hidden = isAlone;
+    this.typedPart.open = isAlone;
     this.show(null, false);
   }
 
@@ -161,7 +182,7 @@ export class ReplayForm {
     this.replays.value = fields.replays;
     this.typed.value = fields.text;
     this.common.checked = !fields.independent;
-    this.typedPart.open = fields.text !== '';
+    this.typedPart.open = this.offered.alternatives === '0' || fields.text !== this.offered.text;
     this.continuation.restore(fields);
     this.restoring = false;
   }
@@ -173,7 +194,9 @@ export class ReplayForm {
 
   /** Starts with what is in the fields, as the button does. */
   submit(): void {
-    if (!this.running) {
+    if (this.offered.alternatives === '0') {
+      this.typed.focus();
+    } else if (!this.running) {
       this.start.click();
     }
   }
@@ -196,12 +219,7 @@ export class ReplayForm {
   submitAsRecorded(): void {
     const request = this.read();
     if (!this.running && request !== null) {
-      this.events.start({
-        ...request,
-        text: null,
-        alternatives: Math.max(1, request.alternatives),
-        continuation: AS_RECORDED,
-      });
+      this.events.start({ ...request, alternatives: Math.max(1, request.alternatives), continuation: AS_RECORDED });
     }
   }
 
@@ -235,12 +253,14 @@ export class ReplayForm {
     this.ring.hidden = !this.running || settling;
     if (this.running) {
       this.cancel.hidden = settling;
-      if (focusedIn(this.start) !== null) {
+      if (focusedIn(this.start) !== null || focusedIn(this.own) !== null) {
         this.cancel.focus();
       }
       this.start.disabled = true;
+      this.own.disabled = true;
     } else {
       this.start.disabled = false;
+      this.own.disabled = false;
       // A button that was disabled can take the keyboard once it has been drawn again.
       if (focusedIn(this.cancel) !== null) {
         requestAnimationFrame(() => {
@@ -261,7 +281,7 @@ export class ReplayForm {
       return;
     }
     if (focusedIn(this.cancel) !== null) {
-      this.start.focus();
+      this.starter.focus();
     }
     this.cancel.hidden = true;
   }
@@ -280,9 +300,24 @@ export class ReplayForm {
     this.events.draft(sameFields(fields, this.offered) ? null : fields);
   }
 
-  private read(): ReplayRequest | null {
-    const text = this.typed.value === '' ? null : this.typed.value;
-    const alternatives = parseCount('Alternatives', this.alternatives.value, text === null ? 1 : 0, MAX_ALTERNATIVES);
+  /** Replays what is written alone, continued as the form says. */
+  private replayOwn(): void {
+    const request = this.running ? null : this.read(0);
+    if (request === null) {
+      return;
+    }
+    if (this.typed.value === this.offered.text) {
+      this.problem.textContent = 'Your own message: change the text first; this is what was said.';
+      return;
+    }
+    this.starter = this.own;
+    this.events.start({ ...request, alternatives: 0, text: this.typed.value });
+    this.events.draft(null);
+  }
+
+  /** @param least alternatives */
+  private read(least = 1): ReplayRequest | null {
+    const alternatives = parseCount('Alternatives', this.alternatives.value, least, MAX_ALTERNATIVES);
     const replays = parseCount('Replays each', this.replays.value, 1, MAX_REPLAYS);
     const continuation = this.continuation.read();
     const wrong = [alternatives, replays, continuation].find((value) => typeof value === 'string');
@@ -290,6 +325,6 @@ export class ReplayForm {
     if (typeof alternatives === 'string' || typeof replays === 'string' || typeof continuation === 'string') {
       return null;
     }
-    return { alternatives, replays, text, independent: !this.common.checked, continuation };
+    return { alternatives, replays, text: null, independent: !this.common.checked, continuation };
   }
 }

@@ -24,7 +24,7 @@ import {
 import { childrenOf, Limits, PAGE, runOfNode } from '../../../../src/extension/sidebar/runsModel.ts';
 import { ALL_BUCKETS, isBucketFilter, type RankedBucket } from '../../../../src/domain/rankings.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
-import { addRun, addTree, instance, LEDGER, RUN, temporaryStore } from '../storeFixture.ts';
+import { addRequest, addRun, addTree, instance, LEDGER, RUN, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();
 const { writer } = store;
@@ -225,3 +225,25 @@ test('a filtered tree holds the runs that pass, and every item knows its run', (
   assert.ok(episode);
   assert.deepEqual([run, step, episode].map(runOfNode), [RUN, RUN, RUN]);
 });
+
+test('alternatives of equal text are one row, with the returns of all', () => {
+  const request = addRequest(writer, firstPlan(), ['the same', 'the same', 'another'], [1, 0, 1]);
+  const node: BucketsNode = {
+    kind: 'bucket',
+    id: 'b',
+    ranked: {} as RankedBucket,
+    order: 'credit',
+    bucket: request.bucket,
+  };
+  const rows = bucketsOf(writer, RUN, 'credit', node, new Limits()).map((row) =>
+    row.kind === 'alternative' ? [alternativeDescription(row.alternative, row.copies), row.alternative.returns] : [],
+  );
+  assert.deepEqual(rows.slice(1), [
+    ['said 2 times: the same', [1, 0]],
+    ['another', [1]],
+  ]);
+});
+
+function firstPlan(): number {
+  return writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0;
+}

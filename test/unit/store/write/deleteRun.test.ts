@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { StoreWriter } from '../../../../src/store/types.ts';
 import {
   addRun,
+  ENVIRONMENT,
   filledStore,
   INSTANCE,
   newBucket,
@@ -85,6 +86,29 @@ test('a deleted run leaves the store as if it had never been in it, and the file
   store.insertInstances([THIRD]);
   fill(store, RUN, 'walrus');
   assert.equal(found('walrus'), 1);
+});
+
+test('the numbers of deleted rows may come again, and stand for what has them now', (t) => {
+  const store = filledStore(t);
+  addRun(store, OTHER, '2026-01-02T00:00:00.000Z');
+  const group = { phase: 'train', iteration: 1, instance: INSTANCE.uidSha } as const;
+  const first = store.insertDecision(newDecision());
+  const below = store.insertDecision(newDecision({ parent: first }));
+  store.insertEpisode(newEpisode(below, 1));
+  assert.equal(store.outline({ run: RUN, ...group }).messages[1]?.parent, first);
+  store.deleteRun(RUN);
+  store.insertInstances([INSTANCE]);
+  store.environmentId(ENVIRONMENT);
+  assert.equal(store.insertDecision(newDecision({ run: OTHER })), first);
+  assert.equal(store.insertDecision(newDecision({ run: OTHER })), below);
+  store.insertEpisode(newEpisode(below, 1, { run: OTHER }));
+  assert.deepEqual(
+    store.outline({ run: OTHER, ...group }).messages.map(({ id, parent }) => [id, parent]),
+    [
+      [first, null],
+      [below, null],
+    ],
+  );
 });
 
 test('a run whose rows another one needs is refused, and nothing is changed', (t) => {

@@ -1,6 +1,6 @@
 /** Alternatives with equal texts as one: what is known of them counts together. Pure. */
-import type { Alternative } from '../../../src/domain/records.ts';
-import type { VerificationMark } from '../../../src/domain/verification.ts';
+import type { Alternative } from './records.ts';
+import type { VerificationMark } from './verification.ts';
 
 /** Alternatives of one text, in the bucket's order; never empty. A typed one is not one of those that were sampled. */
 export interface Equal {
@@ -17,6 +17,13 @@ export function equalAlternatives(alternatives: readonly Alternative[]): readonl
     const [first] = all;
     return first === undefined ? [] : [{ key, first, all }];
   });
+}
+
+/** In the order in which they are looked for: what was said in the run, what somebody typed, what was sampled. */
+export function inSight(groups: readonly Equal[]): readonly Equal[] {
+  const rank = ({ first, all }: Equal): number =>
+    all.some(({ original }) => original) ? 0 : first.finish === 'typed' ? 1 : 2;
+  return groups.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** From what is worst to what is best. */

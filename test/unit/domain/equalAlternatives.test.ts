@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Alternative } from '../../../src/domain/records.ts';
 import type { VerificationMark } from '../../../src/domain/verification.ts';
-import { equalAlternatives, worstMark } from '../../../webview/transcript/message/equalAlternatives.ts';
+import { equalAlternatives, inSight, worstMark } from '../../../src/domain/equalAlternatives.ts';
 
 let next = 1;
 
@@ -63,4 +63,17 @@ test('of what re-executing equal alternatives showed the worst counts', () => {
   assert.equal(worst('identical', 'different', 'notComparable'), 'different');
   assert.equal(worst('unverified', 'identical', null), 'unverified');
   assert.equal(worst(null), undefined);
+});
+
+test('what was said in the run and what somebody typed stand before what was sampled', () => {
+  const groups = equalAlternatives([
+    alternative('sampled'),
+    alternative('typed', { finish: 'typed' }),
+    alternative('said', { original: true }),
+    alternative('sampled too'),
+  ]);
+  assert.deepEqual(
+    inSight(groups).map(({ first }) => first.text),
+    ['said', 'typed', 'sampled', 'sampled too'],
+  );
 });
