@@ -16,6 +16,7 @@ import type { LoadedModel, ModelPool } from '../models/models.ts';
 import { messageLengths, type RunInputs } from './runDemand.ts';
 import { probeProvider } from '../machine/probing.ts';
 import type { Recipe } from '../recipe/recipe.ts';
+import { RecentTrials } from './time/recentTrials.ts';
 import { TRIED_PARAMETERS, tryModel, tryProducts } from './time/trial.ts';
 
 /** What is expected of a run. */
@@ -30,11 +31,11 @@ const UNMEASURED: MessageSeconds = { sampled: 1, trained: 1.5 };
 
 const never = new AbortController().signal;
 
-/** Forecasts runs into one store. Trials are remembered while this lives. */
+/** Forecasts runs into one store. Trials are remembered for minutes. */
 export class Timing {
   private readonly storePath: string;
   private readonly models: ModelPool;
-  private readonly trials = new Map<string, MessageSeconds>();
+  private readonly trials = new RecentTrials();
 
   constructor(storePath: string, models: ModelPool) {
     this.storePath = storePath;
@@ -105,9 +106,12 @@ export class Timing {
       return { estimate: estimateOf(work, earlier, 'earlier-runs'), pace: { ...seen, known: true } };
     }
     const key = trialKey(recipe);
-    const tried = this.trials.get(key) ?? (await trial());
+    const known = this.trials.get(key, performance.now());
+    const tried = known ?? (await trial());
     if (tried !== null) {
-      this.trials.set(key, tried);
+      if (known === null) {
+        this.trials.set(key, tried, performance.now());
+      }
       return forecastOf(work, paceOf(work, tried), 'model');
     }
     const products = await productSeconds(recipe, inputs);
