@@ -106,6 +106,7 @@ const EPISODES: Table<EpisodesToHost> = {
   classify: 'none',
   columns: ['which columns are shown is kept for the workspace', 'names within bounds'],
   saveCsv: ['a file is written', ASKED],
+  saveData: ['a file is written', ASKED],
   open: ['a transcript opens', VIEW],
   saveFilter: ['a filter is kept for the workspace', 'the host asks for its name'],
   deleteFilter: ['a kept filter goes', 'one that the host named; nothing of a run'],

@@ -196,6 +196,7 @@ export class EpisodesPanel {
         this.listed,
         this.chooser.element,
         this.way('saveCsv'),
+        this.way('saveData'),
         keys,
         ...(['dashboard', 'taxonomy', 'runsTable'] as const).map((type) => this.way(type)),
       ),
@@ -213,11 +214,12 @@ export class EpisodesPanel {
     host.post({ type: 'ready', filter: this.filter, sort: this.sort, place: this.place });
   }
 
-  private way(type: 'dashboard' | 'taxonomy' | 'runsTable' | 'saveCsv'): HTMLElement {
+  private way(type: 'dashboard' | 'taxonomy' | 'runsTable' | 'saveCsv' | 'saveData'): HTMLElement {
     const words = {
       dashboard: ['Dashboard', 'Open the run dashboard (G)'],
       taxonomy: ['Taxonomy', 'Inspect the failure taxonomy (T)'],
       runsTable: ['All runs', 'Open the runs table'],
+      saveData: ['Data set', 'Save the questions and answers of the listed problems as data of a run'],
       saveCsv: ['CSV', 'Save the listed problems as comma-separated values'],
     }[type];
     const element = h('button', { class: 'link', type: 'button', title: words[1] ?? null }, words[0] ?? '');

@@ -15,7 +15,7 @@ import type { StoreReader } from '../../store/read/reader.ts';
 import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
 import { Disposables } from '../common/disposables.ts';
 import { report } from '../common/report.ts';
-import { saveCsv } from '../common/saveCsv.ts';
+import { saveTable } from '../common/saveTable.ts';
 import { runsCsv } from './runsCsv.ts';
 import type { Services } from '../services.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
@@ -112,7 +112,9 @@ export class RunsTable {
         void this.keeper.update(COLUMNS_KEY, message.columns);
         break;
       case 'saveCsv':
-        saveCsv('runs', runsCsv(this.rowsOf(message.runs))).catch((error: unknown) => report(error, this.services.log));
+        saveTable('runs', 'csv', runsCsv(this.rowsOf(message.runs))).catch((error: unknown) =>
+          report(error, this.services.log),
+        );
         break;
       case 'startRun':
         void commands.executeCommand('c3.startRun');

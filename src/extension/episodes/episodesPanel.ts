@@ -16,7 +16,7 @@ import { EpisodesSession, type ProblemClasses } from './episodesSession.ts';
 import { bringBack, tabsOfPanel } from '../webview/keptTabs.ts';
 import type { ListKeeper } from '../model/modelFolders.ts';
 import { report } from '../common/report.ts';
-import { saveCsv } from '../common/saveCsv.ts';
+import { saveTable } from '../common/saveTable.ts';
 import type { Services } from '../services.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
@@ -58,6 +58,18 @@ export class Episodes {
   /** Whether the panel is there. */
   get isOpen(): boolean {
     return this.panel !== null;
+  }
+
+  /** The run that is shown, where the panel is the editor in front. */
+  get runInFront(): string | null {
+    return this.panel?.active === true ? (this.session?.shownRun ?? null) : null;
+  }
+
+  /** Closes the panel where it shows a run that was deleted. */
+  closeRun(run: string): void {
+    if (this.session?.shownRun === run) {
+      this.panel?.dispose();
+    }
   }
 
   /**
@@ -120,7 +132,10 @@ export class Episodes {
               name.length > FILTER_NAME_LIMIT ? `At most ${String(FILTER_NAME_LIMIT)} characters.` : null,
           }),
         ),
-      saveCsv: (of, text) => saveCsv(`episodes-${of}`, text),
+      save: saveTable,
+      say: (words) => {
+        void window.showInformationMessage(words);
+      },
       post: (message) => {
         door.post(message);
       },

@@ -31,6 +31,7 @@ import { replyTo, type Answers } from '../../shared/protocols/requests.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { problemsCsv } from './problemsCsv.ts';
+import { problemsData } from './problemsData.ts';
 import type { ListKeeper } from '../model/modelFolders.ts';
 
 /** Where the workspace keeps saved filters. */
@@ -49,7 +50,16 @@ export type ProblemClasses = ReadonlyMap<string, ProblemClass>;
 
 export type EpisodesReader = Pick<
   StoreReader,
-  'path' | 'run' | 'runs' | 'runConfig' | 'returnScale' | 'problemIds' | 'problems' | 'problemFacets' | 'problemOpening'
+  | 'path'
+  | 'run'
+  | 'runs'
+  | 'instance'
+  | 'runConfig'
+  | 'returnScale'
+  | 'problemIds'
+  | 'problems'
+  | 'problemFacets'
+  | 'problemOpening'
 >;
 
 export interface EpisodesSurroundings {
@@ -60,7 +70,10 @@ export interface EpisodesSurroundings {
   /** The classes of a run's problems, worked out by the engine. */
   readonly classesOf: (run: string) => Promise<ProblemClasses>;
   readonly askForName: () => Promise<string | undefined>;
-  readonly saveCsv: (run: string, text: string) => Promise<void>;
+  /** Saves a table where the user says. @returns whether it was saved */
+  readonly save: (name: string, kind: 'csv' | 'jsonl', text: string) => Promise<boolean>;
+  /** Says something that the user has not asked for in the panel. */
+  readonly say: (words: string) => void;
   post(message: EpisodesFromHost): void;
   openTranscript(target: TranscriptTarget, message: number, beside: boolean): void;
   command(name: 'dashboard' | 'taxonomy' | 'runsTable' | 'startRun', run: string | null): void;
@@ -160,6 +173,9 @@ export class EpisodesSession {
           break;
         case 'saveCsv':
           await this.saveCsv();
+          break;
+        case 'saveData':
+          await this.saveData();
           break;
         case 'dashboard':
         case 'taxonomy':
@@ -305,7 +321,22 @@ export class EpisodesSession {
   /** What is listed, in its order. */
   private async saveCsv(): Promise<void> {
     if (this.run !== null) {
-      await this.around.saveCsv(this.run, problemsCsv(this.problems(this.run, this.ids)));
+      await this.around.save(`episodes-${this.run}`, 'csv', problemsCsv(this.problems(this.run, this.ids)));
+    }
+  }
+
+  /** The questions and answers of what is listed. */
+  private async saveData(): Promise<void> {
+    const reader = this.reader();
+    const { text, left } = problemsData(reader.problems(this.ids).map(({ instance }) => reader.instance(instance)));
+    if (text === '') {
+      throw new C3Error('input', 'None of the listed problems has an answer: they are scored by tests.');
+    }
+    const saved = await this.around.save('problems', 'jsonl', text);
+    if (saved && left > 0) {
+      this.around.say(
+        `${String(left)} of the listed ${left === 1 ? 'problems is' : 'problems are'} scored by tests and not in the file.`,
+      );
     }
   }
 

@@ -149,6 +149,7 @@ export const isEpisodesToHost = anyOf(
   object({ type: literal('classify') }),
   object({ type: literal('columns'), columns: isColumnChoice }),
   object({ type: literal('saveCsv') }),
+  object({ type: literal('saveData') }),
   object({ type: literal('dashboard') }),
   object({ type: literal('taxonomy') }),
   object({ type: literal('runsTable') }),

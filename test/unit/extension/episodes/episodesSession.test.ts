@@ -50,7 +50,8 @@ function desk(t: TestContext, changes: Partial<EpisodesSurroundings> = {}): Desk
     statusOf: ({ status }) => status,
     classesOf: () => Promise.resolve(new Map()),
     askForName: () => Promise.resolve(' mine '),
-    saveCsv: () => Promise.resolve(),
+    save: () => Promise.resolve(true),
+    say: () => undefined,
     post: (message) => {
       posted.push(message);
     },
@@ -244,9 +245,9 @@ test('the host takes nothing from the page that does not follow the protocol', (
 test('which columns are shown is kept, and what is listed is saved in its order with what was not measured left empty', async (t) => {
   const saved: string[] = [];
   const { session, writer, posted } = desk(t, {
-    saveCsv: (run, text) => {
-      saved.push(run, text);
-      return Promise.resolve();
+    save: (name, kind, text) => {
+      saved.push(`${name}.${kind}`, text);
+      return Promise.resolve(true);
     },
   });
   addRun(writer);
@@ -259,12 +260,23 @@ test('which columns are shown is kept, and what is listed is saved in its order 
   assert.deepEqual(last(posted, 'saved').columns, columns);
   await session.receive({ ...ready, type: 'list', sort: { column: 'appearance', descending: true } });
   await session.receive({ type: 'saveCsv' });
-  const [run, csv = ''] = saved;
+  await session.receive({ type: 'saveData' });
+  const [name, csv = '', , data = ''] = saved;
   const lines = csv.trimEnd().split('\r\n');
-  assert.equal(run, RUN);
+  assert.equal(name, `episodes-${RUN}.csv`);
   assert.deepEqual(
     lines.map((line) => line.split(',')[0]),
     ['uid', instance(2).uid, instance(1).uid],
   );
   assert.match(lines[1] ?? '', /,,,,,0,1,0,/u, 'no evaluation, a mean return of 0 of one episode');
+  assert.deepEqual(
+    data
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line)),
+    [2, 1].map((number) => {
+      const { uid, question, answer, level } = instance(number);
+      return { uid, question, answer, ...(level !== null && { level }) };
+    }),
+  );
 });
