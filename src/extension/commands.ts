@@ -21,7 +21,7 @@ import {
   verifyReplay,
 } from './messageCommands.ts';
 import { loadService } from './configuration/load.ts';
-import { newConfiguration } from './configuration/newConfiguration.ts';
+import { newConfiguration, openRecorded } from './configuration/newConfiguration.ts';
 import { withoutIcons, withoutLinks } from './common/plainText.ts';
 import { planRun } from './run/planRun.ts';
 import { pickResumable, pickRun } from './sidebar/pick.ts';
@@ -31,7 +31,7 @@ import type { RunNote } from '../domain/runNotes.ts';
 import type { EpisodeNode, MoreNode, QueuedNode, RunNode } from './sidebar/runsModel.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Services } from './services.ts';
-import { openGrid, readerOf, type Views } from './views.ts';
+import { openGrid, readerOf, runInFront, type Views } from './views.ts';
 import { replaceAgentOf } from './run/replaceAgent.ts';
 import { protocolReader } from './transcript/message/protocolReader.ts';
 import { firstProblem } from './run/subjects.ts';
@@ -71,6 +71,13 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.newConfiguration': newConfiguration,
     'c3.resumeRun': (argument) => resumeRun(services, argument),
     'c3.replaceAgent': (argument) => replaceAgent(services, argument),
+    'c3.openRunConfiguration': async (argument) => {
+      const reader = readerOf(services);
+      const run = runOf(argument) ?? runInFront(views) ?? (await pickRun(reader, 'Open run configuration'));
+      if (run !== undefined) {
+        await openRecorded(reader.runConfig(run));
+      }
+    },
     'c3.renameRun': (argument) => noteRun(services, argument, 'title', 'Rename run'),
     'c3.noteRun': (argument) => noteRun(services, argument, 'note', 'Edit note'),
     'c3.tagRun': (argument) => noteRun(services, argument, 'tags', 'Edit tags'),
@@ -85,10 +92,10 @@ export function registerCommands(services: Services, views: Views): Disposables 
       views.runsTable.open(runOf(argument) ?? null);
     },
     'c3.openDashboard': (argument) => {
-      views.dashboard.open(runOf(argument) ?? services.runs.current?.run ?? null);
+      views.dashboard.open(runOf(argument) ?? runInFront(views) ?? services.runs.current?.run ?? null);
     },
     'c3.findLosses': (argument) => {
-      const run = runOf(argument) ?? readerOf(services).runs(0, 1)[0]?.id ?? null;
+      const run = runOf(argument) ?? runInFront(views) ?? readerOf(services).runs(0, 1)[0]?.id ?? null;
       views.dashboard.open(run);
       if (run !== null) {
         views.dashboard.findLosses(run);
@@ -268,6 +275,9 @@ async function deleteRun(services: Services, views: Views, argument: unknown): P
   const run = runOf(argument) ?? (await pickRun(reader, 'Delete run'));
   if (run !== undefined && (await askAndDelete(services, reader.run(run)))) {
     views.dashboard.forget(run);
+    for (const panels of [views.transcripts, views.taxonomies, views.episodes]) {
+      panels.closeRun(run);
+    }
   }
 }
 
@@ -322,7 +332,7 @@ async function chooseModel(services: Services, { model, modelFolders }: Views): 
 }
 
 async function inspectTaxonomy(services: Services, views: Views, argument: unknown): Promise<void> {
-  const run = runOf(argument) ?? (await pickRun(readerOf(services), 'Inspect failure taxonomy'));
+  const run = runOf(argument) ?? runInFront(views) ?? (await pickRun(readerOf(services), 'Inspect failure taxonomy'));
   if (run !== undefined) {
     views.taxonomies.open(run);
   }

@@ -40,6 +40,11 @@ export function openGrid({ tree, episodes }: Views, run: string | undefined, not
   episodes.open(run ?? (episodes.isOpen ? null : (tree.selectedRun ?? null)), note);
 }
 
+/** The run that the editor in front is about; null where that is none of ours. */
+export function runInFront({ episodes, transcripts, taxonomies }: Views): string | null {
+  return episodes.runInFront ?? transcripts.runInFront ?? taxonomies.runInFront;
+}
+
 export function readerOf(services: Services): StoreReader {
   const reader = services.store.reader();
   if (reader === null) {

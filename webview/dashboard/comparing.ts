@@ -66,7 +66,10 @@ export class RunPicker {
     if (!this.element.open || snapshot === null) {
       return;
     }
-    const others = snapshot.runs.filter(({ id }) => id !== snapshot.run.id);
+    const own = snapshot.runs.find(({ id }) => id === snapshot.run.id)?.task;
+    // Returns of different tasks are no numbers of one kind.
+    const others = snapshot.runs.filter(({ id, task }) => id !== snapshot.run.id && task.key === own?.key);
+    const elsewhere = snapshot.runs.length - others.length - 1;
     const drawn = JSON.stringify(others);
     if (drawn !== this.drawn) {
       this.drawn = drawn;
@@ -91,10 +94,12 @@ export class RunPicker {
     }
     this.note.textContent =
       others.length === 0
-        ? 'There are no other runs in the store.'
+        ? elsewhere > 0
+          ? `There is no other run of this task (${own?.label ?? ''}) in the store.`
+          : 'There are no other runs in the store.'
         : full
           ? `At most ${String(COMPARED_MOST)} runs can be compared. Remove one to choose another.`
-          : `Drawn over the current run, on the same axes; at most ${String(COMPARED_MOST)}.`;
+          : `Drawn over the current run, on the same axes; at most ${String(COMPARED_MOST)}.${elsewhere > 0 ? ` ${count(elsewhere)} of other tasks ${elsewhere === 1 ? 'is' : 'are'} left out.` : ''}`;
     this.place();
   }
 

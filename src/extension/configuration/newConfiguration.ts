@@ -1,6 +1,7 @@
 /** "New configuration": opens a commented template in the editor. Nothing is written to the disk before it is saved. */
 import { join } from 'node:path';
 import { Position, Uri, window, workspace, WorkspaceEdit, type TextDocument } from 'vscode';
+import { C3Error } from '../../shared/errors.ts';
 import { CONFIGURATION_LANGUAGE } from './language.ts';
 import { loadService } from './load.ts';
 import { freeName } from '../model/modelConfiguration.ts';
@@ -9,6 +10,18 @@ const NAME = 'run.c3.yaml';
 
 export async function newConfiguration(): Promise<void> {
   const text = (await loadService()).templateText();
+  await window.showTextDocument(await documentWith(text), { preview: false });
+}
+
+/**
+ * "Open run configuration": what a run was recorded with, to be read, copied or started again.
+ * @throws C3Error('input') where it has none
+ */
+export async function openRecorded(stored: string): Promise<void> {
+  const text = (await loadService()).recordedText(stored);
+  if (text === null) {
+    throw new C3Error('input', 'This run was recorded elsewhere and has no configuration.');
+  }
   await window.showTextDocument(await documentWith(text), { preview: false });
 }
 

@@ -8,4 +8,5 @@ export { checkConfig, type ConfigProblem } from '../../training/config/checkConf
 export { entriesBelow, missing } from './disk.ts';
 export { hoverAt, pathsIn, suggestionsAt, type Suggestion, type Suggestions } from './help.ts';
 export { OverlapCheck, type Overlap } from './overlap.ts';
+export { recordedText } from './recordedText.ts';
 export { templateText } from './template.ts';

@@ -1,12 +1,14 @@
 /** The run dashboard: one panel, which shows the run chosen in it and others laid over it. */
-import { commands, ViewColumn, type Tab, type WebviewPanel } from 'vscode';
+import { commands, ViewColumn, window, type Tab, type WebviewPanel } from 'vscode';
 import {
   COMPARED_MOST,
   isDashboardState,
   DASHBOARD_PANEL,
+  ofSameTask,
   type DashboardFromHost,
   type DashboardSnapshot,
   type DashboardToHost,
+  type RunTask,
 } from '../../shared/protocols/dashboardProtocol.ts';
 import { evaluationsOf } from '../../domain/evaluations.ts';
 import { messageOf } from '../../shared/errors.ts';
@@ -26,6 +28,7 @@ import { report } from '../common/report.ts';
 import { RunLosses, type LossesKeeper } from './runLosses.ts';
 import { RunOutcomes } from './runOutcomes.ts';
 import { RunRemovals } from './runRemovals.ts';
+import { taskOf } from './runTask.ts';
 import type { Services } from '../services.ts';
 import { StepHistories } from './stepHistories.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
@@ -62,6 +65,7 @@ export class Dashboard {
   private readonly histories = new StepHistories();
   private readonly outcomes = new RunOutcomes();
   private readonly removals = new RunRemovals();
+  private readonly tasks = new Map<string, RunTask>();
   private panel: WebviewPanel | null = null;
   private door: WebviewDoor<DashboardToHost, DashboardFromHost> | null = null;
   /** Null: the newest run. */
@@ -102,9 +106,28 @@ export class Dashboard {
     }
   }
 
-  /** Shows runs over each other, the first of them as the one that is looked at. */
-  openCompared(runs: readonly string[]): void {
-    this.open(runs[0] ?? null, runs.slice(1, COMPARED_MOST + 1));
+  /**
+   * Shows runs over each other, the first of them as the one that is looked at. Those of other tasks are left out, and
+   * that is said.
+   */
+  openCompared([first, ...others]: readonly string[]): void {
+    const run = first ?? null;
+    const reader = this.services.store.reader();
+    const same = run === null || reader === null ? [] : ofSameTask(others, run, (id) => this.taskOf(reader, id));
+    const left = others.length - same.length;
+    this.open(run, same.slice(0, COMPARED_MOST));
+    if (left > 0) {
+      void window.showInformationMessage(
+        `${left === 1 ? 'One of the selected runs solves another task and is' : `${String(left)} of the selected runs solve other tasks and are`} not compared.`,
+      );
+    }
+  }
+
+  /** What a run is evaluated on; its configuration never changes once it has begun. */
+  private taskOf(reader: StoreReader, run: string): RunTask {
+    const task = this.tasks.get(run) ?? taskOf(reader.runConfig(run));
+    this.tasks.set(run, task);
+    return task;
   }
 
   /** A run was deleted: the newest is shown in its place. */
@@ -270,9 +293,11 @@ export class Dashboard {
         this.door?.post({ type: 'empty' });
         return;
       }
-      const compared = this.compared
-        .filter((id) => id !== run.id)
-        .flatMap((id) => runs.find((candidate) => candidate.id === id) ?? []);
+      const compared = ofSameTask(
+        this.compared.filter((id) => runs.some((candidate) => candidate.id === id)),
+        run.id,
+        (id) => this.taskOf(reader, id),
+      ).flatMap((id) => runs.find((candidate) => candidate.id === id) ?? []);
       const shown = [run, ...compared].map(({ id }) => id);
       for (const id of this.sent.keys()) {
         if (!shown.includes(id)) {
@@ -378,7 +403,12 @@ export class Dashboard {
     const removal = this.removalOf(run.id);
     this.removalTold = removal;
     return {
-      runs: runs.map(({ id, title, createdAt }) => ({ id, title, started: new Date(createdAt).toLocaleString() })),
+      runs: runs.map(({ id, title, createdAt }) => ({
+        id,
+        title,
+        started: new Date(createdAt).toLocaleString(),
+        task: this.taskOf(reader, id),
+      })),
       run,
       status: shownStatus(run, isBeingWritten(reader.path)),
       compared,

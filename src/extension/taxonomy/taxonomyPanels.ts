@@ -22,6 +22,16 @@ export class TaxonomyPanels {
     this.openMessage = openMessage;
   }
 
+  /** The run whose panel is the editor in front. */
+  get runInFront(): string | null {
+    return [...this.panels].find(([, panel]) => panel.active)?.[0] ?? null;
+  }
+
+  /** Closes the taxonomy of a run that was deleted. */
+  closeRun(run: string): void {
+    this.panels.get(run)?.dispose();
+  }
+
   /** Shows the taxonomy of a run. */
   open(run: string): void {
     const present = this.panels.get(run);

@@ -6,6 +6,7 @@ import type { FoundQuestion, StoreReader } from '../../store/read/reader.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import { Throttle } from '../common/throttle.ts';
 import { oneLine } from '../common/oneLine.ts';
+import { foundWords } from './foundMessage.ts';
 
 const SHOWN = 100;
 const SHOWN_QUESTIONS = 20;
@@ -28,7 +29,13 @@ export function findMessage(reader: StoreReader): Promise<number | undefined> {
     try {
       const { total, more, messages } = reader.searchMessages({ query: pick.value, offset: 0, limit: SHOWN });
       const questions = reader.searchQuestions({ query: pick.value, limit: SHOWN_QUESTIONS });
-      pick.items = [...groupOf('questions', questions.map(questionItem)), ...groupOf('messages', messages.map(itemOf))];
+      pick.items = [
+        ...groupOf('questions', questions.map(questionItem)),
+        ...groupOf(
+          'messages',
+          messages.map((message) => itemOf(message, reader)),
+        ),
+      ];
       const shown = total > SHOWN ? `, the ${more ? 'newest' : 'best'} ${String(SHOWN)} shown` : '';
       pick.title =
         pick.value.trim() === ''
@@ -73,13 +80,13 @@ function questionItem({ run, phase, iteration, question, message }: FoundQuestio
   return { label, detail: `${withoutIcons(run)}, ${phase} ${String(iteration)}`, alwaysShow: true, message };
 }
 
-function itemOf(message: Message): MessageItem {
-  const round = `${message.phase} ${String(message.iteration)}`;
+function itemOf(message: Message, reader: StoreReader): MessageItem {
+  const { question } = reader.instance(message.instance);
   // The store has matched already; the editor must not filter once more by the label.
   return {
     label: withoutIcons(message.role),
     description: withoutIcons(oneLine(message.text)),
-    detail: `${withoutIcons(message.run)}, ${round}`,
+    detail: withoutIcons(foundWords(message, question, reader.run(message.run).title)),
     alwaysShow: true,
     message: message.id,
   };

@@ -99,6 +99,11 @@ export class TranscriptPanel {
     return this.selected;
   }
 
+  /** The run of the transcript. */
+  get run(): string {
+    return this.shown.target.run;
+  }
+
   /** Whether the panel shows this transcript. */
   shows(target: TranscriptTarget): boolean {
     return sameTarget(this.shown.target, target);

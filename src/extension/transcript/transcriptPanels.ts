@@ -26,6 +26,18 @@ export class TranscriptPanels {
     return this.panels.find((candidate) => candidate.panel.active) ?? this.panels.at(-1);
   }
 
+  /** The run of the transcript that is the editor in front. */
+  get runInFront(): string | null {
+    return this.panels.find((candidate) => candidate.panel.active)?.run ?? null;
+  }
+
+  /** Closes the transcripts of a run that was deleted: its numbers may come again. */
+  closeRun(run: string): void {
+    for (const { panel } of this.panels.filter((candidate) => candidate.run === run)) {
+      panel.dispose();
+    }
+  }
+
   /** Shows a message in its transcript; `beside` asks for a panel of its own. */
   open(target: TranscriptTarget, message: number | null, beside = false): TranscriptPanel {
     const present = beside

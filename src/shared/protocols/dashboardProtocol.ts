@@ -42,12 +42,30 @@ export const isDashboardState = object({
   scroll: integer(),
 });
 
+export interface RunTask {
+  /** The same for runs that are evaluated alike. */
+  readonly key: string;
+  readonly label: string;
+}
+
 /** One entry of the run choosers. */
 export interface RunChoice {
   readonly id: string;
   readonly title: string;
   /** The time of day, as the user writes it. */
   readonly started: string;
+  /** What it is evaluated on: only runs of one task can be compared. */
+  readonly task: RunTask;
+}
+
+/** Of the runs named, those of the same task as another one. */
+export function ofSameTask(
+  named: readonly string[],
+  run: string,
+  taskOf: (run: string) => RunTask | undefined,
+): readonly string[] {
+  const task = taskOf(run)?.key;
+  return named.filter((one) => one !== run && taskOf(one)?.key === task);
 }
 
 /** Progress of a run that this window started. */
@@ -57,12 +75,6 @@ export interface LiveProgress {
   readonly total: number;
   /** Null until it is known. */
   readonly remainingSeconds: number | null;
-}
-
-export interface RunTask {
-  /** The same for runs that are evaluated alike. */
-  readonly key: string;
-  readonly label: string;
 }
 
 /** What a run reached, and what training it took: a point of the Pareto chart. */

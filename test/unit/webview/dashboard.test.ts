@@ -677,7 +677,7 @@ test('a paused view comes back as it was, and what came meanwhile waits', () => 
 test('runs chosen in quick succession build on each other, whatever the host says meanwhile', () => {
   const told = (...compared: readonly string[]): Parameters<ChosenRuns['receive']>[0] => ({
     run: record('shown'),
-    runs: ['shown', 'a', 'b', 'c'].map((id) => ({ id, title: id, started: '' })),
+    runs: ['shown', 'a', 'b', 'c'].map((id) => ({ id, title: id, started: '', task: SUMS })),
     compared: compared.map((id) => record(id)),
   });
   const chosen = new ChosenRuns();

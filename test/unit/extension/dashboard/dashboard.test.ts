@@ -7,6 +7,7 @@ import { RunOutcomes } from '../../../../src/extension/dashboard/runOutcomes.ts'
 import { NO_FILTER } from '../../../../src/extension/sidebar/runsFilter.ts';
 import { childrenOf, findRound, Limits, PAGE, parentOf } from '../../../../src/extension/sidebar/runsModel.ts';
 import { StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
+import { ofSameTask, type RunTask } from '../../../../src/shared/protocols/dashboardProtocol.ts';
 import type { Ledger, RunSummary } from '../../../../src/domain/records.ts';
 import { addRun, addTree, instance, METRICS, RUN, temporaryStore } from '../storeFixture.ts';
 
@@ -181,4 +182,17 @@ test('the side bar finds any round, far down a list or not, and the way up from 
     );
   }
   assert.throws(() => findRound(writer, { run: 'none', phase: 'train', iteration: 1 }, limits), /no run none/);
+});
+
+test('only runs of the same task are laid over a run, whatever was selected', () => {
+  const task = (key: string): RunTask => ({ key, label: key });
+  const tasks: Readonly<Record<string, RunTask>> = {
+    a: task('sums'),
+    b: task('sums'),
+    c: task('code'),
+    d: task('sums'),
+  };
+  const taskOfRun = (run: string): RunTask | undefined => tasks[run];
+  assert.deepEqual(ofSameTask(['b', 'c', 'a', 'd'], 'a', taskOfRun), ['b', 'd']);
+  assert.deepEqual(ofSameTask(['a', 'b'], 'c', taskOfRun), []);
 });

@@ -1,0 +1,37 @@
+/** The configuration that a run was recorded with, as a text that starts the same again. */
+import { isRecord } from '../../shared/guard.ts';
+import { CONFIGURATION, type ConfigKey } from './keys.ts';
+
+/**
+ * What differs from the defaults, each value as JSON, which is YAML too.
+ * @param stored the run's recipe as the store holds it
+ * @returns null where it holds no configuration, as that of an imported run
+ */
+export function recordedText(stored: string): string | null {
+  let recipe: unknown;
+  try {
+    recipe = JSON.parse(stored);
+  } catch {
+    return null;
+  }
+  if (!isRecord(recipe) || !isRecord(recipe['config'])) {
+    return null;
+  }
+  const { config, folder } = recipe;
+  const lines = CONFIGURATION.keys.flatMap((key) => linesOf(key, config, ''));
+  const place = typeof folder === 'string' ? [`# Paths are relative to ${JSON.stringify(folder)}, where it was.`] : [];
+  return ['# As a run was recorded. Omitted keys have their defaults.', ...place, ...lines, ''].join('\n');
+}
+
+function linesOf(key: ConfigKey, section: Readonly<Record<string, unknown>>, indent: string): readonly string[] {
+  const { name, kind, keys, nullable } = key;
+  const value = Object.hasOwn(section, name) ? section[name] : undefined;
+  if (value === undefined) {
+    return [];
+  }
+  if (kind === 'section' && keys.length > 0 && !nullable && isRecord(value)) {
+    const within = keys.flatMap((inner) => linesOf(inner, value, `${indent}  `));
+    return within.length === 0 ? [] : [`${indent}${name}:`, ...within];
+  }
+  return JSON.stringify(value) === JSON.stringify(key.default) ? [] : [`${indent}${name}: ${JSON.stringify(value)}`];
+}

@@ -1,0 +1,17 @@
+/** A message that was found, in words: what it is about, how it ended, and where it is. */
+import type { Message } from '../../domain/records.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+
+/** Characters of a question beside its message. */
+const QUESTION = 120;
+
+/** @param run the title of its run */
+export function foundWords(
+  { phase, iteration, return: value, leaves }: Pick<Message, 'phase' | 'iteration' | 'return' | 'leaves'>,
+  question: string,
+  run: string,
+): string {
+  const mean = leaves > 1 ? 'mean return' : 'return';
+  const outcome = value === null ? 'return not measured' : `${mean} ${String(Math.round(1000 * value) / 1000)}`;
+  return [outcome, oneLine(question, QUESTION), `${run}, ${phase} ${String(iteration)}`].join(' · ');
+}
