@@ -12,7 +12,7 @@ import { conversationEpisode } from './conversations.ts';
 import { returnOf } from './scores.ts';
 import type { RecordedEpisode, Survey } from './episode.ts';
 import { spentIn } from '../chat/usage.ts';
-import { timeOf, type Step } from './steps.ts';
+import { argumentsText, timeOf, type Step } from './steps.ts';
 import { lightStep, traceEpisode, SystemPrompts } from './traces.ts';
 
 /** Grades that scorers of Inspect give as letters: correct, incorrect, partially correct, no answer. */
@@ -94,6 +94,7 @@ function stepsOf(sample: Fields, trace: string): Step[] {
       call: () => callOf(event, sample),
       result: () => ({
         source: textAt(event, 'function') ?? 'tool',
+        asked: argumentsText(withAttachments(event['arguments'], sample['attachments'], 0)),
         text: resultWithError(withAttachments(event['result'], sample['attachments'], 0), failed),
       }),
     };

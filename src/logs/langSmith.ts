@@ -7,7 +7,7 @@ import { answerIn, FURTHER } from '../chat/answers.ts';
 import { isRecord } from '../shared/guard.ts';
 import { returnOf } from './scores.ts';
 import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
-import { timeOf, type Step } from './steps.ts';
+import { argumentsText, timeOf, type Step } from './steps.ts';
 
 /** The step that a run is; null for a value that is none. */
 export function stepOfRun(value: unknown): Step | null {
@@ -33,7 +33,11 @@ export function stepOfRun(value: unknown): Step | null {
     answers: textAt(fieldsAt(outputs, 'output'), 'tool_call_id') ?? textAt(fieldsAt(value, 'inputs'), 'tool_call_id'),
     lacks: [],
     call: () => callOf(value, metadata),
-    result: () => ({ source: textAt(value, 'name') ?? 'tool', text: toolText(value['outputs'], value['error']) }),
+    result: () => ({
+      source: textAt(value, 'name') ?? 'tool',
+      asked: argumentsText(valueAt(fieldsAt(value, 'inputs'), 'input') ?? value['inputs']),
+      text: toolText(value['outputs'], value['error']),
+    }),
   };
 }
 

@@ -10,7 +10,7 @@ import { parsedMessages, type ParsedMessage } from '../chat/messages.ts';
 import { isRecord } from '../shared/guard.ts';
 import { returnOf } from './scores.ts';
 import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
-import { nanosecondsOf, type Step } from './steps.ts';
+import { argumentsText, nanosecondsOf, type Step } from './steps.ts';
 
 const KINDS: ReadonlyMap<string, Step['kind']> = new Map([
   ['GENERATION', 'model'],
@@ -53,6 +53,7 @@ export function stepOfObservation(value: unknown, given: string | null = null): 
     call: () => callOf(value),
     result: () => ({
       source: textAt(value, 'name') ?? 'tool',
+      asked: argumentsText(value['input']),
       text: isMissing(value['output']) && failed === null ? null : resultWithError(value['output'], failed),
     }),
   };

@@ -13,7 +13,7 @@ import { isRecord } from '../shared/guard.ts';
 import { valueOfCut } from './cutJson.ts';
 import { askedWith } from './langSmith.ts';
 import { jsonText, listAt, type Attributes, type Span, type SpanEvent } from './spans.ts';
-import type { Step, ToolResult } from './steps.ts';
+import { argumentsText, type Step, type ToolResult } from './steps.ts';
 
 const MODEL_OPERATIONS = ['chat', 'text_completion', 'generate_content', 'completion', 'generate'];
 const MODEL_TYPES = ['CHAT_MODEL', 'LLM'];
@@ -52,6 +52,22 @@ const isToolCall = ({ name, attributes }: Span): boolean =>
   name === 'ai.toolCall' ||
   (textAt(attributes, 'gen_ai.operation.name') === null && 'gen_ai.tool.name' in attributes);
 
+/** What a span says that a tool was called with. */
+const askedOf = ({ attributes }: Span): unknown =>
+  valueAt(
+    attributes,
+    'gen_ai.tool.call.arguments',
+    'tool_arguments',
+    'gcp.vertex.agent.tool_call_args',
+    'ai.toolCall.args',
+    'ai.toolCall.input',
+    'mlflow.spanInputs',
+    'traceloop.entity.input',
+    'input.value',
+    'tool.parameters',
+    'input',
+  );
+
 /** What a span says that a tool gave. */
 function givenBy({ attributes, events }: Span): unknown {
   const given = valueAt(
@@ -77,7 +93,7 @@ function messageOfTool(span: Span): ParsedMessage | null {
   return read?.role === 'tool' ? read : null;
 }
 
-/** What a tool is called, and what it gave, or why it failed. */
+/** What a tool is called, what it was called with, and what it gave, or why it failed. */
 function toolResult(span: Span): ToolResult {
   const { name, attributes, failed } = span;
   const message = messageOfTool(span);
@@ -88,6 +104,7 @@ function toolResult(span: Span): ToolResult {
       message?.name ??
       textAt(attributes, 'traceloop.entity.name') ??
       name,
+    asked: argumentsText(askedOf(span)),
     text: told === undefined && failed === null ? null : resultWithError(jsonText(told), failed),
   };
 }

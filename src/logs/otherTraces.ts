@@ -8,7 +8,7 @@ import type { ModelCall } from '../chat/modelCall.ts';
 import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
 import { askedWith } from './langSmith.ts';
-import { nanosecondsOf, type Step } from './steps.ts';
+import { argumentsText, nanosecondsOf, type Step } from './steps.ts';
 
 const AGENT_KINDS: ReadonlyMap<unknown, Step['kind']> = new Map([
   ['generation', 'model'],
@@ -42,6 +42,7 @@ export function stepOfAgentSpan(value: unknown): Step | null {
     call: () => agentCall(data),
     result: () => ({
       source: textAt(data, 'name') ?? 'tool',
+      asked: argumentsText(data['input']),
       text: valueAt(data, 'output') === undefined && failed === null ? null : resultWithError(data['output'], failed),
     }),
   };
@@ -99,6 +100,7 @@ export function stepOfWeaveCall(value: unknown): Step | null {
     call: () => weaveCall(value, inputs),
     result: () => ({
       source: name,
+      asked: argumentsText(inputs),
       text: valueAt(value, 'output') === undefined && failed === null ? null : resultWithError(value['output'], failed),
     }),
   };

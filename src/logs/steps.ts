@@ -1,6 +1,8 @@
 /** What a program of agents did, one thing at a time: a call of a model or a tool, or what was around such calls. */
+import { jsonWithoutBytes, structured, valueAt } from '../chat/fields.ts';
 import type { CallMeasures } from '../chat/measures.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
+import { isRecord } from '../shared/guard.ts';
 import type { RecordedMeasures } from './episode.ts';
 
 export interface Step {
@@ -28,7 +30,7 @@ export interface Step {
   readonly lacks: readonly (readonly [string, number])[];
   /** What a model was asked with, and what it said. */
   readonly call: () => ModelCall;
-  /** What a tool is called, and what it gave; null where the log does not hold it. */
+  /** What a tool is called, what it was called with, and what it gave; null where the log does not hold it. */
   readonly result: () => ToolResult;
 }
 
@@ -52,8 +54,24 @@ const secondsOf = (nanoseconds: bigint): number | null =>
 
 export interface ToolResult {
   readonly source: string;
+  /** What it was called with; empty where the log does not hold it. */
+  readonly asked: string;
   readonly text: string | null;
 }
+
+/** What a tool was called with, as text. Libraries wrap the arguments in those of the function that they patched. */
+export function argumentsText(value: unknown): string {
+  const given = structured(value);
+  const { args, kwargs, ...others } = isRecord(given) ? given : {};
+  const isWrapped = Array.isArray(args) && Object.keys(others).length === 0 && isEmpty(kwargs);
+  const inner = isWrapped && args.length === 1 ? (args as readonly unknown[])[0] : undefined;
+  const plain = isRecord(given) ? (inner ?? valueAt(given, 'inputs', 'input_str', 'tool_input')) : undefined;
+  const said = plain ?? given;
+  return typeof said === 'string' ? said : isEmpty(said) ? '' : jsonWithoutBytes(said);
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 
 const DIGITS = 9;
 

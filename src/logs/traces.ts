@@ -1,5 +1,6 @@
 /** Episodes from traces: the calls of models and tools in the order in which they said something. */
 import { createHash } from 'node:crypto';
+import { callLine } from '../chat/content.ts';
 import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
 import { ownContext, type RecordedEpisode, type RecordedEvent, type RecordedMessage, type Survey } from './episode.ts';
@@ -328,6 +329,7 @@ function* entriesOf(
   reading: Reading,
 ): Generator<RecordedMessage | RecordedEvent> {
   const results = new ResultsSoFar();
+  const calls = new CallsSoFar();
   const said = new Set(steps.flatMap((step) => (step.kind === 'model' && step.said !== null ? [step.said] : [])));
   const spoken: ParsedMessage[] = [];
   let { silent } = reading;
@@ -338,9 +340,13 @@ function* entriesOf(
   for (const light of steps) {
     const step = light.read();
     if (light.kind === 'tool') {
-      const { source, text } = step.result();
+      const { source, asked: given, text } = step.result();
+      const isCallSaid = calls.takes(light.answers, source);
       results.add(light, text ?? '');
       if (begun || !asked.some((message) => message.text.includes((text ?? '').trim()))) {
+        if (given !== '' && !isCallSaid) {
+          yield { kind: 'event', source, text: callLine(source, given) };
+        }
         yield { kind: 'event', source, text: text ?? '' };
       }
       continue;
@@ -356,6 +362,7 @@ function* entriesOf(
     for (const [at, message] of context.entries()) {
       if (silent > 0 && message.role === 'assistant' && !isSaid(message, said, spoken)) {
         said.add(hashOf(message.text));
+        calls.add(message);
         silent--;
         const before = context.slice(0, at);
         if (begun) {
@@ -370,6 +377,7 @@ function* entriesOf(
       yield* newEvents(context, results);
     }
     begun = true;
+    calls.add(own);
     yield {
       kind: 'message',
       speaker,
@@ -430,6 +438,29 @@ const unrecorded = (
   completionTokens: 0,
   finish,
 });
+
+/** The calls of tools that messages said; what a tool was called with may be in its own span alone. */
+class CallsSoFar {
+  private readonly ids = new Set<string>();
+  /** Calls that no result was seen of, by the tool. */
+  private readonly open = new Map<string, number>();
+
+  add({ calls }: ParsedMessage): void {
+    for (const [id, name] of calls) {
+      this.ids.add(id);
+      this.open.set(name, (this.open.get(name) ?? 0) + 1);
+    }
+  }
+
+  /** Whether a message said the call that a result is of: by its id, or by the tool. */
+  takes(id: string | null, name: string): boolean {
+    const open = this.open.get(name) ?? 0;
+    if (open > 0) {
+      this.open.set(name, open - 1);
+    }
+    return open > 0 || (id !== null && this.ids.has(id));
+  }
+}
 
 /** The results that an episode has as events, by which a context's results are known again. */
 class ResultsSoFar {

@@ -1,4 +1,7 @@
 /** Programs as people write them with each library; each gives what its library recorded of it. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 const MODEL = 'gpt-4o-mini';
 const json = (value) => `${JSON.stringify(value)}\n`;
@@ -191,6 +194,18 @@ export const PROGRAMS = {
   ),
   openInferenceLangChain: langchainSpans('@arizeai/openinference-instrumentation-langchain', 'openInferenceLangChain'),
   traceloopLangChain: langchainSpans('@traceloop/instrumentation-langchain', 'traceloopLangChain'),
+  async langGraph({ libraries, marks }) {
+    const { SqliteSaver } = libraries('@langchain/langgraph-checkpoint-sqlite');
+    const folder = mkdtempSync(join(tmpdir(), 'c3-corpus-'));
+    const path = join(folder, 'langGraph.sqlite');
+    const saver = SqliteSaver.fromConnString(path);
+    await agentOf(libraries, marks, saver);
+    saver.db.pragma('journal_mode = DELETE');
+    saver.db.close();
+    const text = readFileSync(path);
+    rmSync(folder, { recursive: true });
+    return { file: 'langGraph.sqlite', text };
+  },
   async aiSdk({ libraries, marks }) {
     const spans = spansIn(libraries);
     const { generateText, stepCountIs, streamText, tool } = libraries('ai');

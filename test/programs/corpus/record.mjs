@@ -19,6 +19,7 @@ const VERSIONS = {
   '@arizeai/openinference-instrumentation-openai': '4.2.7',
   '@langchain/core': '1.4.0',
   '@langchain/langgraph': '1.7.3',
+  '@langchain/langgraph-checkpoint-sqlite': '1.0.4',
   '@langchain/openai': '1.5.8',
   '@openai/agents': '0.20.0',
   '@opentelemetry/otlp-transformer': '0.223.1',
@@ -30,7 +31,7 @@ const VERSIONS = {
   openai: '6.49.0',
   zod: '4.6.7',
 };
-/** Characters of what is kept packed. */
+/** Characters or bytes of what is kept packed. */
 const LARGE = 50_000;
 const OUT = join(import.meta.dirname, '../../fixtures/logs/corpus');
 
@@ -65,5 +66,7 @@ if (folder === undefined) {
   const isLarge = text.length > LARGE;
   const file = isLarge ? `${plain}.gz` : plain;
   writeFileSync(join(OUT, file), isLarge ? gzipSync(text, { level: 9 }) : text);
-  process.stdout.write(`${JSON.stringify({ file, ...marks.all })}\n`, () => process.exit(0));
+  // What a library does not write, such as a prompt that is no part of a state, nobody can read.
+  const written = Object.entries(marks.all).map(([by, all]) => [by, all.filter((mark) => text.includes(mark))]);
+  process.stdout.write(`${JSON.stringify({ file, ...Object.fromEntries(written) })}\n`, () => process.exit(0));
 }
