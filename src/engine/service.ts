@@ -430,7 +430,9 @@ export class EngineService {
   }
 
   /** Appends what the user calls a run and says of it. @throws as changedNote; CancelledError */
-  noteRun({ run, ...changes }: NoteRunParams, signal: AbortSignal): Promise<RunNote> {
+  async noteRun({ run, ...changes }: NoteRunParams, signal: AbortSignal): Promise<RunNote> {
+    // No store is made for a run that is not there.
+    this.work.reading((store) => store.run(run));
     return this.work.writing('note', signal, (store) => {
       const note = changedNote(store.run(run), changes);
       store.insertRunNote({ run, ...note, createdAt: new Date().toISOString() });
@@ -439,7 +441,8 @@ export class EngineService {
   }
 
   /** Deletes a run with the files of its weights. @returns the bytes that are free now @throws as deleteRun */
-  deleteRun(run: string, signal: AbortSignal): Promise<number> {
+  async deleteRun(run: string, signal: AbortSignal): Promise<number> {
+    this.work.reading((store) => store.run(run));
     return this.work.writing('deletion of a run', signal, (store) => deleteRun(store, this.engine.weights.folder, run));
   }
 
