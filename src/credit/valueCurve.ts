@@ -8,8 +8,9 @@
  */
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
 import type { BlameVerdict, Chance } from '../domain/blame.ts';
-import { ALPHA, bettingInterval } from './betting.ts';
+import { ALPHA, bettingInterval, mixedCapital, stakeCapitals, type Side } from './betting.ts';
 import type { BucketEvidence } from './pairing.ts';
+import { chancesAbove, type Count } from './pooledChances.ts';
 import { replaysToSettle } from './replaysToSettle.ts';
 
 /** What was sampled of one message of an episode. */
@@ -89,6 +90,38 @@ export function curveOf({ range, end, messages }: EpisodeSamples, alpha = ALPHA)
 }
 
 /**
+ * Which episodes of a run the team rarely solves, by all of them together (pooledChances.ts): the chance at the start
+ * is hardly above REACH, that after a later message hardly above EVEN and not above REACH by its own replays. It is
+ * none before an episode was replayed at each point, or where returns lie between the two ends of the range.
+ */
+export function rareTogether(episodes: readonly EpisodeSamples[], error = ALPHA): boolean[] {
+  const points = episodes.map((episode) => continuations(episode).map((returns) => countOf(returns, episode.range)));
+  const sure = points.map((own) => own.every((count) => count !== null && count.of > 0));
+  for (let place = 0; place < Math.max(0, ...points.map(({ length }) => length)); place++) {
+    const there = points.flatMap((own, index) => {
+      const count = own[place] ?? null;
+      return count === null ? [] : [{ index, count }];
+    });
+    const above = chancesAbove(
+      there.map(({ count }) => count),
+      place === 0 ? REACH : EVEN,
+    );
+    for (const [at, { index, count }] of there.entries()) {
+      const isLow = (above[at] ?? 1) <= error && (place === 0 || count.won <= REACH * count.of);
+      sure[index] = sure[index] === true && isLow;
+    }
+  }
+  return sure;
+}
+
+/** How many of returns are the highest there is; null where some lie between. */
+function countOf(returns: readonly number[], { low, high }: ReturnRange): Count | null {
+  return returns.every((one) => one === low || one === high)
+    ? { won: returns.filter((one) => one === high).length, of: returns.length }
+    : null;
+}
+
+/**
  * What each message lost of the chance, as a share of the range: V_(t-1) - V_t. The losses add up to V_0 less the
  * recorded return. Each message gives its first pairs, and each the same number. A search draws more pairs of some
  * messages because of what they returned; those later pairs would bias a mean over episodes.
@@ -117,11 +150,11 @@ export interface CurveVerdict {
  * What the samples so far decide, and where to look next.
  *
  * The search is for the message of the largest fall: the one with the lowest mean and the one that may still be lower
- * are sampled, the less certain of the two first (LUCB: Kalyanakrishnan et al., "PAC subset selection in stochastic
- * multi-armed bandits", ICML 2012). Where the team seems to solve the problem rarely, the first message is sampled in
- * turn with them, whose fresh messages show how rarely. Half of the error goes to the drops, divided by their number,
- * and half to V_0, so that a named message, or "rare", is wrong with probability `error` at most, however long the
- * search is.
+ * are sampled, the one with fewer pairs first (LUCB: Kalyanakrishnan et al., "PAC subset selection in stochastic
+ * multi-armed bandits", ICML 2012). A message is named once it is known to have lost more than each of the others, pair
+ * against pair. Where the team seems to solve the problem rarely, the first message is sampled in turn with them, whose
+ * fresh messages show how rarely. Half of the error goes to these comparisons, divided by their number, and half to
+ * V_0, so that a named message, or "rare", is wrong with probability `error` at most, however long the search is.
  */
 export function decide(samples: EpisodeSamples, error = ALPHA): CurveVerdict {
   const { range, messages } = samples;
@@ -141,26 +174,58 @@ export function decide(samples: EpisodeSamples, error = ALPHA): CurveVerdict {
   const dropAt = (place: number): Chance => drops[place] ?? { value: 0, low: -span, high: span, n: 0 };
   const first = least(order, (place) => dropAt(place).value);
   const rest = order.filter((place) => place !== first);
-  const lowest = dropAt(first);
-  if (lowest.high < 0 && rest.every((place) => dropAt(place).low > lowest.high)) {
+  const open = rest.filter((place) => !lostMore(samples, first, place, error / 2 / rest.length));
+  const fell = order.filter((place) => dropAt(place).high < 0);
+  if (open.length === 0 && (rest.length > 0 || fell.length > 0)) {
     return { verdict: 'message', places: [first], next: null };
   }
-  const fell = order.filter((place) => dropAt(place).high < 0);
-  const second = least(rest, (place) => dropAt(place).low);
+  const lowest = dropAt(first);
+  const second = least(open, (place) => dropAt(place).low);
   const rival = dropAt(second);
   const areEqual = Math.max(lowest.high - rival.low, rival.high - lowest.low) <= EQUAL * span;
   if (order.every((place) => dropAt(place).low > -EQUAL * span) || (fell.length > 1 && areEqual)) {
     return { verdict: 'several', places: fell.length > 1 ? fell : order, next: null };
   }
-  const width = ({ low, high }: Chance): number => high - low;
-  const wider = rest.length === 0 || width(lowest) >= width(rival) ? first : second;
+  const pairsAt = (place: number): number => messages[place]?.pairs.length ?? 0;
+  const fewer = open.length === 0 || pairsAt(first) <= pairsAt(second) ? first : second;
   const seemsRare = start !== undefined && start.n > 0 && share(start.value) <= REACH;
-  const next = seemsRare && (messages[0]?.pairs.length ?? 0) <= (messages[wider]?.pairs.length ?? 0) ? 0 : wider;
-  if (fell.length > 1) {
-    return { verdict: 'several', places: fell, next };
+  const next = seemsRare && pairsAt(0) <= pairsAt(fewer) ? 0 : fewer;
+  return fell.length > 1
+    ? { verdict: 'several', places: fell, next }
+    : { verdict: 'undecided', places: order.filter((place) => place === first || open.includes(place)), next };
+}
+
+/** Parts of the range in which a place between two drops is sought. */
+const PARTS = 50;
+
+/**
+ * Whether a message is known to have lost more than another. If it has not, some number lies between the two drops; a
+ * bet that the one is below that number, times a bet that the other is above it (betting.ts), has then an expectation
+ * of 1 at most, in whatever order pairs of the two are sampled. Known it is where the product is large for every
+ * number: a part of the range is settled by the first bet at its lower end and the second at its upper end, which are
+ * the least within it.
+ */
+function lostMore({ range, end, messages }: EpisodeSamples, place: number, other: number, error: number): boolean {
+  const [one, two] = [messages[place], messages[other]];
+  if (one === undefined || two === undefined) {
+    return false;
   }
-  const open = order.filter((place) => place === first || dropAt(place).low <= lowest.high);
-  return { verdict: 'undecided', places: open, next };
+  const span = spanOf(range);
+  const [below, above] = [evidence(unitsOf(one)), evidence(unitsOf(two))];
+  // What a message changes at most: where its text settles the return, it kept the recorded one.
+  const most = one.terminal ? end - range.low : span;
+  const placeOf = (part: number): number => span * ((2 * part) / PARTS - 1);
+  const settled = (part: number): boolean => {
+    const [low, high] = [placeOf(part), placeOf(part + 1)];
+    const capital = (bet: BucketEvidence, side: Side, least: number, bound: number): number =>
+      mixedCapital(stakeCapitals([bet], side, least, bound), [], 0);
+    return low >= most || capital(below, -1, -low, most) + capital(above, 1, high, span) >= Math.log(1 / error);
+  };
+  // The number that hardly can be ruled out lies between the means.
+  const middle = (mean(unitsOf(one)) + mean(unitsOf(two))) / 2;
+  const first = Math.min(PARTS - 1, Math.max(0, Math.floor((PARTS * (middle / span + 1)) / 2)));
+  const parts = Array.from({ length: PARTS }, (_, part) => part);
+  return below.units > 0 && above.units > 0 && settled(first) && parts.every(settled);
 }
 
 /** The first of those for which a figure is least; -1 where there are none. */

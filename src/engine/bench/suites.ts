@@ -1,6 +1,7 @@
 /** The suites of `c3 bench` by name. */
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { benchActivation } from './activation.ts';
+import { benchBlame } from './blame/blameBench.ts';
 import { benchTeamDrift } from './drift/teamDrift.ts';
 import { benchFirstRun } from './firstRun.ts';
 import { benchGeneration } from './speed/generation.ts';
@@ -36,6 +37,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   store: { measures: null, measure: benchStore },
   model: { measures: 'model', measure: benchModel },
   sandbox: { measures: null, measure: (options) => benchSandbox(options) },
+  blame: { measures: null, measure: (options) => benchBlame(options) },
   activation: { measures: null, measure: (options) => benchActivation(options) },
   'paper-table': { measures: null, keeps: true, continues: true, measure: benchPaperTable },
   'rho-map': { measures: null, keeps: true, measure: benchRhoMap },

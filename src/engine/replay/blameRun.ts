@@ -1,7 +1,7 @@
 /** Finding what loses the episodes of a run: each lost episode is read a little, and those worth it to their answer. */
 import { openStream, uniform } from '../../credit/counter.ts';
 import { lossShares, type EpisodeLosses, type LossShares } from '../../credit/lossShares.ts';
-import { lossesOf } from '../../credit/valueCurve.ts';
+import { lossesOf, rareTogether } from '../../credit/valueCurve.ts';
 import { C3Error } from '../../shared/errors.ts';
 import {
   RUN_BLAME_BUDGET,
@@ -95,7 +95,11 @@ export async function findWhatLosesRun(
     losses.map(({ problem, losses: roles }) => ({ problem, roles })),
     lost.length,
   );
-  const blamed = losses.map(({ episode }) => blamedEpisode(session.store, episode));
+  const rare = rareTogether(losses.map(({ episode }) => storedSamples(session.store, episode)));
+  const blamed = losses.map(({ episode }, index) => {
+    const found = blamedEpisode(session.store, episode);
+    return found.verdict === 'undecided' && rare[index] === true ? rareByOthers(found) : found;
+  });
   const masked = read.length - losses.length;
   return reportOf({
     run,
@@ -251,6 +255,14 @@ function blamedEpisode(store: StoreReader, episode: LostEpisode): BlamedEpisode 
     sentence: blame.sentence,
   };
 }
+
+/** An episode whose own replays are too few; all of the run say that the team rarely solves its problem. */
+const rareByOthers = (found: BlamedEpisode): BlamedEpisode => ({
+  ...found,
+  verdict: 'rare',
+  sentence:
+    'The team rarely solves this problem, by the replays of all lost episodes of the run: no message decided it.',
+});
 
 function reportOf(known: {
   readonly run: string;

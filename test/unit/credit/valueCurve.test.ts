@@ -7,6 +7,7 @@ import {
   decide,
   dropOf,
   lossesOf,
+  rareTogether,
   type EpisodeSamples,
   type MessageSamples,
 } from '../../../src/credit/valueCurve.ts';
@@ -144,6 +145,54 @@ describe('the value curve', () => {
     ]);
     assert.deepEqual(dropOf(samples.messages[0] ?? assert.fail(), samples.range), { value: 0, low: -2, high: 2, n: 0 });
     assert.equal(callsToDecide(samples, [0]), null);
+  });
+});
+
+describe('many episodes together', () => {
+  const random = randomFrom(3406);
+  const sampled = (team: Team, episode: readonly number[], pairs: number): EpisodeSamples => ({
+    range: RANGE,
+    end: 0,
+    messages: episode.map((_, place) => ({
+      terminal: place === team.messages - 1,
+      pairs: Array.from({ length: pairs }, () => {
+        const later = Array.from({ length: team.messages }, () => Math.floor(random() * TEXTS.length));
+        const score = (texts: readonly number[]): number => {
+          const all = [...texts, ...later].slice(0, team.messages);
+          return random() < team.returns(all) ? 1 : 0;
+        };
+        const own = place === team.messages - 1 ? 0 : score(episode.slice(0, place + 1));
+        return [own, score([...episode.slice(0, place), Math.floor(random() * TEXTS.length)])] as const;
+      }),
+    })),
+  });
+  const hopeless: Team = { messages: 2, returns: () => 0.02 };
+
+  it('show which are rarely solved by eight pairs, and never one in which a message threw something away', () => {
+    const lostByLast = failsAt(2, 1);
+    // The first message made it solvable, against the odds; then the last one failed.
+    const thrownAway: Team = { messages: 2, returns: ([first, last]) => (first === 3 && last !== 0 ? 1 : 0) };
+    const episodes = [
+      ...Array.from({ length: 60 }, () => sampled(hopeless, [1, 2], 8)),
+      ...Array.from({ length: 20 }, () => sampled(lostByLast, [1, 0], 8)),
+      ...Array.from({ length: 20 }, () => sampled(thrownAway, [3, 0], 8)),
+    ];
+    const rare = rareTogether(episodes);
+    const alone = episodes.filter((one) => decide(one).verdict === 'rare').length;
+    assert.equal(alone, 0);
+    assert.ok(rare.slice(0, 60).filter(Boolean).length >= 45, String(rare.slice(0, 60).filter(Boolean).length));
+    assert.ok(rare.slice(60).every((one) => !one));
+  });
+
+  it('say nothing of one that was not replayed at each point, or whose returns are in between', () => {
+    const [whole, ...others] = Array.from({ length: 30 }, () => sampled(hopeless, [1, 2], 8));
+    assert.ok(whole !== undefined);
+    const [first, last] = whole.messages;
+    assert.ok(first !== undefined && last !== undefined);
+    const none = { ...whole, messages: [{ ...first, pairs: [] }, last] };
+    const between = { ...whole, messages: [{ ...first, pairs: [[0, 0.5]] as const }, last] };
+    assert.deepEqual(rareTogether([none, between, ...others]).slice(0, 2), [false, false]);
+    assert.deepEqual(rareTogether([]), []);
   });
 });
 
