@@ -6,6 +6,7 @@ import { isRecord } from '../../shared/guard.ts';
 import { FINDING_DRAWS } from '../../domain/findings.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
+import { loadService } from '../configuration/load.ts';
 import type { Engine } from '../engine/engine.ts';
 
 /** Where findings are kept, in the workspace. */
@@ -43,7 +44,7 @@ export async function goToFinding(
 ): Promise<void> {
   const given = isRecord(argument) ? argument['uri'] : undefined;
   const file = given instanceof Uri ? given : window.activeTextEditor?.document.uri;
-  const { messageOfFinding } = await import('./findingLabel.ts');
+  const { messageOfFinding } = await loadService();
   const from = file === undefined ? null : messageOfFinding((await workspace.openTextDocument(file)).getText());
   if (from === null) {
     throw new C3Error('input', 'Open a *.finding.yaml, or choose one in the view Testing.');
