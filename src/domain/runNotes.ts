@@ -7,7 +7,7 @@ export interface RunNote {
   readonly tags: readonly string[];
 }
 
-/** What is left out stays as it is. */
+/** A field that is left out keeps its value. */
 export interface NoteRunParams extends Partial<RunNote> {
   readonly run: string;
 }

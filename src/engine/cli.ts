@@ -59,7 +59,7 @@ function workOn(node: string): void {
   const child = spawn(node, [fileURLToPath(import.meta.url), ...args], { stdio: 'inherit' });
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
-      // The terminal has told both of Ctrl+C.
+      // Ctrl+C in a terminal signals both processes.
       if (name !== 'SIGINT') {
         child.kill(name);
       }

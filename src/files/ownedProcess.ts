@@ -78,7 +78,7 @@ let watch: ChildProcessByStdio<Writable, null, null> | undefined;
 
 const nameOf = ({ pid, start }: ListedProcess): string => `${String(pid)}:${String(start)}`;
 
-/** Tells the watching process, which is there from the first program on, of a group. */
+/** Adds a group to the watching process, or removes it. The first program starts that process. */
 function tell(sign: '+' | '-', { pid }: ChildProcess, leader: ListedProcess | null): void {
   if (isWindows || pid === undefined) {
     return;

@@ -97,7 +97,7 @@ function messageOfTool(span: Span): ParsedMessage | null {
 function toolResult(span: Span): ToolResult {
   const { name, attributes, failed } = span;
   const message = messageOfTool(span);
-  const told = message?.text ?? givenBy(span);
+  const result = message?.text ?? givenBy(span);
   return {
     source:
       textAt(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name') ??
@@ -105,7 +105,7 @@ function toolResult(span: Span): ToolResult {
       textAt(attributes, 'traceloop.entity.name') ??
       name,
     asked: argumentsText(askedOf(span)),
-    text: told === undefined && failed === null ? null : resultWithError(jsonText(told), failed),
+    text: result === undefined && failed === null ? null : resultWithError(jsonText(result), failed),
   };
 }
 

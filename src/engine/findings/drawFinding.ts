@@ -41,7 +41,7 @@ export interface OpenFinding extends AsyncDisposable {
   /** The range of a return, and the highest one. */
   readonly span: number;
   readonly most: number;
-  /** Draws so many; the draws of a block are always the same. */
+  /** Draws a number of episodes; a block always has the same draws. */
   readonly draw: (block: number, count: number) => Promise<readonly Draw[]>;
   /** Evaluator calls so far. */
   readonly evaluatorCalls: () => number;

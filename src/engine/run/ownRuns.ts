@@ -25,7 +25,7 @@ export function changedNote(before: RunNote, changes: Partial<RunNote>): RunNote
  * @throws C3Error('input') for a run that is not there, is in progress, or whose weights another run began with
  */
 export async function deleteRun(store: StoreWriter, folder: string, run: string): Promise<number> {
-  // Whoever takes the store for writing marks what nobody continues: this one is being written now.
+  // Opening the store for writing marks abandoned runs as interrupted. This run still has a writer.
   if (store.run(run).status === 'running') {
     throw new C3Error('input', `Run ${run} is in progress: cancel it before it is deleted.`);
   }

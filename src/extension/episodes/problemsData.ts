@@ -1,4 +1,4 @@
-/** Problems as a data set of one's own: what `task.train_file` and `task.evaluation_file` read. */
+/** Problems as a data set that `task.train_file` and `task.evaluation_file` read. */
 import type { Instance } from '../../domain/records.ts';
 
 /**

@@ -1,4 +1,4 @@
-/** What can be started without a file of one's own: the teams and configurations that come with the product. */
+/** The bundled teams and example configurations that a run can start from. */
 import type { TeamTask } from '../../shared/runNames.ts';
 
 export interface BundledTeam {

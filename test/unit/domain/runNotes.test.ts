@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { namedRuns } from '../../../src/domain/namedRuns.ts';
 import { tagsOf } from '../../../src/domain/runNotes.ts';
 
-test('tags are told apart by commas, each once', () => {
+test('commas separate tags, and each tag is kept once', () => {
   assert.deepEqual(tagsOf(' paper,, final  run ,paper'), ['paper', 'final run']);
 });
 

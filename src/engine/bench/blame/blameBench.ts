@@ -79,6 +79,6 @@ function figuresOf(all: readonly Both[]): BenchFigure[] {
   ];
 }
 
-/** The message with the lowest mean after so many calls. */
+/** The message with the lowest mean at each budget of calls. */
 const guessAt = ({ guesses }: Searched, budget: number): number =>
   guesses.findLast(({ calls }) => calls <= budget)?.place ?? 0;

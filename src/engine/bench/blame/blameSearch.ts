@@ -29,7 +29,7 @@ export interface Searched {
   readonly calls: number;
   /** Whether it says of a message or of the team what is not true. */
   readonly isWrong: boolean;
-  /** The message with the lowest mean after so many calls. */
+  /** The message with the lowest mean at each budget of calls. */
   readonly guesses: readonly { readonly calls: number; readonly place: number }[];
   /** Of the intervals that are shown at the end: how many there are, and how many hold the truth. */
   readonly shown: number;

@@ -31,7 +31,7 @@ export interface EnumeratedTeam {
   readonly kind: TeamKind;
   /** Messages of an episode that does not end early. */
   readonly messages: number;
-  /** Each message is one of so many texts, equally likely. */
+  /** The number of texts that a message can be, each equally likely. */
   readonly texts: number;
   /** The chance that an evaluator says 1 of these texts; null where the episode goes on. */
   readonly chance: (said: readonly number[]) => number | null;
