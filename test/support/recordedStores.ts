@@ -1,7 +1,8 @@
 /**
  * Small teams that are trained once, for all tests that read them: the first test that asks makes the recording in the
  * cache, and every one gets a copy of its own. What made a recording is its key: the built programs or their source,
- * its configuration, the weights that it reads, and the machine, on whose kind of processor weights depend.
+ * its configuration, the weights that it reads, the checkout that it names, and the machine, on whose kind of processor
+ * weights depend.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -280,6 +281,8 @@ function machineAndPrograms(): string {
   known ??= JSON.stringify([
     ...[process.version, process.platform, process.arch],
     ...[cpus()[0]?.model, availableParallelism()],
+    // A store names the bundled models where they lay: a checkout that is gone or moved has taken them along.
+    realpathSync(ROOT),
     hashOf([join(ROOT, 'package-lock.json'), ...programs()]),
   ]);
   return known;
