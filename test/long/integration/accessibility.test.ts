@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { workbenchScenarios } from '../../integration/harness/workbench.ts';
-import { auditScenarios } from '../../integration/panelAudits.ts';
+import { auditScenarios } from './panelAudits.ts';
 
 const scenario = workbenchScenarios({ recording: 'arithmetic' });
 

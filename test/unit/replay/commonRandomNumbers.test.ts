@@ -12,7 +12,7 @@ import { grow } from '../../../src/replay/episodes.ts';
 import { Stream } from '../../../src/runtime/random.ts';
 import { CountingEvaluator, ENVIRONMENT, instances, NEVER, PAIR, SNAPSHOT, starts, world } from './helpers.ts';
 
-const SEEDS = 2500;
+const SEEDS = 1200;
 const REPLAYS = 4;
 const [INSTANCE] = instances(1);
 assert.ok(INSTANCE);

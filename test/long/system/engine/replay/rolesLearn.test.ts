@@ -8,7 +8,7 @@ import { parseRecipe } from '../../../../../src/engine/recipe/recipe.ts';
 import { newRecorded } from '../../../../support/recordedStores.ts';
 import { folderOf } from '../../../../unit/golden.ts';
 import { c3, CONFIG, copyOf, errorOf, withStore } from '../../../../unit/engine/workspace.ts';
-import { OTHER, ran, replaysExactly } from '../../../../system/engine/replay/roleWeights.ts';
+import { OTHER, ran, replaysExactly } from './roleWeights.ts';
 
 /** A folder without a store, and one with a run of the team. */
 let workspace = '';

@@ -17,7 +17,7 @@ import {
   startC3,
   withStore,
 } from '../../../../unit/engine/workspace.ts';
-import { everyMessageAnswers, makeFolder, messagesOf, run } from '../../../../system/engine/run/chatTeam.ts';
+import { everyMessageAnswers, makeFolder, messagesOf, run } from './chatTeam.ts';
 
 everyMessageAnswers(FAMILIES);
 

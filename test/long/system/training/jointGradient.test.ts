@@ -11,21 +11,21 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
-import type { PolicyRequest } from '../../../src/policy/policy.ts';
-import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { growJoint } from '../../../src/replay/growJoint.ts';
-import type { TreeNode } from '../../../src/replay/tree.ts';
-import { Stream } from '../../../src/runtime/random.ts';
-import { parseProtocol } from '../../../src/team/parseProtocol.ts';
-import type { Protocol } from '../../../src/team/protocol.ts';
-import { renderPlain } from '../../../src/team/render.ts';
-import { runRounds, type RunConfig } from '../../../src/training/config/config.ts';
-import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { methodNamed } from '../../../src/training/methods/methods.ts';
-import { episodeOf, type Method } from '../../../src/training/methods/method.ts';
-import { softmax } from '../../support/tabularTeam.ts';
-import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../../unit/replay/helpers.ts';
+import type { Evaluator } from '../../../../src/evaluate/evaluator.ts';
+import type { PolicyRequest } from '../../../../src/policy/policy.ts';
+import { EvaluatorBudget } from '../../../../src/replay/budget.ts';
+import { growJoint } from '../../../../src/replay/growJoint.ts';
+import type { TreeNode } from '../../../../src/replay/tree.ts';
+import { Stream } from '../../../../src/runtime/random.ts';
+import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
+import type { Protocol } from '../../../../src/team/protocol.ts';
+import { renderPlain } from '../../../../src/team/render.ts';
+import { runRounds, type RunConfig } from '../../../../src/training/config/config.ts';
+import { readConfig } from '../../../../src/training/config/readConfig.ts';
+import { methodNamed } from '../../../../src/training/methods/methods.ts';
+import { episodeOf, type Method } from '../../../../src/training/methods/method.ts';
+import { softmax } from '../../../support/tabularTeam.ts';
+import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../../../unit/replay/helpers.ts';
 
 const G = 2;
 const DISCOUNT = 0.7;

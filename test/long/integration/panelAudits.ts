@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../src/domain/problems.ts';
-import { addRequest, addTree, instance } from '../unit/extension/storeFixture.ts';
-import { findings } from './axe.ts';
-import { choose as chooseFor, openDashboard, seePoints } from './dashboardPanel.ts';
-import { addMadeRun, openMade } from './dashboardStore.ts';
-import { eventually, type Theme, type Workbench } from './harness/workbench.ts';
-import { choose, openFromEpisodes, reading, storeOf, transcriptOf } from './team.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problems.ts';
+import { addRequest, addTree, instance } from '../../unit/extension/storeFixture.ts';
+import { findings } from '../../integration/axe.ts';
+import { choose as chooseFor, openDashboard, seePoints } from '../../integration/dashboardPanel.ts';
+import { addMadeRun, openMade } from '../../integration/dashboardStore.ts';
+import { eventually, type Theme, type Workbench } from '../../integration/harness/workbench.ts';
+import { choose, openFromEpisodes, reading, storeOf, transcriptOf } from '../../integration/team.ts';
 
 type Scenario = (name: string, body: (workbench: Workbench) => Promise<void>) => void;
 

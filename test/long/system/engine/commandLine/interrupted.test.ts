@@ -12,8 +12,8 @@ import {
   startC3,
   withStore,
   type Finished,
-} from '../../../unit/engine/workspace.ts';
-import { succeeded } from './documents.ts';
+} from '../../../../unit/engine/workspace.ts';
+import { succeeded } from '../../../../system/engine/commandLine/documents.ts';
 
 let workspace = '';
 let run = '';

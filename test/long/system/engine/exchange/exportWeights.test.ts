@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
-import { c3, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { c3, makeWorkspace, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 let workspace = '';
 let roles = '';
@@ -56,7 +56,7 @@ const sampledAfterOne = (
   );
 
 const promptOf = async (context: string): Promise<number[]> => {
-  const { loadTokenizer } = await import('../../../../src/policy/tokenizer.ts');
+  const { loadTokenizer } = await import('../../../../../src/policy/tokenizer.ts');
   return [...(await loadTokenizer(join(workspace, 'team'))).encode(context)];
 };
 

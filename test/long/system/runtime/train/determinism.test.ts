@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadModel, parameterViews } from '../../../../src/runtime/model/model.ts';
-import type { TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';
-import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { initialState } from '../../../../src/runtime/train/trainingState.ts';
+import { loadModel, parameterViews } from '../../../../../src/runtime/model/model.ts';
+import type { TrainingContext } from '../../../../../src/runtime/train/graph/pack.ts';
+import { Trainer } from '../../../../../src/runtime/train/trainer.ts';
+import { initialState } from '../../../../../src/runtime/train/trainingState.ts';
 
 const ROUNDS = 5;
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { StoreReader } from '../../../../src/store/read/reader.ts';
-import { c3, CONFIG, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import type { StoreReader } from '../../../../../src/store/read/reader.ts';
+import { c3, CONFIG, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 /** The reasoner is answered by the model in the folder `other`. */
 export const OTHER = 'policies:\n  reasoner: {model: other}\n';

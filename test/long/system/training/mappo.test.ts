@@ -4,20 +4,20 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { generalisedAdvantages } from '../../../src/credit/estimators/mappo.ts';
-import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
-import { loadTokenizer, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
-import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
-import type { ValueExample, ValueSettings, ValueState } from '../../../src/runtime/train/valueHead.ts';
-import type { Message } from '../../../src/domain/records.ts';
-import { renderContext, renderPlain } from '../../../src/team/render.ts';
-import type { Protocol } from '../../../src/team/protocol.ts';
-import { methodRemarks } from '../../../src/training/methods/methods.ts';
-import { statesOf, stateText } from '../../../src/training/state/states.ts';
-import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
-import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
-import { failing } from '../../unit/training/watched.ts';
+import { generalisedAdvantages } from '../../../../src/credit/estimators/mappo.ts';
+import type { Evaluator } from '../../../../src/evaluate/evaluator.ts';
+import { loadTokenizer, type LoadedTokenizer } from '../../../../src/policy/tokenizer.ts';
+import type { ModelRuntime } from '../../../../src/runtime/modelRuntime.ts';
+import type { ValueExample, ValueSettings, ValueState } from '../../../../src/runtime/train/valueHead.ts';
+import type { Message } from '../../../../src/domain/records.ts';
+import { renderContext, renderPlain } from '../../../../src/team/render.ts';
+import type { Protocol } from '../../../../src/team/protocol.ts';
+import { methodRemarks } from '../../../../src/training/methods/methods.ts';
+import { statesOf, stateText } from '../../../../src/training/state/states.ts';
+import { readConfig } from '../../../../src/training/config/readConfig.ts';
+import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../../unit/training/tinyRun.ts';
+import { FOUR, PAIR, sums } from '../../../unit/training/tinyTeam.ts';
+import { failing } from '../../../unit/training/watched.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 let tokenizer: LoadedTokenizer;

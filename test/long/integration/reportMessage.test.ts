@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findingReport, reportJson, reportPage } from '../../src/report/report.ts';
-import { RUN } from '../unit/extension/storeFixture.ts';
-import { eventually, workbenchScenarios } from './harness/workbench.ts';
-import { clipboard, fillReported, openLink, openReported } from './reportedRun.ts';
-import { saveAs, saveField } from './saveReport.ts';
-import { assertQuiet, choose, reading } from './team.ts';
+import { findingReport, reportJson, reportPage } from '../../../src/report/report.ts';
+import { RUN } from '../../unit/extension/storeFixture.ts';
+import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
+import { clipboard, fillReported, openLink, openReported } from '../../integration/reportedRun.ts';
+import { saveAs, saveField } from '../../integration/saveReport.ts';
+import { assertQuiet, choose, reading } from '../../integration/team.ts';
 
 const scenario = workbenchScenarios();
 

@@ -7,15 +7,15 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { benchModelWithin, weightBytes, type ModelBenchLimits } from '../../../../src/engine/bench/speed/model.ts';
-import { checkRoom, readShape } from '../../../../src/engine/bench/speed/modelShape.ts';
-import type { ModelBenchOptions } from '../../../../src/engine/bench/report.ts';
-import { runSuite } from '../../../../src/engine/bench/suites.ts';
-import { parameterCount } from '../../../../src/runtime/model/model.ts';
-import { C3Error, CancelledError, type ErrorKind } from '../../../../src/shared/errors.ts';
-import { c3 } from '../workspace.ts';
-import { abortedWhen } from '../../../support/signals.ts';
-import { leftBehind } from '../../../support/leftBehind.ts';
+import { benchModelWithin, weightBytes, type ModelBenchLimits } from '../../../../../src/engine/bench/speed/model.ts';
+import { checkRoom, readShape } from '../../../../../src/engine/bench/speed/modelShape.ts';
+import type { ModelBenchOptions } from '../../../../../src/engine/bench/report.ts';
+import { runSuite } from '../../../../../src/engine/bench/suites.ts';
+import { parameterCount } from '../../../../../src/runtime/model/model.ts';
+import { C3Error, CancelledError, type ErrorKind } from '../../../../../src/shared/errors.ts';
+import { c3 } from '../../../../unit/engine/workspace.ts';
+import { abortedWhen } from '../../../../support/signals.ts';
+import { leftBehind } from '../../../../support/leftBehind.ts';
 
 /** A published layout, only smaller: grouped heads, biases, tied embeddings. */
 const CONFIG = {

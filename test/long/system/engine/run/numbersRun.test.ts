@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { summaryWords } from '../../../../src/engine/commandLine/words.ts';
-import { bundledTeam } from '../../../../src/engine/places.ts';
-import { c3, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { summaryWords } from '../../../../../src/engine/commandLine/words.ts';
+import { bundledTeam } from '../../../../../src/engine/places.ts';
+import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 /** Two players who say the same in every game, whatever the referee says; the model only gives their tokens. */
 const CONFIG = `title: Numbers

@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { z } from 'zod';
-import { c3, copyOf, makeWorkspace, withStore } from '../../../unit/engine/workspace.ts';
+import { c3, copyOf, makeWorkspace, withStore } from '../../../../unit/engine/workspace.ts';
 
 const PROTOCOL = {
   name: 'two-sides',

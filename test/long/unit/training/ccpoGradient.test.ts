@@ -4,21 +4,27 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { openStream, uniform } from '../../../src/credit/counter.ts';
-import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
-import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, TypedRequest } from '../../../src/policy/policy.ts';
-import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { grow } from '../../../src/replay/episodes.ts';
-import { growWithoutFirst } from '../../../src/replay/withoutFirst.ts';
-import { Stream } from '../../../src/runtime/random.ts';
-import { parseProtocol } from '../../../src/team/parseProtocol.ts';
-import { renderPlain } from '../../../src/team/render.ts';
-import type { RunConfig } from '../../../src/training/config/config.ts';
-import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { ccpo } from '../../../src/training/methods/ccpo.ts';
-import { NO_STATISTICS, stateOf } from '../../../src/training/methods/ccpoStatistics.ts';
-import { softmax } from '../../support/tabularTeam.ts';
-import { ENVIRONMENT, instances, NEVER, SAMPLING, SNAPSHOT, starts } from '../replay/helpers.ts';
+import { openStream, uniform } from '../../../../src/credit/counter.ts';
+import type { Evaluator } from '../../../../src/evaluate/evaluator.ts';
+import type {
+  Policy,
+  PolicyAnswer,
+  PolicyControl,
+  PolicyRequest,
+  TypedRequest,
+} from '../../../../src/policy/policy.ts';
+import { EvaluatorBudget } from '../../../../src/replay/budget.ts';
+import { grow } from '../../../../src/replay/episodes.ts';
+import { growWithoutFirst } from '../../../../src/replay/withoutFirst.ts';
+import { Stream } from '../../../../src/runtime/random.ts';
+import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
+import { renderPlain } from '../../../../src/team/render.ts';
+import type { RunConfig } from '../../../../src/training/config/config.ts';
+import { readConfig } from '../../../../src/training/config/readConfig.ts';
+import { ccpo } from '../../../../src/training/methods/ccpo.ts';
+import { NO_STATISTICS, stateOf } from '../../../../src/training/methods/ccpoStatistics.ts';
+import { softmax } from '../../../support/tabularTeam.ts';
+import { ENVIRONMENT, instances, NEVER, SAMPLING, SNAPSHOT, starts } from '../../../unit/replay/helpers.ts';
 
 const ACTIONS = 3;
 const PROTOCOL = parseProtocol(

@@ -1,4 +1,0 @@
-/** Attacks with arguments: a sample of each kind. */
-import { commandLineAttacks } from './commandLine.ts';
-
-commandLineAttacks({ argumentLists: 100, commands: 3 });
