@@ -6,7 +6,10 @@ import { hasFocus, tabTo } from './team.ts';
 
 const scenario = workbenchScenarios(FEW_REPLAYS);
 
-/** Types a value in place of what is in a field that has the keyboard. */
+/**
+ * Types a value in place of the line in a field that has the keyboard. Ctrl+A is a command of the editor, which selects
+ * late where the machine is busy: what was typed by then would go.
+ */
 async function retype(workbench: Workbench, value: string): Promise<void> {
   await workbench.page.keyboard.press('End');
   await workbench.page.keyboard.press('Shift+Home');
@@ -23,8 +26,7 @@ scenario("by keyboard alone a message of one's own is written and replayed", asy
   await keyboard.press('Enter');
   await tabTo(workbench, field(transcript, 'Your own message'));
   // It begins with what was said.
-  await keyboard.press('ControlOrMeta+a');
-  await keyboard.type('1+1, by hand');
+  await retype(workbench, '1+1, by hand');
   await tabTo(workbench, press(transcript, 'Replay my message'));
   await keyboard.press('Enter');
   await eventually(
