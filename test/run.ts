@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { messageOf } from '../src/shared/errors.ts';
 import { LENT_PAIR, startPair, type PooledPair } from './integration/harness/pool.ts';
-import { INSTALLED, installExtension } from './integration/harness/server.ts';
+import { INSTALLED, installExtension, installFiles } from './integration/harness/server.ts';
 import { changedFiles, reachedBy, readReach } from './runner/changed.ts';
 import { chosenFiles, SUITES, type Suite } from './runner/chosen.ts';
 import { runTasks, type Task } from './runner/schedule.ts';
@@ -92,7 +92,7 @@ const free: PooledPair[] = [];
 const recordingNames = (Object.keys(RECORDINGS) as RecordingName[]).filter(
   (name) => suites.includes('long') || !('long' in RECORDINGS[name]),
 );
-let packaged: Promise<void> | undefined;
+let installed: Promise<void> | undefined;
 
 try {
   const changed = base === undefined ? undefined : await changedFiles(ROOT, base);
@@ -264,8 +264,8 @@ async function runFile(suite: Suite, file: string, env: NodeJS.ProcessEnv, windo
 async function inWindows(suite: Suite, file: string): Promise<void> {
   let pair: PooledPair;
   try {
-    packaged ??= packageExtension();
-    await packaged;
+    installed ??= makeExtensions();
+    await installed;
     pair = await takePair();
   } catch (error) {
     count(suite, { failed: 1 });
@@ -297,10 +297,10 @@ async function install(): Promise<void> {
   console.log(`What the tests need was there after ${((performance.now() - begun) / 1000).toFixed(0)} s.`);
 }
 
-/** Packages the extension and installs it, for all windows. */
-async function packageExtension(): Promise<void> {
+/** Installs the extension for all windows: long runs install the package, as a user does. */
+async function makeExtensions(): Promise<void> {
   const extensions = join(scratch, 'extensions');
-  await installExtension(extensions);
+  await (suites.includes('long') ? installExtension(extensions) : installFiles(extensions));
   process.env[INSTALLED] = extensions;
 }
 

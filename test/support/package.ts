@@ -2,9 +2,10 @@
  * Packages the built extension for one platform: node test/support/package.ts [--target linux-x64]
  * The package holds the native binaries of that platform only.
  */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { copyFile, glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { run } from './command.ts';
 import { vsce } from './tools.ts';
 
@@ -12,6 +13,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 
 /** Platforms for which both native packages carry binaries. */
 const TARGETS = ['linux-x64', 'linux-arm64', 'win32-x64', 'win32-arm64', 'darwin-arm64'];
+const THIS_PLATFORM = `${process.platform}-${process.arch}`;
 
 /**
  * Packages dist/ as it is.
@@ -19,53 +21,54 @@ const TARGETS = ['linux-x64', 'linux-arm64', 'win32-x64', 'win32-arm64', 'darwin
  * @param into the folder of the package; it is made where it is missing
  * @returns the absolute path of the .vsix file
  */
-export async function packageExtension(
-  target = `${process.platform}-${process.arch}`,
-  into = join(ROOT, 'dist'),
-): Promise<string> {
+export async function packageExtension(target = THIS_PLATFORM, into = join(ROOT, 'dist')): Promise<string> {
   if (!TARGETS.includes(target)) {
     throw new Error(`There is no package for "${target}": choose one of ${TARGETS.join(', ')}.`);
   }
   const vsix = join(into, `c3-replay-${target}.vsix`);
-  await withList(target, async (list) => {
-    const args = [
-      'package',
-      '--target',
-      target,
-      '--out',
-      vsix,
-      '--ignoreFile',
-      list,
-      '--allow-missing-repository',
-      '--no-rewrite-relative-links',
-    ];
-    await run(process.execPath, [await vsce(), ...args], { cwd: ROOT });
-  });
-  return vsix;
-}
-
-/** The files that a package for a platform would hold, by their paths. */
-export async function packagedFiles(target = `${process.platform}-${process.arch}`): Promise<readonly string[]> {
-  const printed = await withList(target, async (list) =>
-    run(process.execPath, [await vsce(), 'ls', '--ignoreFile', list], { cwd: ROOT, all: true }),
-  );
-  return printed.split('\n').filter((line) => line !== '');
-}
-
-/** The list of what is packaged, with the native parts of one platform. */
-async function withList<Result>(target: string, work: (list: string) => Promise<Result>): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'c3-package-'));
   try {
     const list = join(folder, 'vscodeignore');
-    const binaries = [
-      `!node_modules/better-sqlite3/prebuilds/${target}.node`,
-      `!node_modules/onnxruntime-node/bin/*/${target.replace('-', '/')}/**`,
+    await writeFile(list, (await packageList(target)).join('\n'));
+    const args = [
+      ...['package', '--target', target, '--out', vsix, '--ignoreFile', list],
+      ...['--allow-missing-repository', '--no-rewrite-relative-links'],
     ];
-    await writeFile(list, `${await readFile(join(ROOT, '.vscodeignore'), 'utf8')}${binaries.join('\n')}\n`);
-    return await work(list);
+    await run(process.execPath, [await vsce(), ...args], { cwd: ROOT });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+  return vsix;
+}
+
+/** The files that a package for a platform holds, by their paths from the root, sorted. */
+export async function packagedFiles(target = THIS_PLATFORM): Promise<readonly string[]> {
+  const kept = (await packageList(target)).flatMap((line) => (line.startsWith('!') ? line.slice(1) : []));
+  const files: string[] = [];
+  for await (const entry of glob(kept, { cwd: ROOT, withFileTypes: true })) {
+    if (entry.isFile()) {
+      files.push(relative(ROOT, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
+    }
+  }
+  return files.sort();
+}
+
+/** Copies the files that a package for this platform holds into a folder. */
+export async function copyPackaged(into: string): Promise<void> {
+  for (const file of await packagedFiles()) {
+    await mkdir(dirname(join(into, file)), { recursive: true });
+    await copyFile(join(ROOT, file), join(into, file), constants.COPYFILE_FICLONE);
+  }
+}
+
+/** The lines that say what is packaged: everything stays out, and lines with "!" bring back. */
+async function packageList(target: string): Promise<readonly string[]> {
+  return [
+    ...(await readFile(join(ROOT, '.vscodeignore'), 'utf8')).trimEnd().split('\n'),
+    // The native parts of this platform alone.
+    `!node_modules/better-sqlite3/prebuilds/${target}.node`,
+    `!node_modules/onnxruntime-node/bin/*/${target.replace('-', '/')}/**`,
+  ];
 }
 
 if (process.argv[1] === import.meta.filename) {

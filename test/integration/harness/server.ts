@@ -1,20 +1,23 @@
 /**
- * A real VS Code for tests: code-server on a free port with the packaged extension installed. It serves windows on any
+ * A real VS Code for tests: code-server on a free port with the extension installed. It serves windows on any
  * number of folders; its settings, logs and engines lie in a folder of its own.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { appendFileSync, rmSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
 import { run } from '../../support/command.ts';
 import { killEngines } from '../../support/engines.ts';
-import { packageExtension } from '../../support/package.ts';
+import { copyPackaged, packageExtension } from '../../support/package.ts';
 import { codeServer } from '../../support/tools.ts';
 
 /** Set by the test run: a folder in which the extension is installed already. */
 export const INSTALLED = 'C3_TEST_EXTENSIONS';
+
+const manifest = z.object({ publisher: z.string(), name: z.string(), version: z.string() });
 
 /** User settings that keep the workbench quiet and its pictures still. */
 const QUIET_SETTINGS = {
@@ -204,7 +207,7 @@ function runtimeOf(home: string): string {
 
 let installing: Promise<string> | undefined;
 
-/** The folder in which the packaged extension is installed: the test run's, else one made for this process. */
+/** The folder in which the extension is installed: the test run's, else one made for this process. */
 export function installedExtension(): Promise<string> {
   const given = process.env[INSTALLED];
   if (given !== undefined && given !== '') {
@@ -215,10 +218,26 @@ export function installedExtension(): Promise<string> {
     process.on('exit', () => {
       rmSync(folder, { recursive: true, force: true });
     });
-    await installExtension(folder);
+    await installFiles(folder);
     return folder;
   })();
   return installing;
+}
+
+/** Puts the files that the package would hold into a folder as code-server installs them, without a package. */
+export async function installFiles(folder: string): Promise<void> {
+  const { publisher, name, version } = manifest.parse(
+    JSON.parse(await readFile(join(import.meta.dirname, '..', '..', '..', 'package.json'), 'utf8')),
+  );
+  const id = `${publisher}.${name}`;
+  const place = `${id}-${version}`;
+  await copyPackaged(join(folder, place));
+  const location = { $mid: 1, path: join(folder, place), scheme: 'file' };
+  await writeFiles(folder, {
+    'extensions.json': JSON.stringify([
+      { identifier: { id }, version, location, relativeLocation: place, metadata: { pinned: true, source: 'vsix' } },
+    ]),
+  });
 }
 
 /** Packages dist/ as it is and installs the package into a folder, as a user would install it. */

@@ -1,6 +1,6 @@
 /**
- * Tests in a real VS Code: the extension is packaged, installed in code-server and driven in Chromium, as a user drives
- * it.
+ * Tests in a real VS Code: the files of the package are installed in code-server, and driven in Chromium as a user
+ * drives them.
  *
  *   import assert from 'node:assert/strict';
  *   import { workbenchScenarios } from './harness/workbench.ts';

@@ -1,11 +1,13 @@
 /** What is packaged, and that it names whose it is. */
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
+import yauzl from 'yauzl';
 import { z } from 'zod';
 import { NOTICES_FILE, noticesText, ownName, shippedPackages } from '../../../support/notices.ts';
-import { packagedFiles } from '../../../support/package.ts';
+import { packagedFiles, packageExtension } from '../../../support/package.ts';
 
 const ROOT = join(import.meta.dirname, '../../../unit', '..', '..');
 const entrySchema = z.object({
@@ -88,6 +90,28 @@ describe('the notices of third parties', () => {
 });
 
 describe('the package', () => {
+  it('holds the files that are installed without it, and no more', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'c3-packaged-'));
+    try {
+      const archive = await yauzl.openPromise(await packageExtension(undefined, folder), { lazyEntries: true });
+      const inside: string[] = [];
+      for await (const { fileName } of archive.eachEntry()) {
+        inside.push(fileName);
+      }
+      const renamed = new Map([
+        ['README.md', 'readme.md'],
+        ['CHANGELOG.md', 'changelog.md'],
+        ['LICENSE', 'LICENSE.txt'],
+      ]);
+      assert.deepEqual(
+        inside.filter((name) => name.startsWith('extension/')).sort(),
+        files.map((file) => `extension/${renamed.get(file) ?? file}`).sort(),
+      );
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
   it('holds the notices and what is loaded, and no logs of pretraining, sources or tests', () => {
     for (const file of [
       'THIRD_PARTY_NOTICES.txt',
