@@ -87,7 +87,7 @@ const started = performance.now();
 const counts = new Map<string, Count>();
 const files: { readonly file: string; readonly suite: Suite; readonly processorSeconds: number }[] = [];
 const failures: string[] = [];
-const pairs: PooledPair[] = [];
+const pairs = new Set<PooledPair>();
 const free: PooledPair[] = [];
 const recordingNames = (Object.keys(RECORDINGS) as RecordingName[]).filter(
   (name) => suites.includes('long') || !('long' in RECORDINGS[name]),
@@ -112,7 +112,7 @@ try {
   }
   show(left);
 } finally {
-  await Promise.all(pairs.map((pair) => pair.stop()));
+  await Promise.all([...pairs].map(endPair));
   await rm(scratch, { recursive: true, force: true });
 }
 const failed = [...counts.values()].reduce((sum, count) => sum + count.failed, 0);
@@ -242,11 +242,14 @@ function task({ suite, file }: { readonly suite: Suite; readonly file: string })
   return {
     load: needsWindow ? LOAD.integration : LOAD[suite],
     needsWindow,
-    run: needsWindow ? () => inWindows(suite, file) : () => runFile(suite, file, {}),
+    run: async () => {
+      await (needsWindow ? inWindows(suite, file) : runFile(suite, file, {}));
+    },
   };
 }
 
-async function runFile(suite: Suite, file: string, env: NodeJS.ProcessEnv, windows?: () => number): Promise<void> {
+/** Runs a file and counts it. @returns whether all of it passed */
+async function runFile(suite: Suite, file: string, env: NodeJS.ProcessEnv, windows?: () => number): Promise<boolean> {
   const before = windows?.() ?? 0;
   const result = await runTestFile(file, { C3_ATTACK_TOTALS: scratch, ...env }, 1000 * FILE_SECONDS[suite]);
   const processorSeconds = result.processorSeconds + Math.max(0, (windows?.() ?? 0) - before);
@@ -258,6 +261,7 @@ async function runFile(suite: Suite, file: string, env: NodeJS.ProcessEnv, windo
     `${result.passed} passed, ${result.seconds.toFixed(1)} s, ${processorSeconds.toFixed(1)} s of processor time`,
     result.failed === 0 ? '' : result.output,
   );
+  return result.failed === 0;
 }
 
 /** Runs a file of the VS Code suite with a pair that lives longer than it. */
@@ -272,8 +276,12 @@ async function inWindows(suite: Suite, file: string): Promise<void> {
     report(file, false, 'no window', messageOf(error));
     return;
   }
-  await runFile(suite, file, { [LENT_PAIR]: pair.address }, pair.processorSeconds);
-  free.push(pair);
+  if (await runFile(suite, file, { [LENT_PAIR]: pair.address }, pair.processorSeconds)) {
+    free.push(pair);
+  } else {
+    // Its page may hang.
+    await endPair(pair);
+  }
 }
 
 /**
@@ -310,10 +318,17 @@ async function takePair(): Promise<PooledPair> {
   if (pair !== undefined && (await pair.works())) {
     return pair;
   }
-  await pair?.stop();
+  if (pair !== undefined) {
+    await endPair(pair);
+  }
   const made = await startPair();
-  pairs.push(made);
+  pairs.add(made);
   return made;
+}
+
+async function endPair(pair: PooledPair): Promise<void> {
+  pairs.delete(pair);
+  await pair.stop();
 }
 
 function count(suite: string, part: Partial<Count>): void {

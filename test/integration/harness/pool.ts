@@ -1,41 +1,30 @@
 /**
  * Pairs of a code-server and a Chromium in which windows are opened. A test run has a few that live as long as it does
  * and lends one to each test file; a test file that is run by itself, or that asks for a server of another kind, starts
- * one of its own. A pair holds nothing of the file before: a window has a folder and a browser context of its own.
+ * one of its own. A pair holds nothing of the file before: each has a folder of its own, in a page that was emptied.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium as playwright } from 'playwright-core';
-import type { Browser } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { z } from 'zod';
 import { groupSeconds } from '../../runner/processor.ts';
 import { killEngines } from '../../support/engines.ts';
-import { chromium } from '../../support/tools.ts';
+import { blankPage, connectBrowser, emptyPage, launchBrowser, launchShared, newPage } from './browser.ts';
 import { EditorServer, OwnServer, writeFiles, type ServerOptions } from './server.ts';
 
 /** Set by the test run for a file: the pair that it is lent. */
 export const LENT_PAIR = 'C3_TEST_PAIR';
-
-/** Chromium reads the last list only: this is Playwright's own, and the pages of the address bar. */
-const DISABLED_FEATURES = [
-  ...['AimEnabled', 'AvoidCorsURLLoaderRestartOnRedirect', 'AvoidUnnecessaryBeforeUnloadCheckSync'],
-  ...['DestroyProfileOnBrowserClose', 'HttpsFirstBalancedModeAutoEnable', 'HttpsUpgrades', 'LensOverlay'],
-  ...['MediaRouter', 'NetworkTimeServiceQuerying', 'OptimizationHints', 'PaintHolding', 'PreconnectToSearch'],
-  ...['ThirdPartyStoragePartitioning', 'WebUIOmniboxAimPopup', 'WebUIOmniboxPopup'],
-];
-const CHROMIUM_FLAGS = [
-  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-  ...['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'],
-  `--disable-features=${DISABLED_FEATURES.join(',')}`,
-];
 
 const lentPair = z.object({ url: z.string(), home: z.string(), browser: z.string() });
 
 /** A server and a browser for one test file. */
 export interface Pair {
   readonly server: EditorServer;
-  readonly browser: Browser;
+  /** Empty, for the window. */
+  readonly page: Page;
+  /** Another page, with browser storage of its own; it ends with the pair. */
+  readonly anotherPage: () => Promise<Page>;
   /** Gives the pair back, or ends it where this process has started it. */
   readonly release: () => Promise<void>;
 }
@@ -55,9 +44,9 @@ export interface PooledPair {
 export async function startPair(): Promise<PooledPair> {
   const server = await OwnServer.start();
   try {
-    const browser = await playwright.launchServer({ executablePath: await chromium(), args: CHROMIUM_FLAGS });
+    const { browser, address } = await launchShared();
     return {
-      address: JSON.stringify({ url: server.url, home: server.home, browser: browser.wsEndpoint() }),
+      address: JSON.stringify({ url: server.url, home: server.home, browser: address }),
       processorSeconds: () => groupSeconds([server.group, browser.process().pid ?? 0]),
       works: async () => browser.process().exitCode === null && (await server.answers()),
       stop: async () => {
@@ -78,11 +67,13 @@ export async function takePair(options?: ServerOptions): Promise<Pair> {
     const { url, home, browser: address } = lentPair.parse(JSON.parse(lent));
     const server = new EditorServer(url, home);
     await server.resetSettings();
-    const browser = await playwright.connect(address);
+    const browser = await connectBrowser(address);
     return {
       server,
-      browser,
+      page: await emptyPage(browser),
+      anotherPage: () => newPage(browser),
       release: async () => {
+        await blankPage(browser);
         await browser.close();
         killEngines(server.runtime);
       },
@@ -90,10 +81,11 @@ export async function takePair(options?: ServerOptions): Promise<Pair> {
   }
   const server = await OwnServer.start(options);
   try {
-    const browser = await playwright.launch({ executablePath: await chromium(), args: CHROMIUM_FLAGS });
+    const browser = await launchBrowser();
     return {
       server,
-      browser,
+      page: await newPage(browser),
+      anotherPage: () => newPage(browser),
       release: async () => {
         await browser.close();
         await server.stop();

@@ -58,12 +58,6 @@ const THEMES = {
 export type Theme = keyof typeof THEMES;
 
 const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts');
-const PAGE = {
-  viewport: { width: 1400, height: 900 },
-  reducedMotion: 'reduce',
-  // Without compression: the server and the browser are on one machine, and the workbench has 20 MB.
-  extraHTTPHeaders: { 'accept-encoding': 'identity' },
-} as const;
 /** Ceilings, not paces: a busy machine takes long to start an engine, and nothing waits longer than it must. */
 const LOCATOR_TIMEOUT = 90_000;
 /** For a list or a box that a late focus may have closed: then it is asked for again. */
@@ -140,10 +134,9 @@ export class Workbench {
     }
     const pair = await takePair(options.server);
     try {
-      const context = await pair.browser.newContext(PAGE);
       // Actions, consoles and requests alone: copies of the page would take longer than the scenarios.
-      await context.tracing.start({ screenshots: false, snapshots: false });
-      const workbench = new Workbench(pair, await context.newPage(), folder, settings);
+      await pair.page.context().tracing.start({ screenshots: false, snapshots: false });
+      const workbench = new Workbench(pair, pair.page, folder, settings);
       await workbench.load();
       return workbench;
     } catch (error) {
@@ -155,15 +148,14 @@ export class Workbench {
 
   /** Another window on the same server and folder, with browser storage of its own; it ends with the first. */
   async openSecondWindow(): Promise<Workbench> {
-    const page = await this.pair.browser.newPage(PAGE);
-    const workbench = new Workbench(this.pair, page, this.folder, this.settings);
+    const workbench = new Workbench(this.pair, await this.pair.anotherPage(), this.folder, this.settings);
     await workbench.load();
     return workbench;
   }
 
   /** A page of the same browser with nothing of the editor in it. */
   async otherPage(): Promise<Page> {
-    return this.pair.browser.newPage(PAGE);
+    return this.pair.anotherPage();
   }
 
   /** Closes the windows, ends what they started, and removes the folder. */
