@@ -13,8 +13,8 @@ import { choose, openFromEpisodes, reading, storeOf, transcriptOf } from '../../
 
 type Scenario = (name: string, body: (workbench: Workbench) => Promise<void>) => void;
 
-const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
-const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts', 'accessibility');
+const GOLDEN = join(import.meta.dirname, '..', '..', 'fixtures', 'golden');
+const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts', 'accessibility');
 const USUAL_WIDTH = 1400;
 const HEIGHT = 900;
 const GRAVE: readonly string[] = ['serious', 'critical'];
