@@ -1,78 +1,99 @@
 /**
- * Types and rules of the whole tree: node test/support/lint.ts [types|rules] [--cache]
+ * Types and rules of the whole tree: node test/support/lint.ts [types|rules]
  *
- * The rules are those of eslint.config.mjs. Those that need no types ESLint runs; with `--cache` it keeps what it found
- * of unchanged files. Those that need types, and the check of types, tsgolint runs at once: the rules of
- * typescript-eslint on the native TypeScript, in a fifth of the time. Without an argument, both are checked.
+ * The rules are those of oxlint.config.ts. oxlint runs those that need no types. Those that need types, and the check
+ * of types, tsgolint runs at once, on the native TypeScript. It is asked here, since oxlint does not know all of its
+ * rules. Without an argument, both are checked.
  */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
-import { ESLint, type Linter } from 'eslint';
-import tseslint from 'typescript-eslint';
 import { z } from 'zod';
+import { TYPED, TYPED_OF_TESTS, type TypedRules } from '../../oxlint.config.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const PREFIX = '@typescript-eslint/';
-
-/** What leaves the rules that need types to tsgolint. */
-export const WITHOUT_TYPES: Linter.Config[] = [
-  { files: ['**/*.ts'], rules: tseslint.configs.disableTypeChecked.rules ?? {} },
-  { files: ['**/*.ts'], languageOptions: { parserOptions: { project: null, jsDocParsingMode: 'none' } } },
-];
-
-const TYPED = new Set(Object.keys(tseslint.configs.disableTypeChecked.rules ?? {}));
-
-/** A rule of typescript-eslint without its prefix, as tsgolint names it, with its options. */
-export interface TypedRule {
-  readonly name: string;
-  readonly options?: unknown;
-}
+const require = createRequire(import.meta.url);
 
 /** Files that have the same rules. */
 export interface TypedFiles {
   readonly files: readonly string[];
-  readonly rules: readonly TypedRule[];
+  readonly rules: TypedRules;
 }
 
-/** What is wrong at one place; `rule` is null for an error of types. Lines and columns count from 1. */
+/** What is wrong at one place; of an error of types `rule` is TS2322 and so on. Lines and columns count from 1. */
 export interface Problem {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  readonly rule: string | null;
-  /** Of an error of types: TS2322 and so on. */
-  readonly id: string;
+  readonly rule: string;
   readonly message: string;
 }
 
-const configSchema = z.object({ rules: z.record(z.string(), z.tuple([z.number()], z.unknown())) });
+/** What switches a rule off in a comment. A rule could not refuse it: it would be off itself. */
+const SWITCH = /oxlint-(?:disable|enable)/u;
 
-const house = new ESLint({ cwd: ROOT });
+/** The TypeScript files of the tree: those of tsconfig.json. */
+const filesOf = (pattern: string): string[] =>
+  globSync(pattern, { cwd: ROOT, exclude: ['dist', 'node_modules', 'test/artifacts'] }).map((file) => join(ROOT, file));
 
-/** The rules of a file that need types, as eslint.config.mjs has them. */
-export async function typedRulesOf(file: string): Promise<TypedRule[]> {
-  const { rules } = configSchema.parse(await house.calculateConfigForFile(file));
-  return Object.entries(rules)
-    .filter(([name, [severity]]) => severity > 0 && TYPED.has(name))
-    .map(([name, [, options]]) => ({ name: name.slice(PREFIX.length), ...(options === undefined ? {} : { options }) }));
+interface Ended {
+  readonly code: number | null;
+  readonly output: Buffer;
+  readonly errors: string;
 }
 
-/** The TypeScript files of the tree, those with the same rules together. */
-async function typedFiles(): Promise<TypedFiles[]> {
-  const groups = new Map<string, { readonly files: string[]; readonly rules: TypedRule[] }>();
-  for (const name of globSync('{src,webview,test}/**/*.ts', { cwd: ROOT })) {
-    const file = join(ROOT, name);
-    const rules = await typedRulesOf(file);
-    const key = JSON.stringify(rules);
-    const group = groups.get(key) ?? { files: [], rules };
-    group.files.push(file);
-    groups.set(key, group);
+/** Runs a program in a folder, with a text as its input. */
+async function run(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  input = '',
+  env = process.env,
+): Promise<Ended> {
+  const child = spawn(program, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+  const ended = new Promise<number | null>((done, failed) => {
+    child.on('error', failed);
+    child.on('close', done);
+  });
+  child.stdin.end(input);
+  const [output, errors, code] = await Promise.all([buffer(child.stdout), text(child.stderr), ended]);
+  return { code, output, errors };
+}
+
+const untypedSchema = z.object({
+  diagnostics: z.array(
+    z.object({
+      message: z.string(),
+      help: z.string().optional(),
+      code: z.string().optional(),
+      filename: z.string(),
+      labels: z.array(z.object({ span: z.object({ line: z.number(), column: z.number() }) })),
+    }),
+  ),
+});
+
+/**
+ * What oxlint finds in a folder with an oxlint.config.ts.
+ * @throws Error when it cannot read its configuration
+ */
+export async function untypedProblems(folder: string): Promise<Problem[]> {
+  const program = join(dirname(require.resolve('oxlint/package.json')), 'bin', 'oxlint');
+  const { output, errors } = await run(process.execPath, [program, '--format=json'], folder);
+  const said = output.toString('utf8');
+  if (!said.startsWith('{')) {
+    throw new Error(`oxlint failed.\n${said}\n${errors}`.trim());
   }
-  return [...groups.values()];
+  return untypedSchema.parse(JSON.parse(said)).diagnostics.map(({ message, help = '', code, filename, labels }) => ({
+    file: join(folder, filename),
+    line: labels[0]?.span.line ?? 1,
+    column: labels[0]?.span.column ?? 1,
+    // PLUGIN(RULE); where the file cannot be read there is none.
+    rule: /\((.+)\)/u.exec(code ?? '')?.[1] ?? 'syntax',
+    message: [message, help].join('\n').trim(),
+  }));
 }
 
 const diagnosticSchema = z.object({
@@ -93,9 +114,10 @@ const MEMORY = { GOGC: '400', GOMEMLIMIT: '3GiB' };
 
 /** The file that tsgolint is on this machine. */
 function tsgolint(): string {
-  const require = createRequire(createRequire(import.meta.url).resolve('oxlint-tsgolint/package.json'));
   const name = `tsgolint${process.platform === 'win32' ? '.exe' : ''}`;
-  return require.resolve(`@oxlint-tsgolint/${process.platform}-${process.arch}/${name}`);
+  return createRequire(require.resolve('oxlint-tsgolint/package.json')).resolve(
+    `@oxlint-tsgolint/${process.platform}-${process.arch}/${name}`,
+  );
 }
 
 /**
@@ -103,21 +125,16 @@ function tsgolint(): string {
  * @throws Error when it does not know a rule, or fails
  */
 export async function typedProblems(groups: readonly TypedFiles[], types: boolean): Promise<Problem[]> {
-  const env = { ...MEMORY, ...process.env };
-  const child = spawn(tsgolint(), ['headless'], { cwd: ROOT, env, stdio: ['pipe', 'pipe', 'pipe'] });
-  const ended = new Promise<number | null>((done, failed) => {
-    child.on('error', failed);
-    child.on('close', done);
+  const asked = JSON.stringify({
+    version: 2,
+    configs: groups.map(({ files, rules }) => ({
+      file_paths: files,
+      rules: Object.entries(rules).map(([name, options]) => ({ name, ...(options === null ? {} : { options }) })),
+    })),
+    report_syntactic: types,
+    report_semantic: types,
   });
-  child.stdin.end(
-    JSON.stringify({
-      version: 2,
-      configs: groups.map(({ files, rules }) => ({ file_paths: files, rules })),
-      report_syntactic: types,
-      report_semantic: types,
-    }),
-  );
-  const [output, errors, code] = await Promise.all([buffer(child.stdout), text(child.stderr), ended]);
+  const { code, output, errors } = await run(tsgolint(), ['headless'], ROOT, asked, { ...MEMORY, ...process.env });
   if (code !== 0) {
     throw new Error(`tsgolint ended with code ${String(code)}.\n${output.toString('utf8')}\n${errors}`.trim());
   }
@@ -150,57 +167,49 @@ async function problemOf({
     file,
     line: before.length,
     column: (before.at(-1)?.length ?? 0) + 1,
-    rule: rule === undefined ? null : `${PREFIX}${rule}`,
-    id: message.id,
+    rule: rule ?? message.id,
     message: [message.description, message.help ?? ''].join('\n').trim(),
   };
 }
 
-/** Problems as ESLint has them. */
-function asResults(problems: readonly Problem[]): ESLint.LintResult[] {
-  const files = Map.groupBy(problems, ({ file }) => file);
-  return [...files].map(([filePath, found]) => ({
-    filePath,
-    messages: found.map(({ line, column, rule, message }) => ({ line, column, ruleId: rule, message, severity: 2 })),
-    suppressedMessages: [],
-    errorCount: found.length,
-    fatalErrorCount: 0,
-    warningCount: 0,
-    fixableErrorCount: 0,
-    fixableWarningCount: 0,
-    usedDeprecatedRules: [],
-  }));
+/** A problem, as tsc says it. */
+const textOf = ({ file, line, column, rule, message }: Problem): string =>
+  `${relative(ROOT, file)}(${String(line)},${String(column)}): error ${rule}: ${message}`;
+
+/** The comments in files that would switch a rule off. */
+export async function switches(files: readonly string[]): Promise<Problem[]> {
+  const found: Problem[] = [];
+  for (const file of files) {
+    const before = (await readFile(file, 'utf8')).split(SWITCH);
+    if (before.length > 1) {
+      const line = before[0]?.split('\n').length ?? 1;
+      found.push({ file, line, column: 1, rule: 'no-switches', message: 'No comment switches a rule off.' });
+    }
+  }
+  return found;
 }
 
-/** An error of types, as tsc says it. */
-const typeError = ({ file, line, column, id, message }: Problem): string =>
-  `${relative(ROOT, file)}(${String(line)},${String(column)}): error ${id}: ${message}`;
-
 /** All that is wrong with types and rules, as text; empty where nothing is. */
-async function checked(what: { types: boolean; rules: boolean; cache: boolean }): Promise<string> {
-  const groups = await typedFiles();
-  const typed = typedProblems(what.rules ? groups : groups.map(({ files }) => ({ files, rules: [] })), what.types);
-  const eslint = new ESLint({ cwd: ROOT, overrideConfig: WITHOUT_TYPES, cache: what.cache });
-  const untyped = what.rules ? await eslint.lintFiles(['.']) : [];
-  const problems = await typed;
-  const known = new Set(groups.flatMap(({ files }) => files));
-  const outside = untyped.map(({ filePath }) => filePath).filter((file) => file.endsWith('.ts') && !known.has(file));
-  const formatter = await eslint.loadFormatter('stylish');
-  const said = [
-    ...outside.map((file) => `${relative(ROOT, file)} lies in no folder whose types are checked.`),
-    ...problems.filter(({ rule }) => rule === null).map(typeError),
-    await formatter.format([...untyped, ...asResults(problems.filter(({ rule }) => rule !== null))]),
-  ];
-  return said.filter((line) => line !== '').join('\n');
+async function checked(types: boolean, rules: boolean): Promise<string> {
+  const tests = filesOf('test/**/*.ts');
+  const others = filesOf('**/*.ts').filter((file) => !tests.includes(file));
+  const problems = await Promise.all([
+    typedProblems(
+      [
+        { files: others, rules: rules ? TYPED : {} },
+        { files: tests, rules: rules ? { ...TYPED, ...TYPED_OF_TESTS } : {} },
+      ],
+      types,
+    ),
+    rules ? untypedProblems(ROOT) : [],
+    rules ? switches([...others, ...tests]) : [],
+  ]);
+  return problems.flat().map(textOf).join('\n');
 }
 
 if (import.meta.main) {
-  const [asked] = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
-  const said = await checked({
-    types: asked !== 'rules',
-    rules: asked !== 'types',
-    cache: process.argv.includes('--cache'),
-  });
+  const [asked] = process.argv.slice(2);
+  const said = await checked(asked !== 'rules', asked !== 'types');
   if (said !== '') {
     console.log(said);
     process.exitCode = 1;
