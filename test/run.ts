@@ -11,7 +11,7 @@ import { randomInt } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { messageOf } from '../src/shared/errors.ts';
 import { LENT_PAIR, startPair, type PooledPair } from './integration/harness/pool.ts';
@@ -19,7 +19,7 @@ import { INSTALLED, installExtension, installFiles } from './integration/harness
 import { changedFiles, reachedBy, readReach } from './runner/changed.ts';
 import { chosenFiles, SUITES, type Suite } from './runner/chosen.ts';
 import { runTasks, type Task } from './runner/schedule.ts';
-import { runTestFile } from './runner/testFile.ts';
+import { runTestFiles } from './runner/testFile.ts';
 import { cacheFolder } from './support/cache.ts';
 import { run } from './support/command.ts';
 import { copyRecorded } from './support/recordedStores.ts';
@@ -45,7 +45,7 @@ const WINDOWS = CORES;
 const FILE_BUDGET = { unit: 15, system: 25, integration: 36 } as const;
 const SUITE_BUDGET: Readonly<Partial<Record<string, number>>> = { unit: 340, system: 560, integration: 480 };
 /** Seconds after which a file is ended: many times what it takes, and little enough to learn soon that it hangs. */
-const FILE_SECONDS = { unit: 180, system: 300, integration: 600, long: 2400, attack: 2400 } as const;
+const FILE_SECONDS = { unit: 300, system: 300, integration: 600, long: 2400, attack: 2400 } as const;
 /** Files whose times are shown at the end. */
 const SLOWEST = 12;
 
@@ -197,13 +197,33 @@ function testFiles(changed: readonly string[] | undefined): Task[] {
       chosen.map(({ file }) => file),
     );
     console.log(`${changed.length} files changed; ${reached.length} of ${chosen.length} test files can be reached.`);
-    return reached.flatMap((file) => chosen.filter((one) => one.file === file).map(task));
+    return together(reached.flatMap((file) => chosen.filter((one) => one.file === file))).map(task);
   }
   const windows = shuffled(chosen.filter(({ file }) => opensWindows(file)));
-  const others = chosen.filter(({ file }) => !opensWindows(file));
+  const others = together(chosen.filter(({ file }) => !opensWindows(file)));
   // One that takes long shall not be the last to begin.
-  others.sort((a, b) => statSync(b.file).size - statSync(a.file).size || a.file.localeCompare(b.file));
-  return [...windows, ...others].map(task);
+  const size = ({ files: of }: TestFiles): number => of.reduce((sum, file) => sum + statSync(file).size, 0);
+  others.sort((a, b) => size(b) - size(a) || (a.files[0] ?? '').localeCompare(b.files[0] ?? ''));
+  return [...together(windows), ...others].map(task);
+}
+
+/** Test files that share a process. */
+interface TestFiles {
+  readonly suite: Suite;
+  readonly files: readonly string[];
+}
+
+/**
+ * The unit tests of a folder share a process, which loads once what they import; all others have one to themselves, and
+ * so have those that put a page of their own in the place of the browser's. They stay in the order of the first of each.
+ */
+function together(chosen: readonly { readonly suite: Suite; readonly file: string }[]): TestFiles[] {
+  const shares = (file: string): boolean => !file.startsWith('test/unit/webview/');
+  const groups = Map.groupBy(chosen, ({ suite, file }) => (suite === 'unit' && shares(file) ? dirname(file) : file));
+  return [...groups.values()].map((group) => ({
+    suite: group[0]?.suite ?? 'unit',
+    files: group.map(({ file }) => file),
+  }));
 }
 
 function opensWindows(file: string): boolean {
@@ -237,35 +257,42 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
     .map(({ item }) => item);
 }
 
-function task({ suite, file }: { readonly suite: Suite; readonly file: string }): Task {
-  const needsWindow = opensWindows(file);
+function task({ suite, files: of }: TestFiles): Task {
+  const needsWindow = of.some(opensWindows);
   return {
     load: needsWindow ? LOAD.integration : LOAD[suite],
     needsWindow,
-    run: async () => {
-      await (needsWindow ? inWindows(suite, file) : runFile(suite, file, {}));
-    },
+    run: needsWindow ? () => inWindows(suite, of) : () => runFiles(suite, of, {}).then(() => undefined),
   };
 }
 
-/** Runs a file and counts it. @returns whether all of it passed */
-async function runFile(suite: Suite, file: string, env: NodeJS.ProcessEnv, windows?: () => number): Promise<boolean> {
+/** @returns whether all of their tests passed */
+async function runFiles(
+  suite: Suite,
+  of: readonly string[],
+  env: NodeJS.ProcessEnv,
+  windows?: () => number,
+): Promise<boolean> {
   const before = windows?.() ?? 0;
-  const result = await runTestFile(file, { C3_ATTACK_TOTALS: scratch, ...env }, 1000 * FILE_SECONDS[suite]);
-  const processorSeconds = result.processorSeconds + Math.max(0, (windows?.() ?? 0) - before);
-  count(suite, { ...result, processorSeconds });
-  files.push({ file, suite, processorSeconds });
-  report(
-    file,
-    result.failed === 0,
-    `${result.passed} passed, ${result.seconds.toFixed(1)} s, ${processorSeconds.toFixed(1)} s of processor time`,
-    result.failed === 0 ? '' : result.output,
-  );
-  return result.failed === 0;
+  const results = await runTestFiles(of, { C3_ATTACK_TOTALS: scratch, ...env }, 1000 * FILE_SECONDS[suite]);
+  const ofWindows = Math.max(0, (windows?.() ?? 0) - before) / of.length;
+  const bad = results.files.filter(({ failed: wrong }) => wrong > 0);
+  for (const result of results.files) {
+    const processorSeconds = result.processorSeconds + ofWindows;
+    count(suite, { ...result, processorSeconds });
+    files.push({ file: result.file, suite, processorSeconds });
+    report(
+      result.file,
+      result.failed === 0,
+      `${result.passed} passed, ${result.seconds.toFixed(1)} s, ${processorSeconds.toFixed(1)} s of processor time`,
+      result === bad.at(-1) ? results.output : '',
+    );
+  }
+  return bad.length === 0;
 }
 
 /** Runs a file of the VS Code suite with a pair that lives longer than it. */
-async function inWindows(suite: Suite, file: string): Promise<void> {
+async function inWindows(suite: Suite, of: readonly string[]): Promise<void> {
   let pair: PooledPair;
   try {
     installed ??= makeExtensions();
@@ -273,10 +300,10 @@ async function inWindows(suite: Suite, file: string): Promise<void> {
     pair = await takePair();
   } catch (error) {
     count(suite, { failed: 1 });
-    report(file, false, 'no window', messageOf(error));
+    report(of.join(', '), false, 'no window', messageOf(error));
     return;
   }
-  if (await runFile(suite, file, { [LENT_PAIR]: pair.address }, pair.processorSeconds)) {
+  if (await runFiles(suite, of, { [LENT_PAIR]: pair.address }, pair.processorSeconds)) {
     free.push(pair);
   } else {
     // Its page may hang.

@@ -1,40 +1,59 @@
-/** One test file, run in a process of its own. */
+/** Test files, run in a process of their own. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 
 const REPORTER = join(import.meta.dirname, 'reporter.ts');
 /** A file that floods its output keeps the end of it. */
 const KEPT_CHARACTERS = 400_000;
 
-const totals = z.object({ passed: z.number(), failed: z.number(), processorSeconds: z.number() });
+const totals = z.object({
+  processorSeconds: z.number(),
+  files: z.array(z.object({ file: z.string(), passed: z.number(), failed: z.number(), milliseconds: z.number() })),
+});
 
 export interface FileResult {
+  readonly file: string;
   readonly passed: number;
   readonly failed: number;
-  /** What its tests and their reports printed. */
-  readonly output: string;
+  /** Of its tests; of its process where it has one to itself. */
   readonly seconds: number;
-  /** Of its process and the processes that it started and waited for. */
+  /**
+   * Of its process and the processes that it started and waited for. Where files share a process, its share by the
+   * seconds of its tests.
+   */
   readonly processorSeconds: number;
 }
 
+export interface FileResults {
+  readonly files: readonly FileResult[];
+  /** What the tests and their reports printed. */
+  readonly output: string;
+}
+
 /**
- * Runs a test file to its end. One that ends without a report of its tests counts as one that failed.
- * @param file from the working directory
+ * Runs test files to their end: one in a process of its own, several in one process, one after another. A process that
+ * ends without a report of its tests counts as one test that failed.
+ * @param files from the working directory
  * @param env on top of this process's own
  * @param milliseconds after which it is ended
  */
-export async function runTestFile(file: string, env: NodeJS.ProcessEnv, milliseconds: number): Promise<FileResult> {
+export async function runTestFiles(
+  files: readonly string[],
+  env: NodeJS.ProcessEnv,
+  milliseconds: number,
+): Promise<FileResults> {
   const folder = mkdtempSync(join(tmpdir(), 'c3-totals-'));
   const path = join(folder, 'totals.json');
   const begun = performance.now();
   try {
     // A file that runs below another test reports here, not to that one's run.
     const { NODE_TEST_CONTEXT: _, ...own } = process.env;
-    const child = spawn(process.execPath, [`--test-reporter=${REPORTER}`, '--test-reporter-destination=stdout', file], {
+    const reported = [`--test-reporter=${REPORTER}`, '--test-reporter-destination=stdout'];
+    const together = files.length > 1 ? ['--test', '--test-isolation=none'] : [];
+    const child = spawn(process.execPath, [...reported, ...together, ...files], {
       env: { ...own, ...env, C3_TEST_TOTALS: path },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
@@ -67,19 +86,39 @@ export async function runTestFile(file: string, env: NodeJS.ProcessEnv, millisec
     kill();
     const seconds = (performance.now() - begun) / 1000;
     const counted = read(path);
-    if (counted === undefined || (counted.failed === 0 && ended !== 'code 0')) {
+    if (counted === undefined || (counted.files.every(({ failed }) => failed === 0) && ended !== 'code 0')) {
       const why = late.aborted ? 'did not end in time' : `ended with ${ended}, without a report of all its tests`;
       return {
-        ...(counted ?? { passed: 0, processorSeconds: 0 }),
-        failed: 1,
-        output: `${output}\n${file} ${why}.`,
-        seconds,
+        files: resultsOf(files, counted, seconds).map((result, index) =>
+          index === 0 ? { ...result, failed: 1 } : result,
+        ),
+        output: `${output}\n${files.join(', ')} ${why}.`,
       };
     }
-    return { ...counted, output, seconds };
+    return { files: resultsOf(files, counted, seconds), output };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The files with what was counted of them; with nothing where that is not known. */
+function resultsOf(
+  files: readonly string[],
+  counted: z.infer<typeof totals> | undefined,
+  seconds: number,
+): FileResult[] {
+  const all = counted?.files.reduce((sum, { milliseconds }) => sum + milliseconds, 0) ?? 0;
+  return files.map((file) => {
+    const found = counted?.files.find((one) => resolve(one.file) === resolve(file));
+    const share = files.length === 1 ? 1 : (found?.milliseconds ?? 0) / Math.max(all, 1);
+    return {
+      file,
+      passed: found?.passed ?? 0,
+      failed: found?.failed ?? 0,
+      seconds: share * seconds,
+      processorSeconds: share * (counted?.processorSeconds ?? 0),
+    };
+  });
 }
 
 function read(path: string): z.infer<typeof totals> | undefined {

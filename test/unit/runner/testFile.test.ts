@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { runTestFile } from '../../runner/testFile.ts';
+import { runTestFiles, type FileResult, type FileResults } from '../../runner/testFile.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'c3-runner-'));
 after(() => {
@@ -11,10 +11,19 @@ after(() => {
 });
 
 /** Runs a test file with this body. */
-function running(body: string, milliseconds = 60_000): ReturnType<typeof runTestFile> {
-  const file = join(folder, 'one.test.mjs');
+async function running(
+  body: string,
+  milliseconds = 60_000,
+): Promise<FileResult & { readonly output: FileResults['output'] }> {
+  const { files, output } = await runTestFiles([written('one', body)], { C3_WORD: 'lent' }, milliseconds);
+  return { ...(files[0] ?? assert.fail()), output };
+}
+
+/** A test file with this body. */
+function written(name: string, body: string): string {
+  const file = join(folder, `${name}.test.mjs`);
   writeFileSync(file, `import { test } from 'node:test';\nimport assert from 'node:assert/strict';\n${body}`);
-  return runTestFile(file, { C3_WORD: 'lent' }, milliseconds);
+  return file;
 }
 
 test('the tests of a file are counted, and what it uses of the processor', async () => {
@@ -61,4 +70,39 @@ test('a file that does not end is ended with what it started', async () => {
   );
   assert.equal(result.failed, 1);
   assert.match(result.output, /did not end in time/u);
+});
+
+test('files that share a process are counted apart', async () => {
+  const long = written(
+    'long',
+    "test('long', () => { const end = performance.now() + 200; while (performance.now() < end); });",
+  );
+  const wrong = written(
+    'wrong',
+    "test('right', () => {}); test('wrong', () => assert.fail('why')); test.skip('left out', () => {});",
+  );
+  const { files, output } = await runTestFiles([long, wrong], {}, 60_000);
+  assert.deepEqual(
+    files.map(({ file, passed, failed }) => [file, passed, failed]),
+    [
+      [long, 1, 0],
+      [wrong, 1, 2],
+    ],
+  );
+  assert.match(output, /✖ wrong[\s\S]*why/u);
+  const [first = NaN, second = NaN] = files.map(({ processorSeconds }) => processorSeconds);
+  assert.ok(first > second && second >= 0, `${String(first)} and ${String(second)}`);
+});
+
+test('a process that is ended in the middle is one failure, for all of its files', async () => {
+  const { files, output } = await runTestFiles(
+    [written('fine', "test('fine', () => {});"), written('ends', "test('ends', () => process.exit(0));")],
+    {},
+    60_000,
+  );
+  assert.equal(
+    files.reduce((sum, { failed }) => sum + failed, 0),
+    1,
+  );
+  assert.match(output, /fine\.test\.mjs, .*ends\.test\.mjs ended with code 0, without a report of all its tests\./u);
 });
