@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';
-import { isRecord } from '../../src/shared/guard.ts';
-import { eventually, workbenchScenarios } from './harness/workbench.ts';
-import { answerDialog, choose, modelPanel, planText, provide, storedTensors } from './modelFolder.ts';
-import { assertQuiet, chooseOption } from './team.ts';
+import { isRecord } from '../../../src/shared/guard.ts';
+import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
+import { answerDialog, choose, modelPanel, planText, provide, storedTensors } from '../../integration/modelFolder.ts';
+import { assertQuiet, chooseOption } from '../../integration/team.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
 
