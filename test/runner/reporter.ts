@@ -1,6 +1,6 @@
 /**
- * Reports the tests of a process to the test run: totals by file and its processor time as JSON in the file that
- * C3_TEST_TOTALS names, and what a person reads on standard output.
+ * Reports the tests of a process to the test run: what its outermost tests and suites hold, and its processor time, as
+ * JSON in the file that C3_TEST_TOTALS names; what a person reads on standard output.
  */
 import { writeFileSync } from 'node:fs';
 import { finished } from 'node:stream/promises';
@@ -11,24 +11,29 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
   const words = new spec();
   const pieces: string[] = [];
   words.on('data', (piece: unknown) => pieces.push(String(piece)));
-  const files = new Map<string, { passed: number; failed: number; milliseconds: number }>();
+  const parts: { name: string; passed: number; failed: number; milliseconds: number }[] = [];
+  let [passed, failed] = [0, 0];
   for await (const event of events) {
     words.write(event);
     if (event.type === 'test:pass' || event.type === 'test:fail') {
-      const { file = '', nesting, details, skip, todo } = event.data;
-      const sum = files.get(file) ?? { passed: 0, failed: 0, milliseconds: 0 };
+      const { name, nesting, details, skip, todo } = event.data;
       // What was left out has not passed.
       const good = event.type === 'test:pass' && skip === undefined && todo === undefined;
-      const counted = details.type === 'suite' ? 0 : 1;
-      files.set(file, {
-        passed: sum.passed + (good ? counted : 0),
-        failed: sum.failed + (good ? 0 : counted),
-        milliseconds: sum.milliseconds + (nesting === 0 ? details.duration_ms : 0),
-      });
+      if (details.type !== 'suite') {
+        passed += good ? 1 : 0;
+        failed += good ? 0 : 1;
+      } else if (!good && nesting === 0 && failed === 0) {
+        // Its file cannot be loaded, or a hook failed.
+        failed = 1;
+      }
+      if (nesting === 0) {
+        parts.push({ name, passed, failed, milliseconds: details.duration_ms });
+        [passed, failed] = [0, 0];
+      }
     }
     if (event.type === 'test:summary') {
-      const totals = { processorSeconds: ownSeconds(), files: [...files].map(([file, sum]) => ({ file, ...sum })) };
-      writeFileSync(process.env['C3_TEST_TOTALS'] ?? 'totals.json', JSON.stringify(totals));
+      const totals = JSON.stringify({ parts, processorSeconds: ownSeconds() });
+      writeFileSync(process.env['C3_TEST_TOTALS'] ?? 'totals.json', totals);
     }
   }
   // Why tests failed comes at the end.

@@ -2,16 +2,18 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 
 const REPORTER = join(import.meta.dirname, 'reporter.ts');
+const TOGETHER = join(import.meta.dirname, 'together.ts');
 /** A file that floods its output keeps the end of it. */
 const KEPT_CHARACTERS = 400_000;
 
 const totals = z.object({
   processorSeconds: z.number(),
-  files: z.array(z.object({ file: z.string(), passed: z.number(), failed: z.number(), milliseconds: z.number() })),
+  /** Tests and suites that lie in no other. */
+  parts: z.array(z.object({ name: z.string(), passed: z.number(), failed: z.number(), milliseconds: z.number() })),
 });
 
 export interface FileResult {
@@ -52,7 +54,7 @@ export async function runTestFiles(
     // A file that runs below another test reports here, not to that one's run.
     const { NODE_TEST_CONTEXT: _, ...own } = process.env;
     const reported = [`--test-reporter=${REPORTER}`, '--test-reporter-destination=stdout'];
-    const together = files.length > 1 ? ['--test', '--test-isolation=none'] : [];
+    const together = files.length > 1 ? [TOGETHER] : [];
     const child = spawn(process.execPath, [...reported, ...together, ...files], {
       env: { ...own, ...env, C3_TEST_TOTALS: path },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -86,7 +88,7 @@ export async function runTestFiles(
     kill();
     const seconds = (performance.now() - begun) / 1000;
     const counted = read(path);
-    if (counted === undefined || (counted.files.every(({ failed }) => failed === 0) && ended !== 'code 0')) {
+    if (counted === undefined || (counted.parts.every(({ failed }) => failed === 0) && ended !== 'code 0')) {
       const why = late.aborted ? 'did not end in time' : `ended with ${ended}, without a report of all its tests`;
       return {
         files: resultsOf(files, counted, seconds).map((result, index) =>
@@ -107,18 +109,29 @@ function resultsOf(
   counted: z.infer<typeof totals> | undefined,
   seconds: number,
 ): FileResult[] {
-  const all = counted?.files.reduce((sum, { milliseconds }) => sum + milliseconds, 0) ?? 0;
+  const all = sumOf(counted?.parts ?? []);
   return files.map((file) => {
-    const found = counted?.files.find((one) => resolve(one.file) === resolve(file));
-    const share = files.length === 1 ? 1 : (found?.milliseconds ?? 0) / Math.max(all, 1);
+    const own = files.length === 1 ? all : sumOf(counted?.parts.filter(({ name }) => name === file) ?? []);
+    const share = files.length === 1 ? 1 : own.milliseconds / Math.max(all.milliseconds, 1);
     return {
       file,
-      passed: found?.passed ?? 0,
-      failed: found?.failed ?? 0,
+      passed: own.passed,
+      failed: own.failed,
       seconds: share * seconds,
       processorSeconds: share * (counted?.processorSeconds ?? 0),
     };
   });
+}
+
+function sumOf(parts: z.infer<typeof totals>['parts']): Omit<z.infer<typeof totals>['parts'][number], 'name'> {
+  return parts.reduce(
+    (sum, { passed, failed, milliseconds }) => ({
+      passed: sum.passed + passed,
+      failed: sum.failed + failed,
+      milliseconds: sum.milliseconds + milliseconds,
+    }),
+    { passed: 0, failed: 0, milliseconds: 0 },
+  );
 }
 
 function read(path: string): z.infer<typeof totals> | undefined {

@@ -94,6 +94,33 @@ test('files that share a process are counted apart', async () => {
   assert.ok(first > second && second >= 0, `${String(first)} and ${String(second)}`);
 });
 
+test('hooks of a file that shares a process are for its own tests, and a helper declares tests for whoever calls it', async () => {
+  const helper = join(folder, 'declares.mjs');
+  writeFileSync(helper, "import { test } from 'node:test'; export const declare = (name) => test(name, () => {});");
+  const hooked = written(
+    'hooked',
+    "import { beforeEach } from 'node:test'; import { declare } from './declares.mjs'; beforeEach(() => { globalThis.times = (globalThis.times ?? 0) + 1; }); declare('first'); declare('second');",
+  );
+  const plain = written(
+    'plain',
+    "import { declare } from './declares.mjs'; declare('third'); test('counts', () => assert.equal(globalThis.times, 2));",
+  );
+  const { files, output } = await runTestFiles(
+    [hooked, plain, written('broken', "import './absent.mjs';")],
+    {},
+    60_000,
+  );
+  assert.deepEqual(
+    files.map(({ passed, failed }) => [passed, failed]),
+    [
+      [2, 0],
+      [2, 0],
+      [0, 1],
+    ],
+    output,
+  );
+});
+
 test('a process that is ended in the middle is one failure, for all of its files', async () => {
   const { files, output } = await runTestFiles(
     [written('fine', "test('fine', () => {});"), written('ends', "test('ends', () => process.exit(0));")],
