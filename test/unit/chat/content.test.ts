@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { resultText } from '../../../src/chat/content.ts';
+import { addPart, emptyContent, resultText } from '../../../src/chat/content.ts';
 
 it('a result that wraps results without end is unwrapped to a bounded depth, and shown as JSON from there', () => {
   const wrapped = (depth: number): unknown => {
@@ -14,4 +14,33 @@ it('a result that wraps results without end is unwrapped to a bounded depth, and
   assert.match(resultText(wrapped(20)), /^\{\s*"type": ?"json"/u);
   // Deeper than the stack: unbounded, it would end the import.
   assert.ok(resultText(wrapped(2_000)).length > 0);
+});
+
+it('parts within parts are read to a bounded depth, whichever key they lie in', () => {
+  const wraps: readonly ((value: unknown) => unknown)[] = [
+    (value) => [value],
+    (value) => ({ type: 'reasoning', summary: value }),
+    (value) => ({ type: 'thinking', thinking: value }),
+    (value) => ({ type: 'text', text: value }),
+    (value) => ({ type: 'message', content: value }),
+    (value) => ({ type: 'executableCode', code: value }),
+    (value) => ({ type: 'document', source: { type: 'content', content: value } }),
+    (value) => ({ reasoningContent: { reasoningText: value } }),
+  ];
+  for (const [index, wrap] of wraps.entries()) {
+    const read = (depth: number): string => {
+      let value: unknown = 'the end';
+      for (let level = 0; level < depth; level++) {
+        value = wrap(value);
+      }
+      const content = emptyContent();
+      addPart(content, value);
+      return content.texts.join('\n');
+    };
+    assert.equal(read(4), 'the end', String(index));
+    // From the bound on, what is left is said as JSON: a reader that went on would find the words alone.
+    const deep = read(40);
+    assert.match(deep, /the end/u, String(index));
+    assert.match(deep, /[[{]/u, `${String(index)}: ${deep}`);
+  }
 });
