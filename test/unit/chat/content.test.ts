@@ -44,3 +44,17 @@ it('parts within parts are read to a bounded depth, whichever key they lie in', 
     assert.match(deep, /[[{]/u, `${String(index)}: ${deep}`);
   }
 });
+
+it('a part of an unknown form is shown as JSON, also behind the result of a tool', () => {
+  const content = emptyContent();
+  addPart(content, [
+    { type: 'tool_result', tool_use_id: 'call-1', content: '12' },
+    { type: 'annotation', colour: 'blue' },
+  ]);
+  assert.deepEqual(
+    content.results.map(({ text }) => text),
+    ['12'],
+  );
+  assert.equal(content.texts.length, 1);
+  assert.match(content.texts.join(), /"colour": ?"blue"/u);
+});
