@@ -11,6 +11,7 @@ import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { discountOf, endsTurn, next, turnOf } from '../team/rounds.ts';
 import { TERMINATION } from './jointTree.ts';
 import type { Outcome } from './reexecute.ts';
+import { lostWhenStored } from './storedBranch.ts';
 import { countedScore, returnOfScores } from './tree.ts';
 import { eventOf, type Environments } from './unfold.ts';
 
@@ -63,6 +64,10 @@ export class ReturnCheck {
     events: readonly (readonly StoredEvent[])[] = [],
   ): Promise<Outcome | null> {
     const { protocol, returnBound } = this.rules;
+    if (replay.return === null && episode.some((decision) => lostWhenStored(decision) !== null)) {
+      // Nobody scored it, whatever the evaluator would say of the text that is not there.
+      return null;
+    }
     if (protocol.rounds !== undefined) {
       const unfolded = await this.unfold(episode, events);
       return 'outcome' in unfolded

@@ -5,6 +5,7 @@ import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator
 import { LocalPolicy, PolicyGone, type PolicySource } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
+import { ReturnCheck } from '../../../src/replay/returnCheck.ts';
 import { replaysOfMessage, verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
 import { drawsOf } from '../../../src/domain/draws.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
@@ -380,6 +381,22 @@ describe('verifyReplays', () => {
       run.store.verifications(replays[0]?.id ?? 0)[0]?.detail ?? '',
       /return cannot be taken again, the evaluator failed: The grader is out of reach\./,
     );
+  });
+
+  it('takes the masked return of an episode for the same whose message a server never gave', async (t) => {
+    const { run, replays } = await scene(t);
+    const [replay] = replays;
+    assert.ok(replay);
+    const episode = run.store.chain(replay.leaf).map(({ id }) => run.store.decision(id));
+    const lost = episode.with(-1, {
+      ...(episode.at(-1) ?? assert.fail()),
+      ...{ text: '', tokens: new Int32Array(), finish: 'length' },
+    });
+    const rules = { protocol: PAIR, evaluator: answerEvaluator, returnBound: 1 };
+    const check = new ReturnCheck(run.store, rules, new AbortController().signal);
+    assert.equal(await check.outcome({ ...replay, return: null }, lost), null);
+    const { result, detail } = (await check.outcome({ ...replay, return: 1 }, lost)) ?? assert.fail();
+    assert.deepEqual([result, detail.split(',')[0]], ['different', 'return differs: 1 is stored']);
   });
 
   it('compares nothing that drew no numbers of ours', async (t) => {
