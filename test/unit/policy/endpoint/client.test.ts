@@ -51,6 +51,19 @@ describe('a request that is never answered', () => {
   });
 });
 
+it('the words of an error are read up to 64 KiB, and what lies beyond is left out', async (t) => {
+  const wordsOf = async (bytes: number): Promise<string> => {
+    const said = JSON.stringify({ error: { message: 'the queue is full' } });
+    const server = await badServer(t, () => (response) => {
+      response.writeHead(500).end(' '.repeat(bytes - said.length) + said);
+    });
+    const failed: unknown = await ask(clientOf([server.base], { retries: 0 }), '1').catch((error: unknown) => error);
+    return failed instanceof Unanswered ? failed.message : assert.fail();
+  };
+  assert.match(await wordsOf(64 * 1024), /failed with 500: the queue is full/);
+  assert.doesNotMatch(await wordsOf(2 * 64 * 1024), /the queue is full$/);
+});
+
 describe('a server that asks to wait for an hour', () => {
   const patient: Behaviour = (response) => {
     response.writeHead(429, { 'retry-after': '3600' }).end();
