@@ -50,4 +50,9 @@ test('pairs share their numbers two by two', () => {
   assert.equal(drawsOf([...pairs, replay(5, 0, 50)], same), 'common', 'a number of three');
   assert.equal(drawsOf([...pairs, replay(2, 1, 21)], same), 'common', 'an alternative that was continued twice');
   assert.equal(drawsOf([replay(1, 0, 10), replay(2, 0, 20)], same), 'common', 'one pair is all there is');
+  assert.equal(
+    drawsOf([replay(1, 0, 10), replay(1, 1, 11), replay(2, 0, 20)], same),
+    'common',
+    'one other message, continued once',
+  );
 });

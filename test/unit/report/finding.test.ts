@@ -193,6 +193,30 @@ describe('findingReport', () => {
     assert.deepEqual(JSON.parse(reportJson(one)), one);
   });
 
+  it('names the turn of a continuation from the second on', (t) => {
+    const writer = storeFor(t);
+    const [first] = addTree(writer, { iteration: 1, instance: instance(3), returns: [[1], [0]] });
+    const report = findingReport(writer, first?.plan ?? 0);
+    const inTurn = (turn: number): string =>
+      textOf(
+        reportPage({
+          ...report,
+          buckets: report.buckets.map((bucket) => ({
+            ...bucket,
+            alternatives: bucket.alternatives.map((alternative) => ({
+              ...alternative,
+              branches: alternative.branches.map((branch) => ({
+                ...branch,
+                messages: branch.messages.map((message) => ({ ...message, turn })),
+              })),
+            })),
+          })),
+        }),
+      );
+    assert.doesNotMatch(inTurn(0), /actor\s*, turn/u);
+    assert.match(inTurn(1), /actor\s*, turn 2, message/u);
+  });
+
   it('shows hostile texts as text, asks for nothing from elsewhere and is whole markup', (t) => {
     const writer = storeFor(t);
     const hostile =

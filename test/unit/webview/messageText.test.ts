@@ -217,6 +217,18 @@ test('a row of a later stage of its step says so, the first of its episode for t
   assert.deepEqual(places({ ...first, depth: 2, siblings: 1 }), []);
 });
 
+test('a message has a menu, and the question has none', () => {
+  const menuOf = (message: number | null): unknown => {
+    const state = { folded: false, active: false, selected: false, compared: false };
+    const element: unknown = rowElement({ ...ROW, message }, state, '');
+    assert.ok(element instanceof MadeElement);
+    const menu = element.dataset['vscodeContext'];
+    return menu === undefined ? null : JSON.parse(menu);
+  };
+  assert.deepEqual(menuOf(4), { webviewSection: 'message', message: 4, preventDefaultContextMenuItems: true });
+  assert.equal(menuOf(null), null);
+});
+
 test('events of a row are numbered by their rounds, and one that says nothing tells why it ended the episode', () => {
   const event = { closing: false, derived: true, reward: null, text: '', done: null };
   const events = (round: number | null) => ({
