@@ -252,6 +252,13 @@ describe('the key rounds', () => {
     refused({ turns: 1, max_events: 1e6 }, /max_events: must be a whole number from 1 to 512/);
   });
 
+  it('takes 16 environments and no more', () => {
+    const environments = (count: number): Protocol =>
+      team({ turns: 1, environment: Array.from({ length: count }, () => 'feedback') });
+    assert.equal(environments(16).rounds?.between.length, 16);
+    assert.throws(() => environments(17), /has 17 environments; at most 16 are possible\./u);
+  });
+
   it('names a wrong environment, order, turn and role with the nearest right one', () => {
     refused({ turns: 1, environment: 'feedbak' }, /no environment is called 'feedbak'.*feedback/);
     refused({ turns: 1, environment: { after: 'left' } }, /names no environment/);
