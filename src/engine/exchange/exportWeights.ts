@@ -23,7 +23,7 @@ const COMPANIONS = [CONFIG_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, GENERATI
  *   kind; C3Error('store')
  */
 export async function exportWeights(
-  runtime: ModelRuntime,
+  runtime: Pick<ModelRuntime, 'hasAdapter' | 'saveAdapter' | 'saveSnapshot'>,
   snapshot: string,
   format: WeightFormat,
   out: string,
