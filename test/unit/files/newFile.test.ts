@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { replaceFile } from '../../../src/files/newFile.ts';
+
+test('a file is replaced, not what a link names; a folder in its place is an error that leaves nothing behind', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-new-'));
+  t.after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const [other, link, taken] = [join(folder, 'other'), join(folder, 'link'), join(folder, 'taken')];
+  writeFileSync(other, 'before');
+  symlinkSync(other, link);
+  replaceFile(link, 'after');
+  assert.deepEqual([readFileSync(link, 'utf8'), readFileSync(other, 'utf8')], ['after', 'before']);
+  mkdirSync(join(taken, 'within'), { recursive: true });
+  assert.throws(() => {
+    replaceFile(taken, 'after');
+  }, /EISDIR|ENOTEMPTY|EEXIST/u);
+  assert.deepEqual(readdirSync(folder).toSorted(), ['link', 'other', 'taken']);
+});
