@@ -106,7 +106,7 @@ const noRestrictedSyntax: Rule = {
     ),
 };
 
-/** Whether a name stands in a `typeof` of a type, itself or as the root of a path. */
+/** Whether an identifier is the operand of `typeof` in a type, or the first part of a qualified name there. */
 const isTypeOnly = (node: Node): boolean =>
   node.type === 'TSTypeQuery' ||
   ((node.type === 'Identifier' || node.type === 'TSQualifiedName') && isTypeOnly(node.parent));

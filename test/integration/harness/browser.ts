@@ -67,8 +67,8 @@ export async function newPage(browser: Browser): Promise<Page> {
 }
 
 /**
- * The page of a shared browser, with nothing of whoever had it before, however that ended. What Chromium has fetched
- * and compiled stays.
+ * Empties the page of a shared browser: storage, settings and other pages of the previous test file are removed, also
+ * after a crash. Chromium keeps its caches of fetched files and compiled code.
  */
 export async function emptyPage(browser: Browser): Promise<Page> {
   const page = await blankPage(browser);

@@ -38,7 +38,7 @@ it('parts within parts are read to a bounded depth, whichever key they lie in', 
       return content.texts.join('\n');
     };
     assert.equal(read(4), 'the end', String(index));
-    // From the bound on, what is left is said as JSON: a reader that went on would find the words alone.
+    // Parts below the bound are shown as JSON. Without a bound, the text would be the words alone.
     const deep = read(40);
     assert.match(deep, /the end/u, String(index));
     assert.match(deep, /[[{]/u, `${String(index)}: ${deep}`);

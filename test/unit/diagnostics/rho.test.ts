@@ -1,20 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { predictedVarianceRatios, rhoOf, varianceComponents } from '../../../src/diagnostics/rho.ts';
-
-/** Numbers in [0, 1), one after the other. */
-function numbers(seed: number): () => number {
-  const stream = openStream(seed, 0);
-  let position = 0;
-  return () => uniform(stream, position++);
-}
-
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
-const variance = (values: readonly number[]): number => mean(values.map((value) => (value - mean(values)) ** 2));
-const near = (actual: number, expected: number, share: number): void => {
-  assert.ok(Math.abs(actual / expected - 1) < share, `${String(actual)} is not about ${String(expected)}`);
-};
+import { mean, near, numbers, variance } from './numbers.ts';
 
 /**
  * A team in a table: the first message has four texts, the second two, each likely alike; the return is 1 with a chance

@@ -94,16 +94,22 @@ test('files that share a process are counted apart', async () => {
   assert.ok(first > second && second >= 0, `${String(first)} and ${String(second)}`);
 });
 
-test('hooks of a file that shares a process are for its own tests, and a helper declares tests for whoever calls it', async () => {
+test('hooks run for the tests of their own file; tests that a helper declares count for the calling file', async () => {
   const helper = join(folder, 'declares.mjs');
   writeFileSync(helper, "import { test } from 'node:test'; export const declare = (name) => test(name, () => {});");
   const hooked = written(
     'hooked',
-    "import { beforeEach } from 'node:test'; import { declare } from './declares.mjs'; beforeEach(() => { globalThis.times = (globalThis.times ?? 0) + 1; }); declare('first'); declare('second');",
+    `import { beforeEach } from 'node:test';
+    import { declare } from './declares.mjs';
+    beforeEach(() => { globalThis.times = (globalThis.times ?? 0) + 1; });
+    declare('first');
+    declare('second');`,
   );
   const plain = written(
     'plain',
-    "import { declare } from './declares.mjs'; declare('third'); test('counts', () => assert.equal(globalThis.times, 2));",
+    `import { declare } from './declares.mjs';
+    declare('third');
+    test('counts', () => assert.equal(globalThis.times, 2));`,
   );
   const { files, output } = await runTestFiles(
     [hooked, plain, written('broken', "import './absent.mjs';")],

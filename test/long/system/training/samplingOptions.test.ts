@@ -98,7 +98,7 @@ describe('the estimated gradient of three roles', () => {
 
 /**
  * Each role draws two bits at even chances, and the first bits are scored. Along the second bit the gradient is 0 and
- * its noise independent of returns: what is left is the formula alone.
+ * its noise does not depend on the returns, so that its variance is exactly the formula's.
  */
 const WORTH = [0.6, 0.3] as const;
 const TEAM_OF_BITS: TabularTeam = {
