@@ -8,7 +8,7 @@ import { auditScenarios } from './panelAudits.ts';
 
 const scenario = workbenchScenarios({ recording: 'arithmetic' });
 
-auditScenarios(scenario, { themes: ['dark', 'light', 'highContrast'], widths: [1400, 800], allStates: true });
+auditScenarios(scenario);
 
 scenario('the window has each of the three themes', async (workbench) => {
   const background = (): Promise<string> =>

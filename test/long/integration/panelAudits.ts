@@ -8,13 +8,15 @@ import { addRequest, addTree, instance } from '../../unit/extension/storeFixture
 import { findings } from '../../integration/axe.ts';
 import { choose as chooseFor, openDashboard, seePoints } from '../../integration/dashboardPanel.ts';
 import { addMadeRun, openMade } from '../../integration/dashboardStore.ts';
-import { eventually, type Theme, type Workbench } from '../../integration/harness/workbench.ts';
+import { eventually, type Workbench } from '../../integration/harness/workbench.ts';
 import { choose, openFromEpisodes, reading, storeOf, transcriptOf } from '../../integration/team.ts';
 
 type Scenario = (name: string, body: (workbench: Workbench) => Promise<void>) => void;
 
 const GOLDEN = join(import.meta.dirname, '..', '..', 'fixtures', 'golden');
 const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts', 'accessibility');
+const THEMES = ['dark', 'light', 'highContrast'] as const;
+const WIDTHS = [1400, 800];
 const USUAL_WIDTH = 1400;
 const HEIGHT = 900;
 const GRAVE: readonly string[] = ['serious', 'critical'];
@@ -42,23 +44,8 @@ const TREES = [
   ],
 ] as const;
 
-/** How panels are looked at. */
-export interface Looks {
-  /** The window is changed to each of them; none for the theme that it has. */
-  readonly themes: readonly Theme[];
-  readonly widths: readonly number[];
-  /** Every panel in every state, or a message in the transcript and a dashboard of two runs alone. */
-  readonly allStates: boolean;
-}
-
 /** Declares the scenarios, for a folder with the recording `arithmetic`. */
-export function auditScenarios(scenario: Scenario, looks: Looks): void {
-  const { allStates } = looks;
-  const further: Scenario = (name, body) => {
-    if (allStates) {
-      scenario(name, body);
-    }
-  };
+export function auditScenarios(scenario: Scenario): void {
   let question = '';
   /** Was lost, and no message of it was compared with others. */
   let lost = '';
@@ -110,7 +97,7 @@ export function auditScenarios(scenario: Scenario, looks: Looks): void {
     await mkdir(ARTIFACTS, { recursive: true });
     const grave: string[] = [];
     const look = async (at: string): Promise<void> => {
-      for (const width of looks.widths) {
+      for (const width of WIDTHS) {
         await workbench.page.setViewportSize({ width, height: HEIGHT });
         const found = await findings(await panel());
         const where = `${name}-${String(width)}${at}`;
@@ -124,12 +111,9 @@ export function auditScenarios(scenario: Scenario, looks: Looks): void {
       }
       await workbench.page.setViewportSize({ width: USUAL_WIDTH, height: HEIGHT });
     };
-    for (const theme of looks.themes) {
+    for (const theme of THEMES) {
       await workbench.setTheme(theme);
       await look(`-${theme}`);
-    }
-    if (looks.themes.length === 0) {
-      await look('');
     }
     assert.equal(grave.join('\n'), '');
   }
@@ -145,9 +129,7 @@ export function auditScenarios(scenario: Scenario, looks: Looks): void {
     const transcript = await openTranscript(workbench);
     await transcript.locator('[role="treeitem"][aria-label^="Question"]').click();
     await transcript.getByRole('heading', { name: 'Question' }).waitFor();
-    if (allStates) {
-      await audit(workbench, 'transcript-question', () => openTranscript(workbench));
-    }
+    await audit(workbench, 'transcript-question', () => openTranscript(workbench));
     await choose(transcript, 'reasoner');
     await transcript.getByRole('region', { name: 'Replayed alternatives' }).waitFor();
     await transcript.getByText('Try your own message').click();
@@ -155,7 +137,7 @@ export function auditScenarios(scenario: Scenario, looks: Looks): void {
     await audit(workbench, 'transcript-message', () => openTranscript(workbench));
   });
 
-  further('the transcript: a search with hits, a filter, a comparison, and the sheet of keys', async (workbench) => {
+  scenario('the transcript: a search with hits, a filter, a comparison, and the sheet of keys', async (workbench) => {
     const transcript = await openTranscript(workbench);
     const tree = transcript.getByRole('tree');
     const said = await transcript.locator('[role="treeitem"][aria-label^="actor"] .row-text').first().innerText();
@@ -191,7 +173,7 @@ export function auditScenarios(scenario: Scenario, looks: Looks): void {
     });
   });
 
-  further('the transcript of an episode whose messages were not compared', async (workbench) => {
+  scenario('the transcript of an episode whose messages were not compared', async (workbench) => {
     await prepare(workbench);
     await openFromEpisodes(workbench, lost, 'Tiny');
     await audit(workbench, 'transcript-lost', async () => {
@@ -206,12 +188,10 @@ export function auditScenarios(scenario: Scenario, looks: Looks): void {
     const dashboard = await openDashboard(workbench);
     await chooseFor(workbench, dashboard, 'Run', 'Many steps');
     await seePoints(dashboard, 'Mean return', 40);
-    if (allStates) {
-      await audit(workbench, 'dashboard', async () => {
-        await seePoints(dashboard, 'Mean return', 40);
-        return dashboard;
-      });
-    }
+    await audit(workbench, 'dashboard', async () => {
+      await seePoints(dashboard, 'Mean return', 40);
+      return dashboard;
+    });
     await dashboard.getByRole('button', { name: 'Table of Mean return' }).click();
     await dashboard.locator('.picker > summary').click();
     await dashboard.getByRole('checkbox', { name: /As many/u }).check();
@@ -243,7 +223,7 @@ export function auditScenarios(scenario: Scenario, looks: Looks): void {
     return taxonomy;
   }
 
-  further('the failure taxonomy: classes, thresholds tried, and a case with its label', async (workbench) => {
+  scenario('the failure taxonomy: classes, thresholds tried, and a case with its label', async (workbench) => {
     const taxonomy = await openTaxonomy(workbench);
     await taxonomy.getByRole('spinbutton', { name: 'Misleading: best mean return below' }).fill('0.3');
     await taxonomy.getByText('Counted with misleading < 0.3').waitFor();
@@ -258,7 +238,7 @@ export function auditScenarios(scenario: Scenario, looks: Looks): void {
     });
   });
 
-  further('the model panel: what was found and what a run needs', async (workbench) => {
+  scenario('the model panel: what was found and what a run needs', async (workbench) => {
     await prepare(workbench);
     await workbench.runCommand('C3: Choose model folder');
     const dialog = workbench.page.locator('.quick-input-widget:visible');
