@@ -3,7 +3,6 @@
  * dashboard compares.
  */
 import { NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
-import { COMPARED_MOST } from '../../src/shared/protocols/dashboardProtocol.ts';
 import {
   isRunsTableFromHost,
   isRunsTableState,
@@ -21,6 +20,7 @@ import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
+import { comparing } from './comparing.ts';
 import { COST_COLUMNS, OUTCOME_COLUMNS, OWN_COLUMNS, settingColumn, type TableColumn } from './columns.ts';
 
 const TITLE: TableColumn = {
@@ -294,15 +294,9 @@ export class RunsTablePanel {
   }
 
   private markChosen(): void {
-    const { size } = this.chosen;
-    const most = COMPARED_MOST + 1;
-    this.compare.toggleAttribute('disabled', size === 0 || size > most);
-    this.chosenWords.textContent =
-      size > most
-        ? `${count(size)} selected; the dashboard compares at most ${count(most)}`
-        : size === 0
-          ? 'Select runs to compare them'
-          : `${count(size)} selected`;
+    const { words, possible } = comparing(this.chosen.size);
+    this.compare.toggleAttribute('disabled', !possible);
+    this.chosenWords.textContent = words;
     for (const row of this.bodyRows.querySelectorAll<HTMLElement>('tr')) {
       row.classList.toggle('chosen', this.chosen.has(row.dataset['run'] ?? ''));
     }

@@ -36,6 +36,12 @@ describe('influence', () => {
     assert.ok(Math.abs((mean ?? NaN) - 0.04486) < 5e-6, String(mean));
   });
 
+  it('is not measured for one alternative, or without a next message', () => {
+    for (const symbols of [letters('xy'), [[], []]]) {
+      assert.equal(smoothedInformation(symbols, { ...CODE_INFLUENCE, alpha: 1 }), null);
+    }
+  });
+
   it('weights alternatives alike as the paper has it, or by their samples as the code has it', () => {
     // By the formula of appendix J in another language, vocabulary a, b.
     const unequal = letters('aab', 'bbc', 'abcad');

@@ -75,6 +75,7 @@ describe('a chain', () => {
     ]) {
       assert.equal(parseChain(text), null, text);
     }
+    assert.notEqual(parseChain('chain of 100, ring of 26: from A to Z by 25 without Y'), null, 'all at their bounds');
     const { score, masked } = await chainEvaluator.evaluate(instance('14'), '14');
     assert.deepEqual([score, masked], [null, 'The answer of instance item is no rule of a chain.']);
     assert.equal(evaluatorKind('chain').problem([instance(ANSWER)]), null);

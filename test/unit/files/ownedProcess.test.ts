@@ -1,4 +1,4 @@
-/** Owned programs whose process number the system gave to another process. */
+/** Owned programs: they are ended with all that they started, and no other process with the number of one is. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import { accessSync, constants, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, it, type TestContext } from 'node:test';
-import { killOwned, spawnOwned } from '../../../src/files/ownedProcess.ts';
+import { endOwned, killOwned, spawnOwned } from '../../../src/files/ownedProcess.ts';
 import { listedProcess } from '../../../src/files/processTable.ts';
 
 /** Where Linux is told which number was given last. */
@@ -50,6 +50,16 @@ async function untilTried(body: () => Promise<boolean>): Promise<void> {
 }
 
 const lives = (pid: number): boolean => listedProcess(pid)?.hasEnded === false;
+
+it('a program that stays when it is asked to end is killed with what it started', async () => {
+  const stays = "trap '' TERM; sleep 1000 & echo $!; while true; do wait; done";
+  const owned = spawnOwned(process.env, (own) =>
+    spawn('sh', ['-c', stays], { ...own, stdio: ['ignore', 'pipe', 'ignore'] }),
+  );
+  const [line] = (await once(createInterface({ input: owned.stdout }), 'line')) as [string];
+  await endOwned(owned, 50);
+  assert.deepEqual([lives(owned.pid ?? 0), lives(Number(line))], [false, false]);
+});
 
 describe('a process that has the number of an owned one is left alone', { skip: !isTold() }, () => {
   it('where the owner ends what it owned', (t) =>

@@ -166,6 +166,54 @@ describe('spans of OpenTelemetry', () => {
     assert.deepEqual([...log.leftOut], [['spans that are no calls of models or tools', 1]]);
   });
 
+  it('have the result of a tool once, where the next context has it in another form', () => {
+    const chat = (id: string, start: number, input: unknown[], output: unknown): SpanSettings => ({
+      id,
+      start,
+      attributes: {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.agent.name': 'planner',
+        'gen_ai.input.messages': input,
+        'gen_ai.output.messages': [output],
+      },
+    });
+    const text = (role: string, content: string): unknown => ({ role, parts: [{ type: 'text', content }] });
+    // No ids: the result is known again by its tool alone, as often as there are spans of it.
+    const call = { role: 'assistant', parts: [{ type: 'tool_call', name: 'search', arguments: { q: 'x' } }] };
+    const result = (response: string): unknown => ({
+      role: 'tool',
+      name: 'search',
+      parts: [{ type: 'tool_call_response', response }],
+    });
+    const tool = {
+      id: 'tool',
+      start: 20,
+      attributes: {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': 'search',
+        'gen_ai.tool.call.result': '{"hits": 3}',
+      },
+    };
+    const asked = [text('user', 'How?'), call];
+    const log = logOf(
+      otlp(
+        chat('a', 10, [text('user', 'How?')], call),
+        tool,
+        chat('b', 30, [...asked, result('3 hits')], call),
+        chat('c', 40, [...asked, result('3 hits'), call, result('4 hits')], text('assistant', 'Done')),
+      ),
+    );
+    assert.deepEqual(said(log), [
+      [
+        'planner > search {"q":"x"}',
+        '[search] {"hits": 3}',
+        'planner > search {"q":"x"}',
+        '[search] 4 hits',
+        'planner > Done',
+      ],
+    ]);
+  });
+
   it('are read with messages as events, as before, and agents by their system prompts', () => {
     const call = (id: string, start: number, system: string, answer: string): SpanSettings => ({
       id,

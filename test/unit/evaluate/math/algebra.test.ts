@@ -168,6 +168,7 @@ test('a budget ends exactly where it says, and integers are at most their bound'
   assert.equal(new Budget().size(1n << BigInt(LIMITS.bits)), 1n << BigInt(LIMITS.bits));
   assert.throws(() => new Budget().size((1n << BigInt(LIMITS.bits)) + 1n), LimitReached);
   assert.throws(() => wholePower(new Budget(), whole(3), 2 ** 40), LimitReached, 'before anything is multiplied');
-  assert.equal(wholePower(new Budget(), whole(2), LIMITS.bits - 1).numerator, 1n << BigInt(LIMITS.bits - 1));
+  assert.equal(wholePower(new Budget(), whole(2), LIMITS.bits).numerator, 1n << BigInt(LIMITS.bits));
+  assert.throws(() => wholePower(new Budget(), whole(2), LIMITS.bits + 1), LimitReached);
   assert.throws(() => new Budget().size(-(1n << BigInt(LIMITS.bits)) - 1n), LimitReached);
 });

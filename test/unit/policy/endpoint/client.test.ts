@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { exchange } from '../../../../src/policy/endpoint/exchange.ts';
 import { EndpointFailure, retryAfterOf, Unanswered } from '../../../../src/policy/endpoint/failure.ts';
 import { Spending } from '../../../../src/policy/endpoint/spending.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
@@ -148,6 +149,29 @@ it('a cancel ends what waits and what is under way', async (t) => {
   }
   leaving.abort();
   await Promise.all(asked.map((one) => assert.rejects(one, CancelledError)));
+});
+
+it('a cancel before or within an answer is no failure of the server, and a time limit is one', async (t) => {
+  for (const begins of [false, true]) {
+    const server = await badServer(t, () => (response) => {
+      if (begins) {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.write('{');
+      }
+    });
+    const asking = { base: server.base, api: 'completions', key: null, body: { prompt: '1' } } as const;
+    const leaving = new AbortController();
+    const cancelled = exchange({ ...asking, timeLimit: 60_000 }, leaving.signal);
+    while (server.requests.length === 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    leaving.abort();
+    await assert.rejects(cancelled, CancelledError);
+    await assert.rejects(
+      exchange({ ...asking, timeLimit: 50 }, new AbortController().signal),
+      /not answer within 0\.05 s/,
+    );
+  }
 });
 
 describe('a good answer is read', () => {

@@ -208,6 +208,7 @@ describe('log-probabilities', () => {
   });
 
   it('are none of tokens that cannot be read', () => {
+    assert.deepEqual(wholeOf(choice({ content: 'x' }, 'stop', { token_ids: [0, 7] })).tokens, [0, 7]);
     for (const token_ids of ['x', [1.5], [-1], [null]]) {
       const { text, tokens } = wholeOf(choice({ content: 'x' }, 'stop', { token_ids }));
       assert.deepEqual([text, tokens], ['x', null]);
