@@ -4,8 +4,9 @@
  * itself does is no part of it.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { EXTENSION_BUNDLE } from '../places.ts';
@@ -19,13 +20,14 @@ const TURN_TIMEOUT = 60_000;
 const GOAL = 100;
 
 /**
- * The program of one turn. Whatever is asked of the stand-in is there, can be called, made and read, and answers with
- * more of the same; a list is empty, a setting has its default.
+ * The program of one turn, with the bundle and an empty folder as its arguments. Whatever is asked of the stand-in is
+ * there, can be called, made and read, and answers with more of the same; a list is empty, a setting has its default,
+ * and every path is that folder.
  */
 export const ACTIVATION_PROGRAM = `
 const Module = require('node:module');
 const inert = () => new Proxy(function () {}, {
-  get: (target, key) => key === Symbol.toPrimitive ? () => '' : key === 'then' ? undefined : key === Symbol.iterator ? () => [].values() : key === 'fsPath' ? __dirname : (target[key] ??= inert()),
+  get: (target, key) => key === Symbol.toPrimitive ? () => '' : key === 'then' ? undefined : key === Symbol.iterator ? () => [].values() : key === 'fsPath' ? process.argv[2] : (target[key] ??= inert()),
   apply: () => inert(), construct: () => inert(), set: () => true,
 });
 let registered = 0;
@@ -41,7 +43,8 @@ Module._load = function (request, ...rest) {
   return load.call(this, request, ...rest);
 };
 const memory = { get: (_, value) => value, update: async () => {}, keys: () => [] };
-const context = { subscriptions: [], extensionUri: editor.Uri.file(__dirname), workspaceState: memory, globalState: memory, secrets: inert(), extension: editor };
+const own = { subscriptions: [], workspaceState: memory, globalState: memory };
+const context = new Proxy(own, { get: (_, key) => own[key] ?? inner[key] });
 const processor = process.cpuUsage();
 const started = performance.now();
 const extension = require(process.argv[1]);
@@ -72,15 +75,20 @@ export async function benchActivation(
     throw new C3Error('input', `There is no extension at ${bundle}: build it first (npm run build).`);
   }
   const turns: Turn[] = [];
-  // The first turn warms the disk's cache: a cold disk is no property of the extension.
-  for (let turn = 0; turn <= (quick ? QUICK_TURNS : TURNS); turn++) {
-    if (signal.aborted) {
-      throw new CancelledError();
+  const folder = temporaryFolder('bench-activation');
+  try {
+    // The first turn warms the disk's cache: a cold disk is no property of the extension.
+    for (let turn = 0; turn <= (quick ? QUICK_TURNS : TURNS); turn++) {
+      if (signal.aborted) {
+        throw new CancelledError();
+      }
+      const found = await activateOnce(bundle, folder);
+      if (turn > 0) {
+        turns.push(found);
+      }
     }
-    const found = await activateOnce(bundle);
-    if (turn > 0) {
-      turns.push(found);
-    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
   note(`${String(turns.length)} activations measured`);
   const whole = turns.map(({ load, activate }) => load + activate);
@@ -99,12 +107,12 @@ export async function benchActivation(
   };
 }
 
-async function activateOnce(bundle: string): Promise<Turn> {
+async function activateOnce(bundle: string, folder: string): Promise<Turn> {
   let printed: unknown;
   try {
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ['--input-type=commonjs', '--eval', ACTIVATION_PROGRAM, bundle],
+      ['--input-type=commonjs', '--eval', ACTIVATION_PROGRAM, bundle, folder],
       { timeout: TURN_TIMEOUT },
     );
     printed = JSON.parse(stdout);
