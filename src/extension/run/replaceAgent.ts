@@ -116,16 +116,26 @@ async function askForReplacement({
   planOf,
 }: ReplaceQuestions): Promise<StartRunParams | undefined> {
   const title = (step: number): string => `Replace agent (${String(step)} of 4)`;
-  const role = await window.showQuickPick(roles, { title: title(1), placeHolder: 'Which agent is replaced?' });
+  // The user may look something up meanwhile, and a panel may take the keyboard late.
+  const ignoreFocusOut = true;
+  const role = await window.showQuickPick(roles, {
+    title: title(1),
+    placeHolder: 'Which agent is replaced?',
+    ignoreFocusOut,
+  });
   if (role === undefined) {
     return undefined;
   }
-  const by = await window.showQuickPick(sources, { title: title(2), placeHolder: `What takes the place of ${role}?` });
+  const by = await window.showQuickPick(sources, {
+    title: title(2),
+    placeHolder: `What takes the place of ${role}?`,
+    ignoreFocusOut,
+  });
   const source = by === undefined ? undefined : await sourceOf(by.from, title(2), pickRun);
   if (by === undefined || source === undefined) {
     return undefined;
   }
-  const how = await window.showQuickPick(STRATEGIES[by.from], { title: title(3), placeHolder: 'How?' });
+  const how = await window.showQuickPick(STRATEGIES[by.from], { title: title(3), placeHolder: 'How?', ignoreFocusOut });
   if (how === undefined) {
     return undefined;
   }

@@ -88,7 +88,8 @@ scenario('a run of teamtr is seen in every panel, and its agent is replaced from
   const replacement = reading(workbench, (store) => replacementOf(store.runConfig(replaced))) ?? assert.fail();
   assert.deepEqual([replacement.run, replacement.role, replacement.shock?.aligned?.n], [earlier, 'second', 12]);
 
-  await workbench.runCommand('C3: Open run dashboard');
+  // The command shows the run that the editor in front is about, which is the earlier one here.
+  await workbench.answerNotification('second replaced after stage 0', 'Open run dashboard');
   const after = await workbench.webview('Run dashboard');
   const cost = after.getByRole('figure', { name: 'What replacing an agent cost', exact: true });
   await cost.getByRole('application').waitFor();
