@@ -1,7 +1,7 @@
 /** The episodes panel while lists come and go: what is searched, clicked and drawn anew. */
 import assert from 'node:assert/strict';
 import { utimes } from 'node:fs/promises';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problems.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER, PROBLEM_COLUMNS } from '../../../src/domain/problems.ts';
 import { RUN } from '../../unit/extension/storeFixture.ts';
 import {
   graveFindings,
@@ -76,7 +76,8 @@ scenario(
       {
         revision: 1_000_000,
         rows: 2,
-        facets: { total: 40, trained: 30, evaluated: 10, roles: [], filled: [] },
+        // With the columns that there are: others would be drawn at once.
+        facets: { total: 40, trained: 30, evaluated: 10, roles: [], filled: PROBLEM_COLUMNS },
         filter: NO_PROBLEM_FILTER,
         sort: CLEAREST_FIRST,
         active: null,

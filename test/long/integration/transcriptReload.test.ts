@@ -13,6 +13,7 @@ import {
   firstPlan,
   hasFocus,
   openFromEpisodes,
+  reading,
   reloadWindow,
   transcriptOf,
 } from '../../integration/team.ts';
@@ -149,10 +150,10 @@ scenario(
     const before = requests(workbench, message).length;
     await field(again, 'Alternatives').fill('1');
     await field(again, 'Replays each').fill('1');
-    await press(again, 'Replay alternatives').click();
+    await press(again, 'Replay my message').click();
     await eventually('the request', () => requests(workbench, message).length > before, 120_000);
     await eventually('its end', async () => !(await press(again, 'Cancel').isVisible()), 120_000);
-    assert.ok(
+    await eventually('the draft among its alternatives', () =>
       requests(workbench, message).some(
         ({ continuation, alternatives }) =>
           continuation?.temperature === 0.25 && alternatives.some(({ text }) => text === DRAFT),
@@ -163,7 +164,7 @@ scenario(
     await eventually('the form as offered', async () => {
       assert.deepEqual(
         [await field(again, 'Alternatives').inputValue(), await again.locator('.typed textarea').inputValue()],
-        ['3', ''],
+        ['3', reading(workbench, (store) => store.message(message).text)],
       );
       return true;
     });
