@@ -170,5 +170,7 @@ test('a budget ends exactly where it says, and integers are at most their bound'
   assert.throws(() => wholePower(new Budget(), whole(3), 2 ** 40), LimitReached, 'before anything is multiplied');
   assert.equal(wholePower(new Budget(), whole(2), LIMITS.bits).numerator, 1n << BigInt(LIMITS.bits));
   assert.throws(() => wholePower(new Budget(), whole(2), LIMITS.bits + 1), LimitReached);
+  const half = { numerator: 1n, denominator: 2n };
+  assert.equal(wholePower(new Budget(), half, LIMITS.bits).denominator, 1n << BigInt(LIMITS.bits));
   assert.throws(() => new Budget().size(-(1n << BigInt(LIMITS.bits)) - 1n), LimitReached);
 });
