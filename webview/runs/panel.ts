@@ -20,7 +20,7 @@ import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
-import { comparing } from './comparing.ts';
+import { describeChosen } from './chosenRuns.ts';
 import { COST_COLUMNS, OUTCOME_COLUMNS, OWN_COLUMNS, settingColumn, type TableColumn } from './columns.ts';
 
 const TITLE: TableColumn = {
@@ -294,7 +294,7 @@ export class RunsTablePanel {
   }
 
   private markChosen(): void {
-    const { words, possible } = comparing(this.chosen.size);
+    const { words, possible } = describeChosen(this.chosen.size);
     this.compare.toggleAttribute('disabled', !possible);
     this.chosenWords.textContent = words;
     for (const row of this.bodyRows.querySelectorAll<HTMLElement>('tr')) {

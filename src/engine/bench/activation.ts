@@ -26,8 +26,14 @@ const GOAL = 100;
  */
 export const ACTIVATION_PROGRAM = `
 const Module = require('node:module');
+const fixed = {
+  [Symbol.toPrimitive]: () => '',
+  [Symbol.iterator]: () => [].values(),
+  then: undefined,
+  fsPath: process.argv[2],
+};
 const inert = () => new Proxy(function () {}, {
-  get: (target, key) => key === Symbol.toPrimitive ? () => '' : key === 'then' ? undefined : key === Symbol.iterator ? () => [].values() : key === 'fsPath' ? process.argv[2] : (target[key] ??= inert()),
+  get: (target, key) => Object.hasOwn(fixed, key) ? fixed[key] : (target[key] ??= inert()),
   apply: () => inert(), construct: () => inert(), set: () => true,
 });
 let registered = 0;
