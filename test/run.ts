@@ -16,10 +16,9 @@ import { z } from 'zod';
 import { messageOf } from '../src/shared/errors.ts';
 import { LENT_PAIR, startPair, type PooledPair } from './integration/harness/pool.ts';
 import { INSTALLED, installExtension, installFiles } from './integration/harness/server.ts';
-import { findExcesses, hadMostOfMachine, machineSeconds } from './runner/budgets.ts';
+import { doKnownWork, findExcesses, slowdownOf } from './runner/budgets.ts';
 import { changedFiles, reachedBy, readReach } from './runner/changed.ts';
 import { chosenFiles, SUITES, type Suite } from './runner/chosen.ts';
-import { ownSeconds } from './runner/processor.ts';
 import { runTasks, type Task } from './runner/schedule.ts';
 import { runTestFiles } from './runner/testFile.ts';
 import { cacheFolder } from './support/cache.ts';
@@ -80,7 +79,6 @@ const isBuilt = (): boolean => (process.env[BUILT] ?? '') !== '';
 
 const scratch = await mkdtemp(join(tmpdir(), 'c3-tests-'));
 const started = performance.now();
-const before = { own: ownSeconds(), all: machineSeconds() };
 const counts = new Map<string, Count>();
 const files: { readonly file: string; readonly suite: Suite; readonly processorSeconds: number }[] = [];
 const failures: string[] = [];
@@ -103,7 +101,7 @@ try {
     { load: CORES + MORE, windows: WINDOWS },
     () => changed !== undefined && failures.length > 0,
   );
-  checkBudgets(changed === undefined && names.length === 0);
+  await checkBudgets(changed === undefined && names.length === 0);
   if (suites.includes('attack')) {
     await showAttacks();
   }
@@ -374,30 +372,24 @@ function report(name: string, good: boolean, figures: string, output: string): v
   }
 }
 
-/**
- * A fast suite stays fast: what takes more than its share fails with its name. Where other programs had most of the
- * machine, it is only shown.
- */
-function checkBudgets(ofSuites: boolean): void {
+/** A fast suite stays fast: what takes more than its budget on a machine of this speed fails with its name. */
+async function checkBudgets(ofSuites: boolean): Promise<void> {
   // Without dist/, sandboxes are compiled anew in each process, which takes longer than what they run.
   if (process.platform !== 'linux' || !isBuilt()) {
     return;
   }
-  const sums = [...(ofSuites ? counts : [])].map(([suite, { processorSeconds }]) => [suite, processorSeconds] as const);
-  const ofWindows = [...pairs].reduce((sum, pair) => sum + pair.processorSeconds(), 0);
-  const own = ownSeconds() + ofWindows - before.own;
-  const all = machineSeconds() - before.all;
-  const counted = hadMostOfMachine(own, all);
-  console.log(
-    `\nThe tests took ${own.toFixed(0)} of the ${all.toFixed(0)} s of processor time that the machine spent.`,
-  );
-  for (const { suite, name, reason } of findExcesses(files, new Map(sums))) {
-    if (counted) {
-      count(suite, { failed: 1 });
-      report(name, false, reason, '');
-    } else {
-      console.log(`${name}: ${reason}; other programs had most of the machine, so this is no failure.`);
-    }
+  const took = [...(ofSuites ? counts : [])].map(([suite, { processorSeconds }]) => [suite, processorSeconds] as const);
+  const sums = new Map(took);
+  if (findExcesses(files, sums, 1).length === 0) {
+    return;
+  }
+  const slowdown = slowdownOf(await doKnownWork(ROOT));
+  if (slowdown > 1) {
+    console.log(`\nThis machine takes ${slowdown.toFixed(1)} times the processor time that the budgets were set with.`);
+  }
+  for (const { suite, name, reason } of findExcesses(files, sums, slowdown)) {
+    count(suite, { failed: 1 });
+    report(name, false, reason, '');
   }
 }
 

@@ -1,5 +1,10 @@
-/** Budgets of processor time: a fast suite stays fast. */
-import { cpus } from 'node:os';
+/**
+ * Budgets of processor time: a fast suite stays fast. The same work takes several times its seconds on a slow machine,
+ * or beside other programs, so that budgets grow with what a piece of known work takes.
+ */
+import { execFile } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { promisify } from 'node:util';
 import type { Suite } from './chosen.ts';
 
 /**
@@ -10,11 +15,10 @@ import type { Suite } from './chosen.ts';
 const FILE_BUDGET: Readonly<Partial<Record<Suite, number>>> = { unit: 15, system: 25, integration: 36 };
 const SUITE_BUDGET: Readonly<Partial<Record<string, number>>> = { unit: 300, system: 520, integration: 480 };
 
-/**
- * Share of the machine's processor time from which on the seconds of the tests count. Below it, the same work takes up
- * to twice its seconds, since two cores are often the threads of one.
- */
-const LEAST_SHARE = 0.5;
+/** The known work: a process that compiles a large program, of a version that package-lock.json fixes. */
+const KNOWN_WORK = "require('typescript'); const { user, system } = process.cpuUsage(); console.log(user + system);";
+/** What it takes on the machine that the budgets were set on, in processor seconds. */
+const KNOWN_WORK_SECONDS = 0.2;
 
 /** A file or a suite that took more than it may. */
 export interface Excess {
@@ -27,33 +31,50 @@ export interface Excess {
 /**
  * @param files each with its suite and the processor seconds that it took
  * @param suites the processor seconds of whole suites; none where only some of their files ran
+ * @param slowdown what the machine takes for one second of a budget, in seconds
  * @returns what took more than its budget, files first
  */
 export function findExcesses(
   files: readonly { readonly file: string; readonly suite: Suite; readonly processorSeconds: number }[],
   suites: ReadonlyMap<string, number>,
+  slowdown: number,
 ): Excess[] {
   const ofFiles = files.flatMap(({ file, suite, processorSeconds: took }) => {
-    const most = FILE_BUDGET[suite] ?? Infinity;
-    const reason = `${took.toFixed(1)} s of processor time, and a file may take ${most} s`;
+    const most = (FILE_BUDGET[suite] ?? Infinity) * slowdown;
+    const reason = `${took.toFixed(1)} s of processor time, and a file may take ${most.toFixed(0)} s`;
     return took > most ? [{ suite, name: file, reason }] : [];
   });
   const ofSuites = [...suites].flatMap(([suite, took]) => {
-    const most = SUITE_BUDGET[suite] ?? Infinity;
-    const reason = `${took.toFixed(0)} s of processor time, and the suite may take ${most} s`;
+    const most = (SUITE_BUDGET[suite] ?? Infinity) * slowdown;
+    const reason = `${took.toFixed(0)} s of processor time, and the suite may take ${most.toFixed(0)} s`;
     return took > most ? [{ suite, name: suite, reason }] : [];
   });
   return [...ofFiles, ...ofSuites];
 }
 
 /**
- * Whether a run had at least half of the machine. Its processor seconds then say how much its files have to do.
- * @param own processor seconds of the run
- * @param all processor seconds that the machine spent meanwhile, on the run too
+ * @param knownWork processor seconds of the known work, several times
+ * @returns how many times slower this machine is than the one that the budgets were set on, by their median; at least 1
  */
-export const hadMostOfMachine = (own: number, all: number): boolean => own >= LEAST_SHARE * all;
+export function slowdownOf(knownWork: readonly number[]): number {
+  const median = knownWork.toSorted((a, b) => a - b)[knownWork.length >> 1] ?? KNOWN_WORK_SECONDS;
+  return Math.max(1, median / KNOWN_WORK_SECONDS);
+}
 
-/** The processor time that the machine has spent on all programs since it started, in seconds. */
-export function machineSeconds(): number {
-  return cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0) / 1000;
+/**
+ * Does the known work, with more processes than there are processors, as the tests have it.
+ * @param root of the tree, whose packages it uses
+ * @returns the processor seconds of each
+ */
+export async function doKnownWork(root: string): Promise<number[]> {
+  const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+  const once = async (): Promise<number> => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', KNOWN_WORK], { cwd: root, env });
+    return Number(stdout) / 1e6;
+  };
+  const seconds: number[] = [];
+  for (let turn = 0; turn < 2; turn++) {
+    seconds.push(...(await Promise.all(Array.from({ length: availableParallelism() + 1 }, once))));
+  }
+  return seconds;
 }
