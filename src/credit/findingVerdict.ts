@@ -3,7 +3,7 @@
  * draw by draw, so that a team that says the same differs by exactly 0. The interval is a betting confidence sequence
  * (betting.ts): a check may stop at any look.
  */
-import type { FindingDifference, FindingVerdict } from '../domain/findings.ts';
+import type { FindingDifference, FindingVerdict } from '../domain/answer.ts';
 import { bettingInterval } from './betting.ts';
 import { mean } from './describe.ts';
 

@@ -1,5 +1,5 @@
 /** What loses the episodes of a run: how much was within reach, and which share of that each role lost. */
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import { wilson } from './interval.ts';
 import { ratioOfMeans } from './ratio.ts';
 

@@ -7,7 +7,7 @@
  * pairs. All intervals are betting confidence sequences (betting.ts), so that a search may stop at any look.
  */
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
-import type { BlameVerdict, Chance } from '../domain/blame.ts';
+import type { BlameVerdict, Chance } from '../domain/answer.ts';
 import { ALPHA, bettingInterval, mixedCapital, stakeCapitals, type Side } from './betting.ts';
 import type { BucketEvidence } from './pairing.ts';
 import { chancesAbove, type Count } from './pooledChances.ts';

@@ -1,5 +1,5 @@
 /** What the certificates of a run's steps came to, against what was measured (TeamTR reference section 5). */
-import type { StepMetrics } from '../domain/stepMetrics.ts';
+import type { StepMetrics } from '../domain/step.ts';
 import { spearman, type Pair } from './statistics/rank.ts';
 
 export interface Certified {

@@ -4,7 +4,7 @@
  */
 import { openStream, uniform, type Stream } from '../credit/counter.ts';
 import { mean } from '../credit/describe.ts';
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 import { symbolOf } from './canonical.ts';
 import { mostFrequent, smoothedInformation, type InfluenceSettings } from './influence.ts';

@@ -1,5 +1,5 @@
 /** How often a context's alternatives repeat each other (reference section 12). */
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import { bootstrapMean } from './statistics/bootstrap.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 

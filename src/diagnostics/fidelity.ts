@@ -1,7 +1,7 @@
 /** Fidelity: how well credit ranks messages by what they are worth (C3 appendix I; reference section 8.3). */
 import { unmasked } from '../credit/aggregate.ts';
 import { estimatorNamed, type CreditEstimator } from '../credit/estimators.ts';
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import { bootstrap } from './statistics/bootstrap.ts';
 import { creditedOf, valueSamplesOf, type DiagnosticAlternative, type DiagnosticBucket } from './bucket.ts';
 import { spearman, type Pair } from './statistics/rank.ts';

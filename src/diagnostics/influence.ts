@@ -2,7 +2,7 @@
  * Influence: what the choice of a message says of the next teammate's, I(J; Y | h) in nats (C3 appendix J; reference
  * section 8.3 and 12).
  */
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import { bootstrapMean } from './statistics/bootstrap.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 import { symbolOf, type Canonicalisation } from './canonical.ts';

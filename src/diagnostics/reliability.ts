@@ -6,7 +6,7 @@ import { openStream, uniform } from '../credit/counter.ts';
 import { hasSpread, mean, populationVariance, squaredDeviations } from '../credit/describe.ts';
 import { leaveOneOut } from '../credit/estimators/loo.ts';
 import { unmasked } from '../credit/aggregate.ts';
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import { bootstrap, bootstrapMean } from './statistics/bootstrap.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 import { spearman, type Pair } from './statistics/rank.ts';

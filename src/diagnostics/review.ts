@@ -4,7 +4,7 @@
  * nobody; it says where to look.
  */
 import { differenceInterval } from '../credit/interval.ts';
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import { quantile } from './statistics/bootstrap.ts';
 
 export type ReviewSignalName = 'high influence' | 'low variance' | 'returns without accuracy';

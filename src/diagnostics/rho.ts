@@ -10,7 +10,7 @@
  */
 import { mean } from '../credit/describe.ts';
 import { ratioOfMeans } from '../credit/ratio.ts';
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 
 /** Alternatives of one message in one context, each with the returns of its replays. */
 export type PilotContext = readonly (readonly number[])[];

@@ -4,13 +4,13 @@ import { mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
 import { differenceInterval } from '../credit/interval.ts';
 import { isSolved } from '../shared/credit/returns.ts';
 import { fUpperTail } from '../credit/studentT.ts';
-import type { Alternative, BucketView } from '../domain/records.ts';
+import type { Alternative, BucketView } from '../domain/replay.ts';
 import {
   ALL_SUCCEEDED,
   TAXONOMY_THRESHOLDS,
+  UNCLASSIFIED,
   type TaxonomyCase,
   type TaxonomyThresholds,
-  UNCLASSIFIED,
   type VerdictName,
 } from '../domain/taxonomy.ts';
 

@@ -5,8 +5,8 @@
  */
 import { openStream, uniform } from '../credit/counter.ts';
 import { mean } from '../credit/describe.ts';
-import type { Interval } from '../domain/records.ts';
-import { CHANCE_ROUNDS, type TaxonomyThresholds, VERDICTS, type VerdictName } from '../domain/taxonomy.ts';
+import type { Interval } from '../domain/credit.ts';
+import { CHANCE_ROUNDS, VERDICTS, type TaxonomyThresholds, type VerdictName } from '../domain/taxonomy.ts';
 import { compare, verdictOf, type BucketFacts, type BucketStudy, type Measured } from './taxonomy.ts';
 
 /** What the rules look at in a bucket in each round; one element where every round has the same. */

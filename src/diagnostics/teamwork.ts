@@ -1,6 +1,6 @@
 /** How a team holds together while it trains (TeamTR reference section 6): coordination, drift, stability. Pure. */
-import type { Interval } from '../domain/records.ts';
-import { stabilityOf } from '../domain/trustRegion.ts';
+import type { Interval } from '../domain/credit.ts';
+import { stabilityOf } from '../domain/stepRows.ts';
 import { bootstrap, bootstrapMean } from './statistics/bootstrap.ts';
 
 /** One episode of a question: the last answer that each agent who spoke gave, in their order; null without one. */

@@ -2,8 +2,9 @@
  * The failure taxonomy as every process speaks of it: its thresholds, the user's labels, and what a view of a run
  * shows.
  */
-import type { ProblemClassRow } from './problems.ts';
-import type { BucketOrigin, Interval } from './records.ts';
+import type { ProblemClassRow } from './problem.ts';
+import type { BucketOrigin } from './replay.ts';
+import type { Interval } from './credit.ts';
 
 export const TAXONOMY_CLASSES = [
   'Successful Credit Shift',

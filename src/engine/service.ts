@@ -9,9 +9,9 @@ import { C3Error } from '../shared/errors.ts';
 import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
 import type { RunPlan } from '../shared/models.ts';
 import type { EndpointCost } from '../shared/endpointCost.ts';
-import type { BucketView, RunSummary } from '../domain/records.ts';
-import type { LogImport } from '../domain/logImport.ts';
-import type { NoteRunParams, RunNote } from '../domain/runNotes.ts';
+import type { BucketView, ReplayResult } from '../domain/replay.ts';
+import type { RunSummary, NoteRunParams, RunNote } from '../domain/run.ts';
+import type { LogImport } from '../domain/episode.ts';
 import type {
   BlameParams,
   CheckFindingParams,
@@ -21,11 +21,8 @@ import type {
   RunBlameParams,
   StartRunParams,
 } from '../shared/protocols/engineProtocol.ts';
-import type { Blame, RunBlame } from '../domain/blame.ts';
-import type { CheckedFinding, KeptFinding } from '../domain/findings.ts';
-import type { Trial } from '../domain/trial.ts';
-import type { RhoReport } from '../domain/rho.ts';
-import type { ReplayResult } from '../domain/settle.ts';
+import type { Blame, RunBlame, CheckedFinding, KeptFinding, Trial } from '../domain/answer.ts';
+import type { RhoReport } from '../domain/credit.ts';
 import type { LabelParams, TaxonomyParams, TaxonomyThresholds, TaxonomyView } from '../domain/taxonomy.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Label, StoreWriter } from '../store/write/writer.ts';

@@ -2,10 +2,9 @@
  * What describes an environment: where events come from that no policy says. One file of src/environment/kinds and one
  * row of the table in kinds.ts add one.
  */
-import type { Json } from '../domain/methodState.ts';
-import type { Examined } from '../domain/examination.ts';
-import type { Instance } from '../domain/records.ts';
-import type { DecisionEvent, LogEvent } from '../domain/events.ts';
+import type { Json, DecisionEvent, LogEvent } from '../domain/episode.ts';
+import type { Examined } from '../domain/message.ts';
+import type { Instance } from '../domain/problem.ts';
 
 /**
  * Asks a model, sampled anew with each number of an attempt; the same for the same arguments where the policy takes

@@ -7,7 +7,7 @@ import { killOwned, spawnOwned } from '../files/ownedProcess.ts';
 import { anyOf, onAbort, throwIfAborted } from '../shared/cancellation.ts';
 import { withoutKeys } from '../shared/endpointKeys.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
-import type { Instance } from '../domain/records.ts';
+import type { Instance } from '../domain/problem.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import type { Evaluator, Graded } from './evaluator.ts';
 import { EvaluatorLost } from './lost.ts';

@@ -1,7 +1,7 @@
 /** What scores a message. */
-import type { DecisionEvent } from '../domain/events.ts';
-import type { Examined } from '../domain/examination.ts';
-import type { Instance, InstanceTests } from '../domain/records.ts';
+import type { DecisionEvent } from '../domain/episode.ts';
+import type { Examined } from '../domain/message.ts';
+import type { Instance, InstanceTests } from '../domain/problem.ts';
 import { gradeAnswer } from './answer.ts';
 import { gradeChain, parseChain } from './chain.ts';
 import { examineProgram } from './examine.ts';

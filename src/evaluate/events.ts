@@ -1,8 +1,8 @@
 /** What scores an event of a log: the door through which evaluators of messages score events too. */
 import { isReturn } from '../shared/credit/returns.ts';
 import { isRecord } from '../shared/guard.ts';
-import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../domain/events.ts';
-import type { Instance } from '../domain/records.ts';
+import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
+import type { Instance } from '../domain/problem.ts';
 import type { Evaluator, Graded } from './evaluator.ts';
 
 export interface LogEvaluator {

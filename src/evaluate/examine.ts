@@ -1,6 +1,6 @@
 /** Examines the program of a helper's function and the main one: what the ladder scores and feedback is made of. */
-import type { Examined } from '../domain/examination.ts';
-import type { Instance } from '../domain/records.ts';
+import type { Examined } from '../domain/message.ts';
+import type { Instance } from '../domain/problem.ts';
 import type { FunctionsVerdict } from './python/functions.ts';
 import {
   assertionsOf,

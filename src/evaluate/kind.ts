@@ -1,5 +1,5 @@
 /** What describes an evaluator: one file of src/evaluate/kinds and one row of the table in kinds.ts add one. */
-import type { Instance } from '../domain/records.ts';
+import type { Instance } from '../domain/problem.ts';
 import type { Evaluator } from './evaluator.ts';
 import type { LadderRules } from './ladder.ts';
 import type { Grader } from './math/grade.ts';

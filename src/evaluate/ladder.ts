@@ -2,7 +2,7 @@
  * The reward ladder of a helper and a main agent on code (MAGRPO reference section 8): structure, syntax, tests and
  * cooperation, 4 points in all; what fails one of the first two gets nothing further.
  */
-import type { Examination, HelperUsage } from '../domain/examination.ts';
+import type { Examination, HelperUsage } from '../domain/message.ts';
 import { HELPER_NAME } from './python/functionSource.ts';
 
 /** The points of all levels: what a score of 1 stands for. */

@@ -2,7 +2,7 @@
  * Scoring by a model that reads a rubric. Its answer is text of a model's: bounded, read strictly, and where it states
  * no score there is none, which is never a 0.
  */
-import type { Instance } from '../domain/records.ts';
+import type { Instance } from '../domain/problem.ts';
 import type { Evaluator, Graded } from './evaluator.ts';
 
 /** A message of a chat. */

@@ -27,7 +27,7 @@ import { planRun } from './run/planRun.ts';
 import { pickResumable, pickRun } from './sidebar/pick.ts';
 import { askAndDelete, askForNote } from './run/ownRuns.ts';
 import { report } from './common/report.ts';
-import type { RunNote } from '../domain/runNotes.ts';
+import type { RunNote } from '../domain/run.ts';
 import type { EpisodeNode, MoreNode, QueuedNode, RunNode } from './sidebar/runsModel.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Services } from './services.ts';

@@ -1,7 +1,7 @@
 /** What other programs recorded of their agents, in the form that all formats are read into. */
 import type { ChatMessage } from '../chat/messages.ts';
-import type { SpeakerSource } from '../domain/logImport.ts';
-import type { Measured } from '../domain/measured.ts';
+import type { SpeakerSource } from '../domain/episode.ts';
+import type { Measured } from '../domain/message.ts';
 import { MOST_NAME, renameProblem, type Rename } from '../shared/speakerNames.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 

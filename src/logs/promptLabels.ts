@@ -1,6 +1,6 @@
 /** What those are called whom only their system prompts tell apart: the name that a prompt gives, else a number. */
 import type { ChatMessage } from '../chat/messages.ts';
-import type { SpeakerSource } from '../domain/logImport.ts';
+import type { SpeakerSource } from '../domain/episode.ts';
 import { promptName, systemPrompt } from './promptName.ts';
 
 export interface PromptLabel {

@@ -1,9 +1,8 @@
 /** A stored episode that was recorded elsewhere, as a log, and the team file that its protocol gives. */
 import { stringify } from 'yaml';
 import { C3Error } from '../shared/errors.ts';
-import { IMPORTED } from '../domain/logImport.ts';
-import type { EnvironmentEvent } from '../domain/events.ts';
-import type { Decision, Message } from '../domain/records.ts';
+import { IMPORTED, type EnvironmentEvent } from '../domain/episode.ts';
+import type { Decision, Message } from '../domain/message.ts';
 import { MAX_YAML_CHARACTERS } from '../shared/text/yaml.ts';
 import { masked } from './secrets.ts';
 import { inferredSteps, MOST_STEPS, unseenSteps, type EpisodeEntry, type EpisodeStep } from './inferred.ts';

@@ -1,5 +1,6 @@
 /** What answers a context. */
-import type { FinishReason, NumericEnvironment, Sampling } from '../domain/records.ts';
+import type { FinishReason, Sampling } from '../domain/message.ts';
+import type { NumericEnvironment } from '../domain/snapshot.ts';
 import { onAbort } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Held } from '../shared/holds.ts';

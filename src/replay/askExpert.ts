@@ -2,7 +2,8 @@
 import type { Ask } from '../environment/kind.ts';
 import { takesSeeds, type Policy } from '../policy/policy.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
-import type { Instance, Sampling } from '../domain/records.ts';
+import type { Instance } from '../domain/problem.ts';
+import type { Sampling } from '../domain/message.ts';
 import { EXPERT_ROLE } from '../shared/rolePolicies.ts';
 import { promptMessages, type Renderer } from '../team/render.ts';
 

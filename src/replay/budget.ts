@@ -1,6 +1,6 @@
 /** Budgets and the running cost of a run. */
 import { C3Error } from '../shared/errors.ts';
-import type { Ledger, Tokens } from '../domain/records.ts';
+import type { Ledger, Tokens } from '../domain/run.ts';
 import type { PolicyAnswer } from '../policy/policy.ts';
 import { isReusedAnswer } from './reuse.ts';
 

@@ -3,8 +3,9 @@ import { MOST_AGENTS, removalContributions, shapleyValues } from '../credit/coal
 import { ballotOf, tallyOf, TIE_RULES, winnersOf, type Ballot } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';
-import type { DecisionEvent, EnvironmentEvent } from '../domain/events.ts';
-import type { Instance, Message } from '../domain/records.ts';
+import type { DecisionEvent, EnvironmentEvent } from '../domain/episode.ts';
+import type { Instance } from '../domain/problem.ts';
+import type { Message } from '../domain/message.ts';
 import type { ShownVote } from '../shared/transcript/shownVote.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { readBy } from '../team/rounds.ts';

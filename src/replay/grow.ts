@@ -12,9 +12,10 @@ import {
 import { streamKey } from '../runtime/random.ts';
 import { onAbort } from '../shared/cancellation.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Instance, Sampling } from '../domain/records.ts';
+import type { Instance } from '../domain/problem.ts';
+import type { Sampling } from '../domain/message.ts';
 import { contextKey } from '../team/contextKey.ts';
-import { type Occurrence, occurrenceAt, type Protocol, roleNamed } from '../team/protocol.ts';
+import { occurrenceAt, roleNamed, type Occurrence, type Protocol } from '../team/protocol.ts';
 import { promptMessages, renderContext, renderLog, type PromptMessage, type Renderer } from '../team/render.ts';
 import { discountOf, turnOf } from '../team/rounds.ts';
 import { Arrivals } from './arrivals.ts';

@@ -1,5 +1,5 @@
 /** What a rollout tree of turns is made of: plain functions, beside the growing of growJoint.ts. */
-import type { Json } from '../domain/methodState.ts';
+import type { Json } from '../domain/episode.ts';
 import { eventScores, type Score, type TreeNode } from './tree.ts';
 
 /** Why a node has no further turn: what readers see of it, and what it was decided by. */

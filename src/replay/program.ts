@@ -2,8 +2,9 @@
  * Episodes whose order is known to a program of the user's alone: it is given the log so far and says what is next.
  */
 import { C3Error } from '../shared/errors.ts';
-import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/events.ts';
-import type { Decision, Instance } from '../domain/records.ts';
+import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
+import type { Decision } from '../domain/message.ts';
+import type { Instance } from '../domain/problem.ts';
 import type { Protocol } from '../team/protocol.ts';
 
 /** What a program says is next. */

@@ -1,6 +1,8 @@
 /** From trees to rows: decisions, episodes, buckets, replays and credits, appended in one transaction per call. */
 import { hash } from 'node:crypto';
-import type { NewDecision, NewReplay, Phase } from '../domain/records.ts';
+import type { NewDecision } from '../domain/message.ts';
+import type { NewReplay } from '../domain/replay.ts';
+import type { Phase } from '../domain/episode.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { bytesOf, eventHash, textHash, tokenHash } from '../store/tokens.ts';

@@ -1,8 +1,9 @@
 /** One stored message against its re-execution: tokens, text, how it ended, and log-probabilities. */
 import { PolicyGone, takesSeeds, type Policy, type PolicyAnswer } from '../policy/policy.ts';
-import { NO_SEEDS_REMARK } from '../domain/draws.ts';
+import { NO_SEEDS_REMARK } from '../domain/replay.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Decision, NumericEnvironment } from '../domain/records.ts';
+import type { Decision } from '../domain/message.ts';
+import type { NumericEnvironment } from '../domain/snapshot.ts';
 import {
   changedRow,
   probabilityDifference,

@@ -1,8 +1,7 @@
 /** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode. */
 import type { PolicyControl } from '../policy/policy.ts';
-import { NO_SEEDS_REMARK } from '../domain/draws.ts';
-import type { BucketView, Decision } from '../domain/records.ts';
-import type { ReplayResult } from '../domain/settle.ts';
+import { NO_SEEDS_REMARK, type BucketView, type ReplayResult } from '../domain/replay.ts';
+import type { Decision } from '../domain/message.ts';
 import { isTerminal, occurrenceAt } from '../team/protocol.ts';
 import { EvaluatorBudget } from './budget.ts';
 import { continueRounds } from './episodes.ts';
@@ -12,7 +11,7 @@ import { recordEnd, recordEpisode, recordNode, recordReplay, type RoundRecord } 
 import { checkRequest, type ReplayControl, type ReplayDependencies, type ReplayRequest } from './request.ts';
 import { ScoreBook } from './reuse.ts';
 import { editedResult, frozenBranch, storedNode, typedNode, type EditedResult } from './storedBranch.ts';
-import { type Branch, callsOfReplay, type TreeNode } from './tree.ts';
+import { callsOfReplay, type Branch, type TreeNode } from './tree.ts';
 import { unlessCancelled } from '../shared/cancellation.ts';
 
 /** Pairs that are sampled together: few enough to stop early, enough to keep a batch busy. */

@@ -4,11 +4,10 @@
  */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
-import { choiceProblem, type ContinuationChoice } from '../domain/continuation.ts';
+import { choiceProblem, SETTLE_LIMITS, type ContinuationChoice, type BucketView } from '../domain/replay.ts';
 import { C3Error } from '../shared/errors.ts';
-import { MAX_EVENT_TEXT } from '../domain/events.ts';
-import type { BucketView, Sampling } from '../domain/records.ts';
-import { SETTLE_LIMITS } from '../domain/settle.ts';
+import { MAX_EVENT_TEXT } from '../domain/episode.ts';
+import type { Sampling } from '../domain/message.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';

@@ -1,9 +1,11 @@
 /** Stored returns against what the evaluator says of the stored messages now. */
 import { onEvents } from '../evaluate/events.ts';
 import { EvaluatorLost, scoredText, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
-import type { Decision, Instance, Replay } from '../domain/records.ts';
+import type { Decision } from '../domain/message.ts';
+import type { Instance } from '../domain/problem.ts';
+import type { Replay } from '../domain/replay.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
-import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../domain/events.ts';
+import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import { changedRow, returnDifference } from '../domain/verification.ts';
 import type { StoredEvent, StoreReader } from '../store/types.ts';
 import { eventHash } from '../store/tokens.ts';

@@ -5,7 +5,7 @@
  */
 import type { Evaluator, Graded } from '../evaluate/evaluator.ts';
 import type { PolicyAnswer, PolicyRequest } from '../policy/policy.ts';
-import type { Instance } from '../domain/records.ts';
+import type { Instance } from '../domain/problem.ts';
 import type { EpisodeCost } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { scoredThrough } from '../team/rounds.ts';

@@ -1,5 +1,6 @@
 /** Replays that cannot be had again to the token, sampled again: their returns beside those that are stored. */
-import type { Decision, Replay } from '../domain/records.ts';
+import type { Decision } from '../domain/message.ts';
+import type { Replay } from '../domain/replay.ts';
 import type { ReturnSamples } from '../domain/verification.ts';
 import type { StoreReader } from '../store/types.ts';
 import { isTerminal } from '../team/protocol.ts';

@@ -3,7 +3,7 @@ import { ballotOf } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Instance } from '../domain/records.ts';
+import type { Instance } from '../domain/problem.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { readBy } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';

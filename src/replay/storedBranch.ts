@@ -1,8 +1,7 @@
 /** Stored messages as nodes of a tree: the branch that a stored message is on. */
 import { NEVER } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
-import { EDITED } from '../domain/editedResult.ts';
-import type { Decision, Message } from '../domain/records.ts';
+import { EDITED, type Decision, type Message } from '../domain/message.ts';
 import { textHash } from '../store/tokens.ts';
 import { contextOf } from './grow.ts';
 import type { ReplayDependencies } from './request.ts';

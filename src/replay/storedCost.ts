@@ -1,6 +1,5 @@
 /** What the rows of a run cost: one reading of them for whoever counts. */
-import { addLedgers, EMPTY_LEDGER } from '../domain/ledger.ts';
-import type { Ledger } from '../domain/records.ts';
+import { addLedgers, EMPTY_LEDGER, type Ledger } from '../domain/run.ts';
 import type { EpisodeCost, PositionCost } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { closingScores } from '../team/rounds.ts';

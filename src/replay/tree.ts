@@ -3,8 +3,9 @@
  * is a tree whose leaves are episodes; a replay is a tree with one child per level below an alternative.
  */
 import type { PolicyAnswer } from '../policy/policy.ts';
-import type { EnvironmentEvent, LogEvent } from '../domain/events.ts';
-import type { Instance, Sampling } from '../domain/records.ts';
+import type { EnvironmentEvent, LogEvent } from '../domain/episode.ts';
+import type { Instance } from '../domain/problem.ts';
+import type { Sampling } from '../domain/message.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 
 /** What an evaluator said of a scored message; a null score is masked. */

@@ -7,7 +7,8 @@ import { PolicyGone, type Policy, type PolicySource } from '../policy/policy.ts'
 import { unlessCancelled } from '../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
 import type { Held } from '../shared/holds.ts';
-import type { Decision, Replay } from '../domain/records.ts';
+import type { Decision } from '../domain/message.ts';
+import type { Replay } from '../domain/replay.ts';
 import { changedRow, type VerificationReport, type VerificationResult } from '../domain/verification.ts';
 import type { StoredEvent, StoreReader, StoreWriter } from '../store/types.ts';
 import { eventHash, tokenHash } from '../store/tokens.ts';

@@ -1,6 +1,6 @@
 /** Episodes without what the first role said: an empty message replaces it, and the others are sampled. */
 import type { PolicyControl } from '../policy/policy.ts';
-import type { Instance } from '../domain/records.ts';
+import type { Instance } from '../domain/problem.ts';
 import { occurrenceAt } from '../team/protocol.ts';
 import { grow } from './episodes.ts';
 import { contextOf, extend, samplingOf, type TreeSettings } from './grow.ts';

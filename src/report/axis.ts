@@ -2,7 +2,7 @@
  * The ground that the SVG pictures of report pages share: axes with round numbers, and a frame with a name. No NaN gets
  * into a coordinate.
  */
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import { escaped } from './words.ts';
 
 /**

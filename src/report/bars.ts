@@ -3,7 +3,7 @@
  * faded. Pure: numbers in, SVG text out.
  */
 import { isOpen } from '../shared/credit/headline.ts';
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';
 import { decimal, escaped, NOT_MEASURED } from './words.ts';
 

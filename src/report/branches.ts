@@ -1,5 +1,6 @@
 /** Ways from a message to the end of its episode, read from the store for a report. */
-import type { Message, Replay } from '../domain/records.ts';
+import type { Message } from '../domain/message.ts';
+import type { Replay } from '../domain/replay.ts';
 import type { ReplayVerdict, StoreReader } from '../store/types.ts';
 import type { Allowance } from './allowance.ts';
 import type { Branch, ReportedMessage } from './types.ts';

@@ -5,8 +5,10 @@
 import { mean } from '../credit/describe.ts';
 import { meanInterval, student } from '../credit/interval.ts';
 import { isEmptied } from '../credit/sideBySide.ts';
-import { roundTitle } from '../domain/evaluationRounds.ts';
-import type { Alternative, Interval, Message } from '../domain/records.ts';
+import { roundTitle } from '../domain/evaluation.ts';
+import type { Alternative } from '../domain/replay.ts';
+import type { Interval } from '../domain/credit.ts';
+import type { Message } from '../domain/message.ts';
 
 /** What is read of a request. */
 interface RequestedBucket {

@@ -1,22 +1,21 @@
 /** The report of one finding, read from the store: pure but for the reading, and the same for the same store. */
 import { CONFIGURABLE_ESTIMATORS, creditGroup } from '../credit/estimators.ts';
 import { isEmptied, removal } from '../credit/sideBySide.ts';
-import { continuationWords, folderName, OTHER_DISTRIBUTION } from '../domain/continuation.ts';
-import { measuredFacts, NOTHING_MEASURED } from '../domain/measured.ts';
-import { drawsOf } from '../domain/draws.ts';
-import { judgeWordsIn } from '../domain/judgeAgreement.ts';
-import { roundTitleOf } from '../domain/evaluationRounds.ts';
-import { isRecord } from '../shared/guard.ts';
 import {
-  stepOfWeights,
+  continuationWords,
+  folderName,
+  OTHER_DISTRIBUTION,
+  drawsOf,
   type Alternative,
   type BucketView,
-  type Message,
   type Replay,
-  type Sampling,
-} from '../domain/records.ts';
+} from '../domain/replay.ts';
+import { measuredFacts, NOTHING_MEASURED, type Message, type Sampling } from '../domain/message.ts';
+import { judgeWordsIn, shownStatus } from '../domain/run.ts';
+import { roundTitleOf } from '../domain/evaluation.ts';
+import { isRecord } from '../shared/guard.ts';
+import { stepOfWeights } from '../domain/snapshot.ts';
 import type { Credit } from '../shared/credit/credit.ts';
-import { shownStatus } from '../domain/runStatus.ts';
 import type { ReplayVerdict, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
 import { estimatesOf, reportedCredit } from './estimates.ts';

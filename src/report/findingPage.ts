@@ -1,8 +1,8 @@
 /**
  * A finding as a page: what was said, what else could have been, and what each was worth. Pure: a report in, text out.
  */
-import { DRAWS_WORDS } from '../domain/draws.ts';
-import { ESTIMATE_WORDS } from '../domain/estimates.ts';
+import { DRAWS_WORDS } from '../domain/replay.ts';
+import { ESTIMATE_WORDS } from '../domain/credit.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import { barsPicture, BARS_STYLE } from './bars.ts';
 import { facts, figure, page, table } from './page.ts';

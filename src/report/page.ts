@@ -2,7 +2,7 @@
  * The frame of every report page: one HTML file without scripts or anything from elsewhere, light or dark as its
  * reader's system, to be printed too. Pure: text out.
  */
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import { escaped, NOT_MEASURED } from './words.ts';
 
 /** How every page begins; what is here forbids scripts and anything from elsewhere in what follows. */

@@ -4,10 +4,16 @@
  */
 import { student } from '../credit/interval.ts';
 import { isRecord } from '../shared/guard.ts';
-import { modelOf, pairingsOf, roleModels, type TeamContributions } from '../domain/pairings.ts';
-import { contributionsIn, REMOVAL_STATE } from '../domain/removal.ts';
-import type { Interval } from '../domain/records.ts';
-import { sectionOf, storedRecipe } from '../domain/storedRecipe.ts';
+import {
+  modelOf,
+  pairingsOf,
+  roleModels,
+  contributionsIn,
+  REMOVAL_STATE,
+  type TeamContributions,
+} from '../domain/stepRows.ts';
+import type { Interval } from '../domain/credit.ts';
+import { sectionOf, storedRecipe } from '../domain/run.ts';
 import type { StoreReader } from '../store/types.ts';
 
 type Reader = Pick<StoreReader, 'run' | 'runs' | 'runConfig' | 'methodState' | 'stepCredits'>;

@@ -1,7 +1,7 @@
 /** What the pages of findings and runs have in common, as markup. */
 import { findEstimator } from '../credit/estimators.ts';
 import { REMOVAL } from '../credit/sideBySide.ts';
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import type { VerificationMark } from '../domain/verification.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import { bounds, moment } from './page.ts';

@@ -1,5 +1,5 @@
 /** What an assistant can ask of a store, as plain data of bounded size. */
-import type { Blame, RunBlame } from '../domain/blame.ts';
+import type { Blame, RunBlame } from '../domain/answer.ts';
 import { findingReport } from './report.ts';
 import { headlineJson, type HeadlineJson } from '../shared/credit/headline.ts';
 import { linkText, type Subject } from '../shared/links.ts';

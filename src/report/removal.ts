@@ -5,7 +5,7 @@
  */
 import { mean } from '../credit/describe.ts';
 import { meanInterval, student } from '../credit/interval.ts';
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import {
   contributionsIn,
   MOST_ROLLOUTS,
@@ -14,7 +14,7 @@ import {
   removalRollouts,
   type OutcomeCredits,
   type RemovalRollout,
-} from '../domain/removal.ts';
+} from '../domain/stepRows.ts';
 import type { StoreReader } from '../store/types.ts';
 import { pairingReport, type PairingReport } from './pairings.ts';
 

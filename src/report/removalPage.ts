@@ -2,10 +2,9 @@
 import { boxesPicture, type BoxRow } from './boxes.ts';
 import { curvePicture } from './curves.ts';
 import { bounds, figure, row, table } from './page.ts';
-import type { OutcomeCredits } from '../domain/removal.ts';
+import { modelWords, type OutcomeCredits } from '../domain/stepRows.ts';
 import { barsPicture } from './bars.ts';
 import type { RemovalReport, WithAndWithout } from './removal.ts';
-import { modelWords } from '../domain/pairings.ts';
 import { count, decimal, escaped, NOT_MEASURED, signed } from './words.ts';
 
 /** Nothing where the run credits otherwise. */

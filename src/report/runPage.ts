@@ -1,7 +1,7 @@
 /**
  * A run as a page: what it learned, what it cost, and which messages made the difference. Pure: a report in, text out.
  */
-import type { Interval } from '../domain/records.ts';
+import type { Interval } from '../domain/credit.ts';
 import { barsPicture, BARS_STYLE, type BarRow } from './bars.ts';
 import { curvePicture, type Curve } from './curves.ts';
 import { bounds, facts, figure, page, table } from './page.ts';

@@ -1,10 +1,9 @@
 /** The part of a run's page about its trust region and a replaced agent. Pure: a report in, text out. */
 import { certified } from '../diagnostics/certified.ts';
-import type { Interval } from '../domain/records.ts';
-import { shockRows, shockWords, type SwapShock } from '../domain/replacement.ts';
-import { rankWords, shownRanks, type ShownRank } from '../domain/rankShift.ts';
-import type { StepMeasureName, StepMetrics } from '../domain/stepMetrics.ts';
-import { comparedSteps, klHistogram, stabilityOf, turnKls, type RegionFacts } from '../domain/trustRegion.ts';
+import type { Interval } from '../domain/credit.ts';
+import { shockRows, shockWords, type SwapShock } from '../domain/run.ts';
+import { rankWords, shownRanks, type ShownRank, type StepMeasureName, type StepMetrics } from '../domain/step.ts';
+import { comparedSteps, klHistogram, stabilityOf, turnKls, type RegionFacts } from '../domain/stepRows.ts';
 import { barsPicture } from './bars.ts';
 import { curvePicture, type Curve } from './curves.ts';
 import { bounds, figure, row, table } from './page.ts';

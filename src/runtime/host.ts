@@ -1,6 +1,6 @@
 /** Models, snapshots and the training state of one runtime: what the worker thread holds. */
-import type { RankShift } from '../domain/rankShift.ts';
-import type { NumericEnvironment } from '../domain/records.ts';
+import type { RankShift } from '../domain/step.ts';
+import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { AbortFlag } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import { adapterOf, heldGroups, stateOf } from './train/agentWeights.ts';

@@ -2,28 +2,25 @@
  * What can be read of a store, by what it is about. Every function throws C3Error('store') when the store cannot be
  * read, and C3Error('input') for an id or a page that cannot be. Lists of something that does not exist are empty.
  */
-import type { EpisodeMeasured, Measured } from '../domain/measured.ts';
+import type { EpisodeMeasured, Measured, Decision, Message, MessagePage } from '../domain/message.ts';
 import type {
   Bucket,
   BucketView,
-  Decision,
-  Episode,
-  Instance,
-  Ledger,
-  Message,
-  MessagePage,
-  NumericEnvironment,
   Replay,
-  RunRecord,
-  Snapshot,
-  Step,
-} from '../domain/records.ts';
+  OtherContinuation,
+  OwnContinuation,
+  BucketFilter,
+  BucketKind,
+  BucketOrder,
+  RankedBucket,
+} from '../domain/replay.ts';
+import type { Episode } from '../domain/episode.ts';
+import type { Instance, ProblemFacets, ProblemRow } from '../domain/problem.ts';
+import type { Ledger, RunRecord } from '../domain/run.ts';
+import type { NumericEnvironment, Snapshot } from '../domain/snapshot.ts';
+import type { Step, StoredMethodState } from '../domain/step.ts';
 import type { ReturnScale } from '../shared/credit/returns.ts';
-import type { OtherContinuation, OwnContinuation } from '../domain/continuation.ts';
-import type { ProblemFacets, ProblemRow } from '../domain/problems.ts';
-import type { StoredMethodState } from '../domain/methodState.ts';
-import type { StoredEvaluation } from '../domain/evaluations.ts';
-import type { BucketFilter, BucketKind, BucketOrder, RankedBucket } from '../domain/rankings.ts';
+import type { StoredEvaluation } from '../domain/evaluation.ts';
 import type { RoundCost, StepCredits } from '../domain/stepRows.ts';
 import type {
   Page,

@@ -1,11 +1,12 @@
 /** What the store is asked with and answers in: the rows as they cross its doors. */
-import type { EnvironmentEvent } from '../domain/events.ts';
-import type { BucketOrigin, Ledger, MessagePage, Phase, Replay } from '../domain/records.ts';
+import type { EnvironmentEvent, Phase } from '../domain/episode.ts';
+import type { BucketOrigin, Replay, BucketFilter, BucketOrder } from '../domain/replay.ts';
+import type { Ledger } from '../domain/run.ts';
+import type { MessagePage } from '../domain/message.ts';
 import type { Difference, VerificationResult } from '../domain/verification.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { Headline } from '../shared/credit/headline.ts';
-import type { ProblemFilter, ProblemSort } from '../domain/problems.ts';
-import type { BucketFilter, BucketOrder } from '../domain/rankings.ts';
+import type { ProblemFilter, ProblemSort } from '../domain/problem.ts';
 
 /** A window of a list: `limit` rows from row `offset` on. */
 export type Page = Readonly<Record<'offset' | 'limit', number>>;

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { C3Error } from '../shared/errors.ts';
-import type { EnvironmentEvent } from '../domain/events.ts';
+import type { EnvironmentEvent } from '../domain/episode.ts';
 
 /** Bytes of a token id, and of a log-probability. */
 const WIDTH = 4;

@@ -1,21 +1,14 @@
 /** The doors of the store: what can be asked of it, and what can be appended to it. */
-import type {
-  Instance,
-  Ledger,
-  NewBucket,
-  NewDecision,
-  NewEpisode,
-  NewReplay,
-  NumericEnvironment,
-  RunStatus,
-  RunSummary,
-  Snapshot,
-} from '../domain/records.ts';
-import type { StepMetrics } from '../domain/stepMetrics.ts';
+import type { Instance } from '../domain/problem.ts';
+import type { Ledger, RunStatus, RunSummary } from '../domain/run.ts';
+import type { NewBucket, NewReplay } from '../domain/replay.ts';
+import type { NewDecision } from '../domain/message.ts';
+import type { NewEpisode } from '../domain/episode.ts';
+import type { NumericEnvironment, Snapshot } from '../domain/snapshot.ts';
+import type { StepMetrics, StoredMethodState } from '../domain/step.ts';
 import type { Credit } from '../shared/credit/credit.ts';
-import type { StoredMethodState } from '../domain/methodState.ts';
 import type { HolderPurpose } from '../shared/protocols/storeHolder.ts';
-import type { StoredEvaluation } from '../domain/evaluations.ts';
+import type { StoredEvaluation } from '../domain/evaluation.ts';
 import type {
   NewRun,
   NewStep,
@@ -44,7 +37,7 @@ import type {
 } from './readers.ts';
 
 export type * from './rowTypes.ts';
-export type { StoredEvaluation } from '../domain/evaluations.ts';
+export { type StoredEvaluation } from '../domain/evaluation.ts';
 export type * from './readers.ts';
 
 /** All that can be read of a store. */

@@ -1,5 +1,5 @@
 /** The program that a message of code represents. */
-import type { InstanceTests } from '../domain/records.ts';
+import type { InstanceTests } from '../domain/problem.ts';
 
 /**
  * The code as the tests meet it. Where a message continues from a prefix (HumanEval), the prefix is before it: what

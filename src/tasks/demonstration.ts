@@ -1,5 +1,5 @@
 /** What a bundled task shows a team that learns it by example. */
-import type { Instance } from '../domain/records.ts';
+import type { Instance } from '../domain/problem.ts';
 
 export interface DemonstratedProblem extends Instance {
   /** What the roles say, one message each in the order in which they speak; a role sees what was said before it. */

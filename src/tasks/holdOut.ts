@@ -1,5 +1,5 @@
 /** Splits the questions of one file into those that are trained on and those that are held out. */
-import type { Instance } from '../domain/records.ts';
+import type { Instance } from '../domain/problem.ts';
 import { HashedStream } from './hashedStream.ts';
 import { questionWords } from './overlap.ts';
 import type { Side } from './split.ts';

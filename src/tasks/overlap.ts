@@ -3,7 +3,7 @@
  * heart.
  */
 import { C3Error } from '../shared/errors.ts';
-import type { Instance } from '../domain/records.ts';
+import type { Instance } from '../domain/problem.ts';
 import { splitFingerprint } from './uid.ts';
 
 /** An evaluation instance and the training instance that it meets, by their uids. */

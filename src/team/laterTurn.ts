@@ -1,5 +1,5 @@
 /** From a log to what a role reads in a turn after its first, where the protocol has a history. */
-import { extractedOf, promptFor, type EnvironmentEvent, type LogEvent } from '../domain/events.ts';
+import { extractedOf, promptFor, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
 import { turnMessages, type OwnTurn } from './history.ts';
 import type { PromptMessage } from './promptMessage.ts';
 import { occurrenceAt, type Protocol } from './protocol.ts';

@@ -3,7 +3,7 @@
  * and one may close the episode. What comes next is asked of the log, so branches of one tree may have different
  * lengths.
  */
-import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../domain/events.ts';
+import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import { occurrenceAt, type Occurrence, type Protocol } from './protocol.ts';
 import { isOneByOne, type EnvironmentCall, type Rounds } from './roundsForm.ts';
 

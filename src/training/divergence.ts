@@ -1,6 +1,6 @@
 /** How far a policy has moved from the one that sampled, per message. */
 import { mean } from '../credit/describe.ts';
-import type { RankShift } from '../domain/rankShift.ts';
+import type { RankShift } from '../domain/step.ts';
 
 /** Whose return a message shares. */
 export interface Origin {

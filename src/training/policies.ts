@@ -3,7 +3,7 @@ import { editorModelWords, EXPERT_ROLE, learns, type RolePolicySettings } from '
 import { ScriptedPolicy } from '../policy/scripted.ts';
 import { placeWords } from '../replay/grow.ts';
 import { C3Error } from '../shared/errors.ts';
-import type { Instance } from '../domain/records.ts';
+import type { Instance } from '../domain/problem.ts';
 import { bundledModelProblem } from '../shared/runNames.ts';
 import { suggestion, type KeyPath } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';

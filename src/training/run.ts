@@ -4,9 +4,11 @@
  */
 import { mean } from '../credit/describe.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
-import { WITHIN_STEP, type EvaluationKind, type Instance, type RunSummary } from '../domain/records.ts';
-import type { MethodState } from '../domain/methodState.ts';
-import type { StepMetrics } from '../domain/stepMetrics.ts';
+import { WITHIN_STEP } from '../domain/snapshot.ts';
+import type { EvaluationKind } from '../domain/evaluation.ts';
+import type { Instance } from '../domain/problem.ts';
+import type { RunSummary } from '../domain/run.ts';
+import type { MethodState, StepMetrics } from '../domain/step.ts';
 import { removeUnfinished } from '../files/newFile.ts';
 import { comparison } from './measure/accuracy.ts';
 import { checkpointFile, removeOldCheckpoints, snapshotFile, valueHeadFile } from './state/checkpoints.ts';

@@ -7,15 +7,15 @@ import type { RoundRecord } from '../replay/recordTree.ts';
 import type { Environments } from '../replay/unfold.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { RunProgress, RunStage } from '../shared/protocols/jobs.ts';
-import type { Instance } from '../domain/records.ts';
-import type { StepMetrics } from '../domain/stepMetrics.ts';
+import type { Instance } from '../domain/problem.ts';
+import type { StepMetrics } from '../domain/step.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import { CostAccount } from './state/account.ts';
 import type { RunConfig } from './config/config.ts';
 import type { Method } from './methods/method.ts';
-import { type ExpectedPace, Remaining, runWork } from './measure/remaining.ts';
+import { Remaining, runWork, type ExpectedPace } from './measure/remaining.ts';
 
 export interface RunDependencies {
   readonly store: StoreWriter;

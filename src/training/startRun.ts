@@ -1,7 +1,7 @@
 /** Beginning a run, taking an interrupted one up again, and how it ends: what the row of the run says of it. */
 import { EvaluatorLost } from '../evaluate/evaluator.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
-import type { RunStatus, RunSummary } from '../domain/records.ts';
+import type { RunStatus, RunSummary } from '../domain/run.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { RunConfig } from './config/config.ts';
 import { samplingProblem } from './iteration.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { messageOf } from '../../src/shared/errors.ts';
 import type { PythonBackend } from '../../src/evaluate/python/grader.ts';
-import { shownStatus } from '../../src/domain/runStatus.ts';
+import { shownStatus } from '../../src/domain/run.ts';
 import { connect } from '../../src/store/files/sqlite.ts';
 import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { tablesOf, type Row } from '../crash/tables.ts';

@@ -1,6 +1,6 @@
 /** The run dashboard in a real VS Code: evaluations as a curve, and a long run, in charts, tables and copies. */
 import assert from 'node:assert/strict';
-import type { EvaluationPoint } from '../../src/domain/evaluations.ts';
+import type { EvaluationPoint } from '../../src/domain/evaluation.ts';
 import { chart, choose, heard, openDashboard, seePoints, tableOf } from './dashboardPanel.ts';
 import { longRunScenario } from './dashboardRuns.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';

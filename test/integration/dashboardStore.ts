@@ -1,8 +1,10 @@
 /** Stores with runs of many steps, written as the engine writes them, for the dashboard's scenarios. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Instance, Interval, Ledger, RunSummary } from '../../src/domain/records.ts';
-import type { StepMetrics } from '../../src/domain/stepMetrics.ts';
+import type { Instance } from '../../src/domain/problem.ts';
+import type { Interval } from '../../src/domain/credit.ts';
+import type { Ledger, RunSummary } from '../../src/domain/run.ts';
+import type { StepMetrics } from '../../src/domain/step.ts';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';
 import { contextKey } from '../../src/team/contextKey.ts';
 import { UNIT_RULE } from '../support/headlines.ts';

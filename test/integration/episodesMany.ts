@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
-import { NO_PROBLEM_FILTER } from '../../src/domain/problems.ts';
+import { NO_PROBLEM_FILTER } from '../../src/domain/problem.ts';
 import { listed } from './episodesPanel.ts';
 import { eventually, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, frameOf, reading } from './team.ts';

@@ -1,7 +1,9 @@
 /** Stores with problems of several runs, and with very many, written as the engine writes them. */
 import { createHash } from 'node:crypto';
 import type { Headline } from '../../src/shared/credit/headline.ts';
-import type { Instance, Interval, RunSummary } from '../../src/domain/records.ts';
+import type { Instance } from '../../src/domain/problem.ts';
+import type { Interval } from '../../src/domain/credit.ts';
+import type { RunSummary } from '../../src/domain/run.ts';
 import type { StoreWriter } from '../../src/store/write/writer.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { addMessage, addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';

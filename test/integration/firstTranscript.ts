@@ -1,7 +1,7 @@
 /** The transcript of the first training episode of a recorded run, and what is replayed in it. */
 import assert from 'node:assert/strict';
 import type { FrameLocator, Locator } from 'playwright-core';
-import type { BucketView } from '../../src/domain/records.ts';
+import type { BucketView } from '../../src/domain/replay.ts';
 import { eventually, type Workbench, type WorkbenchOptions } from './harness/workbench.ts';
 import { choose, firstPlan, reading, transcriptOf } from './team.ts';
 

@@ -1,6 +1,6 @@
 /** Lost episodes beside those of a recorded run, and how far each is decided. */
 import type { FrameLocator } from 'playwright-core';
-import type { Message } from '../../src/domain/records.ts';
+import type { Message } from '../../src/domain/message.ts';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { UNIT_RULE } from '../support/headlines.ts';

@@ -4,7 +4,7 @@
  */
 import { leavesOf, returnOf, type TreeNode } from '../../src/replay/tree.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
-import type { Json } from '../../src/domain/methodState.ts';
+import type { Json } from '../../src/domain/episode.ts';
 import type { Divergence } from '../../src/training/divergence.ts';
 import { magrpo } from '../../src/training/methods/magrpo.ts';
 import { episodeOf, type Method } from '../../src/training/methods/method.ts';

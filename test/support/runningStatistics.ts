@@ -3,7 +3,8 @@
  * steps are credited and learned by.
  */
 import type { Credit } from '../../src/shared/credit/credit.ts';
-import type { Json, MethodState } from '../../src/domain/methodState.ts';
+import type { Json } from '../../src/domain/episode.ts';
+import type { MethodState } from '../../src/domain/step.ts';
 import { leavesOf, returnOf, type TreeNode } from '../../src/replay/tree.ts';
 import { episodeOf, type Method } from '../../src/training/methods/method.ts';
 import { magrpo } from '../../src/training/methods/magrpo.ts';

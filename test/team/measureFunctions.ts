@@ -17,7 +17,7 @@ import { EvaluatorBudget } from '../../src/replay/budget.ts';
 import { grow } from '../../src/replay/episodes.ts';
 import { leavesOf, scoresOf, type TreeNode } from '../../src/replay/tree.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
-import type { Interval } from '../../src/domain/records.ts';
+import type { Interval } from '../../src/domain/credit.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import { renderPlain } from '../../src/team/render.ts';

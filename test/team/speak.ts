@@ -6,7 +6,7 @@ import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import { streamKey } from '../../src/runtime/random.ts';
-import type { Instance } from '../../src/domain/records.ts';
+import type { Instance } from '../../src/domain/problem.ts';
 import type { TaskName } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import { occurrenceAt, roleNamed } from '../../src/team/protocol.ts';

@@ -1,6 +1,6 @@
 /** What loses the episodes of the shown run: the sentence first, then a bar for each role and the clearest cases. */
 import type { ShownLosses } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { foundWords, shareWords, type BlamedEpisode, type RoleLosses, type RunBlame } from '../../src/domain/blame.ts';
+import { foundWords, shareWords, type BlamedEpisode, type RoleLosses, type RunBlame } from '../../src/domain/answer.ts';
 import { h } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { button } from '../common/toolkit.ts';

@@ -1,7 +1,7 @@
 /** The figures of what runs reached: held-out accuracy over training, and against what training took. */
 import type { ChartAxis, RunOutcome, RunTask } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { EVALUATION_ROUNDS, evaluationRound } from '../../src/domain/evaluationRounds.ts';
-import type { EvaluationKind, Interval } from '../../src/domain/records.ts';
+import { EVALUATION_ROUNDS, evaluationRound, type EvaluationKind } from '../../src/domain/evaluation.ts';
+import type { Interval } from '../../src/domain/credit.ts';
 import { count, duration, NOT_MEASURED, percent, percent1 } from '../common/format.ts';
 import { AXIS_WORDS, type AxisWords } from './chart/axes.ts';
 import {

@@ -1,5 +1,5 @@
 /** What each agent contributed, by the pairing of models in its team: one dot for each agent of a shown run. */
-import { modelOf, modelWords, pairingsOf, type TeamContributions } from '../../src/domain/pairings.ts';
+import { modelOf, modelWords, pairingsOf, type TeamContributions } from '../../src/domain/stepRows.ts';
 import { count, decimal, NOT_MEASURED } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';
 import { numberCell, runCells, runColumns, textCell, type FigureSpec } from './figures.ts';

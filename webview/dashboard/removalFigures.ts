@@ -1,6 +1,5 @@
 /** The figures of runs that credit by removal: credits by outcome, and what each agent contributed. */
-import type { OutcomeCredits } from '../../src/domain/removal.ts';
-import type { Spread } from '../../src/domain/stepRows.ts';
+import type { OutcomeCredits, Spread } from '../../src/domain/stepRows.ts';
 import { count, decimal, NOT_MEASURED, percent1 } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';
 import { pairingFigures } from './pairingFigure.ts';

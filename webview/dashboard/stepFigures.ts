@@ -6,7 +6,7 @@ import {
   STEP_MEASURES,
   type StepMeasure,
   type StepMeasureName,
-} from '../../src/domain/stepMetrics.ts';
+} from '../../src/domain/step.ts';
 import type { Spread, StepRow } from '../../src/domain/stepRows.ts';
 import { count, decimal, duration, NOT_MEASURED, percent1 } from '../common/format.ts';
 import {

@@ -1,7 +1,8 @@
 /** What a run achieved and what it cost. */
 import type { DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { EVALUATION_ROUNDS } from '../../src/domain/evaluationRounds.ts';
-import type { EvaluationKind, Interval, Ledger, RunSummary } from '../../src/domain/records.ts';
+import { EVALUATION_ROUNDS, type EvaluationKind } from '../../src/domain/evaluation.ts';
+import type { Interval } from '../../src/domain/credit.ts';
+import type { Ledger, RunSummary } from '../../src/domain/run.ts';
 import { remainingWords } from '../../src/shared/text/times.ts';
 import { h } from '../common/dom.ts';
 import { count, duration, NOT_MEASURED, percent1, percentBounds, points } from '../common/format.ts';

@@ -3,11 +3,9 @@
  * made.
  */
 import type { ChartAxis, DashboardSnapshot, StepWindow } from '../../src/shared/protocols/dashboardProtocol.ts';
-import type { StoredEvaluation } from '../../src/domain/evaluations.ts';
-import type { RoleModels } from '../../src/domain/pairings.ts';
-import type { RunRecord } from '../../src/domain/records.ts';
-import type { RegionFacts } from '../../src/domain/trustRegion.ts';
-import type { StepRow } from '../../src/domain/stepRows.ts';
+import type { StoredEvaluation } from '../../src/domain/evaluation.ts';
+import type { RoleModels, RegionFacts, StepRow } from '../../src/domain/stepRows.ts';
+import type { RunRecord } from '../../src/domain/run.ts';
 
 /** A run in the charts. The first is the one that was chosen. */
 export interface ShownRun {

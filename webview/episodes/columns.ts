@@ -1,7 +1,7 @@
 /** The columns of the grid: what is in each cell, and what it says to those who do not see it. */
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import { outcomeOf, type ReturnScale } from '../../src/shared/credit/returns.ts';
-import { NOT_CLASSIFIED, type ProblemColumn } from '../../src/domain/problems.ts';
+import { NOT_CLASSIFIED, type ProblemColumn } from '../../src/domain/problem.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { creditCell } from '../common/creditBar.ts';
 import { h, icon } from '../common/dom.ts';

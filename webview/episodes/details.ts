@@ -1,7 +1,7 @@
 /** Below the grid: the whole question of the row with the keyboard, what it is, and the way to each of its rounds. */
-import { roundTitle } from '../../src/domain/evaluationRounds.ts';
+import { roundTitle } from '../../src/domain/evaluation.ts';
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
-import type { ProblemRound } from '../../src/domain/problems.ts';
+import type { ProblemRound } from '../../src/domain/problem.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, creditText, oneLine, returnText } from '../common/format.ts';

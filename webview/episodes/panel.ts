@@ -19,7 +19,7 @@ import {
   type ProblemColumn,
   type ProblemFilter,
   type ProblemSort,
-} from '../../src/domain/problems.ts';
+} from '../../src/domain/problem.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';

@@ -1,6 +1,6 @@
 /** One row of the grid, and its heads. */
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
-import type { ProblemSort } from '../../src/domain/problems.ts';
+import type { ProblemSort } from '../../src/domain/problem.ts';
 import { h, icon, replace, setAttributes } from '../common/dom.ts';
 import type { Column } from './columns.ts';
 

@@ -1,7 +1,7 @@
 /** The outcomes of a problem over a run, as a small line: rings for evaluations, points for training steps. */
-import { roundTitle } from '../../src/domain/evaluationRounds.ts';
+import { roundTitle } from '../../src/domain/evaluation.ts';
 import { outcomeOf, type ReturnScale } from '../../src/shared/credit/returns.ts';
-import type { ProblemRound } from '../../src/domain/problems.ts';
+import type { ProblemRound } from '../../src/domain/problem.ts';
 import { setAttributes, type Attributes } from '../common/dom.ts';
 import { count, returnText } from '../common/format.ts';
 

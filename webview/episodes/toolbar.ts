@@ -12,7 +12,7 @@ import {
   type ProblemSort,
   type SplitFilter,
   type VerdictFilter,
-} from '../../src/domain/problems.ts';
+} from '../../src/domain/problem.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { Rested } from '../common/rest.ts';

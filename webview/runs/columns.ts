@@ -1,5 +1,5 @@
 /** The columns of the runs table. */
-import type { Interval } from '../../src/domain/records.ts';
+import type { Interval } from '../../src/domain/credit.ts';
 import { SETTING_PREFIX, type RunColumn, type RunTableRow } from '../../src/shared/protocols/runsTable.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { h } from '../common/dom.ts';

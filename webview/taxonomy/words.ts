@@ -1,7 +1,15 @@
 /** What the taxonomy panel says in words: what the classes mean, by which rule, and how labels agree. */
-import type { Interval } from '../../src/domain/records.ts';
-import type { TaxonomyAgreement, TaxonomyThresholds, ThresholdName, VerdictName } from '../../src/domain/taxonomy.ts';
-import { PRECEDENCE, sameThresholds, TAXONOMY_THRESHOLDS, thresholdWords } from '../../src/domain/taxonomy.ts';
+import type { Interval } from '../../src/domain/credit.ts';
+import {
+  PRECEDENCE,
+  sameThresholds,
+  TAXONOMY_THRESHOLDS,
+  thresholdWords,
+  type TaxonomyAgreement,
+  type TaxonomyThresholds,
+  type ThresholdName,
+  type VerdictName,
+} from '../../src/domain/taxonomy.ts';
 import { bounds, count, decimal, percent1 } from '../common/format.ts';
 
 /** The rule behind each class with the thresholds that count; null for what is left. */

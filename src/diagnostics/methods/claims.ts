@@ -1,6 +1,6 @@
 /** What the C3 paper says of its methods (section 5, Tables 1 and 2, Figure 4), against what a set of runs shows. */
 import { student } from '../../credit/interval.ts';
-import type { Interval } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
 import { compareMethods, measureOf, type Budget, type MeasureName, type MethodRun } from './methodComparison.ts';
 
 /** A claim of the paper, and what came out here. */

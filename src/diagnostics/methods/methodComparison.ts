@@ -2,7 +2,7 @@
 import { mean } from '../../credit/describe.ts';
 import { student } from '../../credit/interval.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { Interval } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
 import { passAtK } from '../statistics/passAtK.ts';
 import type { Pair } from '../statistics/rank.ts';
 import { pairedT, signFlip, type PairedTest } from '../statistics/seeds.ts';

@@ -3,7 +3,7 @@
  * C3 paper. Pure: runs in, tables out.
  */
 import { student } from '../../credit/interval.ts';
-import type { Interval } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
 import { claimsOf, type Claim } from './claims.ts';
 import {
   BUDGETS,

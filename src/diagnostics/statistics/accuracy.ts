@@ -4,7 +4,7 @@
  */
 import { mean } from '../../credit/describe.ts';
 import { wilson } from '../../credit/interval.ts';
-import type { Interval } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
 import { bootstrapMean } from './bootstrap.ts';
 import { passAtK } from './passAtK.ts';
 

@@ -1,5 +1,5 @@
 /** Cohen's kappa: how far two ways of sorting the same cases agree beyond what their margins alone would give. */
-import type { Interval } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
 
 export interface Agreement {
   readonly n: number;

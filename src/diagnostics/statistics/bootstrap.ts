@@ -2,7 +2,7 @@
 import { openStream, uniform } from '../../credit/counter.ts';
 import { mean } from '../../credit/describe.ts';
 import { LEVEL } from '../../credit/interval.ts';
-import type { Interval } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
 
 /** Draws at most, over all resamples: more units are resampled less often. */
 const MOST_DRAWS = 20_000_000;

@@ -3,7 +3,7 @@ import { hasSpread, mean, sampleVariance, squaredDeviations } from '../../credit
 import { student } from '../../credit/interval.ts';
 import { regularisedBeta } from '../../credit/studentT.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { Interval } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
 import type { Pair } from './rank.ts';
 
 export interface SeedSummary {

@@ -5,7 +5,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../files/temporaryFolder.ts';
-import type { Interval, RunSummary } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
+import type { RunSummary } from '../../domain/run.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { EngineService } from '../service.ts';
 import { figure, hardwareName, medianOf, type BenchFigure, type BenchReport, type TeamBenchOptions } from './report.ts';

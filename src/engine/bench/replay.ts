@@ -5,7 +5,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../files/temporaryFolder.ts';
-import type { RunSummary } from '../../domain/records.ts';
+import type { RunSummary } from '../../domain/run.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { EngineService } from '../service.ts';

@@ -5,17 +5,11 @@
  * bytes, messages of about 60, 20 tokens.
  */
 import { createHash } from 'node:crypto';
-import type {
-  Instance,
-  NewBucket,
-  NewDecision,
-  NewEpisode,
-  NewReplay,
-  NumericEnvironment,
-  Phase,
-  Sampling,
-  Snapshot,
-} from '../../domain/records.ts';
+import type { Instance } from '../../domain/problem.ts';
+import type { NewBucket, NewReplay } from '../../domain/replay.ts';
+import type { NewDecision, Sampling } from '../../domain/message.ts';
+import type { NewEpisode, Phase } from '../../domain/episode.ts';
+import type { NumericEnvironment, Snapshot } from '../../domain/snapshot.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { BulkAppender } from '../../store/write/bare.ts';
 import type { NewRun, StoreWriter, TreeGroup } from '../../store/types.ts';

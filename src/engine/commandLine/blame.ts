@@ -9,7 +9,7 @@ import {
   shareWords,
   type Blame,
   type RunBlame,
-} from '../../domain/blame.ts';
+} from '../../domain/answer.ts';
 import { signed } from '../../shared/text/figures.ts';
 import { visible } from '../../shared/text/visible.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';

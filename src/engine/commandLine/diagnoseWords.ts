@@ -1,5 +1,6 @@
 /** A diagnosis in words, for people at a terminal. */
-import type { Interval, Ledger } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
+import type { Ledger } from '../../domain/run.ts';
 import type { Diagnosis } from '../diagnose/diagnose.ts';
 import { proportion, reusedWords, takenWords } from './words.ts';
 

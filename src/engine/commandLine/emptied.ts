@@ -1,6 +1,6 @@
 /** `c3 diagnose --emptied`: held-out questions with and without what a role says. */
 import { emptiedEffects, timesEmptied, type EmptiedEffect } from '../../report/emptied.ts';
-import type { Interval } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
 import { messagesToEmpty, type EmptiedSettings } from '../diagnose/emptied.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';

@@ -5,7 +5,7 @@ import { readArguments, text, texts, whole } from './arguments.ts';
 import { exportBuckets } from '../exchange/exchangeExport.ts';
 import { importBuckets, isBucketFile, type ImportReport } from '../exchange/exchangeImport.ts';
 import { LogFile } from '../exchange/logFile.ts';
-import { importLines } from '../../domain/logImport.ts';
+import { importLines } from '../../domain/episode.ts';
 import { renamesOf } from '../../shared/speakerNames.ts';
 import { WEIGHT_FORMATS } from '../exchange/exportWeights.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';

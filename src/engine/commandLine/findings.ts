@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { writeOut } from '../../files/outFile.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { checksSentence, EXPECTATIONS, FINDING_DRAWS, type CheckedFinding } from '../../domain/findings.ts';
+import { checksSentence, EXPECTATIONS, FINDING_DRAWS, type CheckedFinding } from '../../domain/answer.ts';
 import { visible } from '../../shared/text/visible.ts';
 import { readFinding } from '../findings/findingFile.ts';
 import { findFindings } from '../findings/findFindings.ts';

@@ -7,7 +7,7 @@ import type { EngineEvents } from '../../client/engineConnection.ts';
 import type { JobList, RunJob, UnstartedJob } from '../../shared/protocols/jobs.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import { shownStatus } from '../../domain/runStatus.ts';
+import { shownStatus } from '../../domain/run.ts';
 import { holderWords, type StoreHolder } from '../../shared/protocols/storeHolder.ts';
 import { remainingWords } from '../../shared/text/times.ts';
 import { lockHolder } from '../../store/files/lock.ts';

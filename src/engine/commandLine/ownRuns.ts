@@ -1,5 +1,5 @@
 /** `c3 note` and `c3 delete`: what a user does with the runs of a store. */
-import { tagsOf } from '../../domain/runNotes.ts';
+import { tagsOf } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import { readArguments, text, texts } from './arguments.ts';

@@ -1,7 +1,7 @@
 /** Model facts, plans and self-tests as people at a terminal read them. */
 import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../../shared/models.ts';
 import { costWords } from '../../shared/endpointCost.ts';
-import type { RhoReport } from '../../domain/rho.ts';
+import type { RhoReport } from '../../domain/credit.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { bytesWords, countWords } from '../../shared/text/sizes.ts';
 import { estimateWords } from '../../shared/text/times.ts';

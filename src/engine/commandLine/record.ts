@@ -1,8 +1,8 @@
 /** `c3 record`: what a user's own program asks of models, stored while it runs. */
 import { C3Error } from '../../shared/errors.ts';
-import { importLines, type Recorded } from '../../domain/logImport.ts';
+import { importLines, type Recorded } from '../../domain/episode.ts';
 import { renamesOf } from '../../shared/speakerNames.ts';
-import { rightAnswer } from '../../domain/rightAnswer.ts';
+import { rightAnswer } from '../../domain/problem.ts';
 import { record as recordProgram, upstreamOf, type RecordSettings } from '../record/recordProgram.ts';
 import { serveFolder } from '../serve/ownServer.ts';
 import { readArguments, text, texts, type ParsedArguments } from './arguments.ts';

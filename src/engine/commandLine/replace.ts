@@ -1,7 +1,7 @@
 /** `c3 replace`: a run that goes on with the team of another one, an agent of it replaced. */
 import { C3Error } from '../../shared/errors.ts';
 import { REPLACE_STRATEGIES } from '../../shared/protocols/engineProtocol.ts';
-import { replacementOf, shockWords } from '../../domain/replacement.ts';
+import { replacementOf, shockWords } from '../../domain/run.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { readArguments, text } from './arguments.ts';
 import { detach } from './jobs.ts';

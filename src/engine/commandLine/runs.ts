@@ -1,16 +1,21 @@
 /** `c3 run`, `replay` and `verify`. */
 import { resolve } from 'node:path';
 import { estimatesOf, withVote } from '../../report/estimates.ts';
-import type { ContinuationChoice } from '../../domain/continuation.ts';
-import { DRAWS_WORDS, drawsOf } from '../../domain/draws.ts';
+import {
+  DRAWS_WORDS,
+  drawsOf,
+  type ContinuationChoice,
+  type BucketView,
+  type ReplayResult,
+} from '../../domain/replay.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import { headlineJson } from '../../shared/credit/headline.ts';
 import { clearestOf } from '../../shared/credit/order.ts';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
-import type { MessageEstimate } from '../../domain/estimates.ts';
-import type { BucketView, Message, RunSummary } from '../../domain/records.ts';
-import type { ReplayResult } from '../../domain/settle.ts';
+import type { MessageEstimate } from '../../domain/credit.ts';
+import type { Message } from '../../domain/message.ts';
+import type { RunSummary } from '../../domain/run.ts';
 import { reportWords } from '../../domain/verification.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { messageNumber, readArguments, text, whole, type ParsedArguments } from './arguments.ts';

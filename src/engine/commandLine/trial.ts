@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { readRegular } from '../../files/regularFile.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { Sampling } from '../../domain/records.ts';
-import { callsWords } from '../../domain/blame.ts';
+import type { Sampling } from '../../domain/message.ts';
 import {
+  callsWords,
   NO_CHANGE,
   TRIAL_BUDGET,
   type PolicyChange,
@@ -13,11 +13,11 @@ import {
   type Trial,
   type TrialCase,
   type TrialProblems,
-} from '../../domain/trial.ts';
+} from '../../domain/answer.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { protocolOfRun } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
-import { type ParsedArguments, readArguments, text, texts, whole } from './arguments.ts';
+import { readArguments, text, texts, whole, type ParsedArguments } from './arguments.ts';
 import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
 
 const OPTIONS = {

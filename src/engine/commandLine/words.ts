@@ -1,18 +1,11 @@
 /** Results in words, for people at a terminal. */
-import { continuationWords, ownWords } from '../../domain/continuation.ts';
-import { ESTIMATE_WORDS, type MessageEstimate } from '../../domain/estimates.ts';
+import { continuationWords, ownWords, type Alternative, type BucketView } from '../../domain/replay.ts';
+import { ESTIMATE_WORDS, type MessageEstimate, type Interval } from '../../domain/credit.ts';
 import { sentence, type Headline } from '../../shared/credit/headline.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import type {
-  Alternative,
-  BucketView,
-  Instance,
-  Interval,
-  Ledger,
-  Message,
-  RunSummary,
-  Tokens,
-} from '../../domain/records.ts';
+import type { Instance } from '../../domain/problem.ts';
+import type { Ledger, RunSummary, Tokens } from '../../domain/run.ts';
+import type { Message } from '../../domain/message.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 
 export { oneLine } from '../../shared/text/oneLine.ts';

@@ -26,13 +26,13 @@ import { highInfluence, lowVariance, returnsWithoutAccuracy, type ReviewSignal }
 import { contextVariance, publishedVariance, withinContextVariance } from '../../diagnostics/variance.ts';
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
 import { extractAnswer } from '../../evaluate/math/extract.ts';
-import { OTHER_DISTRIBUTION } from '../../domain/continuation.ts';
-import { drawsOf } from '../../domain/draws.ts';
-import { evaluationCurve, evaluationsOf, type EvaluationPoint } from '../../domain/evaluations.ts';
+import { OTHER_DISTRIBUTION, drawsOf, type BucketOrigin } from '../../domain/replay.ts';
+import { evaluationCurve, evaluationsOf, type EvaluationPoint } from '../../domain/evaluation.ts';
 import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
 import { beginning } from '../../shared/text/visible.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { BucketOrigin, Interval, Sampling } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
+import type { Sampling } from '../../domain/message.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { solved } from '../../training/measure/evaluation.ts';

@@ -1,5 +1,5 @@
 /** Which evaluation of a run is its last one. */
-import { roundsInOrder, type EvaluationRound } from '../../domain/evaluationRounds.ts';
+import { roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
 import type { StoreReader } from '../../store/types.ts';
 
 /**

@@ -10,7 +10,8 @@ import {
 } from '../../diagnostics/teamwork.ts';
 import { letterOf, parseChain, type ChainKey } from '../../evaluate/chain.ts';
 import { extractAnswer } from '../../evaluate/math/extract.ts';
-import type { Interval, Message } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
+import type { Message } from '../../domain/message.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { solvedReturn } from '../../team/rounds.ts';

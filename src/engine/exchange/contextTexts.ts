@@ -1,7 +1,7 @@
 /** The contexts of a log as they are stored: each as what it adds to the one before it, bounded each and together. */
 import { BETWEEN, contextText, isShortened } from '../../logs/contextForm.ts';
 import type { ListedContext } from '../../logs/episode.ts';
-import type { GrownContext } from '../../domain/records.ts';
+import type { GrownContext } from '../../domain/message.ts';
 import { GrowingContext } from '../../team/contextKey.ts';
 
 /** Characters of one. */

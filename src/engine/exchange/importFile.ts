@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
-import { IMPORTED } from '../../domain/logImport.ts';
+import { IMPORTED } from '../../domain/episode.ts';
 import { contextKey } from '../../team/contextKey.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { readBucketLine, type ExchangedBucket } from './exchangeBucket.ts';

@@ -7,7 +7,7 @@ import { readLog } from '../../logs/readLog.ts';
 import { LogReader } from '../../logs/source.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
-import { IMPORTED, type LogImport } from '../../domain/logImport.ts';
+import { IMPORTED, type LogImport } from '../../domain/episode.ts';
 import { MOST_NAME, type Rename } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';

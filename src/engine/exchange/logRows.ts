@@ -5,10 +5,9 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { OTHERS, type RecordedEpisode, type RecordedEvent, type RecordedMessage } from '../../logs/episode.ts';
-import { MAX_EVENT_TEXT } from '../../domain/events.ts';
-import { EVALUATION_ROUNDS } from '../../domain/evaluationRounds.ts';
-import { IMPORTED } from '../../domain/logImport.ts';
-import { NOTHING_MEASURED } from '../../domain/measured.ts';
+import { MAX_EVENT_TEXT, IMPORTED } from '../../domain/episode.ts';
+import { EVALUATION_ROUNDS } from '../../domain/evaluation.ts';
+import { NOTHING_MEASURED } from '../../domain/message.ts';
 import { MOST_NAME } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';

@@ -3,8 +3,7 @@ import { resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { PolicyGone } from '../../policy/policy.ts';
 import { readRendering } from '../../policy/rendering.ts';
-import type { TreeSettings } from '../../replay/grow.ts';
-import { contextOf, scoreNode } from '../../replay/grow.ts';
+import { contextOf, scoreNode, type TreeSettings } from '../../replay/grow.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import {
@@ -18,7 +17,8 @@ import {
 } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
-import { OTHER_MODEL, type InstanceTests, type NumericEnvironment } from '../../domain/records.ts';
+import { OTHER_MODEL, type NumericEnvironment } from '../../domain/snapshot.ts';
+import type { InstanceTests } from '../../domain/problem.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { runSampling } from '../../training/config/config.ts';
 import type { LentPolicy, WeightsFinder } from '../models/models.ts';

@@ -5,9 +5,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Document } from 'yaml';
 import { z } from 'zod';
-import { EXPECTATIONS, FINDING_DRAWS } from '../../domain/findings.ts';
-import { MAX_EVENT_TEXT } from '../../domain/events.ts';
-import type { Json } from '../../domain/methodState.ts';
+import { EXPECTATIONS, FINDING_DRAWS } from '../../domain/answer.ts';
+import { MAX_EVENT_TEXT, type Json } from '../../domain/episode.ts';
 import { readRegular } from '../../files/regularFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isReturn } from '../../shared/credit/returns.ts';

@@ -1,5 +1,5 @@
 /** Checks of findings in the form that CI servers read of tests. Pure. */
-import type { CheckedFinding } from '../../domain/findings.ts';
+import type { CheckedFinding } from '../../domain/answer.ts';
 
 /** As JUnit's XML: worse than expected is a failure, not checked an error, undecided skipped. */
 export function junitOf(findings: readonly CheckedFinding[], seconds: number): string {

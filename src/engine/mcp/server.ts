@@ -17,7 +17,7 @@ import {
 import { findingOf, linkedBlame, linkedLosses, linkTo, lowestCredit, runRows } from '../../report/questions.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { ReplayAsked } from '../../shared/protocols/engineProtocol.ts';
-import { asksServers } from '../../domain/asksServers.ts';
+import { asksServers } from '../../domain/run.ts';
 import { masked } from '../../logs/secrets.ts';
 import { askedReplay } from '../assistant/askedReplay.ts';
 import type { EngineService } from '../service.ts';

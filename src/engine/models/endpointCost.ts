@@ -4,7 +4,7 @@ import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import { moneyOf, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';
 import { isLocal } from '../../shared/endpointKeys.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
-import type { Sampling } from '../../domain/records.ts';
+import type { Sampling } from '../../domain/message.ts';
 import {
   isServed,
   JUDGE_ROLE,

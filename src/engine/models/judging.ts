@@ -4,7 +4,7 @@ import { wilson } from '../../credit/interval.ts';
 import { askTwice, type AskJudge, type JudgeSettings, type LabeledMessage } from '../../evaluate/modelJudge.ts';
 import type { EndpointPolicy } from '../../policy/endpoint/endpointPolicy.ts';
 import type { SpendingLimit } from '../../policy/endpoint/spending.ts';
-import type { JudgeAgreement, ScoreAgreement } from '../../domain/judgeAgreement.ts';
+import type { JudgeAgreement, ScoreAgreement } from '../../domain/run.ts';
 import { isServed, JUDGE_ROLE, JUDGE_TOKENS, type RolePolicySettings } from '../../shared/rolePolicies.ts';
 import type { EndpointProbes, Endpoints, SpendingAccount } from './endpoints.ts';
 

@@ -5,8 +5,8 @@ import { chatOnly, parsedMessages, withToolNames } from '../../chat/messages.ts'
 import type { EpisodeProgram, ProgramStep } from '../../replay/program.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { LogEvent } from '../../domain/events.ts';
-import type { Instance } from '../../domain/records.ts';
+import type { LogEvent } from '../../domain/episode.ts';
+import type { Instance } from '../../domain/problem.ts';
 import type { DriverProcess } from './driverProcess.ts';
 
 const LONGEST_NAME = 60;

@@ -5,8 +5,8 @@ import { seenMessages, type EpisodeStep } from '../../logs/inferred.ts';
 import type { ProgramStep } from '../../replay/program.ts';
 import { throwIfAborted } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { LogEvent } from '../../domain/events.ts';
-import type { Instance } from '../../domain/records.ts';
+import type { LogEvent } from '../../domain/episode.ts';
+import type { Instance } from '../../domain/problem.ts';
 import type { AskingProgram } from './drivenProgram.ts';
 
 /** Names that every server takes. */

@@ -6,7 +6,7 @@ import { readRegular } from '../../files/regularFile.ts';
 import { EVALUATOR_KINDS, type EvaluatorName } from '../../evaluate/kinds.ts';
 import { MOST_STEPS, type EpisodeStep, type TextPart } from '../../logs/inferred.ts';
 import { isServed, type EndpointSettings, type ServedSettings } from '../../shared/rolePolicies.ts';
-import { MAX_EVENT_TEXT } from '../../domain/events.ts';
+import { MAX_EVENT_TEXT } from '../../domain/episode.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import { readDocument } from '../../team/document.ts';

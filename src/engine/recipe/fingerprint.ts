@@ -6,7 +6,7 @@ import { readTemplate } from '../../policy/chatTemplate.ts';
 import type { Rendering } from '../../policy/rendering.ts';
 import { MAX_TOKENIZER_BYTES, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../../policy/tokenizer.ts';
 import { readModelFile } from '../../runtime/files/modelFile.ts';
-import type { Instance } from '../../domain/records.ts';
+import type { Instance } from '../../domain/problem.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import { testsText } from '../../store/tables/instanceTests.ts';
 import type { Fingerprint, Recipe, RunData, StoredRecipe } from './recipe.ts';

@@ -1,6 +1,6 @@
 /** Questions of a run beside those that its steps take. */
 import { C3Error } from '../../shared/errors.ts';
-import type { Instance } from '../../domain/records.ts';
+import type { Instance } from '../../domain/problem.ts';
 import { generateSplit } from '../../tasks/split.ts';
 import type { RunConfig } from '../../training/config/config.ts';
 

@@ -17,7 +17,7 @@ import type { ModelCall } from '../../chat/modelCall.ts';
 import { newResults } from '../../logs/traces.ts';
 import { NEVER, onAbort } from '../../shared/cancellation.ts';
 import type { C3Error } from '../../shared/errors.ts';
-import type { LogImport } from '../../domain/logImport.ts';
+import type { LogImport } from '../../domain/episode.ts';
 import { MOST_NAME, type Rename } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { counted } from '../../shared/text/words.ts';

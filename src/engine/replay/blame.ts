@@ -10,11 +10,11 @@ import {
 import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
-import { IMPORTED } from '../../domain/logImport.ts';
-import { BLAME_BUDGET, blameSentence, type Blame, type Remedy } from '../../domain/blame.ts';
+import { IMPORTED } from '../../domain/episode.ts';
+import { BLAME_BUDGET, blameSentence, type Blame, type Remedy } from '../../domain/answer.ts';
 import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
-import type { Message, Replay } from '../../domain/records.ts';
-import type { ReplayResult } from '../../domain/settle.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Replay, ReplayResult } from '../../domain/replay.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';

@@ -9,10 +9,10 @@ import {
   type BlamedEpisode,
   type RoleLosses,
   type RunBlame,
-} from '../../domain/blame.ts';
-import { evaluationsOf } from '../../domain/evaluations.ts';
+} from '../../domain/answer.ts';
+import { evaluationsOf } from '../../domain/evaluation.ts';
 import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
-import type { Episode } from '../../domain/records.ts';
+import type { Episode } from '../../domain/episode.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { RunSession, type Engine } from '../session/session.ts';
 import {

@@ -4,7 +4,7 @@ import { requireCapability } from '../../shared/rolePolicies.ts';
 import type { TextPool } from '../models/texts.ts';
 import { roleWeights, type StoredRecipe } from '../recipe/recipe.ts';
 import type { ContextTokens } from '../../shared/transcript/contextTokens.ts';
-import type { Decision } from '../../domain/records.ts';
+import type { Decision } from '../../domain/message.ts';
 
 /** Splits the context as it was given to the model, and names the stored tokens of the message. */
 export async function contextTokens(

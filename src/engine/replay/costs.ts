@@ -1,7 +1,8 @@
 /** What a replay may ask of servers at most, from what the store knows. */
 import type { ReplayRequest } from '../../replay/request.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
-import type { Decision, Replay } from '../../domain/records.ts';
+import type { Decision } from '../../domain/message.ts';
+import type { Replay } from '../../domain/replay.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { runSampling } from '../../training/config/config.ts';
 import { isTerminal } from '../../team/protocol.ts';

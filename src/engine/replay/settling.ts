@@ -4,8 +4,15 @@ import { isDecided, sentence, type Headline } from '../../shared/credit/headline
 import { C3Error } from '../../shared/errors.ts';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
-import type { BucketView, Message } from '../../domain/records.ts';
-import { pairsOf, settleProblem, settleReplays, type ReplayResult, type Settle } from '../../domain/settle.ts';
+import {
+  pairsOf,
+  settleProblem,
+  settleReplays,
+  type BucketView,
+  type ReplayResult,
+  type Settle,
+} from '../../domain/replay.ts';
+import type { Message } from '../../domain/message.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 
 /** A replay request as both doors of the engine take it. */

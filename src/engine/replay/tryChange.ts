@@ -1,8 +1,8 @@
 /** Trying a change of a team: both variants on the same problems and the same random numbers, to the end. */
 import { withRolePolicies } from '../../policy/teamPolicy.ts';
 import { isLost } from '../../shared/credit/returns.ts';
-import { asksServers } from '../../domain/asksServers.ts';
-import { LAST_SNAPSHOT } from '../../domain/continuation.ts';
+import { asksServers } from '../../domain/run.ts';
+import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type TeamChange,
   type Trial,
   type TrialProblems,
-} from '../../domain/trial.ts';
+} from '../../domain/answer.ts';
 import { roleNamed, type Protocol } from '../../team/protocol.ts';
 import type { Team } from '../models/roles.ts';
 import { snapshotNamed } from '../session/continuation.ts';

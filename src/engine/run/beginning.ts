@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { shockWords, type Replacement } from '../../domain/replacement.ts';
+import { shockWords, type Replacement } from '../../domain/run.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { snapshotFile } from '../../training/state/checkpoints.ts';
 import type { LoadedModel } from '../models/models.ts';

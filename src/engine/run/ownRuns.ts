@@ -1,7 +1,6 @@
 /** What a user does with the runs of a store: notes them, and deletes what is not needed. */
 import { C3Error } from '../../shared/errors.ts';
-import { namedRuns } from '../../domain/namedRuns.ts';
-import { noteProblem, tagsOf, type RunNote } from '../../domain/runNotes.ts';
+import { namedRuns, noteProblem, tagsOf, type RunNote } from '../../domain/run.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { removeRunFiles } from '../../training/state/checkpoints.ts';
 

@@ -12,7 +12,7 @@ import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import { leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { RhoReport } from '../../domain/rho.ts';
+import type { RhoReport } from '../../domain/credit.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
 import { runSampling } from '../../training/config/config.ts';
 import { takeRoles } from './runRoles.ts';

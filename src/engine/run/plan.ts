@@ -18,7 +18,7 @@ import {
 import { loadConfig } from '../../runtime/model/model.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import type { MemoryPlace, MemoryPlan, RunBudget, RunPlan, WorkCost } from '../../shared/models.ts';
-import { evaluationTimes } from '../../domain/evaluationRounds.ts';
+import { evaluationTimes } from '../../domain/evaluation.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';

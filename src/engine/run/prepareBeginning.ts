@@ -2,7 +2,7 @@
 import type { Rendering } from '../../policy/rendering.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { LAST_SNAPSHOT } from '../../domain/continuation.ts';
+import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { TextPool } from '../models/texts.ts';
 import { protocolOf, type Fingerprint, type Recipe, type RunData } from '../recipe/recipe.ts';

@@ -1,9 +1,8 @@
 /** The preparation of a run: all that is read and checked before anything is loaded or stored. */
-import type { JudgeAgreement } from '../../domain/judgeAgreement.ts';
+import type { JudgeAgreement, Replacement } from '../../domain/run.ts';
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { checkRendering, readRendering } from '../../policy/rendering.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { Replacement } from '../../domain/replacement.ts';
 import { checkScripts, policyRemarks } from '../../training/policies.ts';
 import { runInstances } from '../../training/room.ts';
 import { changeSince, fingerprintOf } from '../recipe/fingerprint.ts';

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { Replacement } from '../../domain/replacement.ts';
+import type { Replacement } from '../../domain/run.ts';
 import { aligned, comparedWhole } from '../../training/align.ts';
 import { runAdapter, runSampling } from '../../training/config/config.ts';
 import type { LoadedModel } from '../models/models.ts';

@@ -1,7 +1,7 @@
 /** What a run writes besides the store, by the keys of section `output`. */
 import { join, resolve } from 'node:path';
 import { messageOf } from '../../shared/errors.ts';
-import type { RunSummary } from '../../domain/records.ts';
+import type { RunSummary } from '../../domain/run.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { RunControl } from '../../training/runContext.ts';

@@ -2,12 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import type { AskJudge } from '../../evaluate/modelJudge.ts';
-import { JUDGE_KEY, judgeWords, type JudgeAgreement } from '../../domain/judgeAgreement.ts';
+import { JUDGE_KEY, judgeWords, type JudgeAgreement, type RunSummary } from '../../domain/run.ts';
 import { readLabels } from '../recipe/judgeLabels.ts';
 import type { Recipe } from '../recipe/recipe.ts';
 import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { RunSummary } from '../../domain/records.ts';
 import { runSampling } from '../../training/config/config.ts';
 import { exactDivergenceProblem } from '../../training/penalty.ts';
 import { checkContexts, runInstances } from '../../training/room.ts';

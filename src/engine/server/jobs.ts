@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
 import type { CancelResult, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import type { ClientKind, JobList, JobOutcome, RunJob, RunProgress } from '../../shared/protocols/jobs.ts';
-import type { RunSummary } from '../../domain/records.ts';
+import type { RunSummary } from '../../domain/run.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import { cancelElsewhere } from './elsewhere.ts';
 import { QueueFile, unstarted, type QueueEntry } from './queueFile.ts';

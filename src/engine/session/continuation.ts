@@ -1,7 +1,7 @@
 /** What continues a replay: a snapshot of the run by its name, or another model in the run's place. */
 import { C3Error } from '../../shared/errors.ts';
-import { LAST_SNAPSHOT, stepNamed } from '../../domain/continuation.ts';
-import { OTHER_MODEL } from '../../domain/records.ts';
+import { LAST_SNAPSHOT, stepNamed } from '../../domain/replay.ts';
+import { OTHER_MODEL } from '../../domain/snapshot.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { snapshotAfter } from '../../training/state/restore.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';

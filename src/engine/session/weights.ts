@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { WITHIN_STEP } from '../../domain/records.ts';
+import { WITHIN_STEP } from '../../domain/snapshot.ts';
 import type { Stage, StoreReader } from '../../store/read/reader.ts';
 import { snapshotFile, valueHeadFile } from '../../training/state/checkpoints.ts';
 import { valuesStates } from '../../training/methods/methods.ts';

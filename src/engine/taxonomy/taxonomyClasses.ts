@@ -1,6 +1,6 @@
 /** The taxonomy class of each problem of a run: that of most of its buckets. Pure. */
 import type { Verdict } from '../../diagnostics/taxonomy.ts';
-import type { ProblemClassRow } from '../../domain/problems.ts';
+import type { ProblemClassRow } from '../../domain/problem.ts';
 import { ALL_SUCCEEDED, PRECEDENCE, UNCLASSIFIED, type VerdictName } from '../../domain/taxonomy.ts';
 
 /**

@@ -9,30 +9,30 @@ import { chanceCounts } from '../../diagnostics/taxonomyChance.ts';
 import { savedShares } from '../../diagnostics/taxonomySaved.ts';
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
-import type { Episode } from '../../domain/records.ts';
+import type { Episode } from '../../domain/episode.ts';
 import {
   ALL_SUCCEEDED,
   areThresholds,
   CHANCE_MEANING,
   chanceWords,
-  type CaseLabel,
-  type DetectorReport,
-  type LeftOutBuckets,
   leftOutWords,
   PRECEDENCE,
   SAVED_MEANING,
   savedWords,
   TAXONOMY_CLASSES,
   TAXONOMY_THRESHOLDS,
+  THRESHOLD_LIMITS,
+  THRESHOLD_NAMES,
+  thresholdWords,
+  VERDICT_MEANING,
+  type CaseLabel,
+  type DetectorReport,
+  type LeftOutBuckets,
   type TaxonomyAgreement,
   type TaxonomyCase,
   type TaxonomyClass,
   type TaxonomyClassName,
   type TaxonomyThresholds,
-  THRESHOLD_LIMITS,
-  THRESHOLD_NAMES,
-  thresholdWords,
-  VERDICT_MEANING,
   type VerdictName,
 } from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';

@@ -15,7 +15,7 @@ import {
 } from '../../diagnostics/taxonomy.ts';
 import { chanceCounts, dealsOf, type Deals } from '../../diagnostics/taxonomyChance.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { BucketOrigin } from '../../domain/records.ts';
+import type { BucketOrigin } from '../../domain/replay.ts';
 import {
   areThresholds,
   currentLabel,

@@ -1,5 +1,5 @@
 /** The edits that rules propose for a program in two functions, without any knowledge of its tests. */
-import type { Examination } from '../../domain/examination.ts';
+import type { Examination } from '../../domain/message.ts';
 
 /** What each function should become; `perfect` where nothing is to change. */
 export interface Edits {

@@ -3,7 +3,7 @@
  * agent is asked anew, with more or less of what its last function came to. A single agent is asked about the main
  * function alone.
  */
-import type { Examination } from '../../domain/examination.ts';
+import type { Examination } from '../../domain/message.ts';
 import {
   entryPointOf,
   functionsIn,

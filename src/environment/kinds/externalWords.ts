@@ -1,5 +1,5 @@
 /** What feedback says about a program in two functions, to the one who wrote a part of it. */
-import type { Examination } from '../../domain/examination.ts';
+import type { Examination } from '../../domain/message.ts';
 
 /** A role's part of the program. */
 export interface Part {

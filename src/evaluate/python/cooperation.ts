@@ -2,7 +2,7 @@
  * How the main function of a program uses its helper, found by execution: the helper runs in a process of its own, so
  * that each call of it passes through here, and what it gives can be exchanged for something else on the way.
  */
-import type { HelperUsage } from '../../domain/examination.ts';
+import type { HelperUsage } from '../../domain/message.ts';
 import { joinedParts, type TwoFunctions } from './functionSource.ts';
 import type { SandboxPool } from './pool.ts';
 import type { PythonLimits, PythonTests, PythonVerdict } from './rules.ts';

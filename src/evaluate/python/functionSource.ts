@@ -2,7 +2,7 @@
  * The two functions of a program as texts: the helper `aux` and the main function, taken out of messages and joined,
  * and the assertions that test them (MAGRPO reference sections 7 and 8).
  */
-import type { Instance, InstanceTests } from '../../domain/records.ts';
+import type { Instance, InstanceTests } from '../../domain/problem.ts';
 import { extractCode, type CodeBlocks } from './code.ts';
 import type { PythonTests } from './rules.ts';
 

@@ -1,6 +1,6 @@
 /** What is asked of a program in two functions, a helper and the main function: how they are written, and each test. */
 import { z } from 'zod';
-import type { HelperUsage } from '../../domain/examination.ts';
+import type { HelperUsage } from '../../domain/message.ts';
 import type { SandboxPool } from './pool.ts';
 import { scored, type PythonLimits, type PythonRule, type PythonTests, type PythonVerdict } from './rules.ts';
 import { countTests, tried, Trial, tryCandidate } from './trial.ts';

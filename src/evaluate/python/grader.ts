@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { NEVER } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
-import type { HelperUsage } from '../../domain/examination.ts';
+import type { HelperUsage } from '../../domain/message.ts';
 import { tryCooperation } from './cooperation.ts';
 import { tryEachTest, tryFunctions, type FunctionsSource, type FunctionsVerdict } from './functions.ts';
 import { nativeSandboxes } from './native/native.ts';

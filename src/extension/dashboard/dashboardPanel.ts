@@ -10,15 +10,12 @@ import {
   type DashboardToHost,
   type RunTask,
 } from '../../shared/protocols/dashboardProtocol.ts';
-import { evaluationsOf } from '../../domain/evaluations.ts';
+import { evaluationsOf } from '../../domain/evaluation.ts';
 import { messageOf } from '../../shared/errors.ts';
-import { judgeWordsIn } from '../../domain/judgeAgreement.ts';
+import { judgeWordsIn, shownStatus, type RunRecord } from '../../domain/run.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import type { Phase, RunRecord } from '../../domain/records.ts';
-import { roleModels } from '../../domain/pairings.ts';
-import type { RemovalOutcomes } from '../../domain/removal.ts';
-import { shownStatus } from '../../domain/runStatus.ts';
-import { regionFacts } from '../../domain/trustRegion.ts';
+import type { Phase } from '../../domain/episode.ts';
+import { roleModels, regionFacts, type RemovalOutcomes } from '../../domain/stepRows.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { confirmed } from '../webview/confirm.ts';
 import { Disposables } from '../common/disposables.ts';

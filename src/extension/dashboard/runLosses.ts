@@ -1,10 +1,10 @@
 /** What loses the episodes of runs: asked of the engine, and remembered by the workspace. */
 import { ProgressLocation, window, type Memento } from 'vscode';
 import { CancelledError } from '../../shared/errors.ts';
-import { isRunBlame, RUN_BLAME_BUDGET, type RunBlame } from '../../domain/blame.ts';
+import { isRunBlame, RUN_BLAME_BUDGET, type RunBlame } from '../../domain/answer.ts';
 import type { ShownLosses } from '../../shared/protocols/dashboardProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { asksServers } from '../../domain/asksServers.ts';
+import { asksServers } from '../../domain/run.ts';
 import type { Services } from '../services.ts';
 
 /** Where answers are kept: the state of the workspace. */

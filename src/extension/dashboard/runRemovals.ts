@@ -9,7 +9,7 @@ import {
   type RemovalOutcomes,
   type RemovalRollout,
   type RemovalRows,
-} from '../../domain/removal.ts';
+} from '../../domain/stepRows.ts';
 
 interface Read {
   /** Steps that were looked at or passed over. */

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { RunTask } from '../../shared/protocols/dashboardProtocol.ts';
-import { sectionOf, storedRecipe } from '../../domain/storedRecipe.ts';
+import { sectionOf, storedRecipe } from '../../domain/run.ts';
 
 /** Characters of a label. */
 const LABEL = 80;

@@ -1,7 +1,7 @@
 /** The runs table: runs against the hyperparameters in which they differ, to choose what the dashboard compares. */
 import { commands, ViewColumn, type Memento, type WebviewPanel } from 'vscode';
 import { messageOf } from '../../shared/errors.ts';
-import type { RunRecord } from '../../domain/records.ts';
+import { shownStatus, type RunRecord } from '../../domain/run.ts';
 import {
   RUNS_PANEL,
   RUNS_LISTED,
@@ -10,7 +10,6 @@ import {
   type RunsTableToHost,
   type RunTableRow,
 } from '../../shared/protocols/runsTable.ts';
-import { shownStatus } from '../../domain/runStatus.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
 import { Disposables } from '../common/disposables.ts';

@@ -3,9 +3,8 @@
  * up.
  */
 import { STEPS_MOST } from '../../shared/protocols/dashboardProtocol.ts';
-import { roundsInOrder, type EvaluationRound } from '../../domain/evaluationRounds.ts';
-import { contributionsIn } from '../../domain/removal.ts';
-import { addCosts, costBetween, type RoundCost, type StepRow } from '../../domain/stepRows.ts';
+import { roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
+import { contributionsIn, addCosts, costBetween, type RoundCost, type StepRow } from '../../domain/stepRows.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
 type Reader = Pick<StoreReader, 'steps' | 'stepCredits' | 'roundCost' | 'evaluationNumbers' | 'methodState'>;

@@ -1,7 +1,7 @@
 /** Branches read from the store, and as text for the diff editor. */
 import { outcomeOf } from '../../shared/credit/returns.ts';
 import type { Branch } from '../../shared/transcript/branches.ts';
-import type { Message } from '../../domain/records.ts';
+import type { Message } from '../../domain/message.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
 type Reader = Pick<StoreReader, 'chain' | 'children' | 'instance' | 'message' | 'returnScale'>;

@@ -1,6 +1,6 @@
 /** "Context as the model saw it": the exact bytes and the token boundaries of one decision as a document. */
 import type { ContextTokens, TokenSpan } from '../../shared/transcript/contextTokens.ts';
-import type { Decision } from '../../domain/records.ts';
+import type { Decision } from '../../domain/message.ts';
 import { visible } from '../../shared/text/visible.ts';
 
 type Shown = Pick<

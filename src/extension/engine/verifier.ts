@@ -8,7 +8,7 @@ import type { Log } from '../common/log.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import { report } from '../common/report.ts';
 import { confirmed } from '../webview/confirm.ts';
-import { asksServers } from '../../domain/asksServers.ts';
+import { asksServers } from '../../domain/run.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
 export class Verifier {

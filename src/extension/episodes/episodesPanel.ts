@@ -9,7 +9,7 @@ import {
   type EpisodesFromHost,
   type EpisodesToHost,
 } from '../../shared/protocols/episodesProtocol.ts';
-import { shownStatus } from '../../domain/runStatus.ts';
+import { shownStatus } from '../../domain/run.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
 import { Disposables } from '../common/disposables.ts';
 import { EpisodesSession, type ProblemClasses } from './episodesSession.ts';

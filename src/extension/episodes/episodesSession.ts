@@ -22,10 +22,8 @@ import {
   type ProblemClass,
   type ProblemFilter,
   type ProblemSort,
-} from '../../domain/problems.ts';
-import { judgeWordsIn } from '../../domain/judgeAgreement.ts';
-import type { RunRecord } from '../../domain/records.ts';
-import type { ShownStatus } from '../../domain/runStatus.ts';
+} from '../../domain/problem.ts';
+import { judgeWordsIn, type RunRecord, type ShownStatus } from '../../domain/run.ts';
 import type { TaxonomyView } from '../../domain/taxonomy.ts';
 import { replyTo, type Answers } from '../../shared/protocols/requests.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';

@@ -1,5 +1,5 @@
 /** Problems as a data set that `task.train_file` and `task.evaluation_file` read. */
-import type { Instance } from '../../domain/records.ts';
+import type { Instance } from '../../domain/problem.ts';
 
 /**
  * One line of JSON for each problem with an answer. Those that tests score are left out: their data has another form.

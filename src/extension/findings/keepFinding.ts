@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { ProgressLocation, Uri, window, workspace } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
-import { FINDING_DRAWS } from '../../domain/findings.ts';
+import { FINDING_DRAWS } from '../../domain/answer.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import { loadService } from '../configuration/load.ts';

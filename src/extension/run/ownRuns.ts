@@ -1,7 +1,6 @@
 /** What a user does with the runs of a store: other titles, notes and tags, and deleting what is not needed. */
 import { ProgressLocation, window } from 'vscode';
-import { LONGEST_NOTE, noteProblem, tagsOf, type RunNote } from '../../domain/runNotes.ts';
-import type { RunRecord } from '../../domain/records.ts';
+import { LONGEST_NOTE, noteProblem, tagsOf, type RunNote, type RunRecord } from '../../domain/run.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import { withoutLinks } from '../common/plainText.ts';

@@ -2,7 +2,7 @@
 import { window, workspace, type QuickPickItem } from 'vscode';
 import type { ReplaceParams, ReplaceStrategy, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import type { RunPlan } from '../../shared/models.ts';
-import { sectionOf, storedConfig } from '../../domain/storedRecipe.ts';
+import { sectionOf, storedConfig } from '../../domain/run.ts';
 import { hasSmallTeam, SMALL_MODEL, TASK_NAMES } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { Services } from '../services.ts';

@@ -7,16 +7,16 @@ import {
   LanguageModelToolResult,
   lm,
   MarkdownString,
+  workspace,
   type LanguageModelTool,
   type Disposable,
-  workspace,
 } from 'vscode';
 import { replayRefusal, SEARCH_AT_SERVERS, searchWords, type SearchAsked } from '../../report/assistant.ts';
 import { masked } from '../../logs/secrets.ts';
 import type * as questions from '../../report/questions.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { ReplayAsked, ReplayParams } from '../../shared/protocols/engineProtocol.ts';
-import { asksServers } from '../../domain/asksServers.ts';
+import { asksServers } from '../../domain/run.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';

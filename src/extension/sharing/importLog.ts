@@ -2,9 +2,9 @@
 import { ProgressLocation, window, type Uri } from 'vscode';
 import { messageOf } from '../../shared/errors.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
-import { importLines, type LogImport } from '../../domain/logImport.ts';
+import { importLines, type LogImport } from '../../domain/episode.ts';
 import { renamesOf, type Rename } from '../../shared/speakerNames.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../domain/problems.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../domain/problem.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import type { Services } from '../services.ts';

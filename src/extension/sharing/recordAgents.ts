@@ -1,8 +1,8 @@
 /** "Record agents": a program of the user's, whose messages are stored while it runs. */
 import { ProgressLocation, QuickPickItemKind, window, workspace, type CancellationToken } from 'vscode';
 import type { RecordParams } from '../../shared/protocols/engineProtocol.ts';
-import type { Recorded } from '../../domain/logImport.ts';
-import { rightAnswer, type RightAnswer } from '../../domain/rightAnswer.ts';
+import type { Recorded } from '../../domain/episode.ts';
+import { rightAnswer, type RightAnswer } from '../../domain/problem.ts';
 import { TEAM_TASKS } from '../../shared/runNames.ts';
 import { counted } from '../../shared/text/words.ts';
 import { withoutIcons, withoutLinks } from '../common/plainText.ts';

@@ -1,15 +1,17 @@
 /** How buckets are put in words in the side bar. Signs and figures are those of the transcript. */
 import * as figures from '../../shared/text/figures.ts';
 import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
-import type { Alternative } from '../../domain/records.ts';
-import { continuationWords, OTHER_DISTRIBUTION, ownWords } from '../../domain/continuation.ts';
 import {
+  continuationWords,
+  OTHER_DISTRIBUTION,
+  ownWords,
   distanceOf,
+  type Alternative,
   type BucketFilter,
   type BucketKind,
   type BucketOrder,
   type RankedBucket,
-} from '../../domain/rankings.ts';
+} from '../../domain/replay.ts';
 import { oneLine } from '../common/oneLine.ts';
 
 /** What each order is called, and what it means. */

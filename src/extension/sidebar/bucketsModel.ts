@@ -1,9 +1,14 @@
 /**
  * What the tree view "Buckets" holds: the buckets of one run by rank, and the messages of a bucket, each list in pages.
  */
-import type { Alternative } from '../../domain/records.ts';
-import { equalAlternatives } from '../../domain/equalAlternatives.ts';
-import { ALL_BUCKETS, type BucketFilter, type BucketOrder, type RankedBucket } from '../../domain/rankings.ts';
+import {
+  equalAlternatives,
+  ALL_BUCKETS,
+  type Alternative,
+  type BucketFilter,
+  type BucketOrder,
+  type RankedBucket,
+} from '../../domain/replay.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { Limits } from './runsModel.ts';
 

@@ -18,9 +18,9 @@ import {
   isBucketFilter,
   type BucketFilter,
   type BucketOrder,
-} from '../../domain/rankings.ts';
-import { judgeWordsIn } from '../../domain/judgeAgreement.ts';
-import type { BucketOrigin } from '../../domain/records.ts';
+  type BucketOrigin,
+} from '../../domain/replay.ts';
+import { judgeWordsIn } from '../../domain/run.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import {
   bucketsOf,

@@ -1,6 +1,6 @@
 /** The question which buckets to show: what is ticked of a kind is shown, and the view follows at once. */
 import { QuickPickItemKind, window, type QuickPickItem } from 'vscode';
-import { passes, type BucketFilter, type BucketKind } from '../../domain/rankings.ts';
+import { passes, type BucketFilter, type BucketKind } from '../../domain/replay.ts';
 import { bucketChoices, type BucketChoice } from './bucketWords.ts';
 import { askLive } from './liveFilter.ts';
 import { withoutIcons } from '../common/plainText.ts';

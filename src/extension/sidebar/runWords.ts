@@ -1,8 +1,9 @@
 /** How runs are put in words outside the panels. */
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import type { Episode, Step } from '../../domain/records.ts';
+import type { Episode } from '../../domain/episode.ts';
+import type { Step } from '../../domain/step.ts';
 import { remainingWords } from '../../shared/text/times.ts';
-import { isResumable } from '../../domain/runStatus.ts';
+import { isResumable } from '../../domain/run.ts';
 import { oneLine } from '../common/oneLine.ts';
 import type { RoundNode, RunNode } from './runsModel.ts';
 

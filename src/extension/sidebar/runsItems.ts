@@ -2,7 +2,7 @@
 import { ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState } from 'vscode';
 import type { Outcome } from '../../shared/credit/returns.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import type { ShownStatus } from '../../domain/runStatus.ts';
+import type { ShownStatus } from '../../domain/run.ts';
 import type { EpisodeNode, MoreNode, QueuedNode, RoundNode, RunNode, RunsNode } from './runsModel.ts';
 import { episodeLabel, episodeReturn, roundDescription, runDescription } from './runWords.ts';
 import { oneLine } from '../common/oneLine.ts';

@@ -1,14 +1,10 @@
 /** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
 import { outcomeOf, type Outcome } from '../../shared/credit/returns.ts';
-import {
-  evaluationRound,
-  evaluationTitle,
-  roundsInOrder,
-  type EvaluationRound,
-} from '../../domain/evaluationRounds.ts';
+import { evaluationRound, evaluationTitle, roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
 import type { RunJob } from '../../shared/protocols/jobs.ts';
-import type { Episode, Phase, RunRecord, Step } from '../../domain/records.ts';
-import { isResumable, shownStatus, type ShownStatus } from '../../domain/runStatus.ts';
+import type { Episode, Phase } from '../../domain/episode.ts';
+import { isResumable, shownStatus, type RunRecord, type ShownStatus } from '../../domain/run.ts';
+import type { Step } from '../../domain/step.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { isFiltering, NO_FILTER, passes, type RunsFilter } from './runsFilter.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';

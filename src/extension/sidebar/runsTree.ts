@@ -10,7 +10,7 @@ import {
   type TreeView,
 } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
-import type { Phase } from '../../domain/records.ts';
+import type { Phase } from '../../domain/episode.ts';
 import { OlderStoreError } from '../../store/read/reader.ts';
 import { Disposables } from '../common/disposables.ts';
 import { askForFilter } from './filterRuns.ts';

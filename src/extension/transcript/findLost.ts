@@ -2,13 +2,13 @@
 import { env, ProgressLocation, window, type CancellationToken, type Progress } from 'vscode';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { isDecided, sentence } from '../../shared/credit/headline.ts';
-import { BLAME_BUDGET, type Blame } from '../../domain/blame.ts';
-import { IMPORTED } from '../../domain/logImport.ts';
-import type { Message } from '../../domain/records.ts';
+import { BLAME_BUDGET, type Blame } from '../../domain/answer.ts';
+import { IMPORTED } from '../../domain/episode.ts';
+import type { Message } from '../../domain/message.ts';
 import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import { signed } from '../../shared/text/figures.ts';
 import { withoutLinks } from '../common/plainText.ts';
-import { asksServers } from '../../domain/asksServers.ts';
+import { asksServers } from '../../domain/run.ts';
 import type { Services } from '../services.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { PanelReplay } from './panelReplay.ts';

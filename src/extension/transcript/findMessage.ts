@@ -1,7 +1,7 @@
 /** "Find message": searches the text of every stored message, and the questions, while the user types. */
 import { QuickPickItemKind, window, type QuickPickItem } from 'vscode';
 import { messageOf } from '../../shared/errors.ts';
-import type { Message } from '../../domain/records.ts';
+import type { Message } from '../../domain/message.ts';
 import type { FoundQuestion, StoreReader } from '../../store/read/reader.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import { Throttle } from '../common/throttle.ts';

@@ -1,5 +1,5 @@
 /** A message that was found, in words: what it is about, how it ended, and where it is. */
-import type { Message } from '../../domain/records.ts';
+import type { Message } from '../../domain/message.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 
 /** Characters of a question beside its message. */

@@ -1,12 +1,11 @@
 /** The replay that a transcript panel asked for last: started, watched, cancelled. */
 import { CancellationTokenSource } from 'vscode';
-import { AS_RECORDED } from '../../domain/continuation.ts';
+import { AS_RECORDED, type ReplayResult } from '../../domain/replay.ts';
 import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
-import type { ReplayResult } from '../../domain/settle.ts';
 import type { ReplayState, TranscriptToHost } from '../../shared/protocols/transcriptProtocol.ts';
 import type { Disposable } from '../common/disposables.ts';
-import { asksServers } from '../../domain/asksServers.ts';
+import { asksServers } from '../../domain/run.ts';
 import { spendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
 import { confirmCosts, costsOfAll } from './replayCost.ts';

@@ -1,6 +1,6 @@
 /** One transcript panel: answers what its page asks from the store, and takes replays to the engine. */
 import { commands, window, type WebviewPanel } from 'vscode';
-import { AS_RECORDED } from '../../domain/continuation.ts';
+import { AS_RECORDED } from '../../domain/replay.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { protocolReader, type ProtocolReader } from './message/protocolReader.ts';
 import {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { withController } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
-import type { Sampling } from '../../domain/records.ts';
+import type { Sampling } from '../../domain/message.ts';
 import { promptMessages, type RenderedContext } from '../../team/render.ts';
 import type { PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from '../policy.ts';
 import type { Tokenizer } from '../tokenizer.ts';

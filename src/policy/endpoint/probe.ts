@@ -1,6 +1,6 @@
 /** What an endpoint can do, found out by asking it: nothing of it is assumed. */
 import { C3Error } from '../../shared/errors.ts';
-import type { Sampling } from '../../domain/records.ts';
+import type { Sampling } from '../../domain/message.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
 import { refusedError, type EndpointClient } from './client.ts';
 import { bodyOf, messagesContext, mostOf, type EndpointForm, type EndpointProbe } from './endpointPolicy.ts';

@@ -4,7 +4,7 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import ortPackage from 'onnxruntime-node/package.json' with { type: 'json' };
 import { DEFAULT_PROVIDER, traitsOf, type Precision, type Provider } from '../../shared/devices.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
-import type { NumericEnvironment } from '../../domain/records.ts';
+import type { NumericEnvironment } from '../../domain/snapshot.ts';
 import { DeviceTensor, type Origin } from './deviceTensor.ts';
 import type { Graph } from '../graph/graph.ts';
 

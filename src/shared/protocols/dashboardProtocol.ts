@@ -1,14 +1,11 @@
 /** Messages between the extension host and the run dashboard. */
 import type { RunStage } from './jobs.ts';
-import type { StoredEvaluation } from '../../domain/evaluations.ts';
+import type { StoredEvaluation } from '../../domain/evaluation.ts';
 import { anyOf, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
-import type { RunBlame } from '../../domain/blame.ts';
-import type { Interval, Ledger, RunRecord } from '../../domain/records.ts';
-import type { ShownStatus } from '../../domain/runStatus.ts';
-import type { RoleModels } from '../../domain/pairings.ts';
-import type { RemovalOutcomes } from '../../domain/removal.ts';
-import type { StepRow } from '../../domain/stepRows.ts';
-import type { RegionFacts } from '../../domain/trustRegion.ts';
+import type { RunBlame } from '../../domain/answer.ts';
+import type { Interval } from '../../domain/credit.ts';
+import type { Ledger, RunRecord, ShownStatus } from '../../domain/run.ts';
+import type { RoleModels, RemovalOutcomes, StepRow, RegionFacts } from '../../domain/stepRows.ts';
 import type { Panel } from './panel.ts';
 
 /** Most runs that are compared with the shown one: as many as lines can be distinguished without colour. */

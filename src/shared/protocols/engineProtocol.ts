@@ -1,19 +1,16 @@
 /** The typed JSON-RPC messages between an engine and its clients, the windows and the command line. */
 import { NotificationType, RequestType, RequestType0 } from 'vscode-jsonrpc';
 import type { ContextTokens } from '../transcript/contextTokens.ts';
-import type { ContinuationChoice } from '../../domain/continuation.ts';
+import type { ContinuationChoice, BucketView, ReplayResult, Settle } from '../../domain/replay.ts';
 import type { DeviceRequest } from '../devices.ts';
 import type { ClientKind, JobList, RunJob, RunProgress } from './jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../models.ts';
 import type { EndpointCost, SpendingChoice } from '../endpointCost.ts';
-import type { Blame, RunBlame } from '../../domain/blame.ts';
-import type { CheckedFinding, Expectation, KeptFinding } from '../../domain/findings.ts';
-import type { BucketView } from '../../domain/records.ts';
+import type { Blame, RunBlame, CheckedFinding, Expectation, KeptFinding } from '../../domain/answer.ts';
 import type { VerificationReport } from '../../domain/verification.ts';
-import type { RightAnswer } from '../../domain/rightAnswer.ts';
-import type { ReplayResult, Settle } from '../../domain/settle.ts';
-import type { LogImport, Recorded } from '../../domain/logImport.ts';
-import type { NoteRunParams, RunNote } from '../../domain/runNotes.ts';
+import type { RightAnswer } from '../../domain/problem.ts';
+import type { LogImport, Recorded } from '../../domain/episode.ts';
+import type { NoteRunParams, RunNote } from '../../domain/run.ts';
 import type { Rename } from '../speakerNames.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../../domain/taxonomy.ts';
 

@@ -12,8 +12,8 @@ import {
   type ProblemFilter,
   type ProblemRow,
   type ProblemSort,
-} from '../../domain/problems.ts';
-import type { ShownStatus } from '../../domain/runStatus.ts';
+} from '../../domain/problem.ts';
+import type { ShownStatus } from '../../domain/run.ts';
 import type { Panel } from './panel.ts';
 import { requestOf, type ReplyMessage, type Requests } from './requests.ts';
 

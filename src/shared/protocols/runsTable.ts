@@ -3,8 +3,8 @@
  * Pure.
  */
 import { anyOf, isRecord, list, literal, object, text, tagged, type Guarded } from '../guard.ts';
-import type { Interval } from '../../domain/records.ts';
-import type { ShownStatus } from '../../domain/runStatus.ts';
+import type { Interval } from '../../domain/credit.ts';
+import type { ShownStatus } from '../../domain/run.ts';
 import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';
 import type { Panel } from './panel.ts';
 

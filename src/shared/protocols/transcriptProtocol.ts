@@ -6,23 +6,27 @@
  * Under a filter the layout holds the messages that match, with those above them. `revision` changes whenever the
  * layout does, and the panel then drops the rows that it holds.
  */
-import { isContinuationChoice, type OfferedSnapshot, type OwnContinuation } from '../../domain/continuation.ts';
-import { MAX_EVENT_TEXT } from '../../domain/events.ts';
-import type { MessageEstimate } from '../../domain/estimates.ts';
+import {
+  isContinuationChoice,
+  SETTLE_LIMITS,
+  type OfferedSnapshot,
+  type OwnContinuation,
+  type Draws,
+  type BucketView,
+} from '../../domain/replay.ts';
+import { MAX_EVENT_TEXT } from '../../domain/episode.ts';
+import type { MessageEstimate } from '../../domain/credit.ts';
 import { anyOf, holding, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
 import type { Comparison } from '../transcript/comparison.ts';
-import type { Draws } from '../../domain/draws.ts';
 import type { Headline } from '../credit/headline.ts';
 import type { Outcome, ReturnScale } from '../credit/returns.ts';
-import { SETTLE_LIMITS } from '../../domain/settle.ts';
 import type { ProtocolGraph } from '../transcript/protocolGraph.ts';
 import type { ShownEvents } from '../transcript/shownEvents.ts';
 import type { ShownVote } from '../transcript/shownVote.ts';
 import type { WhyLost } from '../transcript/whyLost.ts';
-import type { BucketView, FinishReason, Message } from '../../domain/records.ts';
+import type { FinishReason, Message, MeasuredFact } from '../../domain/message.ts';
 import type { PolicyKind } from '../rolePolicies.ts';
 import type { VerificationMark } from '../../domain/verification.ts';
-import type { MeasuredFact } from '../../domain/measured.ts';
 import type { Panel } from './panel.ts';
 import { isReplayDraft, MOST_DRAFTS } from './replayDraft.ts';
 import { requestOf, type ReplyMessage, type Requests } from './requests.ts';

@@ -2,8 +2,8 @@
  * Which replay requests were continued otherwise than their message was made: read from the weights and the temperature
  * that are in the rows.
  */
-import type { OtherContinuation } from '../../domain/continuation.ts';
-import { OTHER_MODEL, stepOfWeights } from '../../domain/records.ts';
+import type { OtherContinuation } from '../../domain/replay.ts';
+import { OTHER_MODEL, stepOfWeights } from '../../domain/snapshot.ts';
 import { OWN_TEMPERATURE } from '../conditions.ts';
 import { notFound } from '../rows.ts';
 import { guarded, type Session } from '../files/sqlite.ts';

@@ -1,5 +1,5 @@
 /** Reading messages: one, its relatives, and windows of a transcript tree. */
-import type { Decision, Message, Sampling } from '../../domain/records.ts';
+import type { Decision, Message, Sampling } from '../../domain/message.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { HEADLINE_COLUMNS, takeHeadline, WITH_HEADLINE, type HeadlineRow } from './readHeadlines.ts';
 import type { TreeOf } from './readTrees.ts';
@@ -7,8 +7,7 @@ import { checkedPage, inOrder, notFound } from '../rows.ts';
 import { SHOWN_FIRST } from '../conditions.ts';
 import { contextReader } from '../tables/contextBases.ts';
 import { STAGE_OF_DECISION } from '../tables/stages.ts';
-import { guarded } from '../files/sqlite.ts';
-import type { Session } from '../files/sqlite.ts';
+import { guarded, type Session } from '../files/sqlite.ts';
 import { float32Of, int32Of } from '../tokens.ts';
 import type { Tree } from '../tree.ts';
 import type { StoreReader, TreeGroup } from '../types.ts';

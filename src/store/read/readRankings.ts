@@ -7,13 +7,12 @@ import {
   type BucketOrder,
   type RankedBucket,
   type Removal,
-} from '../../domain/rankings.ts';
+} from '../../domain/replay.ts';
 import type { ContinuationOf } from './readContinuations.ts';
 import { tokenKey } from '../tables/headlinePools.ts';
 import { HEADLINE_COLUMNS, takeHeadline, type HeadlineRow } from './readHeadlines.ts';
 import { checkedPage, notFound } from '../rows.ts';
-import { guarded } from '../files/sqlite.ts';
-import type { Session } from '../files/sqlite.ts';
+import { guarded, type Session } from '../files/sqlite.ts';
 import type { Page, RankingQuery, StoreReader } from '../types.ts';
 
 /** Characters of a message that a ranked bucket carries. */

@@ -1,9 +1,7 @@
 /** What environments said in episodes, and between which messages. Episodes without environments have no rows. */
 import { C3Error } from '../../shared/errors.ts';
-import { MAX_EVENT_TEXT } from '../../domain/events.ts';
-import type { Json } from '../../domain/methodState.ts';
-import { damagedStore, guarded } from '../files/sqlite.ts';
-import type { Session } from '../files/sqlite.ts';
+import { MAX_EVENT_TEXT, type Json } from '../../domain/episode.ts';
+import { damagedStore, guarded, type Session } from '../files/sqlite.ts';
 import type { StoredEvent } from '../rowTypes.ts';
 import { eventHash } from '../tokens.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';

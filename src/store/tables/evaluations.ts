@@ -2,10 +2,9 @@
  * What the complete evaluations of a run measured: stored when each ends, so that it is known before the run ends and
  * after a cancel.
  */
-import type { EvaluationKind } from '../../domain/records.ts';
+import type { EvaluationKind } from '../../domain/evaluation.ts';
 import { guardsOf } from './schema.ts';
-import { guarded } from '../files/sqlite.ts';
-import type { Session } from '../files/sqlite.ts';
+import { guarded, type Session } from '../files/sqlite.ts';
 import type { StoredEvaluation, StoreReader, StoreWriter } from '../types.ts';
 
 /** The SQL that adds them to a store. A value of null: the evaluator failed to score every episode. */

@@ -1,5 +1,5 @@
 /** How the store keeps the unit tests of an instance: as one JSON text beside its question. */
-import type { Instance, InstanceTests } from '../../domain/records.ts';
+import type { Instance, InstanceTests } from '../../domain/problem.ts';
 
 /** The SQL of store version 3. */
 export const VERSION_3 = 'ALTER TABLE instance ADD COLUMN tests TEXT;';

@@ -1,8 +1,12 @@
 /** What was measured of messages that other programs recorded: one row for each of which anything is known. */
-import type { EpisodeMeasured, Measured, MeasuredNumber, MeasuredSummary } from '../../domain/measured.ts';
-import { MEASURED_NUMBERS } from '../../domain/measured.ts';
-import { guarded } from '../files/sqlite.ts';
-import type { Session } from '../files/sqlite.ts';
+import {
+  MEASURED_NUMBERS,
+  type EpisodeMeasured,
+  type Measured,
+  type MeasuredNumber,
+  type MeasuredSummary,
+} from '../../domain/message.ts';
+import { guarded, type Session } from '../files/sqlite.ts';
 import type { StoreReader, TreeGroup } from '../types.ts';
 import { guardsOf } from './schema.ts';
 

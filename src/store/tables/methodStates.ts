@@ -3,9 +3,9 @@
  * have no rows.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { Json, StateTensor } from '../../domain/methodState.ts';
-import { damagedStore, guarded } from '../files/sqlite.ts';
-import type { Session } from '../files/sqlite.ts';
+import type { Json } from '../../domain/episode.ts';
+import type { StateTensor } from '../../domain/step.ts';
+import { damagedStore, guarded, type Session } from '../files/sqlite.ts';
 import { bytesOf, float32Of, textHash } from '../tokens.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';
 import { guardsOf } from './schema.ts';

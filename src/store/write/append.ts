@@ -1,23 +1,21 @@
 /** What a writer can append. Statements are prepared once; an append of several rows is one transaction. */
 import { C3Error } from '../../shared/errors.ts';
-import { WITHIN_STEP, type RunStatus, type Snapshot } from '../../domain/records.ts';
+import { WITHIN_STEP, type Snapshot } from '../../domain/snapshot.ts';
+import type { RunStatus } from '../../domain/run.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { diagnosticWriters } from '../tables/diagnostics.ts';
 import { environmentEventWriters } from '../tables/environmentEvents.ts';
 import { evaluationWriter } from '../tables/evaluations.ts';
 import type { HeadlineKeeper } from '../tables/headlines.ts';
-import { keyWriter } from './keys.ts';
-import type { KeyWriter } from './keys.ts';
+import { keyWriter, type KeyWriter } from './keys.ts';
 import { measurementWriter } from '../tables/measurements.ts';
 import { methodStateWriter } from '../tables/methodStates.ts';
 import { labelWriter } from '../tables/labels.ts';
 import { spendingWriter } from '../tables/spending.ts';
 import { stageWriter } from '../tables/stages.ts';
 import { accountWriter } from '../tables/runAccounts.ts';
-import { guarded, translate } from '../files/sqlite.ts';
-import type { Session } from '../files/sqlite.ts';
-import { textWriter } from './texts.ts';
-import type { TextWriter } from './texts.ts';
+import { guarded, translate, type Session } from '../files/sqlite.ts';
+import { textWriter, type TextWriter } from './texts.ts';
 import { runNoteWriter } from '../tables/runNotes.ts';
 import { bytesOf, tokenHash } from '../tokens.ts';
 import type { NewRun, NewVerification, StoreReader, StoreWriter } from '../types.ts';

@@ -3,7 +3,8 @@
  * open.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { Instance, NumericEnvironment } from '../../domain/records.ts';
+import type { Instance } from '../../domain/problem.ts';
+import type { NumericEnvironment } from '../../domain/snapshot.ts';
 import { testsText } from '../tables/instanceTests.ts';
 import type { Session } from '../files/sqlite.ts';
 

@@ -1,7 +1,7 @@
 /** Instances from a user's file: JSONL or CSV, in any of the known forms. */
 import { basename } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
-import type { Instance } from '../../domain/records.ts';
+import type { Instance } from '../../domain/problem.ts';
 import { readDocumentRows } from './document.ts';
 import { readRow, recogniseRow, type RowFormat, type ShownTests, type TaskFormat } from './formats.ts';
 import { readLogiqaRows } from './logiqa.ts';

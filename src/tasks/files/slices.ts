@@ -1,6 +1,6 @@
 /** The questions of a file that a run trains and evaluates on, where slices of the file say which. */
 import { C3Error } from '../../shared/errors.ts';
-import type { Instance } from '../../domain/records.ts';
+import type { Instance } from '../../domain/problem.ts';
 import { sliceBounds } from '../../shared/text/slice.ts';
 
 /**

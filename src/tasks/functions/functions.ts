@@ -4,7 +4,7 @@
  * which calls it. The problems are those of the Python task, of its first four levels.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { InstanceTests } from '../../domain/records.ts';
+import type { InstanceTests } from '../../domain/problem.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { literalSource, name, sourceOf, type Expression } from '../python/pythonExpression.ts';

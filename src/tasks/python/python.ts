@@ -4,13 +4,13 @@
  * the function that begins with it.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { InstanceTests } from '../../domain/records.ts';
+import type { InstanceTests } from '../../domain/problem.ts';
 import { planned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { literalSource, sourceOf } from './pythonExpression.ts';
 import { mutantsOf } from './pythonMutants.ts';
 import { chooseTests, wrongVersions, type Program, type Test, type WrongProgram } from './pythonTests.ts';
-import { type Argument, FRAMES, FUNCTION_NAMES, HELPER, LEVEL_RULES } from './pythonWords.ts';
+import { FRAMES, FUNCTION_NAMES, HELPER, LEVEL_RULES, type Argument } from './pythonWords.ts';
 import { distinctQuestions, uidSha } from '../uid.ts';
 
 export interface PythonProblem extends PlannedProblem {

@@ -5,7 +5,7 @@ import { CODE_BLOCKS } from '../../evaluate/python/code.ts';
 import type { AdapterStart } from '../../runtime/modelRuntime.ts';
 import { DEFAULT_PROVIDER, DEVICE_CHOICES, PRECISIONS } from '../../shared/devices.ts';
 import { isRecord } from '../../shared/guard.ts';
-import type { Sampling } from '../../domain/records.ts';
+import type { Sampling } from '../../domain/message.ts';
 import { ADAPTER_MODULES, BUNDLED_MODEL, SMALL_MODEL } from '../../shared/runNames.ts';
 import type { GivenRounds } from '../../team/parseRounds.ts';
 import type { Protocol } from '../../team/protocol.ts';

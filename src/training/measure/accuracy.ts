@@ -1,6 +1,7 @@
 /** What evaluations measured, as numbers with their intervals. */
 import { meanInterval, pairedBootstrap } from '../../credit/interval.ts';
-import type { Interval, RunSummary } from '../../domain/records.ts';
+import type { Interval } from '../../domain/credit.ts';
+import type { RunSummary } from '../../domain/run.ts';
 
 /**
  * The share of instances solved with its interval: Wilson's of single episodes, Student's t over the means of several;

@@ -1,5 +1,5 @@
 /** What remains of a run, from the pace that it has shown. Times are for whoever watches: no result depends on them. */
-import { evaluationTimes } from '../../domain/evaluationRounds.ts';
+import { evaluationTimes } from '../../domain/evaluation.ts';
 import type { RunConfig } from '../config/config.ts';
 
 /** Work of a run that is not done yet. */

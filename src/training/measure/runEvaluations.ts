@@ -5,8 +5,8 @@ import {
   roundDuring,
   EVALUATION_ROUNDS,
   type EvaluationRound,
-} from '../../domain/evaluationRounds.ts';
-import type { EvaluationKind } from '../../domain/records.ts';
+  type EvaluationKind,
+} from '../../domain/evaluation.ts';
 import { solvedReturn } from '../../team/rounds.ts';
 import { proportion } from './accuracy.ts';
 import { runSampling } from '../config/config.ts';

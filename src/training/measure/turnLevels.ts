@@ -1,7 +1,7 @@
 /** What the reward ladder says of each turn of a training step's episodes. A pure function. */
 import { passAtK } from '../../diagnostics/statistics/passAtK.ts';
 import { laddersIn, type LadderShares } from '../../evaluate/ladder.ts';
-import { MEASURED_SAMPLES, MEASURED_TURNS, type TurnMeasureName } from '../../domain/stepMetrics.ts';
+import { MEASURED_SAMPLES, MEASURED_TURNS, type TurnMeasureName } from '../../domain/step.ts';
 import type { EpisodeRule, MessagePlace } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { messagesPerTurn } from '../../team/rounds.ts';

@@ -3,7 +3,8 @@
  * returns and of their differences, each an exponential moving average of the mean and the variance of a step.
  */
 import { mean, populationVariance } from '../../credit/describe.ts';
-import type { Json, MethodState } from '../../domain/methodState.ts';
+import type { Json } from '../../domain/episode.ts';
+import type { MethodState } from '../../domain/step.ts';
 import type { MethodMeasures, MethodSettings } from './method.ts';
 
 /** Below this a deviation is none, as in the published code; it is added where one divides, too. */

@@ -8,7 +8,7 @@ import { MOST_AGENTS, removalContributions, shapleyValues } from '../../credit/c
 import { leavesOf, returnOf, returnOfScores, callsOf, type TreeNode } from '../../replay/tree.ts';
 import { rewardOfVote, type Vote } from '../../replay/votes.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
-import type { MethodState } from '../../domain/methodState.ts';
+import type { MethodState } from '../../domain/step.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { scoreOf, withinPrompt } from './ccpoShaping.ts';
 import { EPSILON, memberOf, movedTo, numberIn, runningIn, type Running } from './ccpoStatistics.ts';

@@ -1,7 +1,6 @@
 /** What a step of method teamtr shows with `teamtr.diagnostics`: drift, the zeta proxy, how reliable its KL is. */
 import { mean } from '../../credit/describe.ts';
-import { MEASURED_AGENT_TURNS, type DriftMeasureName } from '../../domain/driftMeasures.ts';
-import type { OwnMeasures } from '../../domain/stepMetrics.ts';
+import { MEASURED_AGENT_TURNS, type DriftMeasureName, type OwnMeasures } from '../../domain/step.ts';
 import { occupancyShift } from '../certificate.ts';
 import type { Divergence, Move } from '../divergence.ts';
 import { staleness, subsampledKl, zetaProxy, type Subsampled, type ZetaProxy } from '../drift.ts';

@@ -22,9 +22,9 @@
  * episodes of an earlier turn count by their importance weights, the products over the messages of all agents that were
  * updated since of their ratios (section 6; it publishes no clip of them), which multiply A_g.
  */
-import { rankMeasures, type RankShift } from '../../domain/rankShift.ts';
+import { rankMeasures, type RankShift, type MethodState } from '../../domain/step.ts';
 import { learns } from '../../shared/rolePolicies.ts';
-import type { Json, MethodState } from '../../domain/methodState.ts';
+import type { Json } from '../../domain/episode.ts';
 import { mean } from '../../credit/describe.ts';
 import type { Divergence, Move } from '../divergence.ts';
 import { alternativeReturns } from '../../replay/tree.ts';

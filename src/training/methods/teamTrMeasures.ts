@@ -1,5 +1,5 @@
 /** What a step of method teamtr shows of its updates: importance weights, the certificate, and what was measured. */
-import type { OwnMeasures } from '../../domain/stepMetrics.ts';
+import type { OwnMeasures } from '../../domain/step.ts';
 import { certificate, confidenceCost, isVacuous, occupancyShift, promiseOf } from '../certificate.ts';
 import type { Move } from '../divergence.ts';
 import { weightTails, type WeightTails } from '../importance.ts';

@@ -4,7 +4,7 @@
  */
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { eventOf } from '../../replay/unfold.ts';
-import type { LogEvent } from '../../domain/events.ts';
+import type { LogEvent } from '../../domain/episode.ts';
 import type { DemonstratedProblem } from '../../tasks/demonstration.ts';
 import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
 import { renderLog, renderPlain } from '../../team/render.ts';

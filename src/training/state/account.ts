@@ -2,8 +2,7 @@
 import { LedgerCounter } from '../../replay/budget.ts';
 import { storedCost } from '../../replay/storedCost.ts';
 import { callOf, eventScores, type TreeNode } from '../../replay/tree.ts';
-import { addLedgers, votesCost } from '../../domain/ledger.ts';
-import type { Ledger } from '../../domain/records.ts';
+import { addLedgers, votesCost, type Ledger } from '../../domain/run.ts';
 import type { RunAccount, StoreWriter } from '../../store/types.ts';
 import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
 

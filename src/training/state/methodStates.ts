@@ -3,7 +3,7 @@
  * again, has the same as any other.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { MethodState } from '../../domain/methodState.ts';
+import type { MethodState } from '../../domain/step.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import type { Method, MethodSettings } from '../methods/method.ts';
 

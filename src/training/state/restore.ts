@@ -1,6 +1,6 @@
 /** Weights of any moment of a run: from the nearest checkpoint, by executing the optimiser's steps after it again. */
 import { C3Error } from '../../shared/errors.ts';
-import type { Snapshot } from '../../domain/records.ts';
+import type { Snapshot } from '../../domain/snapshot.ts';
 import type { Stage, StoreReader } from '../../store/types.ts';
 import { checkpointFile, checkpointsOf } from './checkpoints.ts';
 import { runAdapter } from '../config/config.ts';

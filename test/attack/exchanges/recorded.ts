@@ -8,7 +8,7 @@ import { gunzipSync } from 'node:zlib';
 import { PassingServer } from '../../../src/engine/record/passingServer.ts';
 import { Recording, type PassedCall } from '../../../src/engine/record/recording.ts';
 import type { EngineService } from '../../../src/engine/service.ts';
-import type { LogImport } from '../../../src/domain/logImport.ts';
+import type { LogImport } from '../../../src/domain/episode.ts';
 import { HashedStream } from '../../../src/tasks/hashedStream.ts';
 import { seed, type Tally } from '../harness.ts';
 import { RawServer } from './rawServer.ts';

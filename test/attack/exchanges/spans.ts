@@ -9,7 +9,7 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import { record } from '../../../src/engine/record/recordProgram.ts';
 import type { EngineService } from '../../../src/engine/service.ts';
 import { NEVER } from '../../../src/shared/cancellation.ts';
-import type { Recorded } from '../../../src/domain/logImport.ts';
+import type { Recorded } from '../../../src/domain/episode.ts';
 import { HashedStream } from '../../../src/tasks/hashedStream.ts';
 import { seed, type Tally } from '../harness.ts';
 import { faultIn, requestBytes, sentBytes, textOf, type Bytes, type Fault, type Sent } from './said.ts';

@@ -1,7 +1,7 @@
 /** For one run its transcripts, the side bar, the classes and the dashboard say what the command line says. */
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
-import type { Message } from '../../../src/domain/records.ts';
+import type { Message } from '../../../src/domain/message.ts';
 import { decimal } from '../../../src/shared/text/figures.ts';
 import { choose, openDashboard, seePoints, tableOf } from '../../integration/dashboardPanel.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';

@@ -1,7 +1,7 @@
 /** The episodes panel while lists come and go: what is searched, clicked and drawn anew. */
 import assert from 'node:assert/strict';
 import { utimes } from 'node:fs/promises';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER, PROBLEM_COLUMNS } from '../../../src/domain/problems.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER, PROBLEM_COLUMNS } from '../../../src/domain/problem.ts';
 import { RUN } from '../../unit/extension/storeFixture.ts';
 import {
   graveFindings,

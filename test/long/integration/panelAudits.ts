@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problems.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problem.ts';
 import { addRequest, addTree, instance } from '../../unit/extension/storeFixture.ts';
 import { findings } from '../../integration/axe.ts';
 import { choose as chooseFor, openDashboard, seePoints } from '../../integration/dashboardPanel.ts';

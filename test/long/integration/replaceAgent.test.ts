@@ -5,9 +5,8 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { replacementOf, shockWords } from '../../../src/domain/replacement.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problems.ts';
-import { storedConfig } from '../../../src/domain/storedRecipe.ts';
+import { replacementOf, shockWords, storedConfig } from '../../../src/domain/run.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problem.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { saveAs } from '../../integration/saveReport.ts';
 import { assertQuiet, c3, reading, storeOf, unfold } from '../../integration/team.ts';

@@ -9,7 +9,7 @@ import type { FrameLocator } from 'playwright-core';
 import { CancellationToken } from 'vscode-jsonrpc/node';
 import { engineClient, type EngineClient } from '../../../src/client/engineClient.ts';
 import { VERSION } from '../../../src/engine/version.ts';
-import { AS_RECORDED } from '../../../src/domain/continuation.ts';
+import { AS_RECORDED } from '../../../src/domain/replay.ts';
 import { workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { assertQuiet, choose, firstPlan, frameOf, storeOf, transcriptOf } from '../../integration/team.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RunRecord } from '../../../src/domain/records.ts';
+import type { RunRecord } from '../../../src/domain/run.ts';
 import { openStoreForReading } from '../../../src/store/read/reader.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { configOf, engineOf, whileStill } from '../../integration/outlives.ts';

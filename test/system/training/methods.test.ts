@@ -6,15 +6,15 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
-import type { Message } from '../../../src/domain/records.ts';
+import type { Message } from '../../../src/domain/message.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import {
   callsPerInstance,
   METHOD_NAMES,
-  type MethodName,
   methodRemarks,
+  type MethodName,
 } from '../../../src/training/methods/methods.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';

@@ -7,9 +7,10 @@ import { EvaluatorLost, type Evaluator, type Graded } from '../../../src/evaluat
 import { isTerminal, type Protocol } from '../../../src/team/protocol.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import type { Episode, Message, RunSummary } from '../../../src/domain/records.ts';
-import { STEP_MEASURE_NAMES, STEP_MEASURES, type StepMetrics } from '../../../src/domain/stepMetrics.ts';
-import { shownStatus } from '../../../src/domain/runStatus.ts';
+import type { Episode } from '../../../src/domain/episode.ts';
+import type { Message } from '../../../src/domain/message.ts';
+import { shownStatus, type RunSummary } from '../../../src/domain/run.ts';
+import { STEP_MEASURE_NAMES, STEP_MEASURES, type StepMetrics } from '../../../src/domain/step.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';

@@ -23,7 +23,7 @@ import { socketConnection } from '../../../src/shared/protocols/socketConnection
 import { modelFacts, runPlan } from '../extension/model/modelFixture.ts';
 import type { SelfTestProgress, SelfTestStep } from '../../../src/shared/models.ts';
 import type { RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
-import type { BucketView } from '../../../src/domain/records.ts';
+import type { BucketView } from '../../../src/domain/replay.ts';
 import { VERDICTS } from '../../../src/domain/taxonomy.ts';
 
 const store = process.argv[3] ?? '';

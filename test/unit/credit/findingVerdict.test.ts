@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { findingVerdict } from '../../../src/credit/findingVerdict.ts';
-import { passes, type FindingVerdict } from '../../../src/domain/findings.ts';
+import { passes, type FindingVerdict } from '../../../src/domain/answer.ts';
 
 /** What a check says that stops as soon as it is decided, of 100 draws at most. */
 function checked(then: number, now: number, shared: number, seed: number): FindingVerdict {

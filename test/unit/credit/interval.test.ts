@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import type { Interval } from '../../../src/domain/records.ts';
+import type { Interval } from '../../../src/domain/credit.ts';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { differenceInterval, newcombe, pairedBootstrap, welch, wilson } from '../../../src/credit/interval.ts';
 import { fUpperTail, logGamma, regularisedBeta, studentTQuantile } from '../../../src/credit/studentT.ts';

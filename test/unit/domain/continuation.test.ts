@@ -11,7 +11,7 @@ import {
   stepNamed,
   type ContinuationChoice,
   type OtherContinuation,
-} from '../../../src/domain/continuation.ts';
+} from '../../../src/domain/replay.ts';
 import { parseTemperature, snapshotLabel } from '../../../webview/transcript/replay/replayWords.ts';
 
 const OTHER: OtherContinuation = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drawsOf } from '../../../src/domain/draws.ts';
+import { drawsOf } from '../../../src/domain/replay.ts';
 
 const replay = (
   alternative: number,

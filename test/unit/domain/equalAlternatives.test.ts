@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Alternative } from '../../../src/domain/records.ts';
+import { equalAlternatives, inSight, worstMark, type Alternative } from '../../../src/domain/replay.ts';
 import type { VerificationMark } from '../../../src/domain/verification.ts';
-import { equalAlternatives, inSight, worstMark } from '../../../src/domain/equalAlternatives.ts';
 
 let next = 1;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { evaluationRound, roundsInOrder } from '../../../src/domain/evaluationRounds.ts';
+import { evaluationRound, roundsInOrder } from '../../../src/domain/evaluation.ts';
 
 it('the evaluations of a run come in the order in which it makes them, whatever their numbers', () => {
   // After training are 3 and 4, during it the numbers from 5 on: two for each step.

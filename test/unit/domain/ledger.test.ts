@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Ledger } from '../../../src/domain/records.ts';
-import { EMPTY_LEDGER, addLedgers } from '../../../src/domain/ledger.ts';
+import { EMPTY_LEDGER, addLedgers, type Ledger } from '../../../src/domain/run.ts';
 
 const first: Ledger = {
   evaluatorCalls: 8,

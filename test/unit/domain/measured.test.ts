@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { episodeFacts, measuredFacts, NOTHING_MEASURED, recordedOnly } from '../../../src/domain/measured.ts';
+import { episodeFacts, measuredFacts, NOTHING_MEASURED, recordedOnly } from '../../../src/domain/message.ts';
 
 const CALL = {
   model: 'm-1',

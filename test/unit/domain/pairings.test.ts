@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { modelWords, pairingsOf, roleModels } from '../../../src/domain/pairings.ts';
+import { modelWords, pairingsOf, roleModels } from '../../../src/domain/stepRows.ts';
 
 const recipe = (policies: object, roles: object): string =>
   JSON.stringify({ modelFolder: '/models/team-logic/', config: { policies }, roles });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { foundWords, isRunBlame, runBlameSentence, type RunBlame } from '../../../src/domain/blame.ts';
+import { foundWords, isRunBlame, runBlameSentence, type RunBlame } from '../../../src/domain/answer.ts';
 
 const interval = (value: number, low: number | null, high: number | null) => ({ value, low, high, n: 10 });
 const FOUND: RunBlame = {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { namedRuns } from '../../../src/domain/namedRuns.ts';
-import { tagsOf } from '../../../src/domain/runNotes.ts';
+import { namedRuns, tagsOf } from '../../../src/domain/run.ts';
 
 test('commas separate tags, and each tag is kept once', () => {
   assert.deepEqual(tagsOf(' paper,, final  run ,paper'), ['paper', 'final run']);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { asksServers } from '../../../src/domain/asksServers.ts';
-import { sectionOf, storedConfig, storedRecipe } from '../../../src/domain/storedRecipe.ts';
+import { asksServers, sectionOf, storedConfig, storedRecipe } from '../../../src/domain/run.ts';
 
 it('a row without a recipe, or with another one than is expected, has no key', () => {
   for (const text of ['', '[1]', 'null', '"config"', '{"config":', '{"config":[]}', '{"config":null}']) {

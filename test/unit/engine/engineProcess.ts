@@ -7,17 +7,17 @@ import type { MessageConnection } from 'vscode-jsonrpc/node';
 import { connectToEngine } from '../../../src/client/startEngine.ts';
 import {
   InitializeRequest,
-  type InitializeResult,
   JobsChangedNotification,
   LogNotification,
   PROTOCOL_VERSION,
   REQUESTS,
   RunProgressNotification,
+  type InitializeResult,
   type StartRunParams,
 } from '../../../src/shared/protocols/engineProtocol.ts';
 import { socketConnection } from '../../../src/shared/protocols/socketConnection.ts';
 import type { JobList, RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
-import type { RunSummary } from '../../../src/domain/records.ts';
+import type { RunSummary } from '../../../src/domain/run.ts';
 import { ownRuntimeFolder } from '../../support/engines.ts';
 import { programOf } from '../../support/programs.ts';
 

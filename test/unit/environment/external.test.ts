@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
 import { environmentKind } from '../../../src/environment/kinds.ts';
-import { extractedOf, promptFor, type DecisionEvent } from '../../../src/domain/events.ts';
-import type { Examined } from '../../../src/domain/examination.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import { extractedOf, promptFor, type DecisionEvent } from '../../../src/domain/episode.ts';
+import type { Examined } from '../../../src/domain/message.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 
 const INSTANCE: Instance = {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
 import { ENVIRONMENT_KINDS, environmentKind } from '../../../src/environment/kinds.ts';
-import type { DecisionEvent } from '../../../src/domain/events.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { DecisionEvent } from '../../../src/domain/episode.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 import { instances } from '../replay/helpers.ts';
 
 const [INSTANCE = assert.fail()] = instances(1);

@@ -4,7 +4,7 @@ import { gradeChain, parseChain } from '../../../src/evaluate/chain.ts';
 import { chainEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 
 const ANSWER = 'chain of 3, ring of 10: from D to I by 1 2 4 without F H';
 const instance = (answer: string): Instance => ({

@@ -7,7 +7,7 @@ import { evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.t
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { compilePattern } from '../../../src/evaluate/pattern.ts';
 import { parseTolerance } from '../../../src/evaluate/tolerance.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 
 const instance = (answer: string): Instance => ({
   uid: 'item',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 
 function instance(answer: string): Instance {

@@ -8,9 +8,9 @@ import { askTwice, judgeEvaluator, judgeMessages, scoreIn, type AskJudge } from 
 import { agreementOf, measureJudge } from '../../../src/engine/models/judging.ts';
 import { reportedRun } from '../../../src/report/finding.ts';
 import { runFacts } from '../../../src/report/parts.ts';
-import { judgeWords, judgeWordsIn } from '../../../src/domain/judgeAgreement.ts';
+import { judgeWords, judgeWordsIn } from '../../../src/domain/run.ts';
 import { NEVER } from '../../../src/shared/cancellation.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 import { record } from '../webview/dashboardFixture.ts';
 
 const instance: Instance = {

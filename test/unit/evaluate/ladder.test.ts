@@ -12,9 +12,9 @@ import {
 import { ladderEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
 import { environmentKind } from '../../../src/environment/kinds.ts';
-import type { Examination } from '../../../src/domain/examination.ts';
-import type { DecisionEvent } from '../../../src/domain/events.ts';
-import type { Instance, InstanceTests } from '../../../src/domain/records.ts';
+import type { Examination } from '../../../src/domain/message.ts';
+import type { DecisionEvent } from '../../../src/domain/episode.ts';
+import type { Instance, InstanceTests } from '../../../src/domain/problem.ts';
 
 const test = (code: string): InstanceTests => ({ tests: [], test: code, entryPoint: 'f', setup: '', prefix: '' });
 const instance = (tests?: InstanceTests, question = 'q'): Instance => ({

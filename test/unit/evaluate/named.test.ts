@@ -5,7 +5,7 @@ import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { EVALUATOR_KINDS, evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
 import { masked, scored, type PassRule } from '../../../src/evaluate/python/rules.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 
 const TESTS = { tests: ['assert f(1) == 2'], test: '', entryPoint: null, setup: '', prefix: 'import math\n' };
 const instance = (answer: string, tests?: Instance['tests']): Instance => ({

@@ -4,7 +4,7 @@ import { pointsEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { gradePoints, parsePoints } from '../../../src/evaluate/points.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 
 const ANSWER = 'red: 2, blue: 1; 7: 3; of 5';
 const instance = (answer: string): Instance => ({

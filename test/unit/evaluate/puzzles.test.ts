@@ -8,7 +8,7 @@ import { readDomain, readProblem, writeDomain, writeProblem } from '../../../src
 import { validatePlan } from '../../../src/evaluate/puzzles/strips.ts';
 import { gradeZebra, parseZebra } from '../../../src/evaluate/puzzles/zebra.ts';
 import { masked, scored } from '../../../src/evaluate/python/rules.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 import { MODELLESS_TASKS } from '../../../src/shared/runNames.ts';
 import { isInputError } from '../tasks/expect.ts';
 

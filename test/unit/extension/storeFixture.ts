@@ -2,8 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Instance, Ledger, NewDecision, Phase } from '../../../src/domain/records.ts';
-import type { StepMetrics } from '../../../src/domain/stepMetrics.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
+import type { Ledger } from '../../../src/domain/run.ts';
+import type { NewDecision } from '../../../src/domain/message.ts';
+import type { Phase } from '../../../src/domain/episode.ts';
+import type { StepMetrics } from '../../../src/domain/step.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
 

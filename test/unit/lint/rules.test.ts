@@ -183,16 +183,16 @@ const ALLOWED: readonly (readonly [file: string, code: string])[] = [
   ['src/runtime/good.ts', "export * from 'onnxruntime-node';"],
   [
     'src/extension/good.ts',
-    "export * from 'vscode';\nexport * from '../store/read/reader.ts';\nexport * from '../domain/records.ts';\nexport * from 'node:path';",
+    "export * from 'vscode';\nexport * from '../store/read/reader.ts';\nexport * from '../domain/run.ts';\nexport * from 'node:path';",
   ],
   [
     'src/engine/good.ts',
     "export * from '../training/run.ts';\nexport * from '../store/write/writer.ts';\nexport * from 'node:path';",
   ],
-  ['src/credit/good.ts', "export * from '../domain/records.ts';"],
+  ['src/credit/good.ts', "export * from '../domain/run.ts';"],
   [
     'src/report/good.ts',
-    "export type * from '../store/types.ts';\nexport * from '../credit/interval.ts';\nexport * from '../domain/records.ts';",
+    "export type * from '../store/types.ts';\nexport * from '../credit/interval.ts';\nexport * from '../domain/run.ts';",
   ],
   ['src/extension/sharing/good.ts', "export * from '../../report/report.ts';"],
   ['src/report/beside.ts', "export * from './report.ts';\nexport const data = await import('../../media/data.json');"],

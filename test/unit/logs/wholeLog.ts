@@ -10,7 +10,7 @@ import {
 } from '../../../src/logs/episode.ts';
 import { readLog } from '../../../src/logs/readLog.ts';
 import { LogReader, type LogSource } from '../../../src/logs/source.ts';
-import type { SpeakerSource } from '../../../src/domain/logImport.ts';
+import type { SpeakerSource } from '../../../src/domain/episode.ts';
 
 /** @param piece bytes that are there at once at most, for what lies across two pieces */
 export function sourceOf(text: string | Buffer, name = 'log.json', piece = Number.POSITIVE_INFINITY): LogSource {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { evaluatorWithoutCode } from '../../../src/evaluate/named.ts';
 import { countedVote } from '../../../src/replay/countedVote.ts';
 import { streamKey } from '../../../src/runtime/random.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 import type { ShownVote } from '../../../src/shared/transcript/shownVote.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 

@@ -11,7 +11,9 @@ import { decisionRow, type CreditRule, type RoundRecord } from '../../../src/rep
 import type { Branch, TreeNode } from '../../../src/replay/tree.ts';
 import type { TreeSettings } from '../../../src/replay/grow.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../src/shared/errors.ts';
-import type { Instance, NumericEnvironment, Sampling } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
+import type { NumericEnvironment } from '../../../src/domain/snapshot.ts';
+import type { Sampling } from '../../../src/domain/message.ts';
 import { UNIT_RULE } from '../../support/headlines.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';

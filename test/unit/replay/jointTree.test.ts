@@ -8,7 +8,7 @@ import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import type { TreeNode } from '../../../src/replay/tree.ts';
 import { held } from '../../support/held.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
-import type { BucketView, Replay } from '../../../src/domain/records.ts';
+import type { BucketView, Replay } from '../../../src/domain/replay.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';

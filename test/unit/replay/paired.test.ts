@@ -5,10 +5,18 @@ import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { isReusedAnswer } from '../../../src/replay/reuse.ts';
 import { leavesOf } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
-import { drawsOf } from '../../../src/domain/draws.ts';
+import {
+  drawsOf,
+  pairsOf,
+  SETTLE_LIMITS,
+  settleProblem,
+  settleReplays,
+  type BucketView,
+  type Replay,
+  type ReplayResult,
+} from '../../../src/domain/replay.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import type { BucketView, Decision, Replay } from '../../../src/domain/records.ts';
-import { pairsOf, SETTLE_LIMITS, settleProblem, settleReplays, type ReplayResult } from '../../../src/domain/settle.ts';
+import type { Decision } from '../../../src/domain/message.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';

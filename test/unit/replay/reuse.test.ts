@@ -7,7 +7,7 @@ import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { isReusedAnswer, reusedOf } from '../../../src/replay/reuse.ts';
 import { callOf, leavesOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
-import type { BucketView } from '../../../src/domain/records.ts';
+import type { BucketView } from '../../../src/domain/replay.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';

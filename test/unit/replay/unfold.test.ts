@@ -8,7 +8,7 @@ import { recordTrainingTree } from '../../../src/replay/recordTree.ts';
 import { alternativeReturns, leavesOf, logOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { held } from '../../support/held.ts';
 import { verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
-import type { Replay } from '../../../src/domain/records.ts';
+import type { Replay } from '../../../src/domain/replay.ts';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
 import { eventHash } from '../../../src/store/tokens.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';

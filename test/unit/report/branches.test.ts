@@ -1,7 +1,8 @@
 /** The replays of an alternative in a report. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Message, Replay } from '../../../src/domain/records.ts';
+import type { Message } from '../../../src/domain/message.ts';
+import type { Replay } from '../../../src/domain/replay.ts';
 import { Allowance } from '../../../src/report/allowance.ts';
 import { replayedBranches } from '../../../src/report/branches.ts';
 import type { ReplayVerdict } from '../../../src/store/types.ts';

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { pairingReport } from '../../../src/report/pairings.ts';
-import { REMOVAL_STATE } from '../../../src/domain/removal.ts';
-import { spreadOf } from '../../../src/domain/stepRows.ts';
+import { REMOVAL_STATE, spreadOf } from '../../../src/domain/stepRows.ts';
 import { record } from '../webview/dashboardFixture.ts';
 
 interface Made {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Allowance } from '../../../src/report/allowance.ts';
 import { barsPicture } from '../../../src/report/bars.ts';
 import { count, returned, signed, verbatim } from '../../../src/report/words.ts';
-import type { Interval } from '../../../src/domain/records.ts';
+import type { Interval } from '../../../src/domain/credit.ts';
 import { assertBalanced } from './page.ts';
 
 const interval = (value: number, low: number | null = null, high: number | null = null): Interval => ({

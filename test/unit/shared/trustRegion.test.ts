@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { replacementOf, shockWords, type Replacement } from '../../../src/domain/replacement.ts';
-import { comparedSteps, klHistogram, regionFacts, stabilityOf, turnKls } from '../../../src/domain/trustRegion.ts';
+import { replacementOf, shockWords, type Replacement } from '../../../src/domain/run.ts';
+import { comparedSteps, klHistogram, regionFacts, stabilityOf, turnKls } from '../../../src/domain/stepRows.ts';
 import { trustRegionSection } from '../../../src/report/trustRegionPage.ts';
 import type { ReportedStep } from '../../../src/report/types.ts';
 import { trustFigures } from '../../../webview/dashboard/trustFigures.ts';

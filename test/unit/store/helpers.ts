@@ -4,19 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import type {
-  Instance,
-  NewBucket,
-  NewDecision,
-  NewEpisode,
-  NewReplay,
-  NumericEnvironment,
-} from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
+import type { NewBucket, NewReplay } from '../../../src/domain/replay.ts';
+import type { NewDecision } from '../../../src/domain/message.ts';
+import type { NewEpisode } from '../../../src/domain/episode.ts';
+import type { NumericEnvironment } from '../../../src/domain/snapshot.ts';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
-import { loadSqlite } from '../../../src/store/files/sqlite.ts';
-import type { Connection } from '../../../src/store/files/sqlite.ts';
-import { openStoreForWriting } from '../../../src/store/write/writer.ts';
-import type { StoreWriter, WriterOptions } from '../../../src/store/write/writer.ts';
+import { loadSqlite, type Connection } from '../../../src/store/files/sqlite.ts';
+import { openStoreForWriting, type StoreWriter, type WriterOptions } from '../../../src/store/write/writer.ts';
 
 export const WEIGHTS = 'ab'.repeat(32);
 export const RUN = 'run-1';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sandboxPlaces } from '../../support/programs.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 import { candidateCode } from '../../../src/tasks/candidate.ts';
 import type { TaskFormat } from '../../../src/tasks/files/formats.ts';
 import { loadInstances, type LoadedInstances, type LoadOptions } from '../../../src/tasks/files/load.ts';

@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { changeSince, fingerprintOf } from '../../../src/engine/recipe/fingerprint.ts';
 import { bundledTeam } from '../../../src/engine/places.ts';
 import { loadData, parseRecipe, readRecipe, serialiseRecipe, type Recipe } from '../../../src/engine/recipe/recipe.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 import { holdOut } from '../../../src/tasks/holdOut.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';

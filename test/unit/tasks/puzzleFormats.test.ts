@@ -7,7 +7,7 @@ import { sandboxPlaces } from '../../support/programs.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { answerFormOf, evaluatorNamed, evaluatorWithoutCode } from '../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 import { instanceOf, testsText } from '../../../src/store/tables/instanceTests.ts';
 import type { TaskFormat } from '../../../src/tasks/files/formats.ts';
 import { loadInstances, type LoadedInstances } from '../../../src/tasks/files/load.ts';

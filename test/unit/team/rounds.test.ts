@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../../../src/domain/events.ts';
+import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../../../src/domain/episode.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import {

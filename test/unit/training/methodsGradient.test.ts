@@ -9,12 +9,12 @@ import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/po
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { callsOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { grow, growSpine } from '../../../src/replay/episodes.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 import { messagesOf } from '../../../src/team/rounds.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { MethodSettings, ValueTarget } from '../../../src/training/methods/method.ts';
-import { type MethodName, methodNamed } from '../../../src/training/methods/methods.ts';
+import { methodNamed, type MethodName } from '../../../src/training/methods/methods.ts';
 import { ENVIRONMENT, instances, NEVER, PAIR, SAMPLING, SNAPSHOT, starts } from '../replay/helpers.ts';
 
 const BUDGET = 4;

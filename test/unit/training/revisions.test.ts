@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { Examination } from '../../../src/domain/examination.ts';
+import type { Examination } from '../../../src/domain/message.ts';
 import { generateSplit } from '../../../src/tasks/split.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { isRevised, revisions, type Examine } from '../../../src/training/pretrain/revisions.ts';

@@ -11,7 +11,7 @@ import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../src/runtime/train/trainingState.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
-import type { Instance } from '../../../src/domain/records.ts';
+import type { Instance } from '../../../src/domain/problem.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';

@@ -23,7 +23,7 @@ import {
   STEP_MEASURE_NAMES,
   STEP_MEASURES,
   type StepMeasure,
-} from '../../../src/domain/stepMetrics.ts';
+} from '../../../src/domain/step.ts';
 import {
   costFigures,
   creditFigure,

@@ -7,7 +7,7 @@ import {
   type ProblemPlace,
   type ShownProblem,
 } from '../../../src/shared/protocols/episodesProtocol.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problems.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problem.ts';
 import { makeDocument, MadeElement, nextFrame } from './madeDocument.ts';
 
 makeDocument();

@@ -1,7 +1,7 @@
 /** The figures of runs that credit by removal. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { removalOutcomes, type RemovalRollout } from '../../../src/domain/removal.ts';
+import { removalOutcomes, type RemovalRollout } from '../../../src/domain/stepRows.ts';
 import { removalFigures } from '../../../webview/dashboard/removalFigures.ts';
 import { row, view } from './dashboardFixture.ts';
 

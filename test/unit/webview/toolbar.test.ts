@@ -1,7 +1,7 @@
 /** Words that are typed into the search of the episodes panel, and what is chosen before they were asked for. */
 import assert from 'node:assert/strict';
 import { beforeEach, mock, test } from 'node:test';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../src/domain/problems.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../src/domain/problem.ts';
 import { makeDocument, MadeElement } from './madeDocument.ts';
 
 makeDocument();

@@ -2,10 +2,19 @@
  * The alternatives of one bucket, equal ones once: text, returns, credit, cost and whether re-execution gave the same
  * bytes.
  */
-import { continuationWords, ownWords } from '../../../src/domain/continuation.ts';
+import {
+  continuationWords,
+  ownWords,
+  DRAWS_WORDS,
+  equalAlternatives,
+  inSight,
+  worstMark,
+  type Draws,
+  type Alternative,
+  type BucketView,
+  type Equal,
+} from '../../../src/domain/replay.ts';
 import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';
-import { DRAWS_WORDS, type Draws } from '../../../src/domain/draws.ts';
-import type { Alternative, BucketView } from '../../../src/domain/records.ts';
 import { beginning } from '../../../src/shared/text/visible.ts';
 import { creditCell, verdictWords } from '../../common/creditBar.ts';
 import { h, icon } from '../../common/dom.ts';
@@ -15,7 +24,6 @@ import { shownText } from '../../common/shownText.ts';
 import { term } from '../../common/term.ts';
 import { verificationBadge } from '../../common/verificationBadge.ts';
 import { basis } from './creditFact.ts';
-import { equalAlternatives, inSight, worstMark, type Equal } from '../../../src/domain/equalAlternatives.ts';
 import { meanReturn } from '../replay/replayWords.ts';
 
 /** Marks drawn one by one; more returns than this are only counted. */

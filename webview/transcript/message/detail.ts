@@ -1,8 +1,7 @@
 /** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
-import type { Draws } from '../../../src/domain/draws.ts';
+import type { Draws, BucketView } from '../../../src/domain/replay.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';
-import type { BucketView } from '../../../src/domain/records.ts';
 import type {
   MessageDetail,
   ReplayDefaults,

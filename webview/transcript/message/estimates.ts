@@ -1,7 +1,7 @@
 /**
  * What a message was worth by each estimator, side by side; what was not measured says why and offers what measures it.
  */
-import { ESTIMATE_WORDS, type EstimateName, type MessageEstimate } from '../../../src/domain/estimates.ts';
+import { ESTIMATE_WORDS, type EstimateName, type MessageEstimate } from '../../../src/domain/credit.ts';
 import { creditCell } from '../../common/creditBar.ts';
 import { focusedIn, h, replace } from '../../common/dom.ts';
 import { bounds, count, NOT_MEASURED } from '../../common/format.ts';

@@ -3,7 +3,7 @@
  * "Details".
  */
 import type { MessageDetail } from '../../../src/shared/protocols/transcriptProtocol.ts';
-import type { BucketView } from '../../../src/domain/records.ts';
+import type { BucketView } from '../../../src/domain/replay.ts';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
 import { h, replace, type Child } from '../../common/dom.ts';
 import { bounds, count, signed } from '../../common/format.ts';

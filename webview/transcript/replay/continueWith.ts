@@ -5,7 +5,7 @@ import {
   type ContinuationChoice,
   type OfferedSnapshot,
   type OwnContinuation,
-} from '../../../src/domain/continuation.ts';
+} from '../../../src/domain/replay.ts';
 import { h } from '../../common/dom.ts';
 import { button, dropdown, option, textField, type Dropdown } from '../../common/toolkit.ts';
 import type { ReplayFields } from './drafts.ts';

@@ -1,5 +1,5 @@
 /** Another result of the tool that a recorded message called: what would the team have said then? */
-import { MAX_EVENT_TEXT } from '../../../src/domain/events.ts';
+import { MAX_EVENT_TEXT } from '../../../src/domain/episode.ts';
 import { h } from '../../common/dom.ts';
 import { button, textArea } from '../../common/toolkit.ts';
 

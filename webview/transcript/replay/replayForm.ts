@@ -1,5 +1,5 @@
 /** Asks for a replay of one message and shows how far it is. */
-import { AS_RECORDED, type ContinuationChoice } from '../../../src/domain/continuation.ts';
+import { AS_RECORDED, type ContinuationChoice } from '../../../src/domain/replay.ts';
 import { DRAFT_LIMITS } from '../../../src/shared/protocols/replayDraft.ts';
 import {
   MAX_ALTERNATIVES,

@@ -1,6 +1,6 @@
 /** Numbers of a replay, read and put in words. */
 import { isDecided, type Headline } from '../../../src/shared/credit/headline.ts';
-import { TEMPERATURE, type OfferedSnapshot } from '../../../src/domain/continuation.ts';
+import { TEMPERATURE, type OfferedSnapshot } from '../../../src/domain/replay.ts';
 import type { Replays, ReplayState, TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { count } from '../../common/format.ts';
 

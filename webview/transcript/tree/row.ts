@@ -1,5 +1,5 @@
 /** One row of the transcript tree. */
-import { OTHER_DISTRIBUTION } from '../../../src/domain/continuation.ts';
+import { OTHER_DISTRIBUTION } from '../../../src/domain/replay.ts';
 import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { ShownEvent } from '../../../src/shared/transcript/shownEvents.ts';
 import { creditCell } from '../../common/creditBar.ts';

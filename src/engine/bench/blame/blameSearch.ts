@@ -1,6 +1,6 @@
 /** Searches for what lost an episode of an enumerated team, and what came of them beside the truth. */
 import { curveOf, decide, dropOf, REACH, type EpisodeSamples } from '../../../credit/valueCurve.ts';
-import type { BlameVerdict, Chance } from '../../../domain/blame.ts';
+import type { BlameVerdict, Chance } from '../../../domain/answer.ts';
 import { chanceAfter, drawPair, isTerminalAt, Numbers, type LostEpisode } from './enumeratedTeams.ts';
 
 const RANGE = { low: 0, high: 1 };

@@ -2,8 +2,8 @@
 import { curvePicture } from '../../../report/curves.ts';
 import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
 import { count, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
-import type { Interval } from '../../../domain/records.ts';
-import { stabilityOf } from '../../../domain/trustRegion.ts';
+import type { Interval } from '../../../domain/credit.ts';
+import { stabilityOf } from '../../../domain/stepRows.ts';
 import {
   ARM_NAMES,
   bySize,

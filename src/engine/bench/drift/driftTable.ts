@@ -1,8 +1,8 @@
 /** What runs on chains of several lengths came to, and how fast their drift grows with the team. Pure. */
 import { mean } from '../../../credit/describe.ts';
 import { student } from '../../../credit/interval.ts';
-import type { Interval } from '../../../domain/records.ts';
-import type { StepMetrics } from '../../../domain/stepMetrics.ts';
+import type { Interval } from '../../../domain/credit.ts';
+import type { StepMetrics } from '../../../domain/step.ts';
 
 export const DRIFT_ARMS = ['teamtr', 'naive', 'free', 'c3', 'magrpo'] as const;
 export type DriftArm = (typeof DRIFT_ARMS)[number];

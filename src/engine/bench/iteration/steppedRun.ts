@@ -7,7 +7,7 @@ import type { Tokenizer } from '../../../policy/tokenizer.ts';
 import { writeRandomModel } from '../../../runtime/model/randomModel.ts';
 import { startRuntime } from '../../../runtime/remote.ts';
 import { anyOf } from '../../../shared/cancellation.ts';
-import type { Instance } from '../../../domain/records.ts';
+import type { Instance } from '../../../domain/problem.ts';
 import { openStoreForWriting } from '../../../store/write/writer.ts';
 import { uidSha } from '../../../tasks/uid.ts';
 import { parseProtocol } from '../../../team/parseProtocol.ts';

@@ -2,7 +2,7 @@
 import { mean } from '../../../credit/describe.ts';
 import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
 import { decimal, escaped, NOT_MEASURED, percentage, signed } from '../../../report/words.ts';
-import type { Interval } from '../../../domain/records.ts';
+import type { Interval } from '../../../domain/credit.ts';
 import { levelRule } from '../../../tasks/dealer/dealer.ts';
 import { mapPicture, teamWords } from './mapPicture.ts';
 import {

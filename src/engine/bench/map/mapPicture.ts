@@ -2,7 +2,7 @@
 import { axes, axis, BOTTOM, LEFT, picture, point, range, round, TOP, WIDTH, type Axis } from '../../../report/axis.ts';
 import { apart, COLOURS, MARKERS, textWidth } from '../../../report/curves.ts';
 import { decimal, escaped, percentage } from '../../../report/words.ts';
-import type { Interval } from '../../../domain/records.ts';
+import type { Interval } from '../../../domain/credit.ts';
 import type { MapCell } from './mapTable.ts';
 
 /** Values that mark a logarithmic axis. */

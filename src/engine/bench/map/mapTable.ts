@@ -4,7 +4,7 @@
  */
 import { mean } from '../../../credit/describe.ts';
 import { student } from '../../../credit/interval.ts';
-import type { Interval } from '../../../domain/records.ts';
+import type { Interval } from '../../../domain/credit.ts';
 
 export const MAP_METHODS = ['c3', 'magrpo'] as const;
 export type MapMethod = (typeof MAP_METHODS)[number];

@@ -12,7 +12,7 @@
  * message itself, which shortens its gradient to (n - 1) / n: both are compared at the length of the true one.
  */
 import { ratioOfMeans } from '../../../credit/ratio.ts';
-import type { Interval } from '../../../domain/records.ts';
+import type { Interval } from '../../../domain/credit.ts';
 import type { MapMethod, MapPlace } from './mapTable.ts';
 
 /** A message of the player with its credit. */

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import { mean } from '../../../credit/describe.ts';
 import { writeWhole } from '../../../runtime/files/wholeFile.ts';
-import { EVALUATION_ROUNDS } from '../../../domain/evaluationRounds.ts';
+import { EVALUATION_ROUNDS } from '../../../domain/evaluation.ts';
 import type { StoreReader } from '../../../store/types.ts';
 import { learnedShare, levelRule } from '../../../tasks/dealer/dealer.ts';
 import { readRecipe, type Recipe } from '../../recipe/recipe.ts';

@@ -1,8 +1,8 @@
 /** A finished run of the store as the comparison of methods takes it. */
 import type { Budget, MethodRun, Solved } from '../../../diagnostics/methods/methodComparison.ts';
-import { EVALUATION_ROUNDS } from '../../../domain/evaluationRounds.ts';
+import { EVALUATION_ROUNDS, type EvaluationKind } from '../../../domain/evaluation.ts';
 import { C3Error } from '../../../shared/errors.ts';
-import type { EvaluationKind, Ledger } from '../../../domain/records.ts';
+import type { Ledger } from '../../../domain/run.ts';
 import type { StoreReader } from '../../../store/types.ts';
 import { contextEstimator } from '../../../training/methods/methods.ts';
 import { diagnose, evaluationSamples } from '../../diagnose/diagnose.ts';

@@ -19,7 +19,7 @@ import {
 } from '../../../report/axis.ts';
 import { COLOURS, finite, LINE, LONGEST_LABEL, MARKERS, shown, textWidth, type Look } from '../../../report/curves.ts';
 import { compact, decimal, percentage } from '../../../report/words.ts';
-import type { Interval } from '../../../domain/records.ts';
+import type { Interval } from '../../../domain/credit.ts';
 
 export interface CostPoint extends Look {
   /** Tokens. */

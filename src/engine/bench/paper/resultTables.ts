@@ -3,7 +3,7 @@ import type { Claim, MeasureName, MethodComparison, MethodRow } from '../../../d
 import type { SeedSummary } from '../../../diagnostics/statistics/seeds.ts';
 import { bounds, table } from '../../../report/page.ts';
 import { compact, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
-import type { Interval } from '../../../domain/records.ts';
+import type { Interval } from '../../../domain/credit.ts';
 import { knownMethodWords } from '../../../training/methods/methods.ts';
 
 /** The method that the others are compared with. */

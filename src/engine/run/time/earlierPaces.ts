@@ -1,6 +1,6 @@
 /** How fast earlier runs of a store went that were like the one that is planned. */
 import { C3Error } from '../../../shared/errors.ts';
-import type { NumericEnvironment } from '../../../domain/records.ts';
+import type { NumericEnvironment } from '../../../domain/snapshot.ts';
 import type { StoreReader } from '../../../store/types.ts';
 import { methodReads, plannedRollouts } from '../../../training/methods/methods.ts';
 import type { Pace } from '../../../training/measure/remaining.ts';

@@ -1,6 +1,6 @@
 /** What a message's replays can be continued with: what it was made with itself, and the snapshots of its run. */
-import { offeredSnapshots, type OfferedSnapshot, type OwnContinuation } from '../../../domain/continuation.ts';
-import type { Decision } from '../../../domain/records.ts';
+import { offeredSnapshots, type OfferedSnapshot, type OwnContinuation } from '../../../domain/replay.ts';
+import type { Decision } from '../../../domain/message.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 
 export interface Continuations {

@@ -9,19 +9,18 @@ import type {
   TranscriptTarget,
 } from '../../../shared/protocols/transcriptProtocol.ts';
 import { outcomeOf } from '../../../shared/credit/returns.ts';
-import { drawsOf } from '../../../domain/draws.ts';
+import { drawsOf } from '../../../domain/replay.ts';
 import {
   episodeFacts,
   measuredFacts,
   NOTHING_MEASURED,
   recordedOnly,
   type MeasuredFact,
-} from '../../../domain/measured.ts';
-import { roundTitleOf } from '../../../domain/evaluationRounds.ts';
-import { MAX_EVENT_TEXT } from '../../../domain/events.ts';
-import { judgeWordsIn } from '../../../domain/judgeAgreement.ts';
-import { IMPORTED } from '../../../domain/logImport.ts';
-import type { Message } from '../../../domain/records.ts';
+  type Message,
+} from '../../../domain/message.ts';
+import { roundTitleOf } from '../../../domain/evaluation.ts';
+import { MAX_EVENT_TEXT, IMPORTED } from '../../../domain/episode.ts';
+import { judgeWordsIn } from '../../../domain/run.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 import { continuationsOf } from './continuations.ts';
 import { policyOfRole } from './policyReader.ts';

@@ -2,8 +2,8 @@
  * Which marks a row of the transcript has: what re-executing the replays of its message showed, and what continued
  * it.
  */
-import { continuationWords } from '../../../domain/continuation.ts';
-import type { Bucket, Message } from '../../../domain/records.ts';
+import { continuationWords, type Bucket } from '../../../domain/replay.ts';
+import type { Message } from '../../../domain/message.ts';
 import { markOf, type VerificationMark } from '../../../domain/verification.ts';
 import type { ReplayVerdict, StoreReader } from '../../../store/read/reader.ts';
 

@@ -1,7 +1,8 @@
 /** Why an episode was lost, read from the store. */
 import type { Headline } from '../../../shared/credit/headline.ts';
 import { outcomeOf } from '../../../shared/credit/returns.ts';
-import type { Alternative, Message } from '../../../domain/records.ts';
+import type { Alternative } from '../../../domain/replay.ts';
+import type { Message } from '../../../domain/message.ts';
 import { bestOf, decisiveOf, type WhyLost, type WhyMessage } from '../../../shared/transcript/whyLost.ts';
 import { episodeThrough } from '../../../shared/transcript/episodeThrough.ts';
 import { beginning } from '../../../shared/text/visible.ts';

@@ -3,7 +3,7 @@
  * sampled, depth first. It holds ids only; what a row shows is read with its window.
  */
 import type { StoreReader, TreeGroup } from '../../../store/read/reader.ts';
-import type { Message } from '../../../domain/records.ts';
+import type { Message } from '../../../domain/message.ts';
 import {
   laneOf,
   PREVIEW,

@@ -1,24 +1,27 @@
 /** Reading the problems of a run: which there are in which order, and pages of them. */
-import { EVALUATION_ROUNDS, evaluationRound, type EvaluationRound } from '../../../domain/evaluationRounds.ts';
+import {
+  EVALUATION_ROUNDS,
+  evaluationRound,
+  type EvaluationRound,
+  type EvaluationKind,
+} from '../../../domain/evaluation.ts';
 import {
   MOST_ROUNDS,
   NOT_CLASSIFIED,
   QUESTION_LIMIT,
+  PROBLEM_COLUMNS,
   type ClearestCredit,
   type ProblemColumn,
-  PROBLEM_COLUMNS,
   type ProblemFacets,
   type ProblemFilter,
   type ProblemRound,
   type ProblemRow,
-} from '../../../domain/problems.ts';
+} from '../../../domain/problem.ts';
 import { returnsOf, type ReturnScale } from '../../../shared/credit/returns.ts';
-import type { EvaluationKind } from '../../../domain/records.ts';
 import type { MessagesOf } from '../readMessages.ts';
 import { scaleReader } from '../../tables/returnScales.ts';
 import { matchOf } from './readSearch.ts';
-import { guarded } from '../../files/sqlite.ts';
-import type { Session } from '../../files/sqlite.ts';
+import { guarded, type Session } from '../../files/sqlite.ts';
 import type { ProblemQuery, StoreReader, TreeGroup } from '../../types.ts';
 
 type ProblemReaders = Pick<StoreReader, 'problemIds' | 'problems' | 'problemFacets' | 'problemOpening'>;

@@ -1,20 +1,12 @@
 /** Reading runs, steps, snapshots, instances and episodes. */
-import type {
-  Episode,
-  Ledger,
-  NumericEnvironment,
-  RunRecord,
-  RunSummary,
-  Snapshot,
-  Step,
-} from '../../../domain/records.ts';
-import type { StepMetrics } from '../../../domain/stepMetrics.ts';
-import { OTHER_MODEL, WITHIN_STEP } from '../../../domain/records.ts';
+import type { Episode } from '../../../domain/episode.ts';
+import type { Ledger, RunRecord, RunSummary } from '../../../domain/run.ts';
+import { OTHER_MODEL, WITHIN_STEP, type NumericEnvironment, type Snapshot } from '../../../domain/snapshot.ts';
+import type { Step, StepMetrics } from '../../../domain/step.ts';
 import { instanceOf, type InstanceRow } from '../../tables/instanceTests.ts';
 import { checkedPage, notFound } from '../../rows.ts';
 import { scaleReader } from '../../tables/returnScales.ts';
-import { guarded } from '../../files/sqlite.ts';
-import type { Session } from '../../files/sqlite.ts';
+import { guarded, type Session } from '../../files/sqlite.ts';
 import type { Page, Round, StoreCounts, StoreReader } from '../../types.ts';
 
 type RunReaders = Pick<

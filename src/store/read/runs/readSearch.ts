@@ -1,8 +1,7 @@
 /** Searching the text of messages. */
-import type { Message } from '../../../domain/records.ts';
+import type { Message } from '../../../domain/message.ts';
 import { checkedPage } from '../../rows.ts';
-import { guarded } from '../../files/sqlite.ts';
-import type { Session } from '../../files/sqlite.ts';
+import { guarded, type Session } from '../../files/sqlite.ts';
 import type { Page, StoreReader } from '../../types.ts';
 
 interface Asked {

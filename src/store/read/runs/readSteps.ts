@@ -1,8 +1,7 @@
 /** Reading what a run's steps and evaluations showed and cost, in sums: charts never read messages. */
-import type { Ledger } from '../../../domain/records.ts';
+import type { Ledger } from '../../../domain/run.ts';
 import { spreadOf, type StepCredits } from '../../../domain/stepRows.ts';
-import { guarded } from '../../files/sqlite.ts';
-import type { Session } from '../../files/sqlite.ts';
+import { guarded, type Session } from '../../files/sqlite.ts';
 import type { Round, StoreReader } from '../../types.ts';
 
 interface CreditRow {

@@ -5,7 +5,7 @@ import { environmentKind } from '../../../../src/environment/kinds.ts';
 import { LADDER_POINTS } from '../../../../src/evaluate/ladder.ts';
 import { evaluatorNamed } from '../../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../../src/evaluate/python/grader.ts';
-import type { DecisionEvent } from '../../../../src/domain/events.ts';
+import type { DecisionEvent } from '../../../../src/domain/episode.ts';
 import { ladderInstance, SUM } from '../../../system/evaluate/ladderCheats.ts';
 
 const main = (...body: string[]): string => `def add_up(n, k):\n${body.map((line) => `    ${line}\n`).join('')}`;

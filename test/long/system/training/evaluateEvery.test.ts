@@ -4,15 +4,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { CancelledError } from '../../../../src/shared/errors.ts';
-import { evaluationCurve, evaluationsOf } from '../../../../src/domain/evaluations.ts';
 import {
+  evaluationCurve,
+  evaluationsOf,
   evaluationTimes,
   evaluationRound,
   isEvaluatedAfter,
   roundDuring,
   roundsInOrder,
   roundTitle,
-} from '../../../../src/domain/evaluationRounds.ts';
+} from '../../../../src/domain/evaluation.ts';
 import { connect } from '../../../../src/store/files/sqlite.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../../unit/training/tinyRun.ts';
 import { failing, rowsOf, watching } from '../../../unit/training/watched.ts';

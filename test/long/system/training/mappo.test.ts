@@ -9,7 +9,7 @@ import type { Evaluator } from '../../../../src/evaluate/evaluator.ts';
 import { loadTokenizer, type LoadedTokenizer } from '../../../../src/policy/tokenizer.ts';
 import type { ModelRuntime } from '../../../../src/runtime/modelRuntime.ts';
 import type { ValueExample, ValueSettings, ValueState } from '../../../../src/runtime/train/valueHead.ts';
-import type { Message } from '../../../../src/domain/records.ts';
+import type { Message } from '../../../../src/domain/message.ts';
 import { renderContext, renderPlain } from '../../../../src/team/render.ts';
 import type { Protocol } from '../../../../src/team/protocol.ts';
 import { methodRemarks } from '../../../../src/training/methods/methods.ts';

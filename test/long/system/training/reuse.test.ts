@@ -7,7 +7,7 @@ import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
 import { replayMessage } from '../../../../src/replay/replayMessage.ts';
 import { held } from '../../../support/held.ts';
 import { verifyReplays } from '../../../../src/replay/verify.ts';
-import type { RunSummary } from '../../../../src/domain/records.ts';
+import type { RunSummary } from '../../../../src/domain/run.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
 import { runSampling } from '../../../../src/training/config/config.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';

@@ -6,7 +6,7 @@ import { LocalPolicy, type PolicySource } from '../../../../src/policy/policy.ts
 import { held } from '../../../support/held.ts';
 import { verifyReplays } from '../../../../src/replay/verify.ts';
 import { callsOfFanout } from '../../../../src/team/rounds.ts';
-import { WITHIN_STEP } from '../../../../src/domain/records.ts';
+import { WITHIN_STEP } from '../../../../src/domain/snapshot.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { samplingProblem } from '../../../../src/training/iteration.ts';
 import { restoreStage, restoreTraining, snapshotAfter } from '../../../../src/training/state/restore.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { ModelRuntime } from '../../../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
-import type { Json } from '../../../../src/domain/methodState.ts';
+import type { Json } from '../../../../src/domain/episode.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../../unit/training/tinyRun.ts';
 import { sums } from '../../../unit/training/tinyTeam.ts';
 import { rowsOf, watching } from '../../../unit/training/watched.ts';

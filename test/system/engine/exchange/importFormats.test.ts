@@ -9,7 +9,7 @@ import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otl
 import Database from 'better-sqlite3';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
-import type { LogImport } from '../../../../src/domain/logImport.ts';
+import type { LogImport } from '../../../../src/domain/episode.ts';
 import { c3, type Finished } from '../../../unit/engine/workspace.ts';
 import { leftBehind } from '../../../support/leftBehind.ts';
 

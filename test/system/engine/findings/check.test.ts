@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { z } from 'zod';
-import { FINDING_VERDICTS } from '../../../../src/domain/findings.ts';
+import { FINDING_VERDICTS } from '../../../../src/domain/answer.ts';
 import { newRecorded } from '../../../support/recordedStores.ts';
 import { c3, copyOf, errorOf, parseLine, withStore, type Finished } from '../../../unit/engine/workspace.ts';
 

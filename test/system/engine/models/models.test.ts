@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { PolicyGone } from '../../../../src/policy/policy.ts';
 import { ModelPool, type LentPolicy } from '../../../../src/engine/models/models.ts';
 import { parseRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
-import type { Snapshot } from '../../../../src/domain/records.ts';
+import type { Snapshot } from '../../../../src/domain/snapshot.ts';
 import { streamKey } from '../../../../src/runtime/random.ts';
 import { c3, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 

@@ -12,7 +12,7 @@ import { readTeam } from '../../../../src/engine/program/teamFile.ts';
 import type { ProgramStep } from '../../../../src/replay/program.ts';
 import { NEVER } from '../../../../src/shared/cancellation.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
-import type { LogEvent } from '../../../../src/domain/events.ts';
+import type { LogEvent } from '../../../../src/domain/episode.ts';
 
 const PROGRAMS = join(import.meta.dirname, '../../../programs');
 const INSTANCE = { uid: 'x', uidSha: 'x', question: '12+7?', answer: '', source: 'imported', level: null };

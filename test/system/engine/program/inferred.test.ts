@@ -10,7 +10,7 @@ import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { mcpServer } from '../../../../src/engine/mcp/server.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
-import type { ReplayResult } from '../../../../src/domain/settle.ts';
+import type { ReplayResult } from '../../../../src/domain/replay.ts';
 import { answeringServer } from '../../../support/answeringServer.ts';
 
 const CONTROL = { signal: new AbortController().signal, onProgress: () => undefined };

@@ -8,7 +8,7 @@ import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
 import { protocolOfRun, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
-import type { BucketView } from '../../../../src/domain/records.ts';
+import type { BucketView } from '../../../../src/domain/replay.ts';
 import { PROGRAMS, REAL_PROGRAMS, recordProgram, type RealProgram } from '../../../support/realPrograms.ts';
 import { serveTeam, type Served } from '../../../support/served.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { record, type RecordSettings } from '../../../../src/engine/record/recordProgram.ts';
-import type { Recorded } from '../../../../src/domain/logImport.ts';
+import type { Recorded } from '../../../../src/domain/episode.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
 import { answeringServer } from '../../../support/answeringServer.ts';

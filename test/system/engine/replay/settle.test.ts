@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
 import { headlineJson } from '../../../../src/shared/credit/headline.ts';
-import type { Replay } from '../../../../src/domain/records.ts';
+import type { Replay } from '../../../../src/domain/replay.ts';
 import { connect } from '../../../../src/store/files/sqlite.ts';
 import {
   c3,

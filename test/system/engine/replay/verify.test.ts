@@ -11,12 +11,11 @@ import {
   CANCELLED_CODE,
   FAILED_CODE,
   REQUESTS,
-  type VerifyProgress,
   VerifyProgressNotification,
+  type VerifyProgress,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
-import { drawsOf } from '../../../../src/domain/draws.ts';
-import type { BucketView } from '../../../../src/domain/records.ts';
+import { drawsOf, type BucketView } from '../../../../src/domain/replay.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import { tamper } from '../../../support/tamper.ts';
 import { startEngine } from '../../../unit/engine/engineProcess.ts';

@@ -5,16 +5,16 @@ import { after, before, describe, it } from 'node:test';
 import { CancellationTokenSource, ResponseError } from 'vscode-jsonrpc/node';
 import {
   CANCELLED_CODE,
-  type CancelResult,
   FAILED_CODE,
-  type ReplayProgress,
   ReplayProgressNotification,
   REQUESTS,
   ShutdownRequest,
+  type CancelResult,
+  type ReplayProgress,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
 import type { ErrorCode } from '../../../../src/shared/errors.ts';
 import type { RunJob, RunProgress } from '../../../../src/shared/protocols/jobs.ts';
-import type { RunSummary } from '../../../../src/domain/records.ts';
+import type { RunSummary } from '../../../../src/domain/run.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS, type TaxonomyParams } from '../../../../src/domain/taxonomy.ts';
 import { makeTeam } from '../../../unit/training/tinyTeam.ts';
 import { JobFailed, startEngine, type EngineProcess } from '../../../unit/engine/engineProcess.ts';

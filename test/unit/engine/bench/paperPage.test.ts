@@ -7,7 +7,7 @@ import { onFront, paretoPicture } from '../../../../src/engine/bench/paper/paper
 import { amounts, ticks } from '../../../../src/report/axis.ts';
 import { apart, curvePicture } from '../../../../src/report/curves.ts';
 import { compact, decimal, escaped, percentage } from '../../../../src/report/words.ts';
-import type { Interval } from '../../../../src/domain/records.ts';
+import type { Interval } from '../../../../src/domain/credit.ts';
 
 /** A summary with bounds that are given, not found. */
 const summary = (

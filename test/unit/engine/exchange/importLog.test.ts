@@ -9,8 +9,8 @@ import { storeLog, surveyLog } from '../../../../src/engine/exchange/importLog.t
 import { sourceOf } from '../../logs/wholeLog.ts';
 import { rawConnection } from '../../store/helpers.ts';
 import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
-import type { LogImport } from '../../../../src/domain/logImport.ts';
-import { NOTHING_MEASURED } from '../../../../src/domain/measured.ts';
+import type { LogImport } from '../../../../src/domain/episode.ts';
+import { NOTHING_MEASURED } from '../../../../src/domain/message.ts';
 import { renamesOf, type Rename } from '../../../../src/shared/speakerNames.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { junitOf } from '../../../../src/engine/findings/junit.ts';
-import type { CheckedFinding } from '../../../../src/domain/findings.ts';
+import type { CheckedFinding } from '../../../../src/domain/answer.ts';
 
 const checked = (changes: Partial<CheckedFinding>): CheckedFinding => ({
   file: 'findings/a.finding.yaml',

@@ -6,7 +6,7 @@ import { protocolOf, readRecipe } from '../../../../src/engine/recipe/recipe.ts'
 import { ladderEvaluator, type Evaluator } from '../../../../src/evaluate/evaluator.ts';
 import { EvaluatorBudget } from '../../../../src/replay/budget.ts';
 import { grow } from '../../../../src/replay/episodes.ts';
-import type { Instance } from '../../../../src/domain/records.ts';
+import type { Instance } from '../../../../src/domain/problem.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
 import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../../replay/helpers.ts';
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import { saveModel, speaking } from '../../../../src/engine/run/runOutput.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
-import type { Message } from '../../../../src/domain/records.ts';
+import type { Message } from '../../../../src/domain/message.ts';
 import type { RunProgress } from '../../../../src/shared/protocols/jobs.ts';
 import type { RunControl } from '../../../../src/training/runContext.ts';
 

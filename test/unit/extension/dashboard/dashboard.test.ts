@@ -8,7 +8,7 @@ import { NO_FILTER } from '../../../../src/extension/sidebar/runsFilter.ts';
 import { childrenOf, findRound, Limits, PAGE, parentOf } from '../../../../src/extension/sidebar/runsModel.ts';
 import { StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
 import { ofSameTask, type RunTask } from '../../../../src/shared/protocols/dashboardProtocol.ts';
-import type { Ledger, RunSummary } from '../../../../src/domain/records.ts';
+import type { Ledger, RunSummary } from '../../../../src/domain/run.ts';
 import { addRun, addTree, instance, METRICS, RUN, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();

@@ -1,7 +1,6 @@
 /** The episodes panel's side of the extension host, on a real store. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import {
   EpisodesSession,
   type EpisodesSurroundings,
@@ -15,9 +14,9 @@ import {
   type EpisodesToHost,
   type ShownProblem,
 } from '../../../../src/shared/protocols/episodesProtocol.ts';
-import { judgeWords, type JudgeAgreement } from '../../../../src/domain/judgeAgreement.ts';
+import { judgeWords, type JudgeAgreement } from '../../../../src/domain/run.ts';
 import { isAnswer } from '../../../../src/shared/protocols/requests.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/domain/problems.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/domain/problem.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
 

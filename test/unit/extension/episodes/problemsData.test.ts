@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { problemsData } from '../../../../src/extension/episodes/problemsData.ts';
-import type { Instance } from '../../../../src/domain/records.ts';
+import type { Instance } from '../../../../src/domain/problem.ts';
 import { readRow } from '../../../../src/tasks/files/formats.ts';
 import { INSTANCE, OTHER_INSTANCE } from '../../store/helpers.ts';
 

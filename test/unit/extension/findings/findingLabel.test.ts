@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { labelOf } from '../../../../src/extension/findings/findingLabel.ts';
-import { messageOfFinding } from '../../../../src/domain/messageOfFinding.ts';
+import { messageOfFinding } from '../../../../src/extension/configuration/messageOfFinding.ts';
 
 describe('a finding in the editor', () => {
   it('has the name of its file', () => {

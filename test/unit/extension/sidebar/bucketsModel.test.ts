@@ -22,7 +22,7 @@ import {
   passes,
 } from '../../../../src/extension/sidebar/runsFilter.ts';
 import { childrenOf, Limits, PAGE, runOfNode } from '../../../../src/extension/sidebar/runsModel.ts';
-import { ALL_BUCKETS, isBucketFilter, type RankedBucket } from '../../../../src/domain/rankings.ts';
+import { ALL_BUCKETS, isBucketFilter, type RankedBucket } from '../../../../src/domain/replay.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
 import { addRequest, addRun, addTree, instance, LEDGER, RUN, temporaryStore } from '../storeFixture.ts';
 

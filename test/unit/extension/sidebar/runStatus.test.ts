@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { childrenOf, Limits, resumableRuns } from '../../../../src/extension/sidebar/runsModel.ts';
 import { isBeingWritten } from '../../../../src/extension/engine/storeOwner.ts';
 import { isRecord } from '../../../../src/shared/guard.ts';
-import { isResumable, shownStatus, type ShownStatus } from '../../../../src/domain/runStatus.ts';
+import { isResumable, shownStatus, type ShownStatus } from '../../../../src/domain/run.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { addRun, temporaryStore } from '../storeFixture.ts';
 

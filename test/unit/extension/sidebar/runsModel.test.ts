@@ -8,8 +8,7 @@ import {
   runDescription,
 } from '../../../../src/extension/sidebar/runWords.ts';
 import { overallPercent, progressWords, stageWords } from '../../../../src/extension/run/progressWords.ts';
-import type { RunSummary } from '../../../../src/domain/records.ts';
-import type { ShownStatus } from '../../../../src/domain/runStatus.ts';
+import type { RunSummary, ShownStatus } from '../../../../src/domain/run.ts';
 import { addRun, addTree, instance, LEDGER, METRICS, RUN, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();

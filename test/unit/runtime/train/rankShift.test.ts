@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { addedRanks, meanRanks, noRanks, rankSums } from '../../../../src/runtime/train/rankShift.ts';
-import { rankMeasures, shownRanks } from '../../../../src/domain/rankShift.ts';
+import { rankMeasures, shownRanks } from '../../../../src/domain/step.ts';
 import { trustRegionSection } from '../../../../src/report/trustRegionPage.ts';
 import type { ReportedStep } from '../../../../src/report/types.ts';
 import { trustFigures } from '../../../../webview/dashboard/trustFigures.ts';

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { headline, setHeadline } from '../../../support/headlines.ts';
-import { OTHER_MODEL } from '../../../../src/domain/records.ts';
+import { OTHER_MODEL } from '../../../../src/domain/snapshot.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { filledStore, newBucket, newCredit, newDecision, newReplay, RUN, WEIGHTS } from '../helpers.ts';
 

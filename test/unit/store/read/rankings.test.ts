@@ -1,7 +1,6 @@
 /** Rankings of buckets against what follows from the buckets themselves, read one by one. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import {
   ALL_BUCKETS,
   BUCKET_ORDERS,
@@ -9,10 +8,10 @@ import {
   passes,
   type BucketFilter,
   type RankedBucket,
-} from '../../../../src/domain/rankings.ts';
+  type BucketView,
+} from '../../../../src/domain/replay.ts';
 import type { Headline } from '../../../../src/shared/credit/headline.ts';
 import { clearness } from '../../../../src/shared/credit/order.ts';
-import type { BucketView } from '../../../../src/domain/records.ts';
 import { BUCKET_MEASURES } from '../../../../src/store/tables/bucketMeasures.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import type { StoreWriter } from '../../../../src/store/types.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { clearOf, type Headline } from '../../../../src/shared/credit/headline.ts';
 import { clearestFirst, clearness, lowestFirst, mayBeLowest } from '../../../../src/shared/credit/order.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../../src/domain/problems.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../../src/domain/problem.ts';
 import { loadSqlite, type Connection } from '../../../../src/store/files/sqlite.ts';
 import { clearnessOf, CREDIT_ORDER, lowestFirstOf, mayBeLowestOf } from '../../../../src/store/tables/creditOrder.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';

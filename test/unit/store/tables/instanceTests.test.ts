@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Instance } from '../../../../src/domain/records.ts';
+import type { Instance } from '../../../../src/domain/problem.ts';
 import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { filledStore, rawConnection, storeErrorLike, temporaryFolder } from '../helpers.ts';

@@ -5,7 +5,7 @@ import { salvageStore } from '../../../../src/store/repair/salvage.ts';
 import { METHOD_STATES } from '../../../../src/store/tables/methodStates.ts';
 import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
-import type { StoredMethodState } from '../../../../src/domain/methodState.ts';
+import type { StoredMethodState } from '../../../../src/domain/step.ts';
 import { filledStore, rawConnection, RUN, storeErrorLike, temporaryFolder } from '../helpers.ts';
 
 const STATE: StoredMethodState = {

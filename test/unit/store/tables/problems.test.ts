@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import {
   CLEAREST_FIRST,
   NO_PROBLEM_FILTER,
@@ -8,8 +7,8 @@ import {
   PROBLEM_COLUMNS,
   type ProblemFilter,
   type ProblemSort,
-} from '../../../../src/domain/problems.ts';
-import { roundDuring, roundTitle } from '../../../../src/domain/evaluationRounds.ts';
+} from '../../../../src/domain/problem.ts';
+import { roundDuring, roundTitle } from '../../../../src/domain/evaluation.ts';
 import { CREDIT_ORDER } from '../../../../src/store/tables/creditOrder.ts';
 import { PROBLEMS } from '../../../../src/store/tables/problems.ts';
 import { searchWords } from '../../../../src/store/read/runs/readProblems.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { headlinesOf } from '../../../../src/credit/headline.ts';
 import { isLost, outcomeOf, type ReturnScale } from '../../../../src/shared/credit/returns.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type OutcomeFilter } from '../../../../src/domain/problems.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type OutcomeFilter } from '../../../../src/domain/problem.ts';
 import { RETURN_SCALES } from '../../../../src/store/tables/returnScales.ts';
 import { openStoreForWriting, type HeadlineRule, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { whyLost } from '../../../../src/extension/transcript/message/whyLost.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { NOTHING_MEASURED } from '../../../../src/domain/measured.ts';
+import { test, type TestContext } from 'node:test';
+import { NOTHING_MEASURED } from '../../../../src/domain/message.ts';
 import type { Connection } from '../../../../src/store/files/sqlite.ts';
 import { filledStore, newBucket, newCredit, newDecision, newEpisode, newReplay, rawConnection } from '../helpers.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import type { Ledger, RunSummary } from '../../../../src/domain/records.ts';
-import type { StepMetrics } from '../../../../src/domain/stepMetrics.ts';
+import type { Ledger, RunSummary } from '../../../../src/domain/run.ts';
+import type { StepMetrics } from '../../../../src/domain/step.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { tokenHash } from '../../../../src/store/tokens.ts';
 import {

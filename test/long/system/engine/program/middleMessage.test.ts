@@ -10,7 +10,7 @@ import { after, before, it } from 'node:test';
 import { readRecipe } from '../../../../../src/engine/recipe/recipe.ts';
 import { EngineService } from '../../../../../src/engine/service.ts';
 import { gradeChain, parseChain } from '../../../../../src/evaluate/chain.ts';
-import type { BucketView } from '../../../../../src/domain/records.ts';
+import type { BucketView } from '../../../../../src/domain/replay.ts';
 import { PROGRAMS, REAL_PROGRAMS, recordProgram, type RealProgram } from '../../../../support/realPrograms.ts';
 import { serveTeam, type Served } from '../../../../support/served.ts';
 

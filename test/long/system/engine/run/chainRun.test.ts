@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gradeChain, parseChain } from '../../../../../src/evaluate/chain.ts';
-import type { Interval } from '../../../../../src/domain/records.ts';
+import type { Interval } from '../../../../../src/domain/credit.ts';
 import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 let folder = '';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { loadTokenizer } from '../../../../../src/policy/tokenizer.ts';
-import type { Decision } from '../../../../../src/domain/records.ts';
+import type { Decision } from '../../../../../src/domain/message.ts';
 import type { StoreReader } from '../../../../../src/store/read/reader.ts';
 import { contextKey } from '../../../../../src/team/contextKey.ts';
 import { folderOf } from '../../../../unit/golden.ts';

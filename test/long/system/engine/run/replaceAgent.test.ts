@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { bundledTeam } from '../../../../../src/engine/places.ts';
-import { replacementOf, type Replacement } from '../../../../../src/domain/replacement.ts';
+import { replacementOf, type Replacement } from '../../../../../src/domain/run.ts';
 import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 let folder = '';

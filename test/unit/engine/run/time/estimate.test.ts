@@ -6,8 +6,8 @@ import { estimateOf, middlePace, paceOf, plannedWork } from '../../../../../src/
 import { protocolOf, readRecipe, type Recipe } from '../../../../../src/engine/recipe/recipe.ts';
 import { perEpisode } from '../../../../../src/engine/run/time/trial.ts';
 import { readConfig } from '../../../../../src/training/config/readConfig.ts';
-import type { Instance } from '../../../../../src/domain/records.ts';
-import type { StepMetrics } from '../../../../../src/domain/stepMetrics.ts';
+import type { Instance } from '../../../../../src/domain/problem.ts';
+import type { StepMetrics } from '../../../../../src/domain/step.ts';
 import type { StoreWriter } from '../../../../../src/store/write/writer.ts';
 import { ENVIRONMENT, filledStore, INSTANCE, newDecision, newEpisode, WEIGHTS } from '../../../store/helpers.ts';
 

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { shownVote, type VoteReader } from '../../../../../src/extension/transcript/message/shownVote.ts';
-import type { EnvironmentEvent } from '../../../../../src/domain/events.ts';
-import type { Instance, Message } from '../../../../../src/domain/records.ts';
+import type { EnvironmentEvent } from '../../../../../src/domain/episode.ts';
+import type { Instance } from '../../../../../src/domain/problem.ts';
+import type { Message } from '../../../../../src/domain/message.ts';
 import { configSchema } from '../../../../../src/training/config/config.ts';
 
 const PROTOCOL = readFileSync(join(import.meta.dirname, '../../../../../media/examples/three-voters.json'), 'utf8');

@@ -1,5 +1,13 @@
-/** What one message was worth by each estimator, side by side: what crosses to a page, and the words for it. */
+/** Estimates of what messages are worth, each with its uncertainty. */
 import type { Credit } from '../shared/credit/credit.ts';
+
+/** An estimate with its uncertainty; a bound is null where it cannot be estimated. */
+export interface Interval {
+  readonly value: number;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly n: number;
+}
 
 interface EstimateWords {
   readonly label: string;
@@ -51,4 +59,29 @@ export interface MessageEstimate {
   readonly reason: string | null;
   /** Whether further replays would measure it: an empty message cannot be removed. */
   readonly measurable: boolean;
+}
+
+export interface MessageRho {
+  readonly role: string;
+  /** What it adds to the variance of the return, given those before it; null where it was not measured. */
+  readonly variance: number | null;
+  /** That over the variance due to all messages after it; null for the last, and where nothing varies after it. */
+  readonly rho: Interval | null;
+  /**
+   * The predicted variance of C3's gradient over MAGRPO's at the same evaluator calls; null where the fan-out gives the
+   * message no sibling.
+   */
+  readonly varianceRatio: number | null;
+}
+
+export interface RhoReport {
+  readonly questions: number;
+  readonly alternatives: number;
+  readonly replays: number;
+  readonly evaluatorCalls: number;
+  /** Of C3, and the whole episodes of MAGRPO, that the prediction compares. */
+  readonly fanout: readonly number[];
+  readonly episodes: number;
+  /** In the order of the protocol. */
+  readonly messages: readonly MessageRho[];
 }

@@ -1,6 +1,57 @@
-/** The problems of a run as a list shows them: what is asked for, and one row for each. */
+/** A problem: one task item. Its text is the question; a list of problems has a row for each. */
 import type { Headline } from '../shared/credit/headline.ts';
-import type { Phase } from './records.ts';
+import type { Phase } from './episode.ts';
+
+/** One task item. uidSha is SHA-256 of the NFC, newline and trailing-space normalised question. */
+export interface Instance {
+  readonly uid: string;
+  readonly uidSha: string;
+  readonly question: string;
+  /** What a message is compared with; beside tests, a reference solution, empty where none is known. */
+  readonly answer: string;
+  readonly source: string;
+  readonly level: number | null;
+  /** What scores a message of code; absent where the answer does. */
+  readonly tests?: InstanceTests;
+}
+
+/**
+ * Unit tests in Python. The forms of MBPP (`tests`, `setup`), MBPP+ (`test`) and HumanEval (`test`, `entryPoint`,
+ * `prefix`).
+ */
+export interface InstanceTests {
+  /** Statements, each a test of its own. */
+  readonly tests: readonly string[];
+  /** A whole program that tests; empty where there is none. */
+  readonly test: string;
+  /** The function that check(candidate) of `test` receives; null where the tests call the candidate by its names. */
+  readonly entryPoint: string | null;
+  /** Runs before the tests, where they run. */
+  readonly setup: string;
+  /** Code that a message continues from: it is before the message's own. Empty where a message is whole. */
+  readonly prefix: string;
+  /** Present where a message is no code: it states the value that `entryPoint` gives back, as AutoLogi has it. */
+  readonly reads?: 'value';
+}
+
+export interface RightAnswer {
+  readonly answer: string;
+  readonly evaluator: 'auto' | 'pattern';
+}
+
+const NUMBER = /^[+\-\u2212]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:\/\d+|\s*%)?$/u;
+
+/** A number must be what a message states; any other text must be somewhere in it. */
+export function rightAnswer(said: string): RightAnswer {
+  const text = said.trim();
+  return NUMBER.test(text)
+    ? { answer: text, evaluator: 'auto' }
+    : { answer: text.replaceAll(/[\\^$.*+?()[\]{}|]/gu, '\\$&'), evaluator: 'pattern' };
+}
+
+/** The evaluator of an answer that `rightAnswer` gave. */
+export const evaluatorOfAnswer = (answer: string): RightAnswer['evaluator'] =>
+  NUMBER.test(answer) ? 'auto' : 'pattern';
 
 /** What rows are sorted by; `appearance` is the order in which the run came to them. */
 export const PROBLEM_COLUMNS = [
@@ -16,6 +67,7 @@ export const PROBLEM_COLUMNS = [
   'seconds',
   'calls',
 ] as const;
+
 export type ProblemColumn = (typeof PROBLEM_COLUMNS)[number];
 
 /**
@@ -23,14 +75,17 @@ export type ProblemColumn = (typeof PROBLEM_COLUMNS)[number];
  * least. changed, improved, worsened compare the first known outcome with the latest one.
  */
 export const OUTCOME_FILTERS = ['all', 'lost', 'between', 'won', 'changed', 'improved', 'worsened'] as const;
+
 export type OutcomeFilter = (typeof OUTCOME_FILTERS)[number];
 
 /** decided: helped or hurt; none: no message was compared with another. */
 export const VERDICT_FILTERS = ['all', 'helped', 'hurt', 'undecided', 'none'] as const;
+
 export type VerdictFilter = (typeof VERDICT_FILTERS)[number];
 
 /** Which part of the task a problem came up in. */
 export const SPLIT_FILTERS = ['all', 'train', 'evaluation'] as const;
+
 export type SplitFilter = (typeof SPLIT_FILTERS)[number];
 
 export interface ProblemFilter {
@@ -127,6 +182,7 @@ export interface ProblemRow {
 }
 
 export const QUESTION_LIMIT = 4000;
+
 export const MOST_ROUNDS = 64;
 
 /** What the filters of a run's problems offer, and how many problems there are. */

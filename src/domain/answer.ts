@@ -1,6 +1,8 @@
-/** Which message of an episode lost it, and what loses those of a run: as the engine answers, and in words. Pure. */
+/** Answers: which message lost an episode, what loses those of a run, and whether a change helps. In words, too. */
 import { isRecord } from '../shared/guard.ts';
-import type { Interval } from './records.ts';
+import type { Interval } from './credit.ts';
+import { signed } from '../shared/text/figures.ts';
+import type { Sampling } from './message.ts';
 
 /**
  * message: one message lost more than any other. several: more than one did, and none is known to have lost more. rare:
@@ -8,6 +10,7 @@ import type { Interval } from './records.ts';
  * episode was not lost.
  */
 export const BLAME_VERDICTS = ['message', 'several', 'rare', 'undecided', 'won'] as const;
+
 export type BlameVerdict = (typeof BLAME_VERDICTS)[number];
 
 /** An expected return with its 95 % interval, which holds at every look. */
@@ -153,6 +156,7 @@ export const isRunBlame = (value: unknown): value is RunBlame =>
 
 /** The bounds of a search's budget and its default, in evaluator calls. */
 export const BLAME_BUDGET = { least: 1, usual: 96, most: 100_000 } as const;
+
 /** The same for a run; `window` is what the editor asks for. */
 export const RUN_BLAME_BUDGET = { least: 1, usual: 6400, most: 10_000_000, window: 1600 } as const;
 
@@ -284,3 +288,192 @@ export const foundWords = ({ read, masked, decided, several, rarelySolved, undec
     `${whole(rarelySolved)} rarely solved by this team`,
     `${whole(undecided)} undecided${masked === 0 ? '' : `; ${whole(masked)} more could not be scored`}.`,
   ].join(', ');
+
+/** What another variant of a team does otherwise. */
+export interface TeamChange {
+  /** Prompts by role. */
+  readonly prompts: Readonly<Record<string, string>>;
+  readonly sampling: Partial<Sampling>;
+  /** A snapshot of the run, or the folder of another model, that answers for the team; null where it stays. */
+  readonly policy: PolicyChange | null;
+  /** The same for one role alone. */
+  readonly roles: Readonly<Record<string, PolicyChange>>;
+}
+
+export type PolicyChange = { readonly snapshot: string } | { readonly model: string };
+
+export const NO_CHANGE: TeamChange = { prompts: {}, sampling: {}, policy: null, roles: {} };
+
+/** Which problems of the last evaluation a change is tried on. */
+export type TrialProblems = 'all' | 'lost';
+
+/** A mean of paired differences with its 95 % interval, which holds at every look. */
+export interface PairedDifference {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+  /** Pairs. */
+  readonly n: number;
+}
+
+/** What one side of a pair said, and what it returned. */
+export interface TrialEpisode {
+  readonly return: number;
+  readonly messages: readonly { readonly role: string; readonly text: string }[];
+}
+
+/** A pair whose sides differ in success. */
+export interface TrialCase {
+  readonly question: string;
+  readonly before: TrialEpisode;
+  readonly after: TrialEpisode;
+}
+
+/** What a trial came to. */
+export interface Trial {
+  readonly run: string;
+  /** Problems that pairs were drawn from. */
+  readonly contexts: number;
+  readonly difference: PairedDifference;
+  /** Pairs in which the change returned more, less, or the same. */
+  readonly better: number;
+  readonly worse: number;
+  readonly same: number;
+  /** Pairs of which a side could not be scored; they are left out. */
+  readonly masked: number;
+  /** Some of the pairs that flipped, those that the change won first. */
+  readonly cases: readonly TrialCase[];
+  readonly evaluatorCalls: number;
+  /** Tokens that were generated, without and with the change. */
+  readonly tokens: { readonly before: number; readonly after: number };
+  readonly seconds: number;
+  /** The highest return that there is: differences are shown as a share of it. */
+  readonly most: number;
+  readonly sentence: string;
+}
+
+/** The bounds of a trial's budget and its default, in evaluator calls of both sides together. */
+export const TRIAL_BUDGET = { least: 2, usual: 2000, most: 1_000_000 } as const;
+
+const points = (value: number, most: number): string => signed((100 * value) / most, 0);
+
+/** The answer in one sentence. */
+export function trialSentence({
+  difference: { value, low, high, n },
+  better,
+  worse,
+  most,
+  evaluatorCalls,
+}: Omit<Trial, 'sentence'>): string {
+  const spent = `${evaluatorCalls.toLocaleString('en-US')} ${evaluatorCalls === 1 ? 'call' : 'calls'}.`;
+  if (n === 0) {
+    return `No pair could be scored. ${spent}`;
+  }
+  if (better + worse === 0) {
+    return `The change made no difference in any of ${n.toLocaleString('en-US')} pairs. ${spent}`;
+  }
+  const flips = `better in ${String(better)} and worse in ${String(worse)} of ${n.toLocaleString('en-US')} pairs`;
+  const size = `${points(value, most)} points [${points(low, most)}, ${points(high, most)}]`;
+  const verdict = low > 0 ? 'The change helps' : high < 0 ? 'The change harms' : 'Undecided';
+  return `${verdict}: ${size}, ${flips}. ${spent}`;
+}
+
+/** How the name of the file of a finding ends. */
+export const FINDING_FILE = '.finding.yaml';
+
+/**
+ * What the team's chance at the place of a finding is now, beside what it was. Held: within a tenth of the range.
+ * Fixed: higher. Worse: lower. Undecided: the draws do not say.
+ */
+export const FINDING_VERDICTS = ['worse', 'undecided', 'held', 'fixed'] as const;
+
+export type FindingVerdict = (typeof FINDING_VERDICTS)[number];
+
+/** What a finding may expect. */
+export const EXPECTATIONS = ['held', 'fixed'] as const;
+
+export type Expectation = (typeof EXPECTATIONS)[number];
+
+/** How often episodes are drawn from the place of a finding. */
+export const FINDING_DRAWS = { least: 20, usual: 100, most: 1000 } as const;
+
+/** A mean difference of returns, now less then, with its 95 % interval, which holds at every look. */
+export interface FindingDifference {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+  /** Draws that both sides have. */
+  readonly n: number;
+}
+
+/** What the draws of one side came to. */
+export interface DrawnSide {
+  /** The mean return. */
+  readonly value: number;
+  /** How many said the message of the finding. */
+  readonly said: number;
+}
+
+/** What checking a finding came to. */
+export interface CheckedFinding {
+  /** As it was named. */
+  readonly file: string;
+  readonly title: string;
+  readonly verdict: FindingVerdict;
+  readonly expect: Expectation;
+  /** Whether the verdict is as good as the finding expects; null for undecided. */
+  readonly passed: boolean | null;
+  readonly difference: FindingDifference | null;
+  readonly then: DrawnSide | null;
+  readonly now: DrawnSide | null;
+  /** What is not as it was when the finding was kept, one clause each: weights, context, machine. */
+  readonly differs: readonly string[];
+  readonly evaluatorCalls: number;
+  readonly sentence: string;
+  /** Why it could not be checked; null where it was. */
+  readonly error: string | null;
+}
+
+/** What keeping a message came to. */
+export interface KeptFinding {
+  /** Absolute path. */
+  readonly file: string;
+  readonly title: string;
+  readonly evaluatorCalls: number;
+  readonly sentence: string;
+}
+
+/** Whether a verdict is as good as what is expected; null where it is undecided. */
+export const passes = (verdict: FindingVerdict, expect: Expectation): boolean | null =>
+  verdict === 'undecided' ? null : FINDING_VERDICTS.indexOf(verdict) >= FINDING_VERDICTS.indexOf(expect);
+
+const share = (value: number, most: number): string => `${String(Math.round((100 * value) / most))} %`;
+
+/** The outcome of a check in a sentence or two. @param most the highest return that there is */
+export function checkSentence(
+  { verdict, difference, then, now, differs }: Omit<CheckedFinding, 'sentence' | 'error' | 'file' | 'title'>,
+  most: number,
+): string {
+  if (difference === null || then === null || now === null) {
+    return 'Undecided: no draw could be scored.';
+  }
+  const { value, low, high, n } = difference;
+  const name = `${verdict.slice(0, 1).toUpperCase()}${verdict.slice(1)}`;
+  const fell = `the chance from here was ${share(then.value, most)} and is ${share(now.value, most)}`;
+  const size = `${points(value, most)} points [${points(low, most)}, ${points(high, most)}] in ${String(n)} draws`;
+  const message = ` Its message was said in ${String(then.said)} of them, and is in ${String(now.said)}.`;
+  const others = differs.length === 0 ? '' : ` Other than then: ${differs.join('; ')}.`;
+  return `${name}: ${fell}, ${size}.${message}${others}`;
+}
+
+/** All checks in one line. */
+export function checksSentence(findings: readonly CheckedFinding[]): string {
+  const failed = findings.filter(({ passed }) => passed === false).length;
+  const broken = findings.filter(({ error }) => error !== null).length;
+  const counts = FINDING_VERDICTS.toReversed().flatMap((verdict) => {
+    const count = findings.filter((one) => one.verdict === verdict && one.error === null).length;
+    return count === 0 ? [] : [`${String(count)} ${verdict}`];
+  });
+  const words = [...counts, ...(broken === 0 ? [] : [`${String(broken)} could not be checked`])].join(', ');
+  return `${String(findings.length)} ${findings.length === 1 ? 'finding' : 'findings'}: ${words}.${failed === 0 ? '' : ` ${String(failed)} worse than expected.`}`;
+}

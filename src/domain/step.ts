@@ -1,15 +1,253 @@
-/**
- * What a training step is measured by. One row of the table adds a measure: the store keeps it under its key, the
- * dashboard draws and lists it.
- */
-import { RANK_MEASURES, type RankMeasureName } from './rankShift.ts';
-import { DRIFT_MEASURES, KL_TURN_MEASURES, type DriftMeasureName } from './driftMeasures.ts';
-import type { StepFigureWords, StepMeasure } from './stepMeasure.ts';
+/** A training step: its row, what it was measured by, and what its method carries to the next one. */
+import type { Ledger } from './run.ts';
+import type { Json } from './episode.ts';
 
-export type { StepFigureWords, StepMeasure } from './stepMeasure.ts';
+export interface Step {
+  readonly run: string;
+  readonly iteration: number;
+  readonly snapshot: string;
+  readonly metrics: StepMetrics | null;
+  readonly ledger: Ledger;
+  readonly episodes: number;
+}
+
+export interface StateTensor {
+  readonly shape: readonly number[];
+  /** Row by row; as many numbers as the shape says. */
+  readonly data: Float32Array;
+}
+
+export interface MethodState {
+  /** Numbers are finite. */
+  readonly json: Json;
+  readonly tensors: Readonly<Record<string, StateTensor>>;
+}
+
+/** A state as it is stored, with the kind of state that it is. */
+export interface StoredMethodState extends MethodState {
+  readonly name: string;
+  readonly version: number;
+}
+
+/** A figure over training steps. */
+export interface StepFigureWords {
+  /** Names the figure in the state that a page keeps. */
+  readonly id: string;
+  readonly title: string;
+  /** The unit, as its axis names it. */
+  readonly unit: string;
+  /** Values that its axis always holds. */
+  readonly always: readonly number[];
+  /** Decimal places on its axis. */
+  readonly digits: number;
+}
+
+export interface StepMeasure {
+  /** As tables name it. */
+  readonly title: string;
+  /** Decimal places in tables; a duration for seconds. */
+  readonly written: number | 'duration';
+  /** Whether each step has it; else only those of methods that measure it. */
+  readonly everyStep: boolean;
+  /**
+   * The figure of its own, or the measure whose figure lists it too; null where only figures of other numbers use it.
+   */
+  readonly figure: StepFigureWords | { readonly beside: string } | null;
+}
+
+/** The likeliest tokens before an update, and all others together as the last rank. */
+const RANKS = [1, 2, 3, 4, 5, 6] as const;
+
+type Rank = (typeof RANKS)[number];
+
+/** Ranks of one token each. */
+export const SINGLE_RANKS = RANKS.length - 1;
+
+/** Means over the tokens of messages, by rank before the update; the last is the rest of the vocabulary. */
+export interface RankShift {
+  readonly before: readonly number[];
+  readonly after: readonly number[];
+}
+
+interface RankMeasure extends StepMeasure {
+  readonly everyStep: false;
+  readonly figure: null;
+}
+
+type Region = 'Inside' | 'Outside';
+
+type Moment = 'Before' | 'After';
+
+type RankName = `rank${Region}${Moment}${Rank}`;
+
+type TurnsName = `rank${Region}Turns`;
+
+export type RankMeasureName = RankName | TurnsName;
+
+const SIDES: Readonly<Record<Region, string>> = { Inside: 'in the region', Outside: 'out of it' };
+
+/** As tables name a rank. */
+export const rankWords = (rank: number): string => (rank <= SINGLE_RANKS ? `rank ${String(rank)}` : 'all others');
+
+const named = <Name extends RankMeasureName>(name: Name, title: string, written: number): [Name, RankMeasure] => [
+  name,
+  { title, written, everyStep: false, figure: null },
+];
+
+/** Of method teamtr with `teamtr.rank_shifts`; an update out of the region is measured before it goes back. */
+export const RANK_MEASURES = Object.fromEntries(
+  (['Inside', 'Outside'] as const).flatMap((region) => [
+    named(`rank${region}Turns`, `Updates ${SIDES[region]}`, 0),
+    ...RANKS.flatMap((rank) => [
+      named(`rank${region}Before${rank}`, `Probability of ${rankWords(rank)} before updates ${SIDES[region]}`, 5),
+      named(`rank${region}After${rank}`, `Probability of ${rankWords(rank)} after updates ${SIDES[region]}`, 5),
+    ]),
+  ]),
+) as Readonly<Record<RankMeasureName, RankMeasure>>;
+
+type RankMeasures = Partial<Readonly<Record<RankMeasureName, number>>>;
+
+/** The mean over updates, each of which counts the same; nothing without one. */
+export function rankMeasures(region: 'inside' | 'outside', shifts: readonly RankShift[]): RankMeasures {
+  if (shifts.length === 0) {
+    return {};
+  }
+  const name = region === 'inside' ? 'Inside' : 'Outside';
+  const at = (values: (shift: RankShift) => readonly number[], rank: Rank): number =>
+    shifts.reduce((sum, shift) => sum + (values(shift)[rank - 1] ?? 0), 0) / shifts.length;
+  return Object.fromEntries([
+    [`rank${name}Turns`, shifts.length],
+    ...RANKS.flatMap((rank) => [
+      [`rank${name}Before${rank}`, at(({ before }) => before, rank)] as const,
+      [`rank${name}After${rank}`, at(({ after }) => after, rank)] as const,
+    ]),
+  ]);
+}
+
+/** One rank of all updates of some steps. */
+export interface ShownRank {
+  readonly region: 'inside' | 'outside';
+  /** From 1; the last one is the rest of the vocabulary. */
+  readonly rank: number;
+  readonly before: number;
+  readonly after: number;
+  /** Updates that it is the mean of. */
+  readonly updates: number;
+}
+
+/** What is drawn of a run's steps: ranks of updates in the region, then of those out of it. */
+export function shownRanks(steps: readonly RankMeasures[]): readonly ShownRank[] {
+  return (['inside', 'outside'] as const).flatMap((region) => {
+    const name = region === 'inside' ? 'Inside' : 'Outside';
+    const some = steps.filter((step) => (step[`rank${name}Turns`] ?? 0) > 0);
+    const updates = some.reduce((sum, step) => sum + (step[`rank${name}Turns`] ?? 0), 0);
+    const meanOf = (key: RankName): number =>
+      some.reduce((sum, step) => sum + (step[key] ?? 0) * (step[`rank${name}Turns`] ?? 0), 0) / updates;
+    return updates === 0
+      ? []
+      : RANKS.map((rank) => ({
+          region,
+          rank,
+          before: meanOf(`rank${name}Before${rank}`),
+          after: meanOf(`rank${name}After${rank}`),
+          updates,
+        }));
+  });
+}
+
+interface DriftMeasure extends StepMeasure {
+  readonly everyStep: false;
+}
+
+/** Agents that have their turn in a step of method teamtr, of which the measures of single turns are kept. */
+const AGENT_TURNS = [1, 2, 3, 4, 5, 6, 7, 8] as const;
+
+export type AgentTurn = (typeof AGENT_TURNS)[number];
+
+export const MEASURED_AGENT_TURNS: readonly AgentTurn[] = AGENT_TURNS;
+
+const byTurn = <Name extends string>(
+  name: Name,
+  title: string,
+  beside: string,
+): Readonly<Record<`${Name}${AgentTurn}`, DriftMeasure>> =>
+  Object.fromEntries(
+    AGENT_TURNS.map((turn) => [
+      `${name}${turn}`,
+      { title: `${title}, turn ${String(turn)}`, written: 5, everyStep: false, figure: { beside } },
+    ]),
+  ) as Readonly<Record<`${Name}${AgentTurn}`, DriftMeasure>>;
+
+/** The KL of each turn's agent, listed with the largest one. */
+export const KL_TURN_MEASURES = byTurn('klTurn', 'KL', 'trustRegionKl');
+
+/** In the order in which they are drawn. */
+export const DRIFT_MEASURES = {
+  /**
+   * Of method teamtr with `teamtr.diagnostics`, as those below: what the surrogate of each turn says on the episodes
+   * with which the step began less what it says on those of the team of then, the sum over turns.
+   */
+  staleGap: {
+    title: 'Stale gap',
+    written: 5,
+    everyStep: false,
+    figure: { id: 'stale-gap', title: 'Stale gap of the surrogate', unit: 'return', always: [0], digits: 4 },
+  },
+  staleGapBound: { title: 'Bound on the stale gap', written: 4, everyStep: false, figure: { beside: 'staleGap' } },
+  ...byTurn('staleGapTurn', 'Stale gap', 'staleGap'),
+  /** Total variation of the contexts of each turn from those with which the step began, the sum over turns. */
+  occupancyDrift: {
+    title: 'Occupancy drift',
+    written: 5,
+    everyStep: false,
+    figure: {
+      id: 'occupancy-drift',
+      title: 'Occupancy drift within a step',
+      unit: 'total variation, sum over turns',
+      always: [0],
+      digits: 4,
+    },
+  },
+  /** The proxy of how far advantage estimates are off, the mean over turns: the sum of the three below. */
+  zetaProxy: {
+    title: 'Zeta proxy',
+    written: 4,
+    everyStep: false,
+    figure: { id: 'zeta', title: 'Zeta proxy of an update', unit: 'standard deviations', always: [0], digits: 3 },
+  },
+  zetaClip: { title: 'By clipped advantages', written: 4, everyStep: false, figure: { beside: 'zetaProxy' } },
+  zetaRatio: { title: 'By clipped ratios', written: 4, everyStep: false, figure: { beside: 'zetaProxy' } },
+  zetaNorm: { title: 'By group statistics', written: 4, everyStep: false, figure: { beside: 'zetaProxy' } },
+  /** How far the KL on a part of the token positions is off, as a share of the bound. */
+  monitorError25: {
+    title: 'Error of the KL on 25 % of tokens',
+    written: 4,
+    everyStep: false,
+    figure: { id: 'monitor', title: 'Error of a subsampled KL', unit: 'share of delta', always: [0], digits: 3 },
+  },
+  monitorError25P90: {
+    title: '90th percentile on 25 %',
+    written: 4,
+    everyStep: false,
+    figure: { beside: 'monitorError25' },
+  },
+  monitorError50: { title: 'On 50 % of tokens', written: 4, everyStep: false, figure: { beside: 'monitorError25' } },
+  monitorError50P90: {
+    title: '90th percentile on 50 %',
+    written: 4,
+    everyStep: false,
+    figure: { beside: 'monitorError25' },
+  },
+  /** Of turns whose KL is near the bound: how often the part of the tokens decides otherwise. */
+  monitorFlips25: { title: 'Flips on 25 %', written: 3, everyStep: false, figure: { beside: 'monitorError25' } },
+  monitorFlips50: { title: 'Flips on 50 %', written: 3, everyStep: false, figure: { beside: 'monitorError25' } },
+} as const satisfies Readonly<Record<string, StepMeasure>>;
+
+export type DriftMeasureName = keyof typeof DRIFT_MEASURES | keyof typeof KL_TURN_MEASURES;
 
 /** Turns of an episode whose ladders are measured by themselves; those of later ones are not. */
 const TURNS = [1, 2, 3, 4] as const;
+
 /** The levels of the reward ladder, and all of them together. */
 const LEVELS = [
   { key: 'Total', title: 'Normalized total' },
@@ -20,11 +258,16 @@ const LEVELS = [
 ] as const;
 
 export type MeasuredTurn = (typeof TURNS)[number];
+
 export type LadderLevel = (typeof LEVELS)[number]['key'];
+
 /** Joint actions of a node of which pass@k is measured, at most. */
 const SAMPLES = [1, 2, 3, 4, 5, 6, 7, 8] as const;
+
 export type MeasuredSamples = (typeof SAMPLES)[number];
+
 export type TurnMeasureName = `turn${MeasuredTurn}${LadderLevel | `PassAt${MeasuredSamples}`}`;
+
 interface TurnMeasure extends StepMeasure {
   readonly everyStep: false;
 }
@@ -72,6 +315,7 @@ const TURN_MEASURES = Object.fromEntries(
 ) as Readonly<Record<TurnMeasureName, TurnMeasure>>;
 
 export const MEASURED_TURNS: readonly MeasuredTurn[] = TURNS;
+
 export const MEASURED_SAMPLES: readonly MeasuredSamples[] = SAMPLES;
 
 /** By the keys under which steps are stored and printed, in the order in which they are drawn. */
@@ -296,10 +540,13 @@ export const STEP_MEASURES = {
 } as const satisfies Readonly<Record<string, StepMeasure>>;
 
 export type StepMeasureName = keyof typeof STEP_MEASURES;
+
 const isStepMeasure = (key: string): key is StepMeasureName => Object.hasOwn(STEP_MEASURES, key);
+
 export const STEP_MEASURE_NAMES: readonly StepMeasureName[] = Object.keys(STEP_MEASURES).filter(isStepMeasure);
 
 type OnEveryStep<Name extends StepMeasureName> = (typeof STEP_MEASURES)[Name]['everyStep'] extends true ? Name : never;
+
 type EveryStep = { [Name in StepMeasureName]: OnEveryStep<Name> }[StepMeasureName];
 
 /**

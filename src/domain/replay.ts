@@ -1,0 +1,436 @@
+/** Replays: alternatives to a message in its context, and their continuations to the end of the episode. */
+import type { Credit } from '../shared/credit/credit.ts';
+import type { Headline } from '../shared/credit/headline.ts';
+import type { VerificationMark } from './verification.ts';
+import type { FinishReason } from './message.ts';
+import { nullable, number, object, text, list, literal, type Guarded } from '../shared/guard.ts';
+import { oneLine } from '../shared/text/oneLine.ts';
+
+/**
+ * training: a group that was learned from; request: a replay that a user asked for; diagnostic: sampled, or imported,
+ * to be measured on.
+ */
+export type BucketOrigin = 'training' | 'request' | 'diagnostic';
+
+/** One context instance in one sampling group. */
+export interface NewBucket {
+  readonly run: string;
+  readonly origin: BucketOrigin;
+  readonly iteration: number;
+  readonly instance: string;
+  readonly role: string;
+  readonly turn: number;
+  readonly contextKey: string;
+  readonly snapshot: string;
+  /** The clicked message, for a request. */
+  readonly message: number | null;
+}
+
+export interface Bucket extends NewBucket {
+  readonly id: number;
+}
+
+/** One continuation of an alternative to the end of the episode. */
+export interface NewReplay {
+  readonly bucket: number;
+  /** The alternative's decision. */
+  readonly alternative: number;
+  /** m, from 0. */
+  readonly replayIndex: number;
+  /** The last decision of the continuation; equals the alternative when its role is terminal. */
+  readonly leaf: number;
+  readonly return: number | null;
+  readonly evaluatorCalls: number;
+  /**
+   * SHA-256 over what the messages of the whole continuation are (tokens, text, context, stream, sampling,
+   * log-probabilities) and what it returned.
+   */
+  readonly tokenHash: string;
+  readonly environment: number;
+}
+
+export interface Replay extends NewReplay {
+  readonly id: number;
+}
+
+export interface Alternative {
+  readonly decision: number;
+  readonly index: number;
+  readonly text: string;
+  /** True for the message that was clicked, when it is in its own request bucket. */
+  readonly original: boolean;
+  readonly tokenCount: number;
+  readonly finish: FinishReason;
+  readonly returns: readonly (number | null)[];
+  readonly evaluatorCalls: number;
+  /** Its headline, in the pool of its bucket. */
+  readonly credit: Headline | null;
+  /** The record of this bucket alone. */
+  readonly bucketCredit: Credit | null;
+  /** True: re-execution gave identical tokens; false: it differed; null: not measured. */
+  readonly verified: boolean | null;
+  /** The same in words, with the reason; null where it has no replay. */
+  readonly verification: VerificationMark | null;
+}
+
+export interface BucketView extends Bucket {
+  readonly alternatives: readonly Alternative[];
+  /**
+   * Null where the message of a request was continued by the model and settings that sampled it, and for what is no
+   * request; else its credits are of another distribution.
+   */
+  readonly continuation: OtherContinuation | null;
+  /** Further alternatives, where only some were asked for. */
+  readonly omitted?: number;
+}
+
+/** Bounds of a chosen temperature, those of a run's own: at 0 all alternatives would be alike. */
+export const TEMPERATURE = { low: 0.01, high: 10 } as const;
+
+/** Longest name of a snapshot, and longest path of a model folder. */
+const SNAPSHOT_LENGTH = 64;
+
+const FOLDER_LENGTH = 4096;
+
+/** A step; else a part of a snapshot's hash from its beginning. */
+const STEP = /^\d{1,7}$/u;
+
+const HASH = /^[0-9a-f]{8,64}$/u;
+
+/** What a request chooses for its alternatives and what continues them; null is as recorded. */
+export const isContinuationChoice = object({
+  /** A step of the run (0 its beginning), or the first 8 or more digits of a snapshot's hash. */
+  snapshot: nullable(text(SNAPSHOT_LENGTH)),
+  temperature: nullable(number(TEMPERATURE.low, TEMPERATURE.high)),
+  /** Absolute path of the folder of another model, which brings weights of its own. */
+  model: nullable(text(FOLDER_LENGTH)),
+});
+
+export type ContinuationChoice = Guarded<typeof isContinuationChoice>;
+
+export const AS_RECORDED: ContinuationChoice = { snapshot: null, temperature: null, model: null };
+
+/** What is wrong with a choice, in one sentence; null for a good one. */
+export function choiceProblem(choice: ContinuationChoice): string | null {
+  const { snapshot, temperature, model } = choice;
+  if (snapshot !== null && model !== null) {
+    return 'Another model brings its own weights; choose a snapshot or a model, not both.';
+  }
+  if (snapshot !== null && !STEP.test(snapshot) && !HASH.test(snapshot)) {
+    return `${JSON.stringify(snapshot.slice(0, 80))} is not a snapshot; give a step of the run, or at least the first 8 digits of a snapshot's hash.`;
+  }
+  if (temperature !== null && !(temperature >= TEMPERATURE.low && temperature <= TEMPERATURE.high)) {
+    return `The temperature must be a number from ${String(TEMPERATURE.low)} to ${String(TEMPERATURE.high)}.`;
+  }
+  if (model !== null && (model.trim() === '' || model.length > FOLDER_LENGTH)) {
+    return 'The model must be the path of a folder.';
+  }
+  return isContinuationChoice(choice)
+    ? null
+    : 'A continuation is chosen by a snapshot, a temperature or a model; null is as recorded.';
+}
+
+/** The step that a snapshot's name means; null where it is a hash. */
+export const stepNamed = (name: string): number | null => (STEP.test(name) ? Number(name) : null);
+
+/** A snapshot of the run that replays can be continued with. */
+export interface OfferedSnapshot {
+  readonly id: string;
+  readonly step: number;
+  /** False where the weights have to be rebuilt first. */
+  readonly kept: boolean;
+}
+
+/** The most snapshots that are offered. */
+export const OFFERED_SNAPSHOTS = 100;
+
+/**
+ * At most `limit` of the snapshots, evenly spread from the first to the last; those that were not kept give way first.
+ */
+export function offeredSnapshots(
+  all: readonly OfferedSnapshot[],
+  limit = OFFERED_SNAPSHOTS,
+): readonly OfferedSnapshot[] {
+  const kept = all.filter((one) => one.kept);
+  const candidates = all.length <= limit ? all : kept;
+  if (candidates.length <= limit) {
+    return candidates;
+  }
+  return Array.from(
+    { length: limit },
+    (_, place) => candidates[Math.round((place * (candidates.length - 1)) / (limit - 1))],
+  ).filter((one) => one !== undefined);
+}
+
+/** What a message's own alternatives are continued with. */
+export interface OwnContinuation {
+  readonly snapshot: string;
+  /** The step after which the run had these weights; null for weights of another model. */
+  readonly step: number | null;
+  /** Null where the run does not say. */
+  readonly temperature: number | null;
+}
+
+/**
+ * How a bucket was continued where that is not how its message was made: its returns and credits are of another
+ * distribution.
+ */
+export interface OtherContinuation extends OwnContinuation {
+  /** Folder of the other model; null where the weights are the run's. */
+  readonly model: string | null;
+  readonly differs: { readonly snapshot: boolean; readonly temperature: boolean; readonly model: boolean };
+  /** What the message itself was made with. */
+  readonly own: OwnContinuation;
+}
+
+export const OTHER_DISTRIBUTION = 'another continuation distribution';
+
+/** The last part of a folder's path: what is passed on names no place of the machine that it was made on. */
+export const folderName = (folder: string): string => folder.split(/[\\/]/u).findLast((part) => part !== '') ?? '';
+
+/**
+ * `another continuation distribution: snapshot 0123456789ab (step 3), temperature 0.5`; another model comes first.
+ * @param shown how the other model's folder is written
+ */
+export function continuationWords(
+  other: OtherContinuation,
+  shown: (folder: string) => string = (folder) => folder,
+): string {
+  return `${OTHER_DISTRIBUTION}: ${[...(other.model === null ? [] : [`model ${oneLine(shown(other.model), 200)}`]), ...settingWords(other)].join(', ')}`;
+}
+
+/** `The message itself: snapshot 0123456789ab (step 2), temperature 1.` */
+export const ownWords = ({ own }: OtherContinuation): string => `The message itself: ${settingWords(own).join(', ')}.`;
+
+function settingWords({ snapshot, step, temperature }: OwnContinuation): readonly string[] {
+  return [
+    `snapshot ${snapshot.slice(0, 12)}${step === null ? '' : ` (step ${String(step)})`}`,
+    `temperature ${temperature === null ? 'unknown' : String(temperature)}`,
+  ];
+}
+
+/** The name of a run's last snapshot. */
+export const LAST_SNAPSHOT = 'last';
+
+/** Alternatives of one text, in the bucket's order; never empty. A typed one is not one of those that were sampled. */
+export interface Equal {
+  /** Names it while further ones arrive, in whatever order. */
+  readonly key: string;
+  readonly first: Alternative;
+  readonly all: readonly Alternative[];
+}
+
+/** Folds alternatives with equal texts, in the order of the first of each. */
+export function equalAlternatives(alternatives: readonly Alternative[]): readonly Equal[] {
+  const groups = Map.groupBy(alternatives, ({ text, finish }) => JSON.stringify([finish === 'typed', text]));
+  return [...groups].flatMap(([key, all]) => {
+    const [first] = all;
+    return first === undefined ? [] : [{ key, first, all }];
+  });
+}
+
+/** In the order in which they are looked for: what was said in the run, what somebody typed, what was sampled. */
+export function inSight(groups: readonly Equal[]): readonly Equal[] {
+  const rank = ({ first, all }: Equal): number =>
+    all.some(({ original }) => original) ? 0 : first.finish === 'typed' ? 1 : 2;
+  return groups.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** From what is worst to what is best. */
+const STATES: readonly VerificationMark['state'][] = ['different', 'notComparable', 'unverified', 'identical'];
+
+/** What re-executing the replays of equal alternatives showed: the worst of it. Null where none has a replay. */
+export function worstMark({ all }: Equal): VerificationMark | null {
+  const marks = all.flatMap(({ verification }) => verification ?? []);
+  return STATES.flatMap((state) => marks.find((mark) => mark.state === state) ?? [])[0] ?? null;
+}
+
+/**
+ * common: replay m of every alternative drew the same numbers (common random numbers); paired: the same, and each
+ * alternative has one continuation, of a number that it shares with the message itself and no other alternative;
+ * independent: each alternative drew numbers of its own; unseeded: the policy's endpoint takes no seeds, so that
+ * nothing was shared and nothing can be drawn again.
+ */
+export type Draws = 'paired' | 'common' | 'independent' | 'unseeded';
+
+export const DRAWS_WORDS: Readonly<Record<Draws, string>> = {
+  paired: 'common random numbers, in pairs: each alternative shares its own with the message itself',
+  common: 'common random numbers',
+  independent: 'independent random numbers',
+  unseeded: 'no seeds: the endpoint takes none, so random numbers are not shared',
+};
+
+/** What a run or a replay says of a policy that takes no seeds. */
+export const NO_SEEDS_REMARK = 'The endpoint takes no seeds: common random numbers and exact verification are off.';
+
+/**
+ * How a bucket's replays drew.
+ * @param streamKeyOf the stream key of a stored message; empty where it drew from no stream of ours
+ * @returns null while there are not two alternatives with a continuation of the same index to compare, as for a message
+ *   that ends the episode
+ */
+export function drawsOf(
+  replays: readonly Pick<Replay, 'alternative' | 'leaf' | 'replayIndex'>[],
+  streamKeyOf: (message: number) => string,
+): Draws | null {
+  const continued = replays.filter(({ alternative, leaf }) => leaf !== alternative);
+  const byNumber = [...Map.groupBy(continued, ({ replayIndex }) => replayIndex).values()];
+  const [first, second] = byNumber.find((members) => members.length > 1) ?? [];
+  if (first === undefined || second === undefined) {
+    return null;
+  }
+  const [one, other] = [streamKeyOf(first.leaf), streamKeyOf(second.leaf)];
+  if (one === '' && other === '') {
+    return 'unseeded';
+  }
+  if (one !== other) {
+    return 'independent';
+  }
+  return arePairs(continued, byNumber) ? 'paired' : 'common';
+}
+
+/** Whether one message has every number, at least two of them, and each of the others one of its own. */
+function arePairs(
+  continued: readonly Pick<Replay, 'alternative'>[],
+  byNumber: readonly (readonly Pick<Replay, 'alternative'>[])[],
+): boolean {
+  const members = [...Map.groupBy(continued, ({ alternative }) => alternative).values()];
+  return (
+    members.filter((own) => own.length > 1).length === 1 &&
+    members.length > 2 &&
+    byNumber.every((same) => same.length <= 2)
+  );
+}
+
+/** Replays that one settling request may spend. */
+export const SETTLE_LIMITS = { least: 4, most: 1000 } as const;
+
+/** Asks for paired replays of a message instead of a fixed number of alternatives and continuations. */
+export interface Settle {
+  /** Spends at most so many replays, and stops as soon as the credit is decided. */
+  readonly replays: number;
+}
+
+/** What a request gave: its bucket. */
+export interface ReplayResult extends BucketView {
+  /**
+   * Replays that settling spent, reused ones among them; fewer than allowed where the credit was decided before. Absent
+   * where nothing was to be settled.
+   */
+  readonly spent?: number;
+}
+
+/**
+ * What settling may spend unless it is said: what a headline expects, within the limits.
+ * @param more of the headline; null where nothing is expected to be enough
+ */
+export const settleReplays = (more: number | null): number =>
+  Math.min(SETTLE_LIMITS.most, Math.max(SETTLE_LIMITS.least, more ?? SETTLE_LIMITS.most));
+
+/**
+ * Pairs of an alternative and the message itself that fit into so many replays: where the text of a message settles its
+ * return, its own is known, and a pair takes one.
+ */
+export const pairsOf = (replays: number, terminal: boolean): number => (terminal ? replays : Math.floor(replays / 2));
+
+/** Why this cannot be settled so, in one sentence; null where it can. */
+export function settleProblem({
+  settle,
+  text,
+  independent,
+}: {
+  readonly settle?: Settle | undefined;
+  readonly text: string | null;
+  readonly independent?: boolean | undefined;
+}): string | null {
+  if (settle === undefined) {
+    return null;
+  }
+  const { least, most } = SETTLE_LIMITS;
+  if (!Number.isInteger(settle.replays) || settle.replays < least || settle.replays > most) {
+    return `Settling takes a whole number of replays from ${String(least)} to ${most.toLocaleString('en-US')}.`;
+  }
+  if (text !== null) {
+    return 'A credit is settled against sampled messages only; replay the text first, then settle the message that it has become.';
+  }
+  return independent === true
+    ? 'Settling pairs an alternative with the message itself on common random numbers; leave out the independent ones.'
+    : null;
+}
+
+/**
+ * clearest: credits whose interval leaves 0 first, then the others, each by the amount over the width of the interval
+ * (src/shared/credit/order.ts); credit: largest credit by amount first; spread: returns furthest apart first; distance:
+ * replacing and removing a message disagree most first.
+ */
+export const BUCKET_ORDERS = ['clearest', 'credit', 'spread', 'distance'] as const;
+
+export type BucketOrder = (typeof BUCKET_ORDERS)[number];
+
+/** A message that an empty one took the place of, and what it was worth either way. */
+export interface Removal {
+  readonly message: number;
+  /** Against other messages in its place. */
+  readonly replace: number;
+  /**
+   * Against none: the mean difference of returns with the message and with nothing in its place, over the streams that
+   * continued both.
+   */
+  readonly remove: number;
+}
+
+/** A bucket with what it is ranked by; null is not measured. */
+export interface RankedBucket {
+  readonly bucket: number;
+  readonly origin: BucketOrigin;
+  readonly iteration: number;
+  readonly role: string;
+  readonly turn: number;
+  readonly question: string;
+  /** Unmasked returns in the bucket, and their standard deviation; null for fewer than two. */
+  readonly returns: number;
+  readonly spread: number | null;
+  /**
+   * The message to open: the removed one where distance is the order, else that of the clearest credit (of the largest,
+   * where that is the order), else the one asked about, else the first. Null in an empty bucket.
+   */
+  readonly message: number | null;
+  /** The start of its text, and its credit. */
+  readonly text: string;
+  readonly credit: Headline | null;
+  /** The removal with the largest distance, of a message of this bucket. */
+  readonly removal: Removal | null;
+  /** How it was continued where that is not how its message was made. */
+  readonly continuation: OtherContinuation | null;
+}
+
+/** Which buckets of a run are shown: nothing chosen of a kind leaves that kind open. */
+export const isBucketFilter = object({
+  roles: list(text(200), 200),
+  origins: list(literal('training', 'request', 'diagnostic'), 3),
+  /** Whether any of its messages has a credit. */
+  credit: list(literal('measured', 'not measured'), 2),
+});
+
+export type BucketFilter = Guarded<typeof isBucketFilter>;
+
+export const ALL_BUCKETS: BucketFilter = { roles: [], origins: [], credit: [] };
+
+/** So many buckets of a run are alike in all that they can be filtered by. */
+export interface BucketKind {
+  readonly role: string;
+  readonly origin: BucketOrigin;
+  readonly credit: BucketFilter['credit'][number];
+  readonly count: number;
+}
+
+/** Whether a bucket of this kind is shown. */
+export function passes({ roles, origins, credit }: BucketFilter, kind: BucketKind): boolean {
+  const open = (chosen: readonly string[], value: string): boolean => chosen.length === 0 || chosen.includes(value);
+  return open(roles, kind.role) && open(origins, kind.origin) && open(credit, kind.credit);
+}
+
+/** How far replacing and removing a message disagree on what it is worth. */
+export function distanceOf({ replace, remove }: Removal): number {
+  return Math.abs(replace - remove);
+}
