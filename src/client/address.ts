@@ -83,18 +83,18 @@ function made(folder: string): string {
 
 /** @throws C3Error('engine') for a folder in which another user could put something */
 function checkedFolder(folder: string): string {
-  const problem = folderProblem(lstatSync(folder), process.getuid?.() ?? 0);
-  if (problem === null) {
+  const fault = folderFault(lstatSync(folder), process.getuid?.() ?? 0);
+  if (fault === null) {
     return folder;
   }
   throw new C3Error(
     'engine',
-    `The folder ${folder} for the sockets of engines ${problem}: move it away, then try again.`,
+    `The folder ${folder} for the sockets of engines ${fault}: move it away, then try again.`,
   );
 }
 
 /** Why a folder is not to be trusted; null where it belongs to the user alone. */
-export function folderProblem(
+export function folderFault(
   stats: Pick<Stats, 'isDirectory' | 'isSymbolicLink' | 'uid' | 'mode'>,
   user: number,
 ): string | null {

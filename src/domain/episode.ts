@@ -113,7 +113,7 @@ export interface Recorded {
   /** How the program ended: its exit code, or the signal that ended it. */
   readonly ended: number | string;
   /** What is wrong with the new names of speakers; null for nothing. All is stored in either case. */
-  readonly problem: string | null;
+  readonly fault: string | null;
 }
 
 const BY: Readonly<Record<SpeakerSource, string>> = {

@@ -111,7 +111,7 @@ export type ContinuationChoice = Guarded<typeof isContinuationChoice>;
 export const AS_RECORDED: ContinuationChoice = { snapshot: null, temperature: null, model: null };
 
 /** What is wrong with a choice, in one sentence; null for a good one. */
-export function choiceProblem(choice: ContinuationChoice): string | null {
+export function choiceFault(choice: ContinuationChoice): string | null {
   const { snapshot, temperature, model } = choice;
   if (snapshot !== null && model !== null) {
     return 'Another model brings its own weights; choose a snapshot or a model, not both.';
@@ -334,7 +334,7 @@ export const settleReplays = (more: number | null): number =>
 export const pairsOf = (replays: number, terminal: boolean): number => (terminal ? replays : Math.floor(replays / 2));
 
 /** Why this cannot be settled so, in one sentence; null where it can. */
-export function settleProblem({
+export function settleFault({
   settle,
   text,
   independent,

@@ -193,7 +193,7 @@ export function tagsOf(typed: string): readonly string[] {
 }
 
 /** What keeps a note from being stored, as a sentence; null where nothing does. */
-export function noteProblem({ title, note, tags }: RunNote): string | null {
+export function noteFault({ title, note, tags }: RunNote): string | null {
   if (title.trim() === '' || title.length > LONGEST_TITLE || /[\n\r]/u.test(title)) {
     return `A title is one line of 1 to ${String(LONGEST_TITLE)} characters.`;
   }

@@ -190,7 +190,7 @@ export interface CaseLabel {
 }
 
 /** Why a label cannot be stored, in one sentence; null when it can. An empty name, which takes a label back, can. */
-export function labelProblem(name: string, note: string): string | null {
+export function labelFault(name: string, note: string): string | null {
   if (/\p{Cc}/u.test(name)) {
     return 'A label must be one line without control characters.';
   }

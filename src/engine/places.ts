@@ -7,7 +7,7 @@ import type { TextPlaces } from '../policy/textProcess.ts';
 import { C3Error } from '../shared/errors.ts';
 import {
   BUNDLED_MODEL,
-  bundledModelProblem,
+  bundledModelFault,
   hasSmallTeam,
   hasTeam,
   SMALL_MODEL,
@@ -92,7 +92,7 @@ export function bundledTeam(task: TaskName): string {
  */
 export function smallTeam(task: TaskName): string {
   if (!hasSmallTeam(task)) {
-    throw new C3Error('input', `model: ${bundledModelProblem(SMALL_MODEL, task) ?? ''}`);
+    throw new C3Error('input', `model: ${bundledModelFault(SMALL_MODEL, task) ?? ''}`);
   }
   return inMedia(SMALL_TEAM_FOLDERS[task]);
 }

@@ -48,12 +48,12 @@ export interface EvaluatorKind {
   /** True: a message may get a part of what a solved one gets, which bounds what rounds can add up to. */
   readonly fractional?: true;
   /** Why it cannot score these instances, in one sentence; null where it can. */
-  readonly problem: (instances: readonly Instance[]) => string | null;
+  readonly fault: (instances: readonly Instance[]) => string | null;
   readonly make: (parts: EvaluatorParts) => Evaluator;
 }
 
 /** Of a kind that scores every instance. */
-export const noProblem = (): null => null;
+export const noFault = (): null => null;
 
 /**
  * Why a kind cannot read what the answers of its instances are to be, in one sentence; null where it can.

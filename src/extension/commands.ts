@@ -34,7 +34,7 @@ import type { Services } from './services.ts';
 import { openGrid, readerOf, runInFront, type Views } from './views.ts';
 import { replaceAgentOf } from './run/replaceAgent.ts';
 import { protocolReader } from './transcript/message/protocolReader.ts';
-import { firstProblem } from './run/subjects.ts';
+import { firstFault } from './run/subjects.ts';
 import { askForConfiguration, askForRun, BUNDLED } from './run/startRun.ts';
 import { subjectOf } from './sharing/subject.ts';
 import { targetOf } from './transcript/reading/transcriptOutline.ts';
@@ -211,7 +211,7 @@ async function startRun(services: Services, argument: unknown): Promise<void> {
   const params = await askForRun(subject, {
     extension: services.extensionUri,
     planOf: (wanted) => services.engine.client().plan(wanted),
-    problemIn: async (text) => firstProblem((await loadService()).checkConfig(text)),
+    faultIn: async (text) => firstFault((await loadService()).checkConfig(text)),
   });
   if (params !== undefined) {
     await services.runs.start(params);

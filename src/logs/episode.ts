@@ -2,7 +2,7 @@
 import type { ChatMessage } from '../chat/messages.ts';
 import type { SpeakerSource } from '../domain/episode.ts';
 import type { Measured } from '../domain/message.ts';
-import { MOST_NAME, renameProblem, type Rename } from '../shared/speakerNames.ts';
+import { MOST_NAME, renameFault, type Rename } from '../shared/speakerNames.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 
 /** The first messages of a list. Contexts that go on from one another share it, so that each costs what is new. */
@@ -92,8 +92,8 @@ export class Survey {
   }
 
   /** What is wrong with the new names, once all have spoken; null for nothing. */
-  get renameProblem(): string | null {
-    return renameProblem(this.renames, [...this.heard.keys()]);
+  get renameFault(): string | null {
+    return renameFault(this.renames, [...this.heard.keys()]);
   }
 
   /** @param place where it was left out, such as `line 2`; the first of each reason are named */

@@ -4,7 +4,7 @@
  */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
-import { choiceProblem, SETTLE_LIMITS, type ContinuationChoice, type BucketView } from '../domain/replay.ts';
+import { choiceFault, SETTLE_LIMITS, type ContinuationChoice, type BucketView } from '../domain/replay.ts';
 import { C3Error } from '../shared/errors.ts';
 import { MAX_EVENT_TEXT } from '../domain/episode.ts';
 import type { Sampling } from '../domain/message.ts';
@@ -132,8 +132,8 @@ export function checkRequest({
   if (result !== null && result.length > MAX_EVENT_TEXT) {
     throw new C3Error('input', `The result is longer than ${String(MAX_EVENT_TEXT)} characters; shorten it.`);
   }
-  const problem = continuation === undefined ? null : choiceProblem(continuation);
-  if (problem !== null) {
-    throw new C3Error('input', problem);
+  const fault = continuation === undefined ? null : choiceFault(continuation);
+  if (fault !== null) {
+    throw new C3Error('input', fault);
   }
 }

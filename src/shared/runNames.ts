@@ -25,7 +25,7 @@ export type SmallTeamTask = (typeof SMALL_TEAM_TASKS)[number];
 export const hasSmallTeam = (task: TaskName): task is SmallTeamTask => SMALL_TEAM_TASKS.some((name) => name === task);
 
 /** Why a name is not of a model that comes with a task, behind the key that has it; null for all that is well. */
-export function bundledModelProblem(name: string, task: TaskName): string | null {
+export function bundledModelFault(name: string, task: TaskName): string | null {
   if (name === BUNDLED_MODEL && !hasTeam(task)) {
     return `${task} comes without a team; name the folder of a model with the key model.`;
   }

@@ -35,7 +35,7 @@ const shown = (name: string): string => JSON.stringify(oneLine(name, MOST_NAME))
  * What is wrong with names for speakers who are not there; null for nothing.
  * @param there who is, as they were called
  */
-export function renameProblem(renames: readonly Rename[], there: readonly string[]): string | null {
+export function renameFault(renames: readonly Rename[], there: readonly string[]): string | null {
   const missing = renames.map(([old]) => old).filter((old) => !there.includes(old));
   if (missing.length === 0) {
     return null;

@@ -2,7 +2,7 @@
 import { C3Error } from '../shared/errors.ts';
 import { damagedStore } from './files/sqlite.ts';
 import type { Session } from './files/sqlite.ts';
-import { parentProblem } from './tree.ts';
+import { parentFault } from './tree.ts';
 import type { Page } from './types.ts';
 
 /** Throws C3Error('input') for an id that the store does not hold. */
@@ -22,7 +22,7 @@ export function inOrder<Row extends { readonly id: number; readonly parent: numb
   row: Row,
 ): Row {
   if (row.parent !== null && !(row.parent < row.id)) {
-    throw damagedStore(session.path, parentProblem(row.id));
+    throw damagedStore(session.path, parentFault(row.id));
   }
   return row;
 }

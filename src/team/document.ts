@@ -14,7 +14,7 @@ export interface SourceDocument {
    * An input error that names the source, the line and the key; where the source is a file, its action opens that
    * place.
    */
-  readonly error: (path: KeyPath, problem: string) => C3Error;
+  readonly error: (path: KeyPath, fault: string) => C3Error;
   /** Where a key or an item of a list begins, as an offset of the text; that of what holds it where it is not there. */
   readonly offsetOf: (path: KeyPath) => number | null;
 }

@@ -10,7 +10,7 @@
  * heart. It ends where the KL of probes that are not learned from is at most delta.
  */
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
-import { exactProblem } from '../runtime/train/graph/klTerm.ts';
+import { exactFault } from '../runtime/train/graph/klTerm.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import { messageDivergence } from './divergence.ts';
 
@@ -49,7 +49,7 @@ const PATIENCE = 10;
 
 /** What `old` is for a model: the team where its vocabulary is small enough to be compared whole, else null. */
 export const comparedWhole = (team: string, vocabularySize: number): string | null =>
-  exactProblem(vocabularySize) === null ? team : null;
+  exactFault(vocabularySize) === null ? team : null;
 
 /**
  * Aligns the agent of some probes; nothing else of the training state changes but its optimizer's.

@@ -62,7 +62,7 @@ export interface IterationInput {
  * Why a configuration's method cannot sample with a protocol, in one sentence; null where it can, and where nothing is
  * trained.
  */
-export function samplingProblem(
+export function samplingFault(
   config: RunConfig,
   protocol: Protocol,
   method: Method = methodNamed(config.method),
@@ -82,7 +82,7 @@ export function samplingProblem(
   if (config.dynamic_sampling && stages > 1) {
     return `${config.method} samples in ${String(stages)} stages, for the same instances in each: dynamic_sampling cannot replace any; turn it off.`;
   }
-  return method.problem(config, protocol);
+  return method.fault(config, protocol);
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The KL penalty of an update: from which policy, how estimated, and where it enters. */
-import { EXACT_VOCABULARY, exactProblem, type KlPenalty, type KlTerm } from '../runtime/train/graph/klTerm.ts';
+import { EXACT_VOCABULARY, exactFault, type KlPenalty, type KlTerm } from '../runtime/train/graph/klTerm.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { StepSettings } from '../runtime/train/trainingState.ts';
 import { shapeWithK1 } from './advantages.ts';
@@ -29,14 +29,14 @@ export function exactKey({ method, ppo, teamtr, steps }: PenaltyConfig): string 
 }
 
 /** Why a configuration's divergence cannot be computed with a model, in one sentence; null where it can. */
-export function exactDivergenceProblem(config: PenaltyConfig, vocabularySize: number): string | null {
+export function exactDivergenceFault(config: PenaltyConfig, vocabularySize: number): string | null {
   const key = exactKey(config);
-  const problem = key === null ? null : exactProblem(vocabularySize);
-  return problem === null
+  const fault = key === null ? null : exactFault(vocabularySize);
+  return fault === null
     ? null
     : key === RANKS_KEY
       ? `${key}: Probabilities by rank compare ${String(vocabularySize)} of them at each token, more than ${String(EXACT_VOCABULARY)}; leave it out.`
-      : `${String(key)}: ${problem}`;
+      : `${String(key)}: ${fault}`;
 }
 
 /** The policies that a penalty may be against, by their snapshots. */

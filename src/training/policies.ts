@@ -4,7 +4,7 @@ import { ScriptedPolicy } from '../policy/scripted.ts';
 import { placeWords } from '../replay/grow.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Instance } from '../domain/problem.ts';
-import { bundledModelProblem } from '../shared/runNames.ts';
+import { bundledModelFault } from '../shared/runNames.ts';
 import { suggestion, type KeyPath } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { RunConfig } from './config/config.ts';
@@ -40,7 +40,7 @@ function answererOf(settings: RolePolicySettings): string {
 }
 
 /** What is wrong with the policies of a team, as one sentence after a key; null where nothing is. */
-export function policiesProblem(
+export function policiesFault(
   { policies = {}, steps, task }: Team,
   { name: protocol, roles, rounds }: Pick<Protocol, 'name' | 'roles' | 'rounds'>,
 ): { readonly path: KeyPath; readonly sentence: string } | null {
@@ -62,7 +62,7 @@ export function policiesProblem(
     };
   }
   for (const [role, settings] of Object.entries(policies)) {
-    const sentence = settings.kind === 'model' ? bundledModelProblem(settings.model, task.name) : null;
+    const sentence = settings.kind === 'model' ? bundledModelFault(settings.model, task.name) : null;
     if (sentence !== null) {
       return { path: ['policies', role, 'model'], sentence };
     }

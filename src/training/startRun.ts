@@ -4,7 +4,7 @@ import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { RunStatus, RunSummary } from '../domain/run.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { RunConfig } from './config/config.ts';
-import { samplingProblem } from './iteration.ts';
+import { samplingFault } from './iteration.ts';
 import { requireOwnStates } from './state/methodStates.ts';
 import { methodNamed } from './methods/methods.ts';
 import { snapshotAfter } from './state/restore.ts';
@@ -25,9 +25,9 @@ export async function runTraining(
   control: RunControl,
 ): Promise<RunSummary> {
   const { store, now, base } = dependencies;
-  const problem = samplingProblem(config, dependencies.protocol, dependencies.method);
-  if (problem !== null) {
-    throw new C3Error('input', problem);
+  const fault = samplingFault(config, dependencies.protocol, dependencies.method);
+  if (fault !== null) {
+    throw new C3Error('input', fault);
   }
   store.transaction(() => {
     store.insertRun({

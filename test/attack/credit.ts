@@ -100,7 +100,7 @@ const groups = (number: fc.Arbitrary<number>): fc.Arbitrary<CreditGroup> =>
   });
 
 /** What is wrong with the credits of a group; null where nothing is. */
-function problemOf(group: CreditGroup, estimator: (typeof CREDIT_ESTIMATORS)[number]): string | null {
+function faultOf(group: CreditGroup, estimator: (typeof CREDIT_ESTIMATORS)[number]): string | null {
   for (const estimate of estimateGroup(group, estimator)) {
     if (estimate !== null && !(Number.isFinite(estimate.baseline) && Number.isFinite(estimate.credit))) {
       return `gives the credit ${estimate.credit} against ${estimate.baseline}`;
@@ -242,9 +242,9 @@ export function creditAttacks(sizes: CreditSizes): void {
       it(`within the bound have finite credits by ${estimator}`, () => {
         fc.assert(
           fc.property(groups(within), (group) => {
-            const problem = problemOf(group, estimator);
-            if (problem !== null) {
-              credits.broken(`${estimator} of ${JSON.stringify(group)} ${problem}`);
+            const fault = faultOf(group, estimator);
+            if (fault !== null) {
+              credits.broken(`${estimator} of ${JSON.stringify(group)} ${fault}`);
             }
             credits.held();
           }),
@@ -256,9 +256,9 @@ export function creditAttacks(sizes: CreditSizes): void {
         fc.assert(
           fc.property(groups(fc.constantFrom(...NUMBERS)), (group) => {
             try {
-              const problem = problemOf(group, estimator);
-              if (problem !== null) {
-                credits.broken(`${estimator} of ${JSON.stringify(group)} ${problem}`);
+              const fault = faultOf(group, estimator);
+              if (fault !== null) {
+                credits.broken(`${estimator} of ${JSON.stringify(group)} ${fault}`);
               }
             } catch (error) {
               if (

@@ -24,7 +24,7 @@ export interface TypedFiles {
 }
 
 /** What is wrong at one place; of an error of types `rule` is TS2322 and so on. Lines and columns count from 1. */
-export interface Problem {
+export interface Fault {
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -79,7 +79,7 @@ const untypedSchema = z.object({
  * What oxlint finds in a folder with an oxlint.config.ts.
  * @throws Error when it cannot read its configuration
  */
-export async function untypedProblems(folder: string): Promise<Problem[]> {
+export async function untypedFaults(folder: string): Promise<Fault[]> {
   const program = join(dirname(require.resolve('oxlint/package.json')), 'bin', 'oxlint');
   const { output, errors } = await run(process.execPath, [program, '--format=json'], folder);
   const said = output.toString('utf8');
@@ -124,7 +124,7 @@ function tsgolint(): string {
  * What tsgolint finds in files; the nearest tsconfig.json above each says how they are compiled.
  * @throws Error when it does not know a rule, or fails
  */
-export async function typedProblems(groups: readonly TypedFiles[], types: boolean): Promise<Problem[]> {
+export async function typedFaults(groups: readonly TypedFiles[], types: boolean): Promise<Fault[]> {
   const asked = JSON.stringify({
     version: 2,
     configs: groups.map(({ files, rules }) => ({
@@ -138,7 +138,7 @@ export async function typedProblems(groups: readonly TypedFiles[], types: boolea
   if (code !== 0) {
     throw new Error(`tsgolint ended with code ${String(code)}.\n${output.toString('utf8')}\n${errors}`.trim());
   }
-  const problems: Promise<Problem>[] = [];
+  const faults: Promise<Fault>[] = [];
   for (let start = 0; start < output.length;) {
     const end = start + HEADER + output.readUInt32LE(start);
     const kind = output.readUInt8(start + HEADER - 1);
@@ -147,19 +147,14 @@ export async function typedProblems(groups: readonly TypedFiles[], types: boolea
       throw new Error(`tsgolint failed: ${errorSchema.parse(message).error}`);
     }
     if (kind === KIND_DIAGNOSTIC) {
-      problems.push(problemOf(diagnosticSchema.parse(message)));
+      faults.push(faultOf(diagnosticSchema.parse(message)));
     }
     start = end;
   }
-  return Promise.all(problems);
+  return Promise.all(faults);
 }
 
-async function problemOf({
-  range,
-  rule,
-  message,
-  file_path: path,
-}: z.infer<typeof diagnosticSchema>): Promise<Problem> {
+async function faultOf({ range, rule, message, file_path: path }: z.infer<typeof diagnosticSchema>): Promise<Fault> {
   const file = resolve(ROOT, path ?? 'tsconfig.json');
   // Positions count bytes of UTF-8.
   const before = (await readFile(file)).toString('utf8', 0, range?.pos ?? 0).split('\n');
@@ -172,13 +167,13 @@ async function problemOf({
   };
 }
 
-/** A problem, as tsc says it. */
-const textOf = ({ file, line, column, rule, message }: Problem): string =>
+/** A fault, as tsc says it. */
+const textOf = ({ file, line, column, rule, message }: Fault): string =>
   `${relative(ROOT, file)}(${String(line)},${String(column)}): error ${rule}: ${message}`;
 
 /** The comments in files that would switch a rule off. */
-export async function switches(files: readonly string[]): Promise<Problem[]> {
-  const found: Problem[] = [];
+export async function switches(files: readonly string[]): Promise<Fault[]> {
+  const found: Fault[] = [];
   for (const file of files) {
     const before = (await readFile(file, 'utf8')).split(SWITCH);
     if (before.length > 1) {
@@ -193,18 +188,18 @@ export async function switches(files: readonly string[]): Promise<Problem[]> {
 async function checked(types: boolean, rules: boolean): Promise<string> {
   const tests = filesOf('test/**/*.ts');
   const others = filesOf('**/*.ts').filter((file) => !tests.includes(file));
-  const problems = await Promise.all([
-    typedProblems(
+  const faults = await Promise.all([
+    typedFaults(
       [
         { files: others, rules: rules ? TYPED : {} },
         { files: tests, rules: rules ? { ...TYPED, ...TYPED_OF_TESTS } : {} },
       ],
       types,
     ),
-    rules ? untypedProblems(ROOT) : [],
+    rules ? untypedFaults(ROOT) : [],
     rules ? switches([...others, ...tests]) : [],
   ]);
-  return problems.flat().map(textOf).join('\n');
+  return faults.flat().map(textOf).join('\n');
 }
 
 if (import.meta.main) {

@@ -38,7 +38,7 @@ export class ModelPanel {
   private readonly actions: HTMLElement;
   private readonly facts = h('section', { class: 'facts', 'aria-label': 'Model details' });
   private readonly planStatus = h('span', { class: 'working', role: 'status' });
-  private readonly planProblem = h('p', { class: 'problem', role: 'alert' });
+  private readonly planFault = h('p', { class: 'problem', role: 'alert' });
   private readonly plan = h('div', { class: 'plan-body' });
   private readonly test: SelfTestView;
   private readonly body: HTMLElement;
@@ -77,7 +77,7 @@ export class ModelPanel {
       { class: 'plan', 'aria-label': 'Memory plan' },
       h('h2', {}, 'Memory for a run'),
       h('div', { class: 'fields' }, field('Trained', this.trained), field('Device', this.device), this.planStatus),
-      this.planProblem,
+      this.planFault,
       this.plan,
     );
     this.body = h('div', { class: 'model' }, this.facts, plan, this.test.element);
@@ -121,7 +121,7 @@ export class ModelPanel {
     this.unread.hidden = facts.error === null;
     this.once(this.facts, facts.value, () => (facts.value === null ? [] : [factTable(facts.value)]));
     this.once(this.planStatus, plan.working, () => (plan.working ? [progressRing('Planning')] : []));
-    setText(this.planProblem, plan.error ?? '');
+    setText(this.planFault, plan.error ?? '');
     this.once(this.plan, plan.value, () => (plan.value === null ? [] : planView(plan.value)));
     this.plan.classList.toggle('stale', plan.working);
     this.test.show(test);

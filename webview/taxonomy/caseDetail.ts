@@ -1,5 +1,5 @@
 /** One case unfolded: its alternatives with their returns, the user's label to give, and all labels given before. */
-import { currentLabel, labelProblem, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/domain/taxonomy.ts';
+import { currentLabel, labelFault, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/domain/taxonomy.ts';
 import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { creditCell, verdictWords } from '../common/creditBar.ts';
 import { h, replace } from '../common/dom.ts';
@@ -39,7 +39,7 @@ export class CaseDetailView {
     { title: 'Remove your label; earlier labels stay in the history' },
   );
   private readonly status = h('p', { class: 'muted', role: 'status' });
-  private readonly problem = h('p', { class: 'problem', role: 'alert' });
+  private readonly fault = h('p', { class: 'problem', role: 'alert' });
   /** True while the fields hold something of the user's that is not stored. */
   private touched: boolean;
 
@@ -74,7 +74,7 @@ export class CaseDetailView {
       h('div', { class: 'label-fields' }, this.chooser, this.own),
       this.note,
       h('div', { class: 'actions' }, save, this.takeBack, this.status),
-      this.problem,
+      this.fault,
     );
     this.element.append(this.alternatives, h('div', { class: 'label-side' }, form, this.history));
   }
@@ -119,14 +119,14 @@ export class CaseDetailView {
   /** The label is stored. */
   saved(): void {
     this.touched = false;
-    this.problem.textContent = '';
+    this.fault.textContent = '';
     this.status.textContent = 'Saved.';
     this.actions.draft(null);
   }
 
   refused(message: string): void {
     this.status.textContent = '';
-    this.problem.textContent = message;
+    this.fault.textContent = message;
   }
 
   private fill(name: string, note: string): void {
@@ -145,7 +145,7 @@ export class CaseDetailView {
     this.touched = true;
     this.own.hidden = this.chooser.value !== OWN;
     this.status.textContent = 'Not saved yet.';
-    this.problem.textContent = '';
+    this.fault.textContent = '';
     this.actions.draft({ bucket: this.bucket, name: this.name(), note: this.note.value });
   }
 
@@ -161,12 +161,12 @@ export class CaseDetailView {
   /** @param name empty takes the label back */
   private send(name: string): void {
     const note = this.note.value;
-    const problem = labelProblem(name, note);
-    if (problem !== null) {
-      this.refused(problem);
+    const fault = labelFault(name, note);
+    if (fault !== null) {
+      this.refused(fault);
       return;
     }
-    this.problem.textContent = '';
+    this.fault.textContent = '';
     this.status.textContent = 'Saving';
     this.actions.label(this.bucket, name, note);
   }

@@ -20,7 +20,7 @@ interface Field {
   readonly row: HTMLElement;
   readonly slider: HTMLInputElement;
   readonly number: HTMLInputElement;
-  readonly problem: HTMLElement;
+  readonly fault: HTMLElement;
   readonly paper: HTMLElement;
 }
 
@@ -77,19 +77,19 @@ export class ThresholdForm {
       step: 'any',
       'aria-describedby': `${id}-problem`,
     });
-    const problem = h('p', { class: 'problem', id: `${id}-problem`, role: 'alert' });
+    const fault = h('p', { class: 'problem', id: `${id}-problem`, role: 'alert' });
     const paper = h('span', { class: 'muted paper' }, `paper ${TAXONOMY_THRESHOLDS[name]}`);
     if (name === 'significance') {
       paper.textContent = `default ${TAXONOMY_THRESHOLDS[name]}`;
     }
-    const row = h('div', { class: 'threshold' }, h('label', { for: id }, label), slider, number, paper, problem);
+    const row = h('div', { class: 'threshold' }, h('label', { for: id }, label), slider, number, paper, fault);
     slider.addEventListener('input', () => {
       this.change(name, slider.valueAsNumber);
     });
     number.addEventListener('input', () => {
       this.change(name, number.valueAsNumber);
     });
-    return { name, row, slider, number, problem, paper };
+    return { name, row, slider, number, fault, paper };
   }
 
   private change(name: ThresholdName, value: number): void {
@@ -98,7 +98,7 @@ export class ThresholdForm {
       return;
     }
     const usable = Number.isFinite(value) && value >= 0 && value <= THRESHOLD_LIMITS[name];
-    field.problem.textContent = usable
+    field.fault.textContent = usable
       ? ''
       : `Enter a number from 0 to ${THRESHOLD_LIMITS[name]}; until then, ${this.current[name]} applies.`;
     field.number.setAttribute('aria-invalid', String(!usable));
@@ -118,10 +118,10 @@ export class ThresholdForm {
   }
 
   private mark(): void {
-    for (const { name, row, problem, number } of this.fields) {
+    for (const { name, row, fault, number } of this.fields) {
       row.classList.toggle('changed', this.current[name] !== TAXONOMY_THRESHOLDS[name]);
       if (number.valueAsNumber === this.current[name]) {
-        problem.textContent = '';
+        fault.textContent = '';
         number.setAttribute('aria-invalid', 'false');
       }
     }

@@ -37,7 +37,7 @@ export async function record(args: readonly string[], context: CommandContext): 
   }
   const json = parsed.values['json'] === true;
   const renames = renamesOf(texts(parsed, 'rename'));
-  const { report, ended, problem } = await answering(parsed, context, (served) =>
+  const { report, ended, fault } = await answering(parsed, context, (served) =>
     withService(parsed, context, (service): Promise<Recorded> => {
       const maskSecrets = parsed.values['mask-secrets'] === true;
       const said = text(parsed, 'answer');
@@ -56,12 +56,12 @@ export async function record(args: readonly string[], context: CommandContext): 
     }),
   );
   print(json ? JSON.stringify({ ...report, ended }) : importLines(report).join('\n'));
-  const further = problem === null ? '' : `${problem} All is stored, with the names that they had.`;
+  const further = fault === null ? '' : `${fault} All is stored, with the names that they had.`;
   if (ended !== 0) {
     const how = typeof ended === 'number' ? `exit code ${String(ended)}` : ended;
     throw new C3Error('engine', `The program ended with ${how}; what it said before is stored. ${further}`.trim());
   }
-  if (problem !== null) {
+  if (fault !== null) {
     throw new C3Error('input', further);
   }
 }

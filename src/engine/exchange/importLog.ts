@@ -105,9 +105,9 @@ export async function surveyLog(
   }
   const counts = new Counts();
   await inTurns(counts.of(log, survey), signal);
-  const { renameProblem } = survey;
-  if (renameProblem !== null) {
-    throw new C3Error('input', `${renameProblem} Nothing was stored.`);
+  const { renameFault } = survey;
+  if (renameFault !== null) {
+    throw new C3Error('input', `${renameFault} Nothing was stored.`);
   }
   const run = `${IMPORTED}-${hash.digest('hex').slice(0, 12)}`;
   survey.leaveOut('beginnings of contexts that are longer than is stored', counts.contexts.shortened);

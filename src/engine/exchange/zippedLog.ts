@@ -49,7 +49,7 @@ export async function samplesAsJson(
           `${path} has more than ${MOST_SAMPLES.toLocaleString('en')} samples; split the log.`,
         );
       }
-      const why = await problemOf(target, archive, entry, signal);
+      const why = await faultOf(target, archive, entry, signal);
       if (why !== null) {
         losses.add(`sample ${oneLine(entry.fileName, MOST_WORDS)}, which cannot be read: ${why}`);
         first ||= `${oneLine(entry.fileName, MOST_WORDS)}: ${why}`;
@@ -78,7 +78,7 @@ export async function samplesAsJson(
 }
 
 /** Writes a sample. @returns why it cannot be read, and was not written; null where it was */
-async function problemOf(
+async function faultOf(
   target: UnpackedFile,
   archive: yauzl.ZipFile,
   entry: yauzl.Entry,

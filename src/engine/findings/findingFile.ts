@@ -14,7 +14,7 @@ import { MAX_YAML_BYTES, MAX_YAML_CHARACTERS } from '../../shared/text/yaml.ts';
 import { contextKey } from '../../team/contextKey.ts';
 import { readDocument, type KeyPath } from '../../team/document.ts';
 import { configSchema, type RunConfig } from '../../training/config/config.ts';
-import { examine, problemsOf } from '../../training/config/configProblems.ts';
+import { examine, faultsOf } from '../../training/config/configFaults.ts';
 import { readConfig } from '../../training/config/readConfig.ts';
 
 /** Of this form of the file. */
@@ -144,17 +144,17 @@ export function parseFinding(text: string, source: string): FindingFile {
   const value = typeof document.value === 'object' && document.value !== null ? document.value : {};
   const parsed = schema.safeParse(value);
   if (!parsed.success) {
-    const problems = parsed.error.issues.flatMap((issue) => problemsOf(issue, KNOWN, value));
+    const faults = parsed.error.issues.flatMap((issue) => faultsOf(issue, KNOWN, value));
     // A key that is misspelled is missing, too.
-    const problem = problems.find(({ of }) => of === 'key') ?? problems[0];
-    throw document.error(problem?.path ?? [], problem?.sentence ?? 'is not a finding.');
+    const fault = faults.find(({ of }) => of === 'key') ?? faults[0];
+    throw document.error(fault?.path ?? [], fault?.sentence ?? 'is not a finding.');
   }
   const { config: given, ...finding } = parsed.data;
-  const { config, problems } = examine(configSchema, { ...given, title: finding.title });
-  const [problem] = problems;
-  if (config === null || problem !== undefined) {
-    const path: KeyPath = problem === undefined ? [] : problem.path;
-    throw document.error(['config', ...path], problem?.sentence ?? 'is not a configuration.');
+  const { config, faults } = examine(configSchema, { ...given, title: finding.title });
+  const [fault] = faults;
+  if (config === null || fault !== undefined) {
+    const path: KeyPath = fault === undefined ? [] : fault.path;
+    throw document.error(['config', ...path], fault?.sentence ?? 'is not a configuration.');
   }
   if (contextKey(finding.context.text).key !== finding.context.key) {
     throw document.error(

@@ -24,12 +24,12 @@ import type { KeyPath } from '../../team/document.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, runRounds, type RunConfig } from '../../training/config/config.ts';
-import { settled } from '../../training/config/configProblems.ts';
+import { settled } from '../../training/config/configFaults.ts';
 import { withEarlier, withoutEarlier } from '../../training/config/earlier.ts';
-import { externalProblem } from '../../training/config/externalKeys.ts';
+import { externalFault } from '../../training/config/externalKeys.ts';
 import { readConfigDocument, type ConfigDocument } from '../../training/config/readConfig.ts';
-import { samplingProblem } from '../../training/iteration.ts';
-import { policiesProblem } from '../../training/policies.ts';
+import { samplingFault } from '../../training/iteration.ts';
+import { policiesFault } from '../../training/policies.ts';
 import { bundledProtocol, namedModel } from '../places.ts';
 import { factsIn } from './publishedFacts.ts';
 import { bundledQuestions } from './questions.ts';
@@ -125,18 +125,18 @@ export async function readRecipe(
       : resolve(folder, config.protocol);
   const protocolText = await readText(protocolSource, 'name an existing protocol file');
   const protocol = parseProtocol(protocolText, protocolSource, runRounds(config));
-  const stranger = policiesProblem(config, protocol);
+  const stranger = policiesFault(config, protocol);
   if (stranger !== null) {
     throw document.error(stranger.path, stranger.sentence);
   }
-  const unread = externalProblem(config, protocol);
+  const unread = externalFault(config, protocol);
   if (unread !== null) {
     throw document.error(['external'], unread);
   }
-  const problem = samplingProblem(config, protocol);
+  const fault = samplingFault(config, protocol);
   const action = document.error(['fanout'], '').action ?? undefined;
-  if (problem !== null) {
-    throw new C3Error('input', `${source}: ${problem}`, { action });
+  if (fault !== null) {
+    throw new C3Error('input', `${source}: ${fault}`, { action });
   }
   return {
     config,

@@ -111,7 +111,7 @@ export async function record(place: RecordPlace, settings: RecordSettings, signa
     await server.close();
   }
   const report = await spans.close(place, { maskSecrets, renames }, signal);
-  return { report, ended, problem: recording.isEmpty ? null : recording.renameProblem };
+  return { report, ended, fault: recording.isEmpty ? null : recording.renameFault };
 }
 
 /** What compares a text with an answer. */

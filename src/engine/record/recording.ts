@@ -182,8 +182,8 @@ export class Recording {
   }
 
   /** What is wrong with the new names of speakers, once all have spoken; null for nothing. */
-  get renameProblem(): string | null {
-    return this.survey.renameProblem;
+  get renameFault(): string | null {
+    return this.survey.renameFault;
   }
 
   /** Whether nothing was taken in. */

@@ -6,7 +6,7 @@ import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
 import {
   pairsOf,
-  settleProblem,
+  settleFault,
   settleReplays,
   type BucketView,
   type ReplayResult,
@@ -24,9 +24,9 @@ export type EngineReplay = ReplayRequest & {
 
 /** @throws C3Error('input') where a credit cannot be settled so */
 export function checkSettle(request: EngineReplay): void {
-  const problem = settleProblem(request);
-  if (problem !== null) {
-    throw new C3Error('input', problem);
+  const fault = settleFault(request);
+  if (fault !== null) {
+    throw new C3Error('input', fault);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What a user does with the runs of a store: notes them, and deletes what is not needed. */
 import { C3Error } from '../../shared/errors.ts';
-import { namedRuns, noteProblem, tagsOf, type RunNote } from '../../domain/run.ts';
+import { namedRuns, noteFault, tagsOf, type RunNote } from '../../domain/run.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { removeRunFiles } from '../../training/state/checkpoints.ts';
 
@@ -10,9 +10,9 @@ const PAGE = 200;
 export function changedNote(before: RunNote, changes: Partial<RunNote>): RunNote {
   const { title, note, tags } = { title: before.title, note: before.note, tags: before.tags, ...changes };
   const changed = { title: title.trim(), note: note.trim(), tags: tagsOf(tags.join(',')) };
-  const problem = noteProblem(changed);
-  if (problem !== null) {
-    throw new C3Error('input', problem);
+  const fault = noteFault(changed);
+  if (fault !== null) {
+    throw new C3Error('input', fault);
   }
   return changed;
 }

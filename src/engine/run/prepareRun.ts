@@ -75,7 +75,7 @@ export async function prepareRun(
       throw new C3Error('input', `Run ${interrupted.id} cannot be resumed: ${change}`);
     }
   }
-  const unscored = evaluatorKind(recipe.config.evaluator).problem([...data.train, ...data.evaluation]);
+  const unscored = evaluatorKind(recipe.config.evaluator).fault([...data.train, ...data.evaluation]);
   if (unscored !== null) {
     throw new C3Error('input', unscored);
   }

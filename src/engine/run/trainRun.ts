@@ -8,7 +8,7 @@ import type { Recipe } from '../recipe/recipe.ts';
 import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { runSampling } from '../../training/config/config.ts';
-import { exactDivergenceProblem } from '../../training/penalty.ts';
+import { exactDivergenceFault } from '../../training/penalty.ts';
 import { checkContexts, runInstances } from '../../training/room.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import { resumeTraining, runTraining } from '../../training/startRun.ts';
@@ -62,9 +62,9 @@ export async function trainRun(
     onRemark(remark);
   }
   const { maxPositions, vocabularySize } = info.config;
-  const problem = exactDivergenceProblem(config, vocabularySize);
-  if (problem !== null) {
-    throw new C3Error('input', problem);
+  const fault = exactDivergenceFault(config, vocabularySize);
+  if (fault !== null) {
+    throw new C3Error('input', fault);
   }
   if (interrupted === null) {
     const others = [...lent].map(

@@ -1,11 +1,11 @@
 /** Code by its tests, other answers as the task has them. */
-import { noProblem, type EvaluatorKind } from '../kind.ts';
+import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const auto = {
   name: 'auto',
   words:
     'Code by its tests, all of which must pass; answers of bundled tasks and of puzzles by the rule of each, such as letters of logic or plans; other answers as mathematics, strictly.',
   runsCode: true,
-  problem: noProblem,
+  fault: noFault,
   make: ({ plain, python }) => python('strict', 'auto', plain),
 } as const satisfies EvaluatorKind;

@@ -10,6 +10,6 @@ export const blocksworld = {
   words:
     'Plans of Blocksworld, in PDDL or in English: whether every action can be done and the goal holds in the end. The answer of the instance is the problem in PDDL.',
   runsCode: false,
-  problem: (instances) => withoutForm(NAME, (answer) => parseBlocks(answer) !== null, EXAMPLE, instances),
+  fault: (instances) => withoutForm(NAME, (answer) => parseBlocks(answer) !== null, EXAMPLE, instances),
   make: ({ puzzles }) => puzzles.blocksworld,
 } as const satisfies EvaluatorKind;

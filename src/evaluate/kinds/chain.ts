@@ -7,7 +7,7 @@ export const chain = {
   words:
     'Whether the letters that the roles say, one after another, keep to the rule in the answer of the instance, such as `chain of 3, ring of 16: from J to E by 1 2 5 without A H N`: all of it, or nothing.',
   runsCode: false,
-  problem: (instances) => {
+  fault: (instances) => {
     const wrong = instances.find(({ answer }) => parseChain(answer) === null);
     return wrong === undefined
       ? null

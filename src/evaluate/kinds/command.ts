@@ -1,11 +1,11 @@
 /** A command of the user's. */
-import { noProblem, type EvaluatorKind } from '../kind.ts';
+import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const command = {
   name: 'command',
   words: 'A command of yours (`scorer`) reads the message as JSON and prints a number from 0 to 1.',
   runsCode: false,
   fractional: true,
-  problem: noProblem,
+  fault: noFault,
   make: ({ command: evaluator }) => evaluator,
 } as const satisfies EvaluatorKind;

@@ -5,7 +5,7 @@ export const exact = {
   name: 'exact',
   words: 'The message must be the answer, but for white space around it.',
   runsCode: false,
-  problem: (instances) => blankAnswer('exact', instances),
+  fault: (instances) => blankAnswer('exact', instances),
   make: () => ({
     name: 'exact',
     evaluate: ({ answer, uid }, text) => {

@@ -6,7 +6,7 @@ export const jsonSchema = {
   name: 'json-schema',
   words: 'The message, or its block fenced as JSON, must satisfy the JSON Schema in the answer.',
   runsCode: false,
-  problem: (instances) =>
+  fault: (instances) =>
     unusable('json-schema', 'a JSON Schema', instances, (text) => {
       const found = readSchema(text);
       return typeof found === 'string' ? found : null;

@@ -1,11 +1,11 @@
 /** A model that scores by a rubric. */
-import { noProblem, type EvaluatorKind } from '../kind.ts';
+import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const judge = {
   name: 'judge',
   words:
     'A model scores the message by a rubric of yours (`scorer`), once its agreement with itself and with your labels is measured.',
   runsCode: false,
-  problem: noProblem,
+  fault: noFault,
   make: ({ judge: evaluator }) => evaluator,
 } as const satisfies EvaluatorKind;

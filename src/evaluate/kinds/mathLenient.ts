@@ -1,10 +1,10 @@
 /** Answers as mathematics, with a tolerance. */
-import { noProblem, type EvaluatorKind } from '../kind.ts';
+import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const mathLenient = {
   name: 'math-lenient',
   words: 'As math, and a value within 4 % counts too.',
   runsCode: false,
-  problem: noProblem,
+  fault: noFault,
   make: (parts) => parts.math('lenient'),
 } as const satisfies EvaluatorKind;

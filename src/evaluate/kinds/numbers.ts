@@ -10,6 +10,6 @@ export const numbers = {
   words:
     'Whether the last guess in a message is the secret number in the answer of the instance, such as `secret number 0427`.',
   runsCode: false,
-  problem: (instances) => withoutForm(NAME, (answer) => parseSecret(answer) !== null, EXAMPLE, instances),
+  fault: (instances) => withoutForm(NAME, (answer) => parseSecret(answer) !== null, EXAMPLE, instances),
   make: ({ puzzles }) => puzzles.numbers,
 } as const satisfies EvaluatorKind;

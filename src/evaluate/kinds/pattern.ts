@@ -6,7 +6,7 @@ export const pattern = {
   name: 'pattern',
   words: 'The regular expression in the answer must match somewhere in the message (RE2 syntax).',
   runsCode: false,
-  problem: (instances) =>
+  fault: (instances) =>
     unusable('pattern', 'a regular expression', instances, (text) => {
       const found = compilePattern(text);
       return typeof found === 'string' ? found : null;

@@ -8,7 +8,7 @@ export const points = {
     'The points of the parts of a message, which are separated by commas, as a share of all: the answer of an instance lists them, such as `red: 2, blue: 1; 7: 3; of 5`.',
   runsCode: false,
   fractional: true,
-  problem: (instances) => {
+  fault: (instances) => {
     const wrong = instances.find(({ answer }) => parsePoints(answer) === null);
     return wrong === undefined
       ? null

@@ -8,6 +8,6 @@ export const pythonFraction = {
   words: 'Code in the sandbox: the share of the tests that pass.',
   runsCode: true,
   fractional: true,
-  problem: (instances) => withoutTests(NAME, instances),
+  fault: (instances) => withoutTests(NAME, instances),
   make: ({ plain, python }) => python('fraction', NAME, plain),
 } as const satisfies EvaluatorKind;

@@ -6,7 +6,7 @@ export const tolerance = {
   name: 'tolerance',
   words: 'The number that is stated must be within the tolerance of the answer, such as `3.14 +- 0.01` or `250 +- 2%`.',
   runsCode: false,
-  problem: (instances) =>
+  fault: (instances) =>
     unusable('tolerance', 'a number with a tolerance', instances, (text) =>
       parseTolerance(text) === null ? 'it must be such as `3.14 +- 0.01` or `250 +- 2%`' : null,
     ),

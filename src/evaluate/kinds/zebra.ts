@@ -10,6 +10,6 @@ export const zebra = {
   words:
     'Grids of houses (ZebraLogic): the last JSON object of a message needs every cell of the solution in the answer of the instance, or it has nothing.',
   runsCode: false,
-  problem: (instances) => withoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, instances),
+  fault: (instances) => withoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, instances),
   make: ({ puzzles }) => puzzles.zebra('all'),
 } as const satisfies EvaluatorKind;

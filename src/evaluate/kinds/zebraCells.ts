@@ -10,6 +10,6 @@ export const zebraCells = {
   words: 'Grids of houses: the share of the cells of the solution that are right.',
   runsCode: false,
   fractional: true,
-  problem: (instances) => withoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, instances),
+  fault: (instances) => withoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, instances),
   make: ({ puzzles }) => puzzles.zebra('cells'),
 } as const satisfies EvaluatorKind;

@@ -25,7 +25,7 @@ export const typedCommand = (command: readonly string[]): string =>
   command.map((word) => (/[\s"']/u.test(word) ? (word.includes('"') ? `'${word}'` : `"${word}"`) : word)).join(' ');
 
 /** What is wrong with the base address of a server; null where nothing is. */
-export const addressProblem = (text: string): string | null =>
+export const addressFault = (text: string): string | null =>
   URL.canParse(text) && /^https?:\/\//iu.test(text) ? null : 'An address begins with https:// or http://.';
 
 /** The command for the program in the editor in front, or the only one in a folder; empty for none of both. */

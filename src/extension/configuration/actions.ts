@@ -25,13 +25,13 @@ export class ConfigurationActions implements CodeLensProvider {
   private readonly disposables = new Disposables();
   private readonly changed = this.disposables.add(new EventEmitter<void>());
   private readonly services: Services;
-  private readonly problemsOf: (document: TextDocument) => readonly Diagnostic[];
+  private readonly faultsOf: (document: TextDocument) => readonly Diagnostic[];
   private running = false;
   readonly onDidChangeCodeLenses = this.changed.event;
 
-  constructor(services: Services, problemsOf: (document: TextDocument) => readonly Diagnostic[]) {
+  constructor(services: Services, faultsOf: (document: TextDocument) => readonly Diagnostic[]) {
     this.services = services;
-    this.problemsOf = problemsOf;
+    this.faultsOf = faultsOf;
     // A run speaks up often; only its beginning and its end matter here.
     this.disposables.add(
       services.runs.onDidChange(() => {
@@ -72,7 +72,7 @@ export class ConfigurationActions implements CodeLensProvider {
         },
       ];
     }
-    const errors = this.problemsOf(document).filter(({ severity }) => severity === DiagnosticSeverity.Error);
+    const errors = this.faultsOf(document).filter(({ severity }) => severity === DiagnosticSeverity.Error);
     const [first] = errors;
     if (first !== undefined) {
       return [

@@ -1,5 +1,5 @@
 /**
- * Help for `*.c3.yaml` in the editor: suggestions, hovers, problems with their quick fixes, and what can be done with
+ * Help for `*.c3.yaml` in the editor: suggestions, hovers, faults with their quick fixes, and what can be done with
  * the file. Loaded when such a file is opened.
  */
 import { dirname } from 'node:path';
@@ -39,7 +39,7 @@ const DOCUMENTS: readonly DocumentFilter[] = ['file', 'untitled'].map((scheme) =
 }));
 /** Typing may continue for so long before what is written is checked. */
 const CHECK_MILLISECONDS = 200;
-/** The other problems wait so long for an overlap that is known already. */
+/** The other faults wait so long for an overlap that is known already. */
 const OVERLAP_MILLISECONDS = 50;
 const KINDS = {
   section: CompletionItemKind.Module,
@@ -57,7 +57,7 @@ export class ConfigurationLanguage {
   private readonly disposables = new Disposables();
   private readonly services: Services;
   private readonly overlapEntry: string;
-  private readonly problems = this.disposables.add(languages.createDiagnosticCollection('c3'));
+  private readonly faults = this.disposables.add(languages.createDiagnosticCollection('c3'));
   private readonly actions: ConfigurationActions;
   private readonly timers = new Map<TextDocument, NodeJS.Timeout>();
   private readonly overlaps = new Map<TextDocument, OverlapCheck>();
@@ -67,7 +67,7 @@ export class ConfigurationLanguage {
     this.services = services;
     this.overlapEntry = overlapEntry;
     this.actions = this.disposables.add(
-      new ConfigurationActions(services, (document) => this.problems.get(document.uri) ?? []),
+      new ConfigurationActions(services, (document) => this.faults.get(document.uri) ?? []),
     );
     const own = [...DOCUMENTS];
     this.disposables.add(
@@ -159,7 +159,7 @@ export class ConfigurationLanguage {
     const [text, version] = [document.getText(), document.version];
     const found = service
       .checkConfig(text)
-      .map((problem) => diagnostic(document, problem, SEVERITIES[problem.severity ?? 'error']));
+      .map((fault) => diagnostic(document, fault, SEVERITIES[fault.severity ?? 'error']));
     const base = folderOf(document);
     const absent = base === null ? [] : await service.missing(base, service.pathsIn(text));
     const show = (overlap: Overlap | null): void => {
@@ -167,9 +167,9 @@ export class ConfigurationLanguage {
       if (document.isClosed || document.version !== version) {
         return;
       }
-      const missing = absent.map((problem) => diagnostic(document, problem, DiagnosticSeverity.Warning));
+      const missing = absent.map((fault) => diagnostic(document, fault, DiagnosticSeverity.Warning));
       const severity = overlap?.refused === true ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning;
-      this.problems.set(document.uri, [
+      this.faults.set(document.uri, [
         ...found,
         ...missing,
         ...(overlap === null ? [] : [diagnostic(document, overlap, severity)]),
@@ -196,7 +196,7 @@ export class ConfigurationLanguage {
     this.overlaps.get(document)?.dispose();
     this.overlaps.delete(document);
     this.timers.delete(document);
-    this.problems.delete(document.uri);
+    this.faults.delete(document.uri);
   }
 
   private async complete(document: TextDocument, position: Position): Promise<CompletionItem[]> {
@@ -217,15 +217,15 @@ export class ConfigurationLanguage {
 
   /** Quick fixes are worked out when they are asked for, from what is in the file then. */
   private async fixes(document: TextDocument, diagnostics: readonly Diagnostic[]): Promise<CodeAction[]> {
-    return (await loadService()).checkConfig(document.getText()).flatMap((problem) => {
-      const range = rangeIn(document, problem);
-      const about = diagnostics.filter((one) => one.message === problem.message && one.range.isEqual(range));
-      if (problem.replacement === null || about.length === 0) {
+    return (await loadService()).checkConfig(document.getText()).flatMap((fault) => {
+      const range = rangeIn(document, fault);
+      const about = diagnostics.filter((one) => one.message === fault.message && one.range.isEqual(range));
+      if (fault.replacement === null || about.length === 0) {
         return [];
       }
-      const action = new CodeAction(`Change to ${problem.replacement}`, CodeActionKind.QuickFix);
+      const action = new CodeAction(`Change to ${fault.replacement}`, CodeActionKind.QuickFix);
       action.edit = new WorkspaceEdit();
-      action.edit.replace(document.uri, range, problem.replacement);
+      action.edit.replace(document.uri, range, fault.replacement);
       action.diagnostics = about;
       action.isPreferred = true;
       return [action];
@@ -308,10 +308,10 @@ function rangeIn(document: TextDocument, { start, end }: { readonly start: numbe
 
 function diagnostic(
   document: TextDocument,
-  problem: { readonly start: number; readonly end: number; readonly message: string },
+  fault: { readonly start: number; readonly end: number; readonly message: string },
   severity: DiagnosticSeverity,
 ): Diagnostic {
-  const found = new Diagnostic(rangeIn(document, problem), problem.message, severity);
+  const found = new Diagnostic(rangeIn(document, fault), fault.message, severity);
   found.source = 'C3';
   return found;
 }

@@ -52,7 +52,7 @@ export class OverlapCheck {
   /**
    * The overlap that a run of this text would find.
    * @param base folder that paths are relative to
-   * @returns null where there is none, or it is not looked for: the text has problems, or a file is missing, too large
+   * @returns null where there is none, or it is not looked for: the text has faults, or a file is missing, too large
    *   or takes too long
    */
   async of(text: string, base: string): Promise<Overlap | null> {

@@ -4,7 +4,7 @@ export { inferredTeam, programTeam, type ProgramTeam } from '../../logs/recorded
 export { countedVote } from '../../replay/countedVote.ts';
 export { parseProtocol } from '../../team/parseProtocol.ts';
 export { storedRounds, storedScoring } from '../../training/config/config.ts';
-export { checkConfig, type ConfigProblem } from '../../training/config/checkConfig.ts';
+export { checkConfig, type ConfigFault } from '../../training/config/checkConfig.ts';
 export { messageOfFinding } from './messageOfFinding.ts';
 export { entriesBelow, missing } from './disk.ts';
 export { hoverAt, pathsIn, suggestionsAt, type Suggestion, type Suggestions } from './help.ts';

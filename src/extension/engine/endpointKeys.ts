@@ -38,7 +38,7 @@ export class EndpointKeys implements Disposable {
       prompt: 'The base address of the server, as policies name it. Its key is sent to this host and port only.',
       placeHolder: 'https://api.example.com/v1',
       ignoreFocusOut: true,
-      validateInput: addressProblem,
+      validateInput: addressFault,
     });
     const name = base === undefined ? null : keyVariable(base);
     if (base === undefined || name === null) {
@@ -82,7 +82,7 @@ export class EndpointKeys implements Disposable {
   }
 }
 
-function addressProblem(text: string): string | null {
+function addressFault(text: string): string | null {
   if (!URL.canParse(text) || !/^https?:\/\//iu.test(text)) {
     return 'An address begins with https:// or http://.';
   }

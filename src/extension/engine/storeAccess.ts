@@ -90,7 +90,7 @@ export class StoreAccess {
       return null;
     }
     if (this.open === null) {
-      if (found.problem === undefined) {
+      if (found.fault === undefined) {
         this.missed = true;
         void this.pending();
         return null;
@@ -110,7 +110,7 @@ export class StoreAccess {
   pending(): Promise<void> | null {
     const path = storePath();
     const found = path === null ? null : this.gate.check(path, workspace.isTrusted);
-    if (found === null || found.problem !== undefined) {
+    if (found === null || found.fault !== undefined) {
       return null;
     }
     return found.known.then(() => {
@@ -127,13 +127,13 @@ export class StoreAccess {
    */
   requireWhole(): void {
     const path = storePath();
-    const problem = path === null ? null : this.gate.check(path, workspace.isTrusted)?.problem;
-    if (path !== null && typeof problem === 'string') {
+    const fault = path === null ? null : this.gate.check(path, workspace.isTrusted)?.fault;
+    if (path !== null && typeof fault === 'string') {
       throw new C3Error(
         'store',
         workspace.isTrusted
-          ? `The store ${path} is damaged, so it is not opened: ${problem} Run \`c3 doctor\` for details.`
-          : `This folder is not trusted, and its store is damaged, so it is not opened: ${problem} Run \`c3 doctor\` for details.`,
+          ? `The store ${path} is damaged, so it is not opened: ${fault} Run \`c3 doctor\` for details.`
+          : `This folder is not trusted, and its store is damaged, so it is not opened: ${fault} Run \`c3 doctor\` for details.`,
       );
     }
   }

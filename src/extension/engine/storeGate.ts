@@ -19,7 +19,7 @@ export interface StoreVerdict {
   /** The file, whatever it holds by now. */
   readonly file: string;
   /** Null for a store that can be read; undefined while that is not known. */
-  readonly problem: string | null | undefined;
+  readonly fault: string | null | undefined;
   /** When it is known. */
   readonly known: Promise<void>;
 }
@@ -28,7 +28,7 @@ interface Examination extends StoreVerdict {
   readonly extent: ExaminedExtent;
   /** The state of the file that was looked at. */
   readonly stamp: string;
-  problem: string | null | undefined;
+  fault: string | null | undefined;
 }
 
 const KEY = 'c3.wholeStore';
@@ -67,7 +67,7 @@ export class StoreGate {
     if (this.examination === null || !answers(this.examination, file, stamp, extent)) {
       this.examination =
         trusted && this.kept === stamp
-          ? { file, stamp, extent, problem: null, known: Promise.resolve() }
+          ? { file, stamp, extent, fault: null, known: Promise.resolve() }
           : this.examine(path, found, extent);
     }
     return this.examination;
@@ -77,7 +77,7 @@ export class StoreGate {
   remember(path: string): void {
     const found = lookAt(path);
     const { examination } = this;
-    if (found === null || examination?.problem !== null || examination.file !== found.file || isBeingWritten(path)) {
+    if (found === null || examination?.fault !== null || examination.file !== found.file || isBeingWritten(path)) {
       return;
     }
     if (this.kept !== found.stamp) {
@@ -97,9 +97,9 @@ export class StoreGate {
       file,
       stamp,
       extent,
-      problem: undefined,
-      known: examineApart(path, extent, this.program, limit).then(({ findings: [problem = null] }) => {
-        examination.problem = problem;
+      fault: undefined,
+      known: examineApart(path, extent, this.program, limit).then(({ findings: [fault = null] }) => {
+        examination.fault = fault;
         // What was found holds for the file that was looked at, not for one that another program made of it meanwhile.
         if (this.examination === examination && lookAt(path)?.stamp === stamp) {
           this.remember(path);
@@ -150,9 +150,9 @@ function answers(found: Examination, file: string, stamp: string, extent: Examin
   if (found.file !== file) {
     return false;
   }
-  if (found.problem === null) {
+  if (found.fault === null) {
     return found.extent === extent || found.extent === 'sampled';
   }
   // What is not whole may have been restored in place.
-  return found.extent === extent && (found.problem === undefined || found.stamp === stamp);
+  return found.extent === extent && (found.fault === undefined || found.stamp === stamp);
 }

@@ -1,6 +1,6 @@
 /** What a user does with the runs of a store: other titles, notes and tags, and deleting what is not needed. */
 import { ProgressLocation, window } from 'vscode';
-import { LONGEST_NOTE, noteProblem, tagsOf, type RunNote, type RunRecord } from '../../domain/run.ts';
+import { LONGEST_NOTE, noteFault, tagsOf, type RunNote, type RunRecord } from '../../domain/run.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import { withoutLinks } from '../common/plainText.ts';
@@ -42,7 +42,7 @@ export async function askForNote({ engine, store }: Services, run: RunRecord, pa
   const { changes, ...question } = QUESTIONS[part](run);
   const typed = await window.showInputBox({
     ...question,
-    validateInput: (value) => noteProblem({ ...run, ...changes(value) }),
+    validateInput: (value) => noteFault({ ...run, ...changes(value) }),
   });
   if (typed !== undefined) {
     await engine.client().noteRun({ run: run.id, ...changes(typed) });

@@ -5,7 +5,7 @@ import type { RunPlan } from '../../shared/models.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import { askForLength } from './askForLength.ts';
-import { BUNDLED_TEAMS, EXAMPLES, type FirstProblem } from './subjects.ts';
+import { BUNDLED_TEAMS, EXAMPLES, type FirstFault } from './subjects.ts';
 
 /** Files that describe a run. VS Code's search finds nothing at all where braces are within braces. */
 const CONFIGURATIONS =
@@ -41,7 +41,7 @@ export interface RunQuestions {
   /** Plans what would be started. */
   readonly planOf: (params: StartRunParams) => Promise<RunPlan>;
   /** What keeps the text of a configuration from being run; null where nothing is known to. */
-  readonly problemIn: (text: string) => Promise<FirstProblem | null>;
+  readonly faultIn: (text: string) => Promise<FirstFault | null>;
 }
 
 /** The answer of the user; undefined when the questions were left. What is given is not asked for. */
@@ -104,7 +104,7 @@ async function configurations(): Promise<readonly Uri[]> {
 }
 
 /** What is run: a team, or a configuration that can be; one that cannot is opened at what is wrong with it. */
-async function askForSubject({ extension, problemIn }: RunQuestions): Promise<Subject | undefined> {
+async function askForSubject({ extension, faultIn }: RunQuestions): Promise<Subject | undefined> {
   const files = await configurations();
   const examples = Uri.joinPath(extension, 'media', 'examples');
   const separator = (label: string): SubjectItem => ({ label, kind: QuickPickItemKind.Separator, file: null });
@@ -123,7 +123,7 @@ async function askForSubject({ extension, problemIn }: RunQuestions): Promise<Su
       file: Uri.joinPath(examples, name),
     })),
   ];
-  const chosen = await window.showQuickPick(withProblems(items, files, problemIn), {
+  const chosen = await window.showQuickPick(withFaults(items, files, faultIn), {
     title: 'Start C3 run (1 of 2)',
     placeHolder: 'What to run?',
     matchOnDescription: true,
@@ -135,10 +135,10 @@ async function askForSubject({ extension, problemIn }: RunQuestions): Promise<Su
   if (file === null) {
     return { config: null, overrides };
   }
-  const problem = await problemOf(file, problemIn);
-  if (problem !== null) {
+  const fault = await faultOf(file, faultIn);
+  if (fault !== null) {
     const document = await workspace.openTextDocument(file);
-    const at = document.positionAt(problem.start);
+    const at = document.positionAt(fault.start);
     const selection = new Range(at, at);
     await window.showTextDocument(document, { selection });
     return undefined;
@@ -147,36 +147,34 @@ async function askForSubject({ extension, problemIn }: RunQuestions): Promise<Su
 }
 
 /** Marks the configurations of the folder that cannot be run. */
-async function withProblems(
+async function withFaults(
   items: readonly SubjectItem[],
   files: readonly Uri[],
-  problemIn: RunQuestions['problemIn'],
+  faultIn: RunQuestions['faultIn'],
 ): Promise<SubjectItem[]> {
   const broken = new Map<Uri, string>();
   for (const file of files) {
-    const problem = await problemOf(file, problemIn);
-    if (problem !== null) {
-      broken.set(file, `line ${String(problem.line)}: ${oneLine(problem.message, PROBLEM)}`);
+    const fault = await faultOf(file, faultIn);
+    if (fault !== null) {
+      broken.set(file, `line ${String(fault.line)}: ${oneLine(fault.message, PROBLEM)}`);
     }
   }
   return items.map((item) => {
-    const problem = item.file === null ? undefined : broken.get(item.file);
-    return problem === undefined
-      ? item
-      : { ...item, iconPath: new ThemeIcon('error'), description: withoutIcons(problem) };
+    const fault = item.file === null ? undefined : broken.get(item.file);
+    return fault === undefined ? item : { ...item, iconPath: new ThemeIcon('error'), description: withoutIcons(fault) };
   });
 }
 
 /** What keeps a configuration from being run, as it is in the editor; null where nothing is known to. */
-async function problemOf(
+async function faultOf(
   file: Uri,
-  problemIn: RunQuestions['problemIn'],
-): Promise<(FirstProblem & { readonly line: number }) | null> {
+  faultIn: RunQuestions['faultIn'],
+): Promise<(FirstFault & { readonly line: number }) | null> {
   if (!OWN.test(file.path)) {
     return null;
   }
   const open = workspace.textDocuments.find(({ uri }) => uri.toString() === file.toString());
   const text = open?.getText() ?? new TextDecoder().decode(await workspace.fs.readFile(file));
-  const problem = await problemIn(text);
-  return problem === null ? null : { ...problem, line: text.slice(0, problem.start).split('\n').length };
+  const fault = await faultIn(text);
+  return fault === null ? null : { ...fault, line: text.slice(0, fault.start).split('\n').length };
 }

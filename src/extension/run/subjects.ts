@@ -59,7 +59,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
 };
 
 /** What keeps a configuration from being run. */
-export interface FirstProblem {
+export interface FirstFault {
   readonly message: string;
   /** UTF-16 units from the beginning of its text. */
   readonly start: number;
@@ -67,8 +67,8 @@ export interface FirstProblem {
 }
 
 /** Of the problems of a configuration's text the first that keeps it from starting; null where none does. */
-export function firstProblem(
-  problems: readonly (FirstProblem & { readonly severity?: 'warning' | 'information' })[],
-): FirstProblem | null {
-  return problems.find(({ severity }) => severity === undefined) ?? null;
+export function firstFault(
+  faults: readonly (FirstFault & { readonly severity?: 'warning' | 'information' })[],
+): FirstFault | null {
+  return faults.find(({ severity }) => severity === undefined) ?? null;
 }

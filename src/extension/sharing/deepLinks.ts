@@ -18,9 +18,9 @@ export function registerLinks(services: Services, views: LinkViews): Disposable 
     handleUri: async (uri) => {
       try {
         await services.store.pending();
-        const problem = follow(services, uri, views);
-        if (problem !== null) {
-          await window.showWarningMessage(problem);
+        const fault = follow(services, uri, views);
+        if (fault !== null) {
+          await window.showWarningMessage(fault);
         }
       } catch (error) {
         await report(error, services.log);

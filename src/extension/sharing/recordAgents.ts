@@ -6,7 +6,7 @@ import { rightAnswer, type RightAnswer } from '../../domain/problem.ts';
 import { TEAM_TASKS } from '../../shared/runNames.ts';
 import { counted } from '../../shared/text/words.ts';
 import { withoutIcons, withoutLinks } from '../common/plainText.ts';
-import { addressProblem, commandIn, likelyCommand, typedCommand } from '../common/programs.ts';
+import { addressFault, commandIn, likelyCommand, typedCommand } from '../common/programs.ts';
 import type { Services } from '../services.ts';
 import { askForMasking, showImported, type ImportedViews } from './importLog.ts';
 import { answeredBy, recordRequest, usualServer } from './recordRequest.ts';
@@ -124,7 +124,7 @@ async function askForModel(): Promise<Pick<RecordParams, 'upstream' | 'serve'> |
     prompt: 'The base address of the server.',
     placeHolder: 'http://127.0.0.1:8000/v1',
     ignoreFocusOut: true,
-    validateInput: addressProblem,
+    validateInput: addressFault,
   });
   return upstream === undefined ? undefined : { upstream, serve: null };
 }

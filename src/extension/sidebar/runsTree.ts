@@ -62,7 +62,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   private readonly chosen = this.disposables.add(new EventEmitter<string>());
   /** Ids of the nodes that were opened in this window and are open still. */
   private readonly expanded = new Set<string>();
-  private problem: string | null = null;
+  private fault: string | null = null;
   /** The item of the run in progress, with the words that it was last shown with. */
   private live: { readonly node: RunNode; words: string } | null = null;
   /** The jobs that were last shown as queued. */
@@ -315,18 +315,18 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
 
   /** Lets the welcome text and the palette know what there is; a broken store is shown in the view and logged once. */
   private updateContext(hasRuns: boolean, error: Error | null): void {
-    const problem = error?.message ?? null;
+    const fault = error?.message ?? null;
     void commands.executeCommand('setContext', 'c3.noRuns', !hasRuns);
-    void commands.executeCommand('setContext', 'c3.storeBroken', problem !== null);
+    void commands.executeCommand('setContext', 'c3.storeBroken', fault !== null);
     void commands.executeCommand('setContext', 'c3.storeOlder', error instanceof OlderStoreError);
-    if (problem !== null && problem !== this.problem) {
-      this.log.error(problem);
+    if (fault !== null && fault !== this.fault) {
+      this.log.error(fault);
     }
-    this.problem = problem;
+    this.fault = fault;
     const filtering = hasRuns && isFiltering(this.filter);
     void commands.executeCommand('setContext', 'c3.runsFiltered', filtering);
     this.view.description = filtering ? filterWords(this.filter) : '';
     // A message replaces the welcome text, which has a button for this.
-    this.view.message = error instanceof OlderStoreError ? '' : (problem ?? '');
+    this.view.message = error instanceof OlderStoreError ? '' : (fault ?? '');
   }
 }

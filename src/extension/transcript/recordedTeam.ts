@@ -8,7 +8,7 @@ import { evaluatorOfAnswer } from '../../domain/problem.ts';
 import { TEAM_TASKS } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { loadService, type Service } from '../configuration/load.ts';
-import { addressProblem, commandIn, likelyCommand, typedCommand } from '../common/programs.ts';
+import { addressFault, commandIn, likelyCommand, typedCommand } from '../common/programs.ts';
 import type { Services } from '../services.ts';
 
 type Answering = Parameters<Service['programTeam']>[0]['answering'];
@@ -113,7 +113,7 @@ async function whoAnswers(reader: StoreReader, run: string): Promise<Answering |
     prompt: `The base address of the server that answers as ${model}. Its key is set with C3: Set endpoint key.`,
     value: process.env['OPENAI_BASE_URL'] ?? 'https://api.openai.com/v1',
     ignoreFocusOut: true,
-    validateInput: addressProblem,
+    validateInput: addressFault,
   });
   return endpoint === undefined ? undefined : { endpoint, model };
 }

@@ -19,7 +19,7 @@ import {
   type MicroBatch,
   type TrainingContext,
 } from './graph/pack.ts';
-import { exactProblem, rowDivergences } from './graph/klTerm.ts';
+import { exactFault, rowDivergences } from './graph/klTerm.ts';
 import { floatData, floats, Session, type DeviceSettings } from '../session/session.ts';
 import {
   accumulatedName,
@@ -345,9 +345,9 @@ export class Trainer {
   }
 
   private checkVocabulary(): void {
-    const problem = exactProblem(this.config.vocabularySize);
-    if (problem !== null) {
-      throw new C3Error('input', problem);
+    const fault = exactFault(this.config.vocabularySize);
+    if (fault !== null) {
+      throw new C3Error('input', fault);
     }
   }
 

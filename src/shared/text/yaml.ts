@@ -37,7 +37,7 @@ export function parseYaml(text: string, lines = new LineCounter()): Document {
   let document: Document | undefined;
   for (const composed of new Composer({ uniqueKeys: false }).compose(tokens, true, text.length)) {
     if (document !== undefined) {
-      document.errors.push(problem(composed.range[0], 'MULTIPLE_DOCS', 'the text holds multiple documents; keep one'));
+      document.errors.push(fault(composed.range[0], 'MULTIPLE_DOCS', 'the text holds multiple documents; keep one'));
       break;
     }
     document = composed;
@@ -45,26 +45,26 @@ export function parseYaml(text: string, lines = new LineCounter()): Document {
   if (document === undefined) {
     return refused(0, 'the text holds no document');
   }
-  document.errors.push(...keyProblems(document.contents));
+  document.errors.push(...keyFaults(document.contents));
   document.errors.sort((a, b) => a.pos[0] - b.pos[0]);
   return document;
 }
 
-const problem = (start: number, code: ErrorCode, message: string): YAMLParseError =>
+const fault = (start: number, code: ErrorCode, message: string): YAMLParseError =>
   new YAMLParseError([start, start + 1], code, message);
 
-/** The plain value of a document. @throws the first problem of it */
+/** The plain value of a document. @throws the first fault of it */
 export function yamlValue(document: Document): unknown {
-  const problem = document.errors[0] ?? document.warnings[0];
-  if (problem !== undefined) {
-    throw problem;
+  const fault = document.errors[0] ?? document.warnings[0];
+  if (fault !== undefined) {
+    throw fault;
   }
   return document.toJS();
 }
 
 function refused(start: number, message: string): Document {
   const document = new Document(null);
-  document.errors.push(problem(start, 'RESOURCE_EXHAUSTION', message));
+  document.errors.push(fault(start, 'RESOURCE_EXHAUSTION', message));
   return document;
 }
 
@@ -95,7 +95,7 @@ function tooDeep(tokens: readonly CST.Token[]): number | null {
 }
 
 /** Keys that come again in their mapping, and keys that are collections or aliases. */
-function keyProblems(contents: unknown): YAMLParseError[] {
+function keyFaults(contents: unknown): YAMLParseError[] {
   const found: YAMLParseError[] = [];
   const open = [contents];
   while (open.length > 0) {
@@ -113,9 +113,9 @@ function keyProblems(contents: unknown): YAMLParseError[] {
       open.push(value);
       const start = isScalar(key) ? key.range?.[0] : node.range?.[0];
       if (!isScalar(key)) {
-        found.push(problem(start ?? 0, 'NON_STRING_KEY', 'a key must be a single value'));
+        found.push(fault(start ?? 0, 'NON_STRING_KEY', 'a key must be a single value'));
       } else if (seen.has(key.value)) {
-        found.push(problem(start ?? 0, 'DUPLICATE_KEY', 'Map keys must be unique'));
+        found.push(fault(start ?? 0, 'DUPLICATE_KEY', 'Map keys must be unique'));
       } else {
         seen.add(key.value);
       }

@@ -98,10 +98,10 @@ export function connectForReading(path: string): ReadingConnection {
     if (log === undefined) {
       return { db: connectAt(path, `${pathToFileURL(path).href}?immutable=1`), fixed: true };
     }
-    const problem = `The store ${path} is in a folder that cannot be written and has a log (${log}) that must be merged into it before it can be read`;
+    const fault = `The store ${path} is in a folder that cannot be written and has a log (${log}) that must be merged into it before it can be read`;
     throw new C3Error(
       'store',
-      `${problem}: copy both files to a folder that can be written, and name the copy with --store (in VS Code the setting c3.store.path).`,
+      `${fault}: copy both files to a folder that can be written, and name the copy with --store (in VS Code the setting c3.store.path).`,
       { cause: error, action: CHOOSE_PLACE },
     );
   }

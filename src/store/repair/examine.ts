@@ -12,8 +12,8 @@ import { openStoreForReading, OlderStoreError } from '../read/reader.ts';
 import { checkSeal } from '../files/seal.ts';
 import { connectForReading, type Connection } from '../files/sqlite.ts';
 import { isWholeEvent } from '../tables/environmentEvents.ts';
-import { schemaProblems } from '../tables/storeSchema.ts';
-import { parentProblem } from '../tree.ts';
+import { schemaFaults } from '../tables/storeSchema.ts';
+import { parentFault } from '../tree.ts';
 import { int32Of, textHash, tokenHash } from '../tokens.ts';
 import { realFile } from '../../files/realFile.ts';
 import type { StoreCounts } from '../types.ts';
@@ -56,9 +56,9 @@ export function examineStore(path: string, all: boolean): StoreExamination {
     const { db } = connectForReading(absolute);
     try {
       const version = versionOf(db);
-      const strange = schemaProblems(db, version, MIGRATIONS);
-      for (const problem of strange.slice(0, MOST_FINDINGS)) {
-        find(`In the schema ${problem}.`);
+      const strange = schemaFaults(db, version, MIGRATIONS);
+      for (const fault of strange.slice(0, MOST_FINDINGS)) {
+        find(`In the schema ${fault}.`);
       }
       // Such a schema could compute anything.
       if (strange.length > 0) {
@@ -187,7 +187,7 @@ function examineReferences(db: Connection, find: (sentence: string) => void): vo
     .prepare<[], number>(`SELECT id FROM decision WHERE parent >= id LIMIT ${String(MOST_FINDINGS)}`)
     .pluck();
   for (const id of circular.iterate()) {
-    find(`The ${parentProblem(id)}.`);
+    find(`The ${parentFault(id)}.`);
   }
 }
 

@@ -32,7 +32,7 @@ import {
 } from '../files/sqlite.ts';
 import type { Connection } from '../files/sqlite.ts';
 import { requireOwnSchema } from './storeSchema.ts';
-import { parentProblem } from '../tree.ts';
+import { parentFault } from '../tree.ts';
 
 /** Migration i brings a store from version i to version i + 1. */
 export const MIGRATIONS: readonly string[] = [
@@ -131,7 +131,7 @@ export function migrate(
 function requireOrder(db: Connection, path: string): void {
   const wrong = db.prepare<[], number>('SELECT id FROM decision WHERE parent >= id LIMIT 1').pluck().get();
   if (wrong !== undefined) {
-    throw damagedStore(path, parentProblem(wrong));
+    throw damagedStore(path, parentFault(wrong));
   }
 }
 
@@ -148,8 +148,8 @@ function refuseStranger(path: string, applicationId: number, version: number, la
   }
   if (version > latest) {
     const versions = `store version ${version}, this one reads up to ${latest}`;
-    const problem = `The store ${path} was written by a newer version of C3 (${versions}) and was left unchanged`;
-    throw new C3Error('store', `${problem}: update C3, or ${ANOTHER_PLACE}.`, { action: CHOOSE_PLACE });
+    const fault = `The store ${path} was written by a newer version of C3 (${versions}) and was left unchanged`;
+    throw new C3Error('store', `${fault}: update C3, or ${ANOTHER_PLACE}.`, { action: CHOOSE_PLACE });
   }
 }
 

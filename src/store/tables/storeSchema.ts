@@ -53,28 +53,28 @@ export function schemaHash(db: Connection): string {
  * @param migrations the SQL of each version
  * @returns what is wrong, each as a part of a sentence
  */
-export function schemaProblems(db: Connection, version: number, migrations: readonly string[]): readonly string[] {
+export function schemaFaults(db: Connection, version: number, migrations: readonly string[]): readonly string[] {
   const found = objectsOf(db);
   if (hashOf(found) === SCHEMA_HASHES[version - 1]) {
     return [];
   }
   const expected = new Map(expectedObjects(migrations.slice(0, version)).map((object) => [keyOf(object), object]));
-  const problems: string[] = [];
+  const faults: string[] = [];
   for (const object of found) {
     const own = expected.get(keyOf(object));
     expected.delete(keyOf(object));
     if (own === undefined) {
-      problems.push(`the ${wordsOf(object)} was not created by C3`);
+      faults.push(`the ${wordsOf(object)} was not created by C3`);
     } else if (own.sql !== object.sql || own.table !== object.table) {
-      problems.push(`the ${wordsOf(object)} is not as C3 makes it`);
+      faults.push(`the ${wordsOf(object)} is not as C3 makes it`);
     }
   }
-  return [...problems, ...[...expected.values()].map((object) => `the ${wordsOf(object)} is missing`)];
+  return [...faults, ...[...expected.values()].map((object) => `the ${wordsOf(object)} is missing`)];
 }
 
 /** @throws C3Error('store') where the schema is not the one of its version */
 export function requireOwnSchema(db: Connection, path: string, version: number, migrations: readonly string[]): void {
-  const [first, ...others] = schemaProblems(db, version, migrations);
+  const [first, ...others] = schemaFaults(db, version, migrations);
   if (first === undefined) {
     return;
   }

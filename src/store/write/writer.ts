@@ -127,8 +127,8 @@ export function prepareForWriting(
   });
   const mode = db.pragma('journal_mode = WAL', { simple: true });
   if (mode !== 'wal') {
-    const problem = `The store ${path} is on a file system without write-ahead logging (a network drive?)`;
-    throw new C3Error('store', `${problem}: ${ANOTHER_PLACE}, on a local disk.`, { action: CHOOSE_PLACE });
+    const fault = `The store ${path} is on a file system without write-ahead logging (a network drive?)`;
+    throw new C3Error('store', `${fault}: ${ANOTHER_PLACE}, on a local disk.`, { action: CHOOSE_PLACE });
   }
   db.pragma('synchronous = NORMAL');
   return headlineKeeper({ db, path }, headlines ?? null);
@@ -187,8 +187,8 @@ function refuseOtherNames(path: string): void {
   if (names <= 1) {
     return;
   }
-  const problem = `The store ${path} has ${names} names (hard links) and can only be read: writing by one of them would damage it for the others`;
-  throw new C3Error('store', `${problem}. Remove the other names, or copy it to a separate file.`);
+  const fault = `The store ${path} has ${names} names (hard links) and can only be read: writing by one of them would damage it for the others`;
+  throw new C3Error('store', `${fault}. Remove the other names, or copy it to a separate file.`);
 }
 
 function removeStore(path: string): void {

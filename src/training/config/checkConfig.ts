@@ -1,4 +1,4 @@
-/** Checks a configuration as an editor does: all problems at once, each with the characters that it is about. */
+/** Checks a configuration as an editor does: all faults at once, each with the characters that it is about. */
 import { isScalar, type Document, type Node } from 'yaml';
 import { messageOf } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
@@ -6,7 +6,7 @@ import { parseYaml } from '../../shared/text/yaml.ts';
 import { showPath } from '../../team/document.ts';
 import { Locator } from '../../team/located.ts';
 import { configSchema } from './config.ts';
-import { examine, type Problem } from './configProblems.ts';
+import { examine, type Fault } from './configFaults.ts';
 import { convertPublished, NOTHING_THERE } from './published/convertPublished.ts';
 import { isPublished } from './published/publishedForm.ts';
 
@@ -16,7 +16,7 @@ export interface Range {
   readonly end: number;
 }
 
-export interface ConfigProblem extends Range {
+export interface ConfigFault extends Range {
   readonly message: string;
   /** What the range should hold instead; null where nobody can say. */
   readonly replacement: string | null;
@@ -29,7 +29,7 @@ export interface ConfigProblem extends Range {
  * every key.
  */
 const MAX_CHARACTERS = 1 << 16;
-/** Problems shown of one file. */
+/** Faults shown of one file. */
 const MOST = 200;
 /** Characters of what the parser says; it may quote the file. */
 const MAX_REASON = 300;
@@ -39,7 +39,7 @@ const MAX_REASON = 300;
  * them.
  * @param text YAML or JSON
  */
-export function checkConfig(text: string): readonly ConfigProblem[] {
+export function checkConfig(text: string): readonly ConfigFault[] {
   if (text.length > MAX_CHARACTERS) {
     return [
       {
@@ -62,7 +62,7 @@ export function checkConfig(text: string): readonly ConfigProblem[] {
   );
   // Where the text cannot be parsed, what was read of it is guesswork; a key given twice is no such case.
   const sound = document.errors.every(({ code }) => code === 'DUPLICATE_KEY');
-  return [...found, ...(sound ? problemsOf(document, text) : [])]
+  return [...found, ...(sound ? faultsOf(document, text) : [])]
     .sort((a, b) => a.start - b.start || a.end - b.end)
     .slice(0, MOST);
 }
@@ -73,7 +73,7 @@ export function rangeOf(node: Node | null): Range | null {
   return end > start ? { start, end } : null;
 }
 
-function problemsOf(document: Document, text: string): ConfigProblem[] {
+function faultsOf(document: Document, text: string): ConfigFault[] {
   const places = new Locator(document);
   let value: unknown;
   try {
@@ -91,20 +91,18 @@ function problemsOf(document: Document, text: string): ConfigProblem[] {
     ];
   }
   // Finding a place takes a walk through the file, so only as many are looked for as are shown.
-  const shown = (problem: Problem): ConfigProblem => ({
-    ...placeOf(problem, places, text),
-    message: `${showPath(problem.path)}: ${problem.sentence}`,
+  const shown = (fault: Fault): ConfigFault => ({
+    ...placeOf(fault, places, text),
+    message: `${showPath(fault.path)}: ${fault.sentence}`,
   });
   if (!isPublished(value)) {
-    return examine(configSchema, value).problems.slice(0, MOST).map(shown);
+    return examine(configSchema, value).faults.slice(0, MOST).map(shown);
   }
-  const { value: own, problems, notes, from } = convertPublished(value, NOTHING_THERE);
-  const found = problems.length > 0 ? problems : examine(configSchema, own).problems;
+  const { value: own, faults, notes, from } = convertPublished(value, NOTHING_THERE);
+  const found = faults.length > 0 ? faults : examine(configSchema, own).faults;
   return [
-    ...found
-      .slice(0, MOST)
-      .map((problem) => shown({ ...problem, path: from.get(problem.path.join('.')) ?? problem.path })),
-    ...notes.map(({ path, sentence, warns }): ConfigProblem => ({
+    ...found.slice(0, MOST).map((fault) => shown({ ...fault, path: from.get(fault.path.join('.')) ?? fault.path })),
+    ...notes.map(({ path, sentence, warns }): ConfigFault => ({
       ...shown({ path, sentence, of: 'key', nearest: null }),
       severity: warns ? 'warning' : 'information',
     })),
@@ -116,7 +114,7 @@ function problemsOf(document: Document, text: string): ConfigProblem[] {
  * over several lines.
  */
 function placeOf(
-  { path, of, nearest }: Problem,
+  { path, of, nearest }: Fault,
   places: Locator,
   text: string,
 ): Range & { readonly replacement: string | null } {

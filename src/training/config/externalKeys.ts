@@ -75,7 +75,7 @@ export type ExternalSettings = NonNullable<z.infer<typeof externalSchema>>;
 export const runsTests = (mode: ExternalSettings['mode']): boolean => WITH_TESTS.some((one) => one === mode);
 
 /** What is wrong with the section for a protocol, as one sentence after its key; null where nothing is. */
-export const externalProblem = (
+export const externalFault = (
   { external }: { readonly external: ExternalSettings | null },
   { name, rounds }: Pick<Protocol, 'name' | 'rounds'>,
 ): string | null =>

@@ -158,7 +158,7 @@ const KEYS_OF = {
 } as const satisfies Readonly<Record<RolePolicySettings['kind'], readonly [keyof Keys, ...(readonly (keyof Keys)[])]>>;
 
 /** What is wrong with the keys of one policy: the key, and a sentence behind it; null where nothing is. */
-function keysProblem(given: Keys): readonly [key: string, sentence: string] | null {
+function keysFault(given: Keys): readonly [key: string, sentence: string] | null {
   const kind = kindOf(given);
   if (kind === undefined) {
     return ['kind', `must be one of ${POLICY_KINDS.map(({ name }) => name).join(', ')}`];
@@ -205,9 +205,9 @@ const askingOf = (given: Keys, concurrency: number): Pick<ServedSettings, (typeo
 /** What answers for one role. */
 export const rolePolicySchema = keysSchema.transform((given, context): RolePolicySettings => {
   // A key that is not known may be the one that was meant.
-  const problem = context.issues.length > 0 ? null : keysProblem(given);
-  if (problem !== null) {
-    const [key, message] = problem;
+  const fault = context.issues.length > 0 ? null : keysFault(given);
+  if (fault !== null) {
+    const [key, message] = fault;
     context.addIssue({ code: 'custom', path: [key], message, input: given });
     return z.NEVER;
   }

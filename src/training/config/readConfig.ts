@@ -6,7 +6,7 @@ import { C3Error } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { readDocument, showPath, type KeyPath, type SourceDocument } from '../../team/document.ts';
 import { configSchema, type RunConfig } from './config.ts';
-import { examine, type Problem } from './configProblems.ts';
+import { examine, type Fault } from './configFaults.ts';
 import { MAX_SHOWN_OVERRIDE, parseOverride, withOverrides, type Override } from './overrides.ts';
 import { convertPublished, NOTHING_THERE } from './published/convertPublished.ts';
 import { isPublished } from './published/publishedForm.ts';
@@ -20,7 +20,7 @@ const MOST_NAMED = 60;
  * @param text YAML or JSON; empty for the defaults
  * @param source how messages name the text
  * @param overrides `key.path=value`, the value in YAML or as a literal of Python
- * @throws C3Error('input') naming source, line, key and the nearest valid key of the first problem in the text, and all
+ * @throws C3Error('input') naming source, line, key and the nearest valid key of the first fault in the text, and all
  *   other keys that are unknown
  */
 export function readConfig(text: string, source: string, overrides: readonly string[] = []): RunConfig {
@@ -30,7 +30,7 @@ export function readConfig(text: string, source: string, overrides: readonly str
 export interface ConfigDocument {
   readonly config: RunConfig;
   /** An input error about the value of a key: of an override, or at its line of the source. */
-  readonly error: (path: KeyPath, problem: string) => C3Error;
+  readonly error: (path: KeyPath, fault: string) => C3Error;
   /** What the user should know of a file of the published scripts, one line each. */
   readonly notes: readonly string[];
   /** A file of the published scripts in the keys of this product; null where the configuration has these already. */
@@ -59,15 +59,15 @@ export function readConfigDocument(
   const value = conversion?.value ?? given;
   const overridden = new Set(laid.map(({ path }) => path.join('.')));
   const origin = (path: KeyPath): KeyPath => conversion?.from.get(path.join('.')) ?? path;
-  const error = (path: KeyPath, problem: string): C3Error => errorAt(origin(path), problem, document, overridden);
-  const { config, problems } =
-    conversion === null || conversion.problems.length === 0
+  const error = (path: KeyPath, fault: string): C3Error => errorAt(origin(path), fault, document, overridden);
+  const { config, faults } =
+    conversion === null || conversion.faults.length === 0
       ? examine(configSchema, value)
-      : { config: null, problems: conversion.problems };
+      : { config: null, faults: conversion.faults };
   // The editor lists them by their places, and its first is the one to go to; what is not in the text comes before.
-  const placeOf = ({ path }: Problem): number =>
+  const placeOf = ({ path }: Fault): number =>
     overridden.has(origin(path).join('.')) ? -1 : (document.offsetOf(origin(path)) ?? -1);
-  const [first, ...others] = problems.toSorted((a, b) => placeOf(a) - placeOf(b));
+  const [first, ...others] = faults.toSorted((a, b) => placeOf(a) - placeOf(b));
   if (first !== undefined) {
     throw error(first.path, `${first.sentence}${unknownToo(others)}`);
   }
@@ -82,11 +82,9 @@ export function readConfigDocument(
   return { config: titled, error, notes: [...notes, ...laid.flatMap(overrideNotes)], converted: conversion.value };
 }
 
-/** The unknown keys besides the first problem: all of them at once, as many as a line may hold. */
-function unknownToo(problems: readonly Problem[]): string {
-  const names = problems
-    .filter(({ of }) => of === 'key')
-    .map(({ path }) => oneLine(path.join('.'), MAX_SHOWN_OVERRIDE));
+/** The unknown keys besides the first fault: all of them at once, as many as a line may hold. */
+function unknownToo(faults: readonly Fault[]): string {
+  const names = faults.filter(({ of }) => of === 'key').map(({ path }) => oneLine(path.join('.'), MAX_SHOWN_OVERRIDE));
   return names.length === 0
     ? ''
     : ` Unknown, too: ${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${String(names.length - MOST_NAMED)} more` : ''}.`;
@@ -103,9 +101,9 @@ function overrideNotes({ path, text, value, textThere }: Override): string[] {
     : [];
 }
 
-function errorAt(path: KeyPath, problem: string, document: SourceDocument, overridden: ReadonlySet<string>): C3Error {
+function errorAt(path: KeyPath, fault: string, document: SourceDocument, overridden: ReadonlySet<string>): C3Error {
   const name = path.join('.');
   return overridden.has(name)
-    ? new C3Error('input', `--override ${oneLine(name, MAX_SHOWN_OVERRIDE)}: ${problem}`)
-    : document.error(path, problem);
+    ? new C3Error('input', `--override ${oneLine(name, MAX_SHOWN_OVERRIDE)}: ${fault}`)
+    : document.error(path, fault);
 }

@@ -18,13 +18,13 @@ import { alternativeReturns, saidBy, type TreeNode } from '../../replay/tree.ts'
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { messagesPerTurn } from '../../team/rounds.ts';
-import { jointCredits, jointProblem, jointRollouts, nodeUpdates } from './joint.ts';
+import { jointCredits, jointFault, jointRollouts, nodeUpdates } from './joint.ts';
 import { inheritsCredit, loneCredits } from './loneMessages.ts';
 import { comparedMessages, type Method } from './method.ts';
 import { comparedCredits } from '../../credit/compared.ts';
 import { mergedCredits } from '../../credit/merged.ts';
 import { ppoEpochs, valueEpochs } from './ppo.ts';
-import { replayTrees, treeProblem, uniqueProblem } from './tree.ts';
+import { replayTrees, treeFault, uniqueFault } from './tree.ts';
 import { redrawnCredits } from '../../credit/redrawn.ts';
 
 const takesValues = (estimator: CreditEstimator): boolean => estimatorNamed(estimator).needs === 'alternative values';
@@ -53,10 +53,10 @@ export const c3: Method = {
   byNode: ({ magrpo: joint }) => joint !== null,
   estimator: ({ credit }) => credit.estimator,
   valueTarget: ({ credit }) => (takesValues(credit.estimator) ? 'message' : null),
-  problem: (settings, protocol) =>
+  fault: (settings, protocol) =>
     settings.magrpo === null
-      ? (uniqueProblem(settings, protocol) ?? treeProblem(settings, protocol))
-      : (alternativesProblem(protocol) ?? jointProblem(settings.magrpo, settings, protocol)),
+      ? (uniqueFault(settings, protocol) ?? treeFault(settings, protocol))
+      : (alternativesFault(protocol) ?? jointFault(settings.magrpo, settings, protocol)),
   remarks: () => [],
 
   plan: (settings, protocol, stage, spread) =>
@@ -120,7 +120,7 @@ export const c3: Method = {
 };
 
 /** Why the messages of a role at a node of a rollout tree are no alternatives to each other; null where they are. */
-function alternativesProblem(protocol: Protocol): string | null {
+function alternativesFault(protocol: Protocol): string | null {
   const { name, occurrences } = protocol;
   return occurrences.slice(0, messagesPerTurn(protocol)).some(({ ancestors }) => ancestors.length > 0)
     ? `c3 compares messages of one context, and in a turn of the protocol ${name} some roles see others, so that each message has a context of its own; choose method magrpo, or omit the section magrpo.`

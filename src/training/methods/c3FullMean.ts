@@ -7,7 +7,7 @@
 import { c3 } from './c3.ts';
 import type { Method } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
-import { replayTrees, treeProblem } from './tree.ts';
+import { replayTrees, treeFault } from './tree.ts';
 
 export const c3FullMean: Method = {
   words: {
@@ -20,7 +20,7 @@ export const c3FullMean: Method = {
   compared: 'context',
   estimator: () => 'full_mean',
   valueTarget: () => null,
-  problem: treeProblem,
+  fault: treeFault,
   remarks: ({ credit }) =>
     credit.group_normalise
       ? [

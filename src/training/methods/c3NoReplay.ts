@@ -7,7 +7,7 @@
  *
  * which is the credit of MAGRPO times G / (G - 1); then PPO on A.
  */
-import { episodeCredits, episodesProblem, wholeEpisodes } from './episodes.ts';
+import { episodeCredits, episodesFault, wholeEpisodes } from './episodes.ts';
 import type { Method } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
 
@@ -23,7 +23,7 @@ export const c3NoReplay: Method = {
   compared: 'instance',
   estimator: () => 'loo',
   valueTarget: () => null,
-  problem: episodesProblem(2),
+  fault: episodesFault(2),
   remarks: ({ credit }) => [
     credit.group_normalise
       ? 'With credit.group_normalise c3_no_replay and magrpo give the same advantages: scaling erases the factor between them.'

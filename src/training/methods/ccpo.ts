@@ -13,7 +13,7 @@ import { learns } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { paired, signalsOf, withinPrompt, type Signal } from './ccpoShaping.ts';
 import { measuresOf, NO_STATISTICS, stateOf, statisticsOf, updated } from './ccpoStatistics.ts';
-import { creditVotes, isVotingState, votingMeasures, votingProblem, votingRemarks } from './ccpoVoting.ts';
+import { creditVotes, isVotingState, votingMeasures, votingFault, votingRemarks } from './ccpoVoting.ts';
 import { wholeEpisodes } from './episodes.ts';
 import type { LearningStep, Method, MethodSettings, Outcome, PolicyUpdate, Rollout, Update } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
@@ -51,12 +51,12 @@ export const ccpo: Method = {
 
   countsVotes: isVotingTeam,
 
-  problem(settings, protocol) {
-    const problem = isVotingTeam(protocol) ? votingProblem(settings, protocol) : pairProblem(settings, protocol);
+  fault(settings, protocol) {
+    const fault = isVotingTeam(protocol) ? votingFault(settings, protocol) : pairFault(settings, protocol);
     const frozen = protocol.roles.find(({ name }) => !learns(settings.policies, name));
-    return problem === null && frozen !== undefined && settings.ccpo.alternate_every > 0
+    return fault === null && frozen !== undefined && settings.ccpo.alternate_every > 0
       ? `ccpo.alternate_every takes turns between roles that learn, and ${frozen.name} does not; set it to 0.`
-      : problem;
+      : fault;
   },
 
   remarks(settings, protocol) {
@@ -127,7 +127,7 @@ export const ccpo: Method = {
 };
 
 /** Why a protocol is no thinker and solver, or its budget too small for them; null where neither. */
-function pairProblem(settings: MethodSettings, protocol: Protocol): string | null {
+function pairFault(settings: MethodSettings, protocol: Protocol): string | null {
   if (!isThinkSolve(protocol)) {
     return `ccpo needs a protocol of two roles, in which the second sees what the first says and its message alone is scored, or one round of voters who do not see each other and whose vote is scored; ${protocol.name} is none.`;
   }

@@ -12,7 +12,7 @@ import type { MethodState } from '../../domain/step.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { scoreOf, withinPrompt } from './ccpoShaping.ts';
 import { EPSILON, memberOf, movedTo, numberIn, runningIn, type Running } from './ccpoStatistics.ts';
-import { episodesProblem } from './episodes.ts';
+import { episodesFault } from './episodes.ts';
 import { episodeOf, type Credited, type MethodMeasures, type MethodSettings, type SampledStep } from './method.ts';
 
 /** What is carried from step to step. */
@@ -35,7 +35,7 @@ export interface Voted {
 }
 
 /** Why a team that votes cannot be credited, in one sentence; null where it can. */
-export function votingProblem(settings: MethodSettings, protocol: Protocol): string | null {
+export function votingFault(settings: MethodSettings, protocol: Protocol): string | null {
   const { name, occurrences } = protocol;
   if (occurrences.length < 2) {
     return `ccpo compares a vote with the vote without each voter, and needs at least two voters; ${name} has one.`;
@@ -46,7 +46,7 @@ export function votingProblem(settings: MethodSettings, protocol: Protocol): str
   if (settings.ccpo.shaping === 'event') {
     return `ccpo.shaping: event is for a thinker and a solver, and ${name} votes; set it to history or none.`;
   }
-  return episodesProblem(2)(settings, protocol);
+  return episodesFault(2)(settings, protocol);
 }
 
 /** What the rule of ties does to the credit of voters, one sentence each. */

@@ -30,7 +30,7 @@ export const episodesOfStage = (settings: MethodSettings, protocol: Protocol, st
  * Refuses a budget that pays for fewer episodes of an instance than a method needs: two, where they are compared with
  * each other.
  */
-export function episodesProblem(least: 1 | 2, stagesOf?: Method['stages']): Method['problem'] {
+export function episodesFault(least: 1 | 2, stagesOf?: Method['stages']): Method['fault'] {
   return (settings, protocol) => {
     const stages = stagesOf?.(settings, protocol) ?? 1;
     if (episodesFor(settings, protocol, stages) >= least) {

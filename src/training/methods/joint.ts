@@ -126,7 +126,7 @@ export function jointRollouts(settings: JointSettings, protocol: Protocol): read
 }
 
 /** Why a tree cannot be sampled with a protocol; null where it can. */
-export function jointProblem(
+export function jointFault(
   magrpo: JointSettings,
   { evaluator_budget: budget }: Pick<MethodSettings, 'evaluator_budget'>,
   protocol: Protocol,

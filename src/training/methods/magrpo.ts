@@ -7,8 +7,8 @@
  * for every message of episode g alike; then PPO on A. With the section `magrpo` of a configuration it samples a
  * rollout tree of turns instead: joint.ts.
  */
-import { episodeCredits, episodesProblem, wholeEpisodes } from './episodes.ts';
-import { jointCredits, jointProblem, jointRollouts, nodeUpdates } from './joint.ts';
+import { episodeCredits, episodesFault, wholeEpisodes } from './episodes.ts';
+import { jointCredits, jointFault, jointRollouts, nodeUpdates } from './joint.ts';
 import type { Method } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
 
@@ -24,10 +24,8 @@ export const magrpo: Method = {
   byNode: ({ magrpo: joint }) => joint !== null,
   estimator: () => 'magrpo',
   valueTarget: () => null,
-  problem: (settings, protocol) =>
-    settings.magrpo === null
-      ? episodesProblem(2)(settings, protocol)
-      : jointProblem(settings.magrpo, settings, protocol),
+  fault: (settings, protocol) =>
+    settings.magrpo === null ? episodesFault(2)(settings, protocol) : jointFault(settings.magrpo, settings, protocol),
   remarks: () => [],
 
   plan: (settings, protocol, stage) =>

@@ -11,7 +11,7 @@
 import { creditGroup } from '../../credit/estimators.ts';
 import { alternativeReturns, type AlternativeReturns, type TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
-import { episodesProblem, wholeEpisodes } from './episodes.ts';
+import { episodesFault, wholeEpisodes } from './episodes.ts';
 import { episodeOf, type Method } from './method.ts';
 import { valueEpochs } from './ppo.ts';
 
@@ -29,7 +29,7 @@ export const mappo: Method = {
   estimator: () => 'mappo',
   valueTarget: () => 'state',
   // A value takes the place of the episodes that one would be compared with.
-  problem: episodesProblem(1),
+  fault: episodesFault(1),
   remarks: ({ credit }) =>
     credit.group_normalise && credit.normalise_scope === 'group'
       ? [

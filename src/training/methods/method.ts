@@ -332,7 +332,7 @@ export interface Method {
   /** What the value head learns and `credit` gets values of; null where there is none. */
   readonly valueTarget: (settings: MethodSettings) => ValueTarget | null;
   /** Why it cannot be run with a protocol, in one sentence; null where it can. */
-  readonly problem: (settings: MethodSettings, protocol: Protocol) => string | null;
+  readonly fault: (settings: MethodSettings, protocol: Protocol) => string | null;
   /** What a user who compares methods should know of a configuration, one sentence each. */
   readonly remarks: (settings: MethodSettings, protocol: Protocol) => readonly string[];
   /** Whether its credit counts the votes of a protocol again; left out: of none. */

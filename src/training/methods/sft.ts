@@ -15,7 +15,7 @@ export const sft: Method = {
   compared: 'context',
   estimator: () => 'loo',
   valueTarget: () => null,
-  problem: () => null,
+  fault: () => null,
   remarks: () => [],
 
   plan: () => [],

@@ -96,7 +96,7 @@ function learnsAt({ occurrences, rounds }: Protocol, policies: MethodSettings['p
 }
 
 /** Why a spine cannot be afforded with a protocol; null where it can. */
-export function spineProblem(settings: MethodSettings, protocol: Protocol): string | null {
+export function spineFault(settings: MethodSettings, protocol: Protocol): string | null {
   if (spineFanout(settings, protocol, null).some((count) => count > 1)) {
     return null;
   }

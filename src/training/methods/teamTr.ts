@@ -31,7 +31,7 @@ import { alternativeReturns } from '../../replay/tree.ts';
 import { episodeWeights } from '../importance.ts';
 import { cosineSchedule } from '../schedule.ts';
 import { shuffled } from '../shuffled.ts';
-import { episodeCredits, episodesOfStage, episodesProblem } from './episodes.ts';
+import { episodeCredits, episodesOfStage, episodesFault } from './episodes.ts';
 import type {
   LearningStep,
   Method,
@@ -74,7 +74,7 @@ export const teamTr: Method = {
   }),
   estimator: () => 'magrpo',
   valueTarget: () => null,
-  problem: episodesProblem(2, stagesOf),
+  fault: episodesFault(2, stagesOf),
   remarks: ({ adapter, teamtr: { reuse, resample_every: every } }) => [
     ...(reuse === 'weighted' && every === 1
       ? [

@@ -5,7 +5,7 @@
 import { callsOfFanout, decisionsAtMost } from '../../team/rounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { Method, MethodSettings } from './method.ts';
-import { spineFanout, spineProblem } from './spine.ts';
+import { spineFanout, spineFault } from './spine.ts';
 
 /** Trees (Algorithm 1): the leaves below a message are its replays, its siblings what it is compared with. */
 export const replayTrees: Method['plan'] = (settings, protocol, _, spread = null) => {
@@ -17,7 +17,7 @@ export const replayTrees: Method['plan'] = (settings, protocol, _, spread = null
 };
 
 /** Why `fanout_unique` does not go with a configuration, in one sentence; null where it does, and where it is off. */
-export function uniqueProblem(settings: MethodSettings, { occurrences, rounds }: Protocol): string | null {
+export function uniqueFault(settings: MethodSettings, { occurrences, rounds }: Protocol): string | null {
   const { fanout_unique: unique, fanout, shape, credit } = settings;
   if (!unique) {
     return null;
@@ -37,10 +37,10 @@ export function uniqueProblem(settings: MethodSettings, { occurrences, rounds }:
     : 'fanout_unique needs credit.estimator loo with merge_contexts, and neither common_random_numbers nor group_normalise; turn it off, or change these.';
 }
 
-export const treeProblem: Method['problem'] = (settings, protocol) => {
+export const treeFault: Method['fault'] = (settings, protocol) => {
   const { shape, fanout, evaluator_budget: budget } = settings;
   if (shape !== 'nested') {
-    return spineProblem(settings, protocol);
+    return spineFault(settings, protocol);
   }
   const decisions = decisionsAtMost(protocol);
   if (protocol.rounds === undefined && fanout.length !== decisions) {

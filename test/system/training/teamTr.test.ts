@@ -9,12 +9,12 @@ import type { Json } from '../../../src/domain/episode.ts';
 import { shownRanks, type MethodState, type StepMetrics } from '../../../src/domain/step.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { Divergence } from '../../../src/training/divergence.ts';
-import { samplingProblem } from '../../../src/training/iteration.ts';
+import { samplingFault } from '../../../src/training/iteration.ts';
 import { messageMean } from '../../../src/training/lossWeights.ts';
 import { methodRemarks } from '../../../src/training/methods/methods.ts';
 import type { Outcome, Update } from '../../../src/training/methods/method.ts';
 import { adaptedWeight, teamTr } from '../../../src/training/methods/teamTr.ts';
-import { exactDivergenceProblem } from '../../../src/training/penalty.ts';
+import { exactDivergenceFault } from '../../../src/training/penalty.ts';
 import { snapshotAfter } from '../../../src/training/state/restore.ts';
 import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
@@ -452,27 +452,27 @@ describe('a run of teamtr', () => {
   });
 
   it('says what it needs', () => {
-    assert.equal(samplingProblem(configOf(), PAIR), null);
+    assert.equal(samplingFault(configOf(), PAIR), null);
     assert.match(
-      samplingProblem(configOf('evaluator_budget=3'), PAIR) ?? '',
+      samplingFault(configOf('evaluator_budget=3'), PAIR) ?? '',
       /^evaluator_budget \(3\) pays for fewer than two episodes of an instance in each of 2 stages with the protocol/u,
     );
-    assert.match(samplingProblem(configOf('evaluator_budget=7'), FOUR) ?? '', /in each of 4 stages/u);
-    assert.equal(samplingProblem(configOf('evaluator_budget=8'), FOUR), null);
+    assert.match(samplingFault(configOf('evaluator_budget=7'), FOUR) ?? '', /in each of 4 stages/u);
+    assert.equal(samplingFault(configOf('evaluator_budget=8'), FOUR), null);
     // A role that does not learn has no turn.
     const answered = 'policies={reasoner: {learns: false}}';
-    assert.equal(samplingProblem(configOf('evaluator_budget=2', answered), PAIR), null);
+    assert.equal(samplingFault(configOf('evaluator_budget=2', answered), PAIR), null);
     assert.match(methodRemarks(configOf(), PAIR).join(), /All roles share the weights/u);
     assert.deepEqual(methodRemarks(configOf('adapter={per: role}'), PAIR), []);
     assert.match(
-      exactDivergenceProblem(configOf('teamtr.kl_estimator=exact'), 9000) ?? '',
+      exactDivergenceFault(configOf('teamtr.kl_estimator=exact'), 9000) ?? '',
       /^teamtr\.kl_estimator: An exact divergence/u,
     );
-    assert.equal(exactDivergenceProblem(configOf('ppo.kl_estimator=exact'), 9000), null);
+    assert.equal(exactDivergenceFault(configOf('ppo.kl_estimator=exact'), 9000), null);
     assert.match(
-      exactDivergenceProblem(configOf('teamtr.rank_shifts=true'), 9000) ?? '',
+      exactDivergenceFault(configOf('teamtr.rank_shifts=true'), 9000) ?? '',
       /^teamtr\.rank_shifts: Probabilities by rank compare 9000/u,
     );
-    assert.equal(exactDivergenceProblem(configOf('teamtr.rank_shifts=true'), 8192), null);
+    assert.equal(exactDivergenceFault(configOf('teamtr.rank_shifts=true'), 8192), null);
   });
 });

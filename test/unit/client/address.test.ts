@@ -3,7 +3,7 @@ import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { engineAddresses, folderProblem, storeName } from '../../../src/client/address.ts';
+import { engineAddresses, folderFault, storeName } from '../../../src/client/address.ts';
 
 function folder(t: TestContext): string {
   const made = mkdtempSync(join(tmpdir(), 'c3-address-'));
@@ -49,8 +49,8 @@ test(
     assert.throws(ask, /is a link/);
     const stats = lstatSync(join(runtime, 'planted'));
     const user = process.getuid?.() ?? 0;
-    assert.equal(folderProblem(stats, user), null);
-    assert.equal(folderProblem(stats, user + 1), `belongs to user ${String(user)}`);
+    assert.equal(folderFault(stats, user), null);
+    assert.equal(folderFault(stats, user + 1), `belongs to user ${String(user)}`);
   },
 );
 

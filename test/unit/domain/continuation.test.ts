@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   AS_RECORDED,
-  choiceProblem,
+  choiceFault,
   continuationWords,
   folderName,
   isContinuationChoice,
@@ -40,7 +40,7 @@ test('another distribution is shown with all that makes it one, and its own with
 });
 
 test('a choice has bounds, and a page cannot send more than one', () => {
-  const problem = (choice: Partial<ContinuationChoice>): string | null => choiceProblem({ ...AS_RECORDED, ...choice });
+  const fault = (choice: Partial<ContinuationChoice>): string | null => choiceFault({ ...AS_RECORDED, ...choice });
   for (const good of [
     {},
     { snapshot: '0' },
@@ -51,7 +51,7 @@ test('a choice has bounds, and a page cannot send more than one', () => {
     { temperature: 10 },
     { model: '/models/other', temperature: 1 },
   ]) {
-    assert.equal(problem(good), null, JSON.stringify(good));
+    assert.equal(fault(good), null, JSON.stringify(good));
   }
   for (const bad of [
     { snapshot: '' },
@@ -63,7 +63,7 @@ test('a choice has bounds, and a page cannot send more than one', () => {
     { model: '' },
     { model: 'x'.repeat(5000) },
   ]) {
-    assert.notEqual(problem(bad), null, JSON.stringify(bad));
+    assert.notEqual(fault(bad), null, JSON.stringify(bad));
   }
   assert.ok(
     isContinuationChoice(AS_RECORDED) &&

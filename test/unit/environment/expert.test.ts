@@ -15,7 +15,7 @@ import type { Instance } from '../../../src/domain/problem.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { policiesProblem } from '../../../src/training/policies.ts';
+import { policiesFault } from '../../../src/training/policies.ts';
 import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
 
 const [ONE] = instances(1);
@@ -205,8 +205,8 @@ describe('an episode with a model as the expert', () => {
 });
 
 describe('the role expert of policies', () => {
-  const of = (expert: string, policies: Parameters<typeof policiesProblem>[0]['policies']): string | undefined =>
-    policiesProblem({ policies, steps: 1, task: { name: 'arithmetic' } }, protocolOf(expert))?.sentence;
+  const of = (expert: string, policies: Parameters<typeof policiesFault>[0]['policies']): string | undefined =>
+    policiesFault({ policies, steps: 1, task: { name: 'arithmetic' } }, protocolOf(expert))?.sentence;
 
   it('is needed where a model is the expert, and unknown elsewhere', () => {
     const policies = { expert: { kind: 'model', model: '../coder' } } as const;

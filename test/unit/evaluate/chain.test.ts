@@ -78,7 +78,7 @@ describe('a chain', () => {
     assert.notEqual(parseChain('chain of 100, ring of 26: from A to Z by 25 without Y'), null, 'all at their bounds');
     const { score, masked } = await chainEvaluator.evaluate(instance('14'), '14');
     assert.deepEqual([score, masked], [null, 'The answer of instance item is no rule of a chain.']);
-    assert.equal(evaluatorKind('chain').problem([instance(ANSWER)]), null);
-    assert.match(evaluatorKind('chain').problem([instance(ANSWER), instance('3')]) ?? '', /"item" is none/u);
+    assert.equal(evaluatorKind('chain').fault([instance(ANSWER)]), null);
+    assert.match(evaluatorKind('chain').fault([instance(ANSWER), instance('3')]) ?? '', /"item" is none/u);
   });
 });

@@ -24,11 +24,11 @@ const graded = (name: EvaluatorName, answer: string, text: string): Promise<Grad
   return evaluator.evaluate(instance(answer), text);
 };
 
-const problem = (name: EvaluatorName, answer: string): string | null =>
-  evaluatorKind(name).problem([instance('1 +- 1'), instance(answer)].slice(name === 'tolerance' ? 0 : 1));
+const fault = (name: EvaluatorName, answer: string): string | null =>
+  evaluatorKind(name).fault([instance('1 +- 1'), instance(answer)].slice(name === 'tolerance' ? 0 : 1));
 
 async function scores(name: EvaluatorName, answer: string, texts: Readonly<Record<string, 0 | 1>>): Promise<void> {
-  assert.equal(problem(name, answer), null, answer);
+  assert.equal(fault(name, answer), null, answer);
   for (const [text, score] of Object.entries(texts)) {
     assert.equal((await graded(name, answer, text)).score, score, `${answer} of ${text}`);
   }
@@ -42,7 +42,7 @@ describe('exact', () => {
   });
 
   it('refuses and masks blank answers', async () => {
-    assert.match(problem('exact', ' ') ?? '', /needs a text in each answer.*instance "item" is none \(it is blank\)/u);
+    assert.match(fault('exact', ' ') ?? '', /needs a text in each answer.*instance "item" is none \(it is blank\)/u);
     assert.equal((await graded('exact', ' ', ' ')).score, null);
   });
 });
@@ -59,8 +59,8 @@ describe('pattern', () => {
   });
 
   it('refuses what cannot be compiled, in a sentence', async () => {
-    assert.match(problem('pattern', '(a') ?? '', /needs a regular expression.*"item" is none \(.*missing closing \)/u);
-    assert.match(problem('pattern', '(?=a)') ?? '', /is none \(.*\(\?=/u);
+    assert.match(fault('pattern', '(a') ?? '', /needs a regular expression.*"item" is none \(.*missing closing \)/u);
+    assert.match(fault('pattern', '(?=a)') ?? '', /is none \(.*\(\?=/u);
     assert.equal(compilePattern(''), 'it is empty');
     assert.match(String(compilePattern('a'.repeat(1001))), /more than 1000 characters/u);
     assert.equal((await graded('pattern', '(a', 'a')).score, null);
@@ -89,7 +89,7 @@ describe('tolerance', () => {
     for (const text of ['', '3', '3 +- ', '3 +- -1', '3 +- 1 +- 1', 'x +- 1', '+- 1']) {
       assert.equal(parseTolerance(text), null, text);
     }
-    assert.match(problem('tolerance', '3') ?? '', /"item" is none \(it must be such as `3.14 \+- 0.01`/u);
+    assert.match(fault('tolerance', '3') ?? '', /"item" is none \(it must be such as `3.14 \+- 0.01`/u);
     assert.equal((await graded('tolerance', '3', '#### 3')).score, null);
   });
 });
@@ -139,7 +139,7 @@ describe('json-schema', () => {
     assert.match(String(refusal({ properties: { a: { $ref: '#/$defs/a' } } })), /a reference of it leads nowhere/u);
     assert.equal(typeof refusal({ properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: true } }), 'function');
     assert.match(String(refusal([])), /is not a JSON object/u);
-    assert.match(problem('json-schema', '{') ?? '', /needs a JSON Schema .*\(it is not a JSON object\)/u);
+    assert.match(fault('json-schema', '{') ?? '', /needs a JSON Schema .*\(it is not a JSON object\)/u);
   });
 
   it('scores what is too long or nested too deeply 0, and masks where there is no schema', async () => {

@@ -59,10 +59,10 @@ describe('the ladder', () => {
   });
 
   it('refuses instances without tests of a function in one sentence', () => {
-    const { problem } = evaluatorKind('ladder');
-    assert.equal(problem([instance(test('x'))]), null);
-    assert.match(problem([instance()]) ?? '', /instance "one" has none; give it tests/u);
-    assert.match(problem([instance({ ...test('x'), entryPoint: null })]) ?? '', /names no function/u);
+    const { fault } = evaluatorKind('ladder');
+    assert.equal(fault([instance(test('x'))]), null);
+    assert.match(fault([instance()]) ?? '', /instance "one" has none; give it tests/u);
+    assert.match(fault([instance({ ...test('x'), entryPoint: null })]) ?? '', /names no function/u);
   });
 });
 

@@ -68,10 +68,10 @@ test('code goes to the tests with what is before it, without its fences', async 
 });
 
 test('instances without tests are refused where tests are to score them', () => {
-  assert.equal(evaluatorKind('auto').problem([instance('1')]), null);
-  assert.equal(evaluatorKind('python').problem([instance('', TESTS)]), null);
+  assert.equal(evaluatorKind('auto').fault([instance('1')]), null);
+  assert.equal(evaluatorKind('python').fault([instance('', TESTS)]), null);
   assert.match(
-    evaluatorKind('python').problem([instance('', TESTS), instance('1')]) ?? '',
+    evaluatorKind('python').fault([instance('', TESTS), instance('1')]) ?? '',
     /instance "item" has none; give it tests, or choose evaluator: auto/,
   );
 });

@@ -73,7 +73,7 @@ describe('points', () => {
       const found = await evaluatorNamed(name, form, () => grader).evaluate(instance(ANSWER), 'red, 7');
       assert.equal(found.score, 1, name);
     }
-    assert.equal(evaluatorKind('points').problem([instance(ANSWER)]), null);
-    assert.match(evaluatorKind('points').problem([instance(ANSWER), instance('3')]) ?? '', /"item" is none/u);
+    assert.equal(evaluatorKind('points').fault([instance(ANSWER)]), null);
+    assert.match(evaluatorKind('points').fault([instance(ANSWER), instance('3')]) ?? '', /"item" is none/u);
   });
 });

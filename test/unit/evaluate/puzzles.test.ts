@@ -248,8 +248,8 @@ describe('evaluators of puzzles', () => {
     ] as const) {
       const { score, masked: why } = await named(name).evaluate(instance('14'), '14');
       assert.deepEqual([score, typeof why], [null, 'string']);
-      assert.equal(evaluatorKind(name).problem([instance(answer)]), null);
-      assert.match(evaluatorKind(name).problem([instance(answer), instance('14')]) ?? '', /"item" is none/u);
+      assert.equal(evaluatorKind(name).fault([instance(answer)]), null);
+      assert.match(evaluatorKind(name).fault([instance(answer), instance('14')]) ?? '', /"item" is none/u);
       assert.equal(named(name).name, name);
     }
   });

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { TYPED, TYPED_OF_TESTS } from '../../../oxlint.config.ts';
-import { typedProblems, type Problem } from '../../support/lint.ts';
+import { typedFaults, type Fault } from '../../support/lint.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
@@ -95,8 +95,8 @@ const WRONG: Readonly<Record<string, string>> = {
 
 const SETS = { broken: BROKEN, fine: FINE, wrong: WRONG };
 let folder = '';
-let rules: Problem[] = [];
-let types: Problem[] = [];
+let rules: Fault[] = [];
+let types: Fault[] = [];
 
 /** Whether a problem is one of types, by the name of its rule. */
 const isOfTypes = (rule: string): boolean => /^TS\d+$/u.test(rule);
@@ -116,7 +116,7 @@ before(async () => {
     }
   }
   const filesOf = (set: keyof typeof SETS): string[] => Object.keys(SETS[set]).map((name) => fileOf(set, name));
-  const found = await typedProblems(
+  const found = await typedFaults(
     [
       { files: [...filesOf('broken'), ...filesOf('fine')], rules: { ...TYPED, ...TYPED_OF_TESTS } },
       { files: filesOf('wrong'), rules: {} },
@@ -137,7 +137,7 @@ test('every rule that needs types has code here that breaks it', () => {
 
 for (const [rule, code] of Object.entries(BROKEN)) {
   test(`${rule} refuses: ${code.replaceAll('\n', ' ')}`, () => {
-    const found = rules.filter(({ file }) => file === fileOf('broken', rule)).map((problem) => problem.rule);
+    const found = rules.filter(({ file }) => file === fileOf('broken', rule)).map((fault) => fault.rule);
     assert.ok(found.includes(rule), found.join(', '));
   });
 }
@@ -161,7 +161,7 @@ for (const [number, code] of Object.entries(WRONG)) {
 test('a problem is said with its line and column, in characters', async () => {
   const file = join(folder, 'place.ts');
   await writeFile(file, "export const word = 'ä→';\nexport const name: number = 'ö', size: number = 'b';\n");
-  const [first, second] = await typedProblems([{ files: [file], rules: {} }], true);
+  const [first, second] = await typedFaults([{ files: [file], rules: {} }], true);
   assert.deepEqual([first?.line, first?.column], [2, 14]);
   assert.deepEqual([second?.line, second?.column], [2, 34]);
 });
@@ -169,5 +169,5 @@ test('a problem is said with its line and column, in characters', async () => {
 test('a rule that tsgolint does not know is an error', async () => {
   const file = join(folder, 'unknown.ts');
   await writeFile(file, 'export const size = 1;\n');
-  await assert.rejects(typedProblems([{ files: [file], rules: { 'no-such-rule': null } }], false), /no-such-rule/);
+  await assert.rejects(typedFaults([{ files: [file], rules: { 'no-such-rule': null } }], false), /no-such-rule/);
 });

@@ -9,7 +9,7 @@ import {
   drawsOf,
   pairsOf,
   SETTLE_LIMITS,
-  settleProblem,
+  settleFault,
   settleReplays,
   type BucketView,
   type Replay,
@@ -344,12 +344,12 @@ describe('settling', () => {
 
   it('is refused in one sentence where it makes no sense', () => {
     const settle = { replays: 12 };
-    assert.equal(settleProblem({ settle, text: null }), null);
-    assert.equal(settleProblem({ text: 'mine', independent: true }), null);
-    assert.match(settleProblem({ settle, text: 'mine' }) ?? '', /replay the text first/);
-    assert.match(settleProblem({ settle, text: null, independent: true }) ?? '', /leave out the independent/);
+    assert.equal(settleFault({ settle, text: null }), null);
+    assert.equal(settleFault({ text: 'mine', independent: true }), null);
+    assert.match(settleFault({ settle, text: 'mine' }) ?? '', /replay the text first/);
+    assert.match(settleFault({ settle, text: null, independent: true }) ?? '', /leave out the independent/);
     for (const replays of [SETTLE_LIMITS.least - 1, SETTLE_LIMITS.most + 1, 4.5, Number.NaN]) {
-      assert.match(settleProblem({ settle: { replays }, text: null }) ?? '', /from 4 to 1,000/);
+      assert.match(settleFault({ settle: { replays }, text: null }) ?? '', /from 4 to 1,000/);
     }
   });
 });

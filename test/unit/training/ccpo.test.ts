@@ -290,16 +290,16 @@ describe('the credit of CCPO', () => {
 });
 
 describe('where CCPO cannot be run', () => {
-  const problem = (overrides: readonly string[], protocol = PAIR): string | null =>
-    ccpo.problem(readConfig('', 'defaults', ['method=ccpo', ...overrides]), protocol);
+  const fault = (overrides: readonly string[], protocol = PAIR): string | null =>
+    ccpo.fault(readConfig('', 'defaults', ['method=ccpo', ...overrides]), protocol);
 
   it('says why in one sentence', () => {
-    assert.equal(problem([]), null);
-    assert.equal(problem(['evaluator_budget=4']), null);
-    assert.match(problem(['evaluator_budget=3']) ?? '', /^evaluator_budget \(3\) .* give ccpo at least 4\.$/u);
-    assert.match(problem([], FOUR) ?? '', /^ccpo needs a protocol of two roles, .*; four is none\.$/u);
+    assert.equal(fault([]), null);
+    assert.equal(fault(['evaluator_budget=4']), null);
+    assert.match(fault(['evaluator_budget=3']) ?? '', /^evaluator_budget \(3\) .* give ccpo at least 4\.$/u);
+    assert.match(fault([], FOUR) ?? '', /^ccpo needs a protocol of two roles, .*; four is none\.$/u);
     assert.match(
-      problem(['ccpo.alternate_every=10', 'policies={reasoner: {learns: false}}']) ?? '',
+      fault(['ccpo.alternate_every=10', 'policies={reasoner: {learns: false}}']) ?? '',
       /and reasoner does not; set it to 0\.$/u,
     );
     assert.deepEqual(ccpo.remarks(readConfig('', 'defaults'), PAIR), []);

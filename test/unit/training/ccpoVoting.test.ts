@@ -145,30 +145,27 @@ const team = (count: number, ties = 'expected', prompt = 'Solve.'): Protocol =>
   );
 
 describe('where a voting team cannot be credited', () => {
-  const problem = (protocol: Protocol, ...overrides: readonly string[]): string | null =>
-    ccpo.problem(readConfig('', 'defaults', ['method=ccpo', ...overrides]), protocol);
+  const fault = (protocol: Protocol, ...overrides: readonly string[]): string | null =>
+    ccpo.fault(readConfig('', 'defaults', ['method=ccpo', ...overrides]), protocol);
   const remarks = (protocol: Protocol, ...overrides: readonly string[]): readonly string[] =>
     ccpo.remarks(readConfig('', 'defaults', ['method=ccpo', ...overrides]), protocol);
 
   it('says why in one sentence', () => {
-    assert.equal(problem(team(3)), null);
-    assert.equal(problem(team(3), 'evaluator_budget=2'), null);
-    assert.match(problem(team(1)) ?? '', /^ccpo compares a vote .* needs at least two voters; voters has one\.$/u);
+    assert.equal(fault(team(3)), null);
+    assert.equal(fault(team(3), 'evaluator_budget=2'), null);
+    assert.match(fault(team(1)) ?? '', /^ccpo compares a vote .* needs at least two voters; voters has one\.$/u);
     assert.match(
-      problem(team(3), 'evaluator_budget=1') ?? '',
+      fault(team(3), 'evaluator_budget=1') ?? '',
       /^evaluator_budget \(1\) pays for fewer than two episodes/u,
     );
+    assert.match(fault(team(3), 'ccpo.shaping=event') ?? '', /^ccpo\.shaping: event .*, and voters votes; set it to/u);
+    assert.equal(fault(team(12), 'ccpo.contribution=shapley'), null);
     assert.match(
-      problem(team(3), 'ccpo.shaping=event') ?? '',
-      /^ccpo\.shaping: event .*, and voters votes; set it to/u,
-    );
-    assert.equal(problem(team(12), 'ccpo.contribution=shapley'), null);
-    assert.match(
-      problem(team(13), 'ccpo.contribution=shapley') ?? '',
+      fault(team(13), 'ccpo.contribution=shapley') ?? '',
       /at most 12 voters, and voters has 13; set it to/u,
     );
     assert.match(
-      problem(team(2), 'ccpo.alternate_every=1', 'policies={voter2: {learns: false}}') ?? '',
+      fault(team(2), 'ccpo.alternate_every=1', 'policies={voter2: {learns: false}}') ?? '',
       /and voter2 does not; set it to 0\.$/u,
     );
   });

@@ -140,9 +140,9 @@ describe('checkConfig', () => {
         assert.ok(error instanceof C3Error);
         refusal = error.message;
       }
-      const problems = checkConfig(text);
-      assert.equal(problems.length > 0, refusal !== null, `${text}: ${String(refusal)}`);
-      for (const { start, end } of problems) {
+      const faults = checkConfig(text);
+      assert.equal(faults.length > 0, refusal !== null, `${text}: ${String(refusal)}`);
+      for (const { start, end } of faults) {
         assert.ok(start >= 0 && end > start && end <= text.length, `${text}: ${String(start)} to ${String(end)}`);
       }
     }

@@ -29,7 +29,7 @@ const protocolWith = (rounds: object): string =>
     rounds,
   });
 
-const problems = (text: string): string[] => checkConfig(text).map(({ message }) => message);
+const faults = (text: string): string[] => checkConfig(text).map(({ message }) => message);
 
 describe('external', () => {
   it('leaves the rounds of the protocol where it is missing', () => {
@@ -107,21 +107,21 @@ describe('external', () => {
   });
 
   it('says what is wrong', async () => {
-    assert.deepEqual(problems('external: {mode: pased}\n'), [
+    assert.deepEqual(faults('external: {mode: pased}\n'), [
       'external.mode: did you mean passed? It must be one of level_feedback, level_passed, passed, plain, expert_edits.',
     ]);
-    assert.deepEqual(problems('external: {sandbox_slce: 1}\n'), [
+    assert.deepEqual(faults('external: {sandbox_slce: 1}\n'), [
       'external.sandbox_slce: unknown key; did you mean sandbox_slice?',
     ]);
-    assert.deepEqual(problems('external: {sandbox_slice: some}\n'), [
+    assert.deepEqual(faults('external: {sandbox_slice: some}\n'), [
       'external.sandbox_slice: must be a whole number, below 0 to count from the end, or all.',
     ]);
     assert.match(
-      problems('external: {expert_edits_model: deepseek-coder}\n').join(),
+      faults('external: {expert_edits_model: deepseek-coder}\n').join(),
       /^external\.expert_edits_model: must .*rules/u,
     );
-    assert.match(problems('external: {mode: passed}\nevaluator: math\n').join(), /^external\.mode: .*executes none/u);
-    assert.deepEqual(problems('external: {mode: plain}\nevaluator: math\n'), []);
+    assert.match(faults('external: {mode: passed}\nevaluator: math\n').join(), /^external\.mode: .*executes none/u);
+    assert.deepEqual(faults('external: {mode: plain}\nevaluator: math\n'), []);
     await assert.rejects(
       readRecipe(null, ['external={}'], import.meta.dirname),
       isInputError(/external: .*has no rounds; give it rounds/u),

@@ -195,11 +195,8 @@ it('a threshold that no node passes, or each, is said before a run, and one that
 });
 
 describe('a configuration that cannot be', () => {
-  const problemOf = (protocol: Protocol, overrides: readonly string[]): string | null =>
-    methodNamed('magrpo').problem(
-      readConfig('', 'x', ['method=magrpo', 'evaluator_budget=64', ...overrides]),
-      protocol,
-    );
+  const faultOf = (protocol: Protocol, overrides: readonly string[]): string | null =>
+    methodNamed('magrpo').fault(readConfig('', 'x', ['method=magrpo', 'evaluator_budget=64', ...overrides]), protocol);
   const config = configOf({ n: 2, g: 2, t: 2, mode: 'align' });
   const pair = teamOf(2, config, ['main']);
   it('is refused in one sentence', () => {
@@ -215,19 +212,19 @@ describe('a configuration that cannot be', () => {
       () => readConfig('', 'x', ['method=magrpo', 'magrpo.num_turns=2', 'ppo.epochs=2']),
       /must be 1, and ppo.mini_batches too/,
     );
-    assert.match(problemOf(pair, ['magrpo.num_agents=3']) ?? '', /num_agents is 3, and a turn .* has 2 messages/);
-    assert.match(problemOf(pair, ['magrpo.num_generations=9']) ?? '', /up to 90 evaluator calls .* \(64\)/);
+    assert.match(faultOf(pair, ['magrpo.num_agents=3']) ?? '', /num_agents is 3, and a turn .* has 2 messages/);
+    assert.match(faultOf(pair, ['magrpo.num_generations=9']) ?? '', /up to 90 evaluator calls .* \(64\)/);
     const list = parseProtocol(
       '[{"role": "a", "prompt": "A."}, {"role": "b", "prompt": "B.", "depends_on": ["a"]}]',
       'l',
     );
-    assert.match(problemOf(list, ['magrpo.num_turns=2']) ?? '', /num_turns is 2, and the protocol l has no rounds/);
-    assert.match(problemOf(list, ['magrpo.joint_mode=cross']) ?? '', /some roles see others; choose align/);
+    assert.match(faultOf(list, ['magrpo.num_turns=2']) ?? '', /num_turns is 2, and the protocol l has no rounds/);
+    assert.match(faultOf(list, ['magrpo.joint_mode=cross']) ?? '', /some roles see others; choose align/);
     const closed = parseProtocol(
       '{"name": "closed", "roles": [{"role": "a", "prompt": "A."}, {"role": "b", "prompt": "B."}], "rounds": {"turns": 2, "closing": "join"}}',
       'closed',
     );
-    assert.match(problemOf(closed, ['magrpo.num_generations=2']) ?? '', /needs a reward in every turn/);
-    assert.equal(problemOf(pair, ['magrpo.num_generations=2']), null);
+    assert.match(faultOf(closed, ['magrpo.num_generations=2']) ?? '', /needs a reward in every turn/);
+    assert.equal(faultOf(pair, ['magrpo.num_generations=2']), null);
   });
 });

@@ -75,7 +75,7 @@ describe('c3 on the rollout tree of MAGRPO', () => {
     const { upward } = new NodesOfTurns(rowsOf(roots).rows, 2);
     const asked = async (name: 'magrpo' | 'c3'): Promise<unknown> => {
       const method = methodNamed(name);
-      assert.equal(method.problem(config, protocol), null);
+      assert.equal(method.fault(config, protocol), null);
       const [{ fanout, joint } = assert.fail()] = method.plan(config, protocol, 0);
       return [fanout, joint?.generations, joint?.mode, await updatesOf(name, made, upward)];
     };
@@ -89,7 +89,7 @@ describe('c3 on the rollout tree of MAGRPO', () => {
       'seeing',
     );
     assert.match(
-      methodNamed('c3').problem(readConfig('', 'x', tree), seeing) ?? '',
+      methodNamed('c3').fault(readConfig('', 'x', tree), seeing) ?? '',
       /in a turn of the protocol seeing some roles see others, so that each message has a context of its own; choose/,
     );
     for (const [override, words] of [

@@ -74,7 +74,7 @@ export async function grown(vector: Vector, scored = ROLES.slice(0, vector.n)): 
   const config = configOf(vector);
   const protocol = teamOf(vector.n, config, scored);
   const method = methodNamed('magrpo');
-  assert.equal(method.problem(config, protocol), null);
+  assert.equal(method.fault(config, protocol), null);
   const [rollout] = method.plan(config, protocol, 0);
   const joint = rollout?.joint ?? assert.fail();
   const policy = counting();

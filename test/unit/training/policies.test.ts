@@ -1,7 +1,7 @@
 /** Runs of a team in which something else than the model answers for a role. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { checkScripts, policiesProblem } from '../../../src/training/policies.ts';
+import { checkScripts, policiesFault } from '../../../src/training/policies.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { errorOfKind } from '../replay/helpers.ts';
 import { teamFolder, tinyWorld, TINY_CONFIG } from './tinyRun.ts';
@@ -105,13 +105,13 @@ describe('a run with a role that does not learn', () => {
 
   it('needs another one that does', () => {
     const config = readConfig(TINY_CONFIG, 'x', ['policies={actor: {learns: false}, reasoner: {learns: false}}']);
-    assert.match(policiesProblem(config, PAIR)?.sentence ?? '', /nothing can be trained/);
+    assert.match(policiesFault(config, PAIR)?.sentence ?? '', /nothing can be trained/);
   });
 });
 
 describe('policiesProblem', () => {
   const of = (policies: string, steps = 2): string | undefined =>
-    policiesProblem(readConfig(TINY_CONFIG, 'x', [`policies=${policies}`, `steps=${String(steps)}`]), PAIR)?.sentence;
+    policiesFault(readConfig(TINY_CONFIG, 'x', [`policies=${policies}`, `steps=${String(steps)}`]), PAIR)?.sentence;
 
   it('refuses a role that the protocol does not have, and a team without a learner', () => {
     const one = '{kind: scripted, answers: [{answer: a}]}';

@@ -31,8 +31,8 @@ function at(value: unknown, key: string): unknown {
   return key.split('.').reduce<unknown>((inner, part) => (isRecord(inner) ? inner[part] : undefined), value);
 }
 
-const problems = (text: string): string[] =>
-  converted(text).problems.map(({ path, sentence }) => `${path.join('.')}: ${sentence}`);
+const faults = (text: string): string[] =>
+  converted(text).faults.map(({ path, sentence }) => `${path.join('.')}: ${sentence}`);
 const notes = (text: string, facts?: PublishedFacts): string[] =>
   converted(text, facts).notes.map(({ path, sentence }) => `${path.join('.')}: ${sentence}`);
 
@@ -74,7 +74,7 @@ describe('the published files', () => {
     it(`${file} converts`, () => {
       const text = textOf(file);
       assert.ok(isPublished(recordOf(text)) && looksPublished(text));
-      const { value, problems: found, notes: said } = converted(text);
+      const { value, faults: found, notes: said } = converted(text);
       assert.deepEqual(found, []);
       const [trainer = '', data = ''] = file.split('_');
       const two = trainer === 'magrpo';
@@ -280,7 +280,7 @@ describe('convertPublished', () => {
   });
 
   it('reads the files as they are now and as they were first, and lists once what has no counterpart', () => {
-    const { value, problems: found, notes: said } = converted(PRESENT);
+    const { value, faults: found, notes: said } = converted(PRESENT);
     assert.deepEqual(found, []);
     assert.deepEqual(
       ['ppo.learning_rate', 'sampling.temperature', 'sampling.top_k', 'seed'].map((key) => at(value, key)),
@@ -314,7 +314,7 @@ describe('convertPublished', () => {
     );
     // What is wrong is said of the key that is there.
     assert.deepEqual(
-      converted('grpo: {agent_learning_rate: -1}\n').problems.map(({ path }) => path.join('.')),
+      converted('grpo: {agent_learning_rate: -1}\n').faults.map(({ path }) => path.join('.')),
       ['grpo.agent_learning_rate'],
     );
   });
@@ -326,32 +326,29 @@ describe('convertPublished', () => {
   });
 
   it('names what is wrong, with a suggestion', () => {
-    assert.deepEqual(problems('model: {}\nmagrpo: {num_turn: 2}\n'), [
+    assert.deepEqual(faults('model: {}\nmagrpo: {num_turn: 2}\n'), [
       'magrpo.num_turn: unknown key; did you mean num_turns?',
     ]);
-    assert.deepEqual(problems('model: {}\ndatset: {}\n'), ['datset: unknown key; did you mean dataset?']);
-    assert.deepEqual(problems('model: {}\nexternal: {mode: level_feedbak}\n'), [
+    assert.deepEqual(faults('model: {}\ndatset: {}\n'), ['datset: unknown key; did you mean dataset?']);
+    assert.deepEqual(faults('model: {}\nexternal: {mode: level_feedbak}\n'), [
       'external.mode: did you mean level_feedback? It must be one of level_feedback, level_passed, passed, plain, expert_edits.',
     ]);
     assert.match(
-      problems('model: {}\nmagrpo: {num_generations: 1}\n').join(),
+      faults('model: {}\nmagrpo: {num_generations: 1}\n').join(),
       /^magrpo\.num_generations: must be at least 2/u,
     );
-    assert.match(problems('model: {}\nmagrpo: {num_agents: 3}\n').join(), /^magrpo\.num_agents: /u);
-    assert.match(problems('model: {}\nmagrpo: {per_device_train_batch_size: 2}\n').join(), /^magrpo\.per_device.*: /u);
-    assert.match(problems('magrpo: {}\ngrpo: {}\n').join(), /^grpo: magrpo is given too/u);
-    assert.match(problems('grpo: {num_agents: 2}\n').join(), /^grpo\.num_agents: must be 1/u);
+    assert.match(faults('model: {}\nmagrpo: {num_agents: 3}\n').join(), /^magrpo\.num_agents: /u);
+    assert.match(faults('model: {}\nmagrpo: {per_device_train_batch_size: 2}\n').join(), /^magrpo\.per_device.*: /u);
+    assert.match(faults('magrpo: {}\ngrpo: {}\n').join(), /^grpo: magrpo is given too/u);
+    assert.match(faults('grpo: {num_agents: 2}\n').join(), /^grpo\.num_agents: must be 1/u);
     assert.match(
-      problems('dataset: {train_split: "test[a:]"}\n').join(),
+      faults('dataset: {train_split: "test[a:]"}\n').join(),
       /^dataset\.train_split: .*write it as test\[16:\]/u,
     );
-    assert.match(
-      problems('dataset: {train_split: "test[164:]"}\n').join(),
-      /^dataset\.train_split: .* none of the 164/u,
-    );
-    assert.match(problems('model: 3\ndataset: {}\n').join(), /^model: /u);
+    assert.match(faults('dataset: {train_split: "test[164:]"}\n').join(), /^dataset\.train_split: .* none of the 164/u);
+    assert.match(faults('model: 3\ndataset: {}\n').join(), /^model: /u);
     // What is written over lines may be a section without keys.
-    assert.deepEqual(problems('model:\ndataset:\n'), []);
+    assert.deepEqual(faults('model:\ndataset:\n'), []);
   });
 
   it('names all unknown keys at once, those of this product too', () => {
@@ -396,12 +393,12 @@ describe('checkConfig of a published file', () => {
 
   it('says what keeps it from running as an error, and the rest as information', () => {
     const text = 'model:\n  name: x\nmagrpo:\n  num_turn: 2\n';
-    const [problem, ...others] = checkConfig(text);
+    const [fault, ...others] = checkConfig(text);
     assert.deepEqual(others, []);
-    assert.equal(problem?.message, 'magrpo.num_turn: unknown key; did you mean num_turns?');
-    assert.equal(text.slice(problem.start, problem.end), 'num_turn');
-    assert.equal(problem.replacement, 'num_turns');
-    assert.equal(problem.severity, undefined);
+    assert.equal(fault?.message, 'magrpo.num_turn: unknown key; did you mean num_turns?');
+    assert.equal(text.slice(fault.start, fault.end), 'num_turn');
+    assert.equal(fault.replacement, 'num_turns');
+    assert.equal(fault.severity, undefined);
   });
 });
 

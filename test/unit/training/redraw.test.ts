@@ -9,7 +9,7 @@ import { saidBy, type TreeNode } from '../../../src/replay/tree.ts';
 import { held } from '../../support/held.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import { samplingProblem } from '../../../src/training/iteration.ts';
+import { samplingFault } from '../../../src/training/iteration.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { abortedWhen } from '../../support/signals.ts';
 import { CHECKPOINTS, PAIR as TWO } from '../replay/helpers.ts';
@@ -49,22 +49,22 @@ describe('redrawsOf', () => {
 });
 
 describe('a configuration with fanout_unique', () => {
-  const problem = (...overrides: string[]): string | null =>
-    samplingProblem(readConfig('', 'x', ['fanout_unique=true', ...overrides]), TWO);
+  const fault = (...overrides: string[]): string | null =>
+    samplingFault(readConfig('', 'x', ['fanout_unique=true', ...overrides]), TWO);
 
   it('says what it does not go with', () => {
-    assert.equal(problem(), null);
-    assert.match(problem('shape=spine') ?? '', /shape nested/u);
-    assert.match(problem('fanout=[8,1]') ?? '', /last fan-out of 2/u);
+    assert.equal(fault(), null);
+    assert.match(fault('shape=spine') ?? '', /shape nested/u);
+    assert.match(fault('fanout=[8,1]') ?? '', /last fan-out of 2/u);
     for (const other of [
       'credit.merge_contexts=false',
       'credit.common_random_numbers=true',
       'credit.group_normalise=true',
     ]) {
-      assert.match(problem(other) ?? '', /fanout_unique needs credit\.estimator loo/u);
+      assert.match(fault(other) ?? '', /fanout_unique needs credit\.estimator loo/u);
     }
     const scoredTwice = readConfig('', 'x', ['fanout_unique=true', 'fanout=[2,2]', 'evaluator_budget=8']);
-    assert.match(samplingProblem(scoredTwice, CHECKPOINTS) ?? '', /the last alone is scored/u);
+    assert.match(samplingFault(scoredTwice, CHECKPOINTS) ?? '', /the last alone is scored/u);
   });
 });
 

@@ -8,7 +8,7 @@ import { held } from '../../support/held.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { callsOfFanout } from '../../../src/team/rounds.ts';
-import { spineFanout, spineProblem, spreadOf } from '../../../src/training/methods/spine.ts';
+import { spineFanout, spineFault, spreadOf } from '../../../src/training/methods/spine.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { abortedWhen } from '../../support/signals.ts';
 import { CHAIN, CHECKPOINTS, PAIR as TWO } from '../replay/helpers.ts';
@@ -53,8 +53,8 @@ describe('spineFanout', () => {
   });
 
   it('says so where the budget pays for no alternative', () => {
-    assert.match(spineProblem(settings(['evaluator_budget=1']), TWO) ?? '', /pays for no more than the episode/u);
-    assert.equal(spineProblem(settings(['evaluator_budget=2']), TWO), null);
+    assert.match(spineFault(settings(['evaluator_budget=1']), TWO) ?? '', /pays for no more than the episode/u);
+    assert.equal(spineFault(settings(['evaluator_budget=2']), TWO), null);
   });
 });
 

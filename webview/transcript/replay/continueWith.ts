@@ -1,6 +1,6 @@
 /** "Continue with": another snapshot, temperature or model for a replay. What is left alone is as recorded. */
 import {
-  choiceProblem,
+  choiceFault,
   OTHER_DISTRIBUTION,
   type ContinuationChoice,
   type OfferedSnapshot,
@@ -98,7 +98,7 @@ export class ContinueWith {
       temperature,
       model: this.model.value.trim() === '' ? null : this.model.value.trim(),
     };
-    return choiceProblem(choice) ?? choice;
+    return choiceFault(choice) ?? choice;
   }
 
   /** Fills in the folder that was chosen in the editor's dialog. */

@@ -59,7 +59,7 @@ export class ReplayForm {
   /** The button that the last replay was started with. */
   private starter: Button;
   private readonly verify: Button;
-  private readonly problem = h('p', { class: 'problem', role: 'alert' });
+  private readonly fault = h('p', { class: 'problem', role: 'alert' });
   private readonly words = h('span', { role: 'status' });
   private readonly ring = progressRing('Replaying');
   private readonly cancel: Button;
@@ -158,7 +158,7 @@ export class ReplayForm {
             this.replay({ alternatives: 0, text: null, result: text });
           })
         : null,
-      this.problem,
+      this.fault,
       h('div', { class: 'progress' }, this.ring, this.words, this.cancel),
     );
     for (const event of ['input', 'change']) {
@@ -208,7 +208,7 @@ export class ReplayForm {
 
   private replay(asked: Pick<ReplayRequest, 'alternatives' | 'text' | 'result'>): void {
     const replays = parseCount('Replays each', this.replays.value, 1, MAX_REPLAYS);
-    this.problem.textContent = typeof replays === 'string' ? replays : '';
+    this.fault.textContent = typeof replays === 'string' ? replays : '';
     if (!this.running && typeof replays !== 'string') {
       const independent = !this.common.checked;
       this.events.start({ ...asked, replays, independent, continuation: AS_RECORDED });
@@ -240,7 +240,7 @@ export class ReplayForm {
     this.running = state?.status === 'running';
     // What is said of a field stays while other things change.
     if (started || failure !== this.failure) {
-      this.problem.textContent = failure;
+      this.fault.textContent = failure;
     }
     this.failure = failure;
     // How far settling this message is shows beside its own button.
@@ -307,7 +307,7 @@ export class ReplayForm {
       return;
     }
     if (this.typed.value === this.offered.text) {
-      this.problem.textContent = 'Your own message: change the text first; this is what was said.';
+      this.fault.textContent = 'Your own message: change the text first; this is what was said.';
       return;
     }
     this.starter = this.own;
@@ -321,7 +321,7 @@ export class ReplayForm {
     const replays = parseCount('Replays each', this.replays.value, 1, MAX_REPLAYS);
     const continuation = this.continuation.read();
     const wrong = [alternatives, replays, continuation].find((value) => typeof value === 'string');
-    this.problem.textContent = typeof wrong === 'string' ? wrong : '';
+    this.fault.textContent = typeof wrong === 'string' ? wrong : '';
     if (typeof alternatives === 'string' || typeof replays === 'string' || typeof continuation === 'string') {
       return null;
     }

@@ -23,7 +23,7 @@ export type KlPenalty = { readonly coefficient: number } & (
 );
 
 /** Why no exact divergence of a model is computed, in one sentence; null where it is. */
-export function exactProblem(vocabularySize: number): string | null {
+export function exactFault(vocabularySize: number): string | null {
   return vocabularySize <= EXACT_VOCABULARY
     ? null
     : `An exact divergence compares ${String(vocabularySize)} probabilities at each token, more than ${String(EXACT_VOCABULARY)}; choose k3.`;

@@ -7,7 +7,7 @@ import { nearestName } from '../../../shared/errors.ts';
 import { isRecord } from '../../../shared/guard.ts';
 import type { KeyPath } from '../../../team/document.ts';
 import { configSchema } from '../config.ts';
-import { examine, problemsOf, type Known, type Problem } from '../configProblems.ts';
+import { examine, faultsOf, type Known, type Fault } from '../configFaults.ts';
 import { mergedOver } from '../overrides.ts';
 import {
   isPublishedSection,
@@ -27,7 +27,7 @@ export interface Converted {
   /** Keys of our own, as somebody would write them. */
   readonly value: object;
   /** Why it is no such file; then the value is of no use. */
-  readonly problems: readonly Problem[];
+  readonly faults: readonly Fault[];
   readonly notes: readonly PublishedNote[];
   /** Which key of the file a key of our own is from. */
   readonly from: ReadonlyMap<string, KeyPath>;
@@ -75,27 +75,27 @@ export function convertPublished(given: Readonly<Record<string, unknown>>, facts
   const strangers = [
     ...Object.keys(own)
       .filter((key) => !Object.hasOwn(configSchema.shape, key))
-      .map(strangerProblem),
+      .map(strangerFault),
     // Of what is our own, too, all unknown keys are named at once with those of the scripts.
-    ...examine(configSchema, own).problems.filter(({ of, path }) => of === 'key' && path.length > 1),
+    ...examine(configSchema, own).faults.filter(({ of, path }) => of === 'key' && path.length > 1),
   ];
   const parsed = publishedSchema.safeParse(asReadme(withoutNulls(file)));
   if (!parsed.success) {
-    const problems = parsed.error.issues
+    const faults = parsed.error.issues
       .filter((issue) => issue.code === 'unrecognized_keys' || isThere(file, issue.path))
-      .flatMap((issue) => problemsOf(issue, KNOWN, file));
-    return { value: {}, problems: [...strangers, ...problems], notes: [], from: new Map() };
+      .flatMap((issue) => faultsOf(issue, KNOWN, file));
+    return { value: {}, faults: [...strangers, ...faults], notes: [], from: new Map() };
   }
-  const { rows, notes, problems: wrong } = converted(parsed.data, facts);
-  const problems = [...strangers, ...trainerProblems(parsed.data), ...wrong];
-  if (problems.length > 0) {
-    return { value: {}, problems, notes: [], from: new Map() };
+  const { rows, notes, faults: wrong } = converted(parsed.data, facts);
+  const faults = [...strangers, ...trainerFaults(parsed.data), ...wrong];
+  if (faults.length > 0) {
+    return { value: {}, faults, notes: [], from: new Map() };
   }
   const value = rows.reduce<unknown>((laid, [key, one]) => mergedOver(laid, nested(key.split('.'), one)), {});
   const laid = mergedOver(value, own);
   return {
     value: isRecord(laid) ? laid : {},
-    problems: [],
+    faults: [],
     notes: [...notes, ...spellingNotes(file), ...ignoredNotes(file)],
     from: new Map(rows.map(([key, , from]) => [key, from])),
   };
@@ -124,27 +124,27 @@ const hasPath = (value: unknown, [first, ...rest]: readonly PropertyKey[]): bool
 const nested = (path: readonly string[], value: unknown): unknown =>
   path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
 
-function strangerProblem(key: string): Problem {
+function strangerFault(key: string): Fault {
   const nearest = nearestName(key, [...Object.keys(PUBLISHED_SECTIONS), ...Object.keys(configSchema.shape)]);
   const hint =
     nearest === undefined ? `sections are ${Object.keys(PUBLISHED_SECTIONS).join(', ')}.` : `did you mean ${nearest}?`;
   return { path: [key], of: 'key', sentence: `unknown key; ${hint}`, nearest: nearest ?? null };
 }
 
-function trainerProblems({ magrpo, grpo }: PublishedFile): Problem[] {
-  const problem = (path: KeyPath, sentence: string): Problem => ({ path, of: 'value', sentence, nearest: null });
+function trainerFaults({ magrpo, grpo }: PublishedFile): Fault[] {
+  const fault = (path: KeyPath, sentence: string): Fault => ({ path, of: 'value', sentence, nearest: null });
   if (magrpo !== undefined && grpo !== undefined) {
-    return [problem(['grpo'], 'magrpo is given too; keep the section of the trainer that is meant.')];
+    return [fault(['grpo'], 'magrpo is given too; keep the section of the trainer that is meant.')];
   }
   return grpo !== undefined && grpo.num_agents !== 1
-    ? [problem(['grpo', 'num_agents'], 'must be 1; for two agents name the section magrpo.')]
+    ? [fault(['grpo', 'num_agents'], 'must be 1; for two agents name the section magrpo.')]
     : [];
 }
 
 function converted(
   file: PublishedFile,
   facts: PublishedFacts,
-): { rows: Row[]; notes: PublishedNote[]; problems: readonly Problem[] } {
+): { rows: Row[]; notes: PublishedNote[]; faults: readonly Fault[] } {
   const { output, external, reward_processor: processor, grpo } = file;
   const agentSection = file.agent_model === undefined ? 'model' : 'agent_model';
   const model = file.agent_model ?? file.model;
@@ -220,7 +220,7 @@ function converted(
       ...ceilingNotes({ ...trainer, reward_shift: shift }, factor, at),
       ...task.notes,
     ],
-    problems: task.problems,
+    faults: task.faults,
   };
 }
 

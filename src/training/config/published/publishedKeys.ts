@@ -1,7 +1,7 @@
 /**
  * The keys of the published MAGRPO training scripts, as their README and their code have named them since their first
  * version, with the defaults of the code that the README describes. The table is the only one: converter, completion,
- * hovers and problems are read from it.
+ * hovers and faults are read from it.
  */
 import { z } from 'zod';
 import { oneOf, positive } from '../configKeys.ts';

@@ -1,7 +1,7 @@
 /** The problems of a file of the published scripts: which ones, and how many steps its epochs are. */
 import { sliceBounds } from '../../../shared/text/slice.ts';
 import type { KeyPath } from '../../../team/document.ts';
-import type { Problem } from '../configProblems.ts';
+import type { Fault } from '../configFaults.ts';
 import type { PublishedFile } from './publishedKeys.ts';
 import type { PublishedFacts, PublishedNote, Row } from './publishedRow.ts';
 
@@ -49,7 +49,7 @@ export function publishedTask(
   { dataset }: Pick<PublishedFile, 'dataset'>,
   trainer: Trainer,
   facts: PublishedFacts,
-): { readonly rows: readonly Row[]; readonly notes: readonly PublishedNote[]; readonly problems: readonly Problem[] } {
+): { readonly rows: readonly Row[]; readonly notes: readonly PublishedNote[]; readonly faults: readonly Fault[] } {
   const set = DATA_SETS[typeOf(dataset)];
   const own = dataset.name === undefined ? null : facts.problemsIn(dataset.name);
   const count = own ?? set.problems;
@@ -65,7 +65,7 @@ export function publishedTask(
       train === 0
         ? `${slices[key]} holds none of the ${String(count)} problems.`
         : `${slices[key].slice(0, 60)} is no slice; write it as test[16:].`;
-    return { rows: [], notes: [], problems: [{ path: ['dataset', key], of: 'value', sentence, nearest: null }] };
+    return { rows: [], notes: [], faults: [{ path: ['dataset', key], of: 'value', sentence, nearest: null }] };
   }
   const epochs = trainer.num_train_epochs ?? (trainer.num_turns > 1 ? 7 : 10);
   const from: KeyPath = ['dataset', 'name'];
@@ -96,5 +96,5 @@ export function publishedTask(
     sentence: `${String(epochs * train)} steps, one problem in each: ${String(epochs)} passes over ${String(train)} problems.`,
     warns: false,
   };
-  return { rows, notes: own === null ? [instead, passes] : [passes], problems: [] };
+  return { rows, notes: own === null ? [instead, passes] : [passes], faults: [] };
 }

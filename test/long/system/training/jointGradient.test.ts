@@ -124,7 +124,7 @@ async function updates(
     runRounds(config),
   );
   const method = methodNamed(by);
-  assert.equal(method.problem(config, protocol), null);
+  assert.equal(method.fault(config, protocol), null);
   // How a tree is credited is nothing to its growth.
   const name = `${mode} ${String(turns)} ${String(count)}`;
   const growing = GROWN.get(name) ?? growTrees(method, config, protocol, count);

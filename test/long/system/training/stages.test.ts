@@ -8,7 +8,7 @@ import { verifyReplays } from '../../../../src/replay/verify.ts';
 import { callsOfFanout } from '../../../../src/team/rounds.ts';
 import { WITHIN_STEP } from '../../../../src/domain/snapshot.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
-import { samplingProblem } from '../../../../src/training/iteration.ts';
+import { samplingFault } from '../../../../src/training/iteration.ts';
 import { restoreStage, restoreTraining, snapshotAfter } from '../../../../src/training/state/restore.ts';
 import { inStages, seenOf, type StagesSettings } from '../../../support/inStages.ts';
 import {
@@ -219,10 +219,9 @@ describe('stages of a step', () => {
   it('are refused where the budget does not pay for all of them, or more are asked for than declared', async (t) => {
     const config = readConfig(TINY_CONFIG, 'tiny.c3.yaml', OVERRIDES);
     const method = inStages(SETTINGS);
-    assert.equal(samplingProblem(config, PAIR, method), null);
+    assert.equal(samplingFault(config, PAIR, method), null);
     assert.match(
-      samplingProblem(config, PAIR, { ...method, plan: () => [{ fanout: [BUDGET], commonRandomNumbers: false }] }) ??
-        '',
+      samplingFault(config, PAIR, { ...method, plan: () => [{ fanout: [BUDGET], commonRandomNumbers: false }] }) ?? '',
       /^c3 makes up to 12 evaluator calls per instance in the 2 stages of a step, more than evaluator_budget \(6\); raise it\.$/,
     );
     const world = await begin(t);

@@ -44,10 +44,10 @@ describe('what a configuration is refused for', () => {
       ['task:\n  train_file: questions.jsonl\n', 2, 3],
     ];
     for (const [text, line, column] of cases) {
-      const [problem] = await missing(folder, pathsIn(text));
+      const [fault] = await missing(folder, pathsIn(text));
       const { message, action } = await refusal(text);
       assert.ok(
-        problem !== undefined && message.includes(`line ${String(line)}: `) && message.includes(problem.message),
+        fault !== undefined && message.includes(`line ${String(line)}: `) && message.includes(fault.message),
         message,
       );
       assert.deepEqual(action, at(line, column));

@@ -125,12 +125,12 @@ test('slices that cannot be are refused in one sentence', async () => {
 });
 
 test('a file of the published scripts is run on its own problems, by its slices', async () => {
-  const problem = (name: string): string =>
+  const fault = (name: string): string =>
     `${JSON.stringify({ task_id: name, prompt: `def ${name}(a):\n    """${name}"""\n`, test: `def check(candidate):\n    assert candidate(1) == 1\n`, entry_point: name })}\n`;
   await writeFile(
     join(folder, 'mine.jsonl'),
     TEN.slice(0, 6)
-      .map((one) => problem(`f${one}`))
+      .map((one) => fault(`f${one}`))
       .join(''),
   );
   const read = async (dataset: string): Promise<unknown[]> => {

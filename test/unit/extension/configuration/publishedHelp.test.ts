@@ -63,8 +63,8 @@ describe('help for a file of the published scripts', () => {
 
   it('marks unknown keys with the nearest one', () => {
     const text = 'model: {name: x}\nexternal:\n  memory_mod: full\n';
-    const [problem] = checkConfig(text);
-    assert.equal(problem?.message, 'external.memory_mod: unknown key; did you mean memory_mode?');
-    assert.deepEqual([text.slice(problem.start, problem.end), problem.replacement], ['memory_mod', 'memory_mode']);
+    const [fault] = checkConfig(text);
+    assert.equal(fault?.message, 'external.memory_mod: unknown key; did you mean memory_mode?');
+    assert.deepEqual([text.slice(fault.start, fault.end), fault.replacement], ['memory_mod', 'memory_mode']);
   });
 });

@@ -35,10 +35,10 @@ function gateOf(memory: Map<string, unknown>, examiner = EXAMINER): StoreGate {
   });
 }
 
-async function problemOf(gate: StoreGate, path: string, trusted = true): Promise<StoreVerdict['problem']> {
+async function faultOf(gate: StoreGate, path: string, trusted = true): Promise<StoreVerdict['fault']> {
   const found = gate.check(path, trusted);
   await found?.known;
-  return found?.problem;
+  return found?.fault;
 }
 
 test('pages that keep a reader busy are found before a store is opened, in a trusted folder too', async (t) => {
@@ -47,8 +47,8 @@ test('pages that keep a reader busy are found before a store is opened, in a tru
   copyFileSync(path, endless);
   makeEndless(endless);
   for (const trusted of [true, false]) {
-    assert.match((await problemOf(gateOf(memory), endless, trusted)) ?? '', /SQLite finds damage/);
-    assert.equal(await problemOf(gateOf(new Map()), path, trusted), null);
+    assert.match((await faultOf(gateOf(memory), endless, trusted)) ?? '', /SQLite finds damage/);
+    assert.equal(await faultOf(gateOf(new Map()), path, trusted), null);
   }
   assert.equal(memory.size, 0);
 });
@@ -56,14 +56,14 @@ test('pages that keep a reader busy are found before a store is opened, in a tru
 test('a store that was found whole is known to the next window, until another program changes it', async (t) => {
   const { path, memory } = closedStore(t);
   const first = gateOf(memory).check(path, true);
-  assert.equal(first?.problem, undefined, 'not known before it was looked at');
+  assert.equal(first?.fault, undefined, 'not known before it was looked at');
   // Whoever looks has the file open, and an open store does not change to pages of another kind.
   await first?.known;
-  assert.equal(first?.problem, null);
-  assert.equal(gateOf(memory, NO_EXAMINER).check(path, true)?.problem, null, 'known at once');
-  assert.equal(gateOf(memory, NO_EXAMINER).check(path, false)?.problem, undefined, 'trust was asked for then');
+  assert.equal(first?.fault, null);
+  assert.equal(gateOf(memory, NO_EXAMINER).check(path, true)?.fault, null, 'known at once');
+  assert.equal(gateOf(memory, NO_EXAMINER).check(path, false)?.fault, undefined, 'trust was asked for then');
   makeEndless(path);
-  assert.match((await problemOf(gateOf(memory), path)) ?? '', /SQLite finds damage/);
+  assert.match((await faultOf(gateOf(memory), path)) ?? '', /SQLite finds damage/);
 });
 
 test('what was found of a store that another program changes meanwhile is not kept for the next window', async (t) => {
@@ -74,15 +74,15 @@ test('what was found of a store that another program changes meanwhile is not ke
   const looked = gate.check(path, true);
   makeEndless(path);
   await looked?.known;
-  assert.equal(looked?.problem, null, 'the file that was there');
+  assert.equal(looked?.fault, null, 'the file that was there');
   assert.equal(memory.size, 0);
-  assert.match((await problemOf(gateOf(memory), path)) ?? '', /SQLite finds damage/);
+  assert.match((await faultOf(gateOf(memory), path)) ?? '', /SQLite finds damage/);
 });
 
 test('what writers add to a store that is known is not examined, and is kept when they are done', async (t) => {
   const { path, memory } = closedStore(t);
   const gate = gateOf(memory);
-  assert.equal(await problemOf(gate, path), null);
+  assert.equal(await faultOf(gate, path), null);
   const known = gate.check(path, true);
   const kept = [...memory.values()];
   const writer = openStoreForWriting(path);
@@ -95,9 +95,9 @@ test('what writers add to a store that is known is not examined, and is kept whe
   gate.remember(path);
   assert.notDeepEqual([...memory.values()], kept);
   const reader = openStoreForReading(path);
-  assert.equal(gateOf(memory, NO_EXAMINER).check(path, true)?.problem, null, 'files of a reader change nothing');
+  assert.equal(gateOf(memory, NO_EXAMINER).check(path, true)?.fault, null, 'files of a reader change nothing');
   reader.close();
-  assert.equal(gateOf(memory, NO_EXAMINER).check(path, true)?.problem, null);
+  assert.equal(gateOf(memory, NO_EXAMINER).check(path, true)?.fault, null);
 });
 
 test('another file by the name of a store is another store, and one that was restored in place is looked at', async (t) => {
@@ -107,15 +107,15 @@ test('another file by the name of a store is another store, and one that was res
   copyFileSync(path, endless);
   makeEndless(endless);
   const gate = gateOf(memory);
-  assert.equal(await problemOf(gate, path), null);
+  assert.equal(await faultOf(gate, path), null);
   renameSync(endless, path);
-  assert.match((await problemOf(gate, path)) ?? '', /SQLite finds damage/);
+  assert.match((await faultOf(gate, path)) ?? '', /SQLite finds damage/);
   const refused = gate.check(path, true);
   assert.equal(gate.check(path, true), refused, 'looked at once');
   copyFileSync(whole, path);
-  assert.equal(await problemOf(gate, path), null);
+  assert.equal(await faultOf(gate, path), null);
   gate.forget();
-  assert.equal(gate.check(path, true)?.problem, null, 'the state that was kept');
+  assert.equal(gate.check(path, true)?.fault, null, 'the state that was kept');
 });
 
 test('what is no store at all is left to the reader, which says so', async (t) => {
@@ -125,7 +125,7 @@ test('what is no store at all is left to the reader, which says so', async (t) =
   writeFileSync(strange, 'notes '.repeat(100));
   writeFileSync(empty, '');
   for (const file of [strange, empty]) {
-    assert.equal(await problemOf(gate, file), null);
+    assert.equal(await faultOf(gate, file), null);
     assert.throws(() => openStoreForReading(file), /is not a C3 store|There is no store/);
   }
   assert.equal(gate.check(gone, true), null);

@@ -17,7 +17,7 @@ import {
 import { isAnswer, type ReplyMessage } from '../../../../src/shared/protocols/requests.ts';
 import {
   currentLabel,
-  labelProblem,
+  labelFault,
   NO_FILTER,
   TAXONOMY_THRESHOLDS,
   VERDICTS,
@@ -285,12 +285,12 @@ describe('a case', () => {
 
   it('takes labels of one line and 80 characters, whatever their script', () => {
     for (const name of ['', 'x'.repeat(80), '\u{1f600}'.repeat(80), '<b>not markup</b>', 'ملصق']) {
-      assert.equal(labelProblem(name, 'a\nnote'), null, name);
+      assert.equal(labelFault(name, 'a\nnote'), null, name);
     }
-    assert.match(labelProblem('x'.repeat(81), '') ?? '', /at most 80 characters; this one has 81/);
+    assert.match(labelFault('x'.repeat(81), '') ?? '', /at most 80 characters; this one has 81/);
     for (const name of ['a\nb', 'a\u0007', ' a', 'a ']) {
-      assert.notEqual(labelProblem(name, ''), null, JSON.stringify(name));
+      assert.notEqual(labelFault(name, ''), null, JSON.stringify(name));
     }
-    assert.match(labelProblem('a', 'x'.repeat(2001)) ?? '', /note has at most 2000/);
+    assert.match(labelFault('a', 'x'.repeat(2001)) ?? '', /note has at most 2000/);
   });
 });

@@ -4,7 +4,7 @@ import type { RunConfig } from './config.ts';
 type Scoring = Pick<RunConfig, 'evaluator' | 'scorer'>;
 
 /** What an evaluator lacks, after its key; null where it has all that it needs. */
-export function evaluatorProblem({ evaluator, scorer }: Scoring): string | null {
+export function evaluatorFault({ evaluator, scorer }: Scoring): string | null {
   if (evaluator === 'command' && scorer?.command === undefined) {
     return 'command needs the command that scores; add scorer: {command: [PROGRAM, ARGUMENT]}.';
   }
@@ -15,7 +15,7 @@ export function evaluatorProblem({ evaluator, scorer }: Scoring): string | null 
 }
 
 /** Why there is no use for a scorer, after its key; null where there is. */
-export const scorerProblem = ({ evaluator, scorer }: Scoring): string | null =>
+export const scorerFault = ({ evaluator, scorer }: Scoring): string | null =>
   evaluator === 'command' || evaluator === 'judge' || scorer === null
     ? null
     : 'belongs to evaluator: command or judge; omit it, or choose one of them.';

@@ -3,14 +3,14 @@
  */
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { nearestName } from '../../shared/errors.ts';
-import { bundledModelProblem, isBundledName, TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';
+import { bundledModelFault, isBundledName, TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';
 import type { KeyPath } from '../../team/document.ts';
 import type { z } from 'zod';
 import type { configSchema, RunConfig } from './config.ts';
 import { methodReads, methodsThatRead, methodWords } from '../methods/methods.ts';
 import { runsTests } from './externalKeys.ts';
 import { EVERY_POLICY_KEY } from './policyKeys.ts';
-import { evaluatorProblem, scorerProblem } from './scorerProblems.ts';
+import { evaluatorFault, scorerFault } from './scorerFaults.ts';
 
 /** A value longer than this is not repeated. */
 const MAX_SHOWN = 200;
@@ -18,7 +18,7 @@ const MAX_SHOWN = 200;
 /** Unknown keys of one section that are looked up; more are of the same kind. */
 const MOST_UNKNOWN = 200;
 
-export interface Problem {
+export interface Fault {
   readonly path: KeyPath;
   /** What the last part of the path names: a key that is not known, or a value. */
   readonly of: 'key' | 'value';
@@ -32,7 +32,7 @@ export interface Examined {
   /** Null where the schema refuses the value. */
   readonly config: RunConfig | null;
   /** In the order of the schema; empty where the configuration can be run. */
-  readonly problems: readonly Problem[];
+  readonly faults: readonly Fault[];
 }
 
 type Schema = typeof configSchema;
@@ -41,13 +41,13 @@ type Schema = typeof configSchema;
 interface Rule {
   readonly keys: readonly [string, ...string[]];
   /** What goes after the first key; null where all is well. */
-  readonly problem: (config: RunConfig) => string | null;
+  readonly fault: (config: RunConfig) => string | null;
 }
 
 const RULES: readonly Rule[] = [
   {
     keys: ['fanout', 'method', 'shape', 'evaluator_budget', 'magrpo'],
-    problem: ({ fanout, method, shape, evaluator_budget: budget, magrpo }) => {
+    fault: ({ fanout, method, shape, evaluator_budget: budget, magrpo }) => {
       const leaves = fanout.reduce((product, count) => product * count, 1);
       return magrpo === null && methodReads(method, 'fanout') && shape === 'nested' && leaves > budget
         ? `[${fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(budget)}).`
@@ -56,7 +56,7 @@ const RULES: readonly Rule[] = [
   },
   {
     keys: ['credit.estimator', 'method'],
-    problem: ({ credit, method }) => {
+    fault: ({ credit, method }) => {
       if (credit.estimator === 'loo' || methodReads(method, 'credit.estimator')) {
         return null;
       }
@@ -65,63 +65,63 @@ const RULES: readonly Rule[] = [
   },
   {
     keys: ['magrpo', 'method'],
-    problem: ({ magrpo, method }) =>
+    fault: ({ magrpo, method }) =>
       magrpo === null || methodReads(method, 'magrpo')
         ? null
         : `belongs to method ${methodsThatRead('magrpo').join(', ')}; omit it, or choose that method.`,
   },
   {
     keys: ['external.mode', 'evaluator'],
-    problem: ({ external, evaluator }) =>
+    fault: ({ external, evaluator }) =>
       external !== null && runsTests(external.mode) && !evaluatorKind(evaluator).runsCode
         ? `${external.mode} executes programs, and evaluator: ${evaluator} executes none; choose evaluator: ladder or auto, or mode: plain.`
         : null,
   },
-  { keys: ['evaluator', 'scorer'], problem: evaluatorProblem },
-  { keys: ['scorer', 'evaluator'], problem: scorerProblem },
+  { keys: ['evaluator', 'scorer'], fault: evaluatorFault },
+  { keys: ['scorer', 'evaluator'], fault: scorerFault },
   {
     keys: ['credit.estimator', 'magrpo', 'method'],
-    problem: ({ credit: { estimator }, magrpo, method }) =>
+    fault: ({ credit: { estimator }, magrpo, method }) =>
       magrpo === null || estimator === 'loo' || !methodReads(method, 'credit.estimator')
         ? null
         : `${estimator} is not of rollout trees; choose loo, or method magrpo for the mean of a node, or omit the section magrpo.`,
   },
   {
     keys: ['shape', 'magrpo', 'method'],
-    problem: ({ shape, magrpo, method }) =>
+    fault: ({ shape, magrpo, method }) =>
       magrpo === null || shape === 'nested' || !methodReads(method, 'shape')
         ? null
         : `${shape} is not of rollout trees; omit it, or the section magrpo.`,
   },
   {
     keys: ['fanout_unique', 'magrpo', 'method'],
-    problem: ({ fanout_unique: unique, magrpo, method }) =>
+    fault: ({ fanout_unique: unique, magrpo, method }) =>
       magrpo === null || !unique || !methodReads(method, 'fanout_unique')
         ? null
         : 'draws within fanout, which a rollout tree does not have; turn it off, or omit the section magrpo.',
   },
   {
     keys: ['ppo.epochs', 'ppo.mini_batches', 'magrpo'],
-    problem: ({ ppo, magrpo }) =>
+    fault: ({ ppo, magrpo }) =>
       magrpo === null || (ppo.epochs === 1 && ppo.mini_batches === 1)
         ? null
         : 'must be 1, and ppo.mini_batches too: with the section magrpo each node of the tree is learned from once.',
   },
   {
     keys: ['ppo.kl_against', 'ppo.kl_estimator'],
-    problem: ({ ppo }) =>
+    fault: ({ ppo }) =>
       ppo.kl_against === 'last' && ppo.kl_estimator === 'k1'
         ? 'last needs kl_estimator: k3 or exact; k1 is subtracted before the policy moves, when it is the last one still.'
         : null,
   },
   {
     keys: ['chat.thinking', 'chat.template'],
-    problem: ({ chat }) =>
+    fault: ({ chat }) =>
       chat.thinking && chat.template === 'none' ? 'needs chat.template: auto; plain text has no reasoning part.' : null,
   },
   {
     keys: ['begin', 'adapter'],
-    problem: ({ begin, adapter }) => {
+    fault: ({ begin, adapter }) => {
       if (begin === null) {
         return null;
       }
@@ -152,19 +152,19 @@ const RULES: readonly Rule[] = [
   },
   {
     keys: ['device.precision', 'adapter', 'steps', 'method'],
-    problem: ({ device, adapter, steps }) =>
+    fault: ({ device, adapter, steps }) =>
       device.precision === 'float16' && adapter === null && steps > 0
         ? 'float16 holds weights that are not trained; give the run an adapter, or leave float32.'
         : null,
   },
   {
     keys: ['task.evaluation_file', 'task.train_file'],
-    problem: ({ task }) =>
+    fault: ({ task }) =>
       task.train_file === null && task.evaluation_file !== null ? 'needs task.train_file beside it.' : null,
   },
   {
     keys: ['task.split', 'task.train_file', 'task.evaluation_file'],
-    problem: ({ task }) => {
+    fault: ({ task }) => {
       if (task.split === null) {
         return null;
       }
@@ -178,7 +178,7 @@ const RULES: readonly Rule[] = [
   },
   ...(['train_split', 'evaluation_split'] as const).map((key): Rule => ({
     keys: [`task.${key}`, 'task.train_file', 'task.split'],
-    problem: ({ task }) => {
+    fault: ({ task }) => {
       if (task[key] === null) {
         return null;
       }
@@ -190,15 +190,15 @@ const RULES: readonly Rule[] = [
   })),
   {
     keys: ['task.roles', 'task.name'],
-    problem: ({ task: { name, roles } }) =>
+    fault: ({ task: { name, roles } }) =>
       TEAM_SIZES[name].includes(roles)
         ? null
         : `${String(roles)} is not a size of the bundled team of ${name}; it has ${TEAM_SIZES[name].join(', ')} roles.`,
   },
-  { keys: ['task.name', 'model'], problem: ({ task: { name }, model }) => bundledModelProblem(model, name) },
+  { keys: ['task.name', 'model'], fault: ({ task: { name }, model }) => bundledModelFault(model, name) },
   {
     keys: ['task.levels', 'task.train_file'],
-    problem: ({ task }) =>
+    fault: ({ task }) =>
       task.train_file === null && task.levels.every((weight) => weight === 0)
         ? 'needs at least one level with a positive weight.'
         : null,
@@ -212,15 +212,15 @@ export function examine(schema: Schema, value: object): Examined {
   const parsed = schema.safeParse(value);
   if (parsed.success) {
     const config = settled(parsed.data);
-    return { config, problems: broken(config, () => true) };
+    return { config, faults: broken(config, () => true) };
   }
   const known = everything(schema);
-  const problems = parsed.error.issues.flatMap((issue) => problemsOf(issue, known, value));
-  const refused = problems.map(({ path }) => path);
+  const faults = parsed.error.issues.flatMap((issue) => faultsOf(issue, known, value));
+  const refused = faults.map(({ path }) => path);
   const rest = schema.safeParse(without(value, refused));
   const whole = (key: string): boolean =>
     !refused.some((path) => `${key}.`.startsWith(`${path.join('.')}.`) || `${path.join('.')}.`.startsWith(`${key}.`));
-  return { config: null, problems: rest.success ? [...problems, ...broken(settled(rest.data), whole)] : problems };
+  return { config: null, faults: rest.success ? [...faults, ...broken(settled(rest.data), whole)] : faults };
 }
 
 /**
@@ -238,18 +238,18 @@ export function settled({ policies, ...config }: RunConfig): RunConfig {
   };
 }
 
-function broken(config: RunConfig, whole: (key: string) => boolean): Problem[] {
-  return RULES.flatMap(({ keys, problem }) => {
-    const sentence = keys.every(whole) ? problem(config) : null;
+function broken(config: RunConfig, whole: (key: string) => boolean): Fault[] {
+  return RULES.flatMap(({ keys, fault }) => {
+    const sentence = keys.every(whole) ? fault(config) : null;
     return sentence === null ? [] : [{ path: keys[0].split('.'), of: 'value', sentence, nearest: null }];
   });
 }
 
 /**
- * What a schema says of a value, as problems.
+ * What a schema says of a value, as faults.
  * @param known the keys of the schema, from which the nearest one is suggested
  */
-export function problemsOf(issue: z.core.$ZodIssue, known: Known, value: object): Problem[] {
+export function faultsOf(issue: z.core.$ZodIssue, known: Known, value: object): Fault[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.slice(0, MOST_UNKNOWN).map((name) => unknownKey(known, path, name));
@@ -275,13 +275,13 @@ function ownQuestions(given: unknown): string {
   return `, the bundled tasks; for your own questions write task: ${keys} and leave name out.`;
 }
 
-function unknownKey(known: Known, path: KeyPath, name: string): Problem {
+function unknownKey(known: Known, path: KeyPath, name: string): Fault {
   const here = Object.keys(mappingOf(knownAt(known.values, path)));
   const named = known.paths.filter((key) => lastPart(key) === name);
   // A key of a section within a section is seldom meant where a section itself has one of its name.
   const least = Math.min(...named.map(depthOf));
   const elsewhere = named.filter((key) => depthOf(key) === least).map(withSection);
-  const problem = (sentence: string, nearest: string | null = null): Problem => ({
+  const fault = (sentence: string, nearest: string | null = null): Fault => ({
     path: [...path, name],
     of: 'key',
     sentence,
@@ -289,15 +289,15 @@ function unknownKey(known: Known, path: KeyPath, name: string): Problem {
   });
   // The same name in another place says more than a similar one here.
   if (elsewhere.length > 0) {
-    return problem(`unknown key here; write it as ${elsewhere.join(' or ')}.`);
+    return fault(`unknown key here; write it as ${elsewhere.join(' or ')}.`);
   }
   const nearest = nearestName(name, here);
   if (nearest !== undefined) {
-    return problem(`unknown key; did you mean ${nearest}?`, nearest);
+    return fault(`unknown key; did you mean ${nearest}?`, nearest);
   }
   const similar = nearestName(name, known.paths.map(lastPart));
   const places = known.paths.filter((key) => lastPart(key) === similar).map(withSection);
-  return problem(
+  return fault(
     places.length > 0
       ? `unknown key; did you mean ${places.join(' or ')}?`
       : `unknown key; known here: ${here.join(', ')}`,
