@@ -34,17 +34,21 @@ async function startOne(backend: PythonBackend, keep: (sandbox: SandboxProcess) 
 export function triedCheats(names: readonly string[], backends: readonly PythonBackend[]): void {
   for (const backend of backends) {
     describe(`a cheat (${backend})`, () => {
-      let one: PythonGrader;
+      // What ends by its time ends soon; all others have the time to meet the limit that they are about.
+      let hasty: PythonGrader;
+      let patient: PythonGrader;
       before(() => {
-        one = grader({ backend, lanes: 2, limits: { seconds: 2 } });
+        hasty = grader({ backend, lanes: 1, limits: { seconds: 2 } });
+        patient = grader({ backend, lanes: 1, limits: { seconds: 20 } });
       });
       after(() => {
-        one.close();
+        hasty.close();
+        patient.close();
       });
 
       for (const [name, [bundled, code, native]] of Object.entries(CHEATS).filter(([cheat]) => names.includes(cheat))) {
         it(`scores 0 within its limits: ${name}`, async () => {
-          const verdict = await one.grade(code, SQUARES);
+          const verdict = await (bundled === 'time-limit' ? hasty : patient).grade(code, SQUARES);
           assert.equal(verdict.score, 0, verdict.masked ?? verdict.detail);
           const rules = backend === 'python3' && native !== undefined ? native : [bundled];
           assert.ok(rules.includes(verdict.rule), `${verdict.rule}: ${verdict.detail}`);
@@ -92,7 +96,7 @@ export function triedCheats(names: readonly string[], backends: readonly PythonB
         const paths = ['/etc/passwd', '/proc/self/environ', process.execPath, import.meta.filename].map((path) =>
           JSON.stringify(path),
         );
-        const verdict = await one.grade(
+        const verdict = await patient.grade(
           code,
           tests({
             tests: [
@@ -121,7 +125,7 @@ export function triedCheats(names: readonly string[], backends: readonly PythonB
             `from pyodide.http import open_url\ndef f(x): return open_url("http://127.0.0.1:${String(port)}/").read()`,
           ];
           for (const code of attempts) {
-            assert.equal((await one.grade(code, SQUARES)).score, 0);
+            assert.equal((await patient.grade(code, SQUARES)).score, 0);
           }
           assert.equal(reached, 0);
         } finally {
@@ -130,7 +134,7 @@ export function triedCheats(names: readonly string[], backends: readonly PythonB
       });
 
       it('does not hinder the honest candidate after it', async () => {
-        assert.equal((await one.grade('def f(x):\n    return x * x', SQUARES)).rule, 'passed');
+        assert.equal((await patient.grade('def f(x):\n    return x * x', SQUARES)).rule, 'passed');
       });
     });
   }
