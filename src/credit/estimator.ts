@@ -12,7 +12,7 @@ export interface CreditInput {
   readonly evaluatorCalls: number;
 }
 
-/** Alternatives of one context, or episodes of one instance, with what learned values some estimators take. */
+/** Alternatives of one context, or episodes of one problem, with what learned values some estimators take. */
 export interface CreditGroup {
   readonly alternatives: readonly (CreditInput & {
     /** q(h, a_j), for estimators that need the values of the alternatives. */

@@ -16,7 +16,7 @@ export interface Standardisation {
 }
 
 /**
- * Advantages of the episodes of one instance (TeamTR reference section 3), with the population variance:
+ * Advantages of the episodes of one problem (TeamTR reference section 3), with the population variance:
  *
  *   A_g = clip((R_g - mean R) / s, -clip, clip)
  *

@@ -146,7 +146,7 @@ function planLeaks({ gold, question }: DetectedEpisode, plan: EpisodeMessage | u
     return [null, 'Not measured: the episode has one message and no plan.'];
   }
   if (gold.trim() === '') {
-    return [null, 'Not measured: the instance has no answer.'];
+    return [null, 'Not measured: the problem has no answer.'];
   }
   const stated = extractAnswer(plan.text);
   if (stated.answer !== null && gradeAnswer(gold, plan.text).score === 1) {

@@ -21,11 +21,11 @@ import {
 import { realOf, studyBucket, verdictOf, type TaxonomyBucket } from './taxonomy.ts';
 
 /** What is looked at: a bucket, and the problem that it is of. */
-export type SavedBucket = TaxonomyBucket & { readonly instance: string };
+export type SavedBucket = TaxonomyBucket & { readonly problem: string };
 
 /** A lost message as one half of its evidence sees it. */
 interface Case {
-  readonly instance: string;
+  readonly problem: string;
   readonly name: VerdictName;
   /** What a fresh message in its place returns more, by the other half. */
   readonly saved: number;
@@ -40,7 +40,7 @@ export function savedShares(
   thresholds: TaxonomyThresholds,
 ): ReadonlyMap<TaxonomyClassName, SavedShare> {
   const cases = buckets.flatMap((bucket) => casesIn(bucket, thresholds));
-  const problems = [...Map.groupBy(cases, ({ instance }) => instance).values()];
+  const problems = [...Map.groupBy(cases, ({ problem }) => problem).values()];
   const sumOf = (own: readonly Case[]): number => own.reduce((sum, { saved }) => sum + saved, 0);
   const all = problems.map(sumOf);
   if (all.length === 0 || mean(all) <= 0) {
@@ -78,7 +78,7 @@ function casesIn(bucket: SavedBucket, thresholds: TaxonomyThresholds): Case[] {
       return [];
     }
     const name = verdictOf(studyBucket({ ...bucket, alternatives: [own, ...seen] }), thresholds);
-    return [{ instance: bucket.instance, name, saved: mean(fresh) - mean(kept) }];
+    return [{ problem: bucket.problem, name, saved: mean(fresh) - mean(kept) }];
   });
 }
 

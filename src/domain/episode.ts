@@ -11,7 +11,7 @@ export interface NewEpisode {
   readonly run: string;
   readonly phase: Phase;
   readonly iteration: number;
-  readonly instance: string;
+  readonly problem: string;
   readonly leaf: number;
   readonly return: number | null;
   readonly rule: string;
@@ -48,7 +48,7 @@ export interface EnvironmentEvent {
   readonly answers?: readonly string[];
   /** Why the episode ends with it; null where it continues. */
   readonly done: string | null;
-  /** True where a function of instance, log and stream gives it again; false where it was recorded as it came. */
+  /** True where a function of problem, log and stream gives it again; false where it was recorded as it came. */
   readonly derived: boolean;
   /** The stream that its function drew from. */
   readonly streamKey: string;

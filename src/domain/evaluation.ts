@@ -103,7 +103,7 @@ export interface StoredEvaluation {
   /** Steps that the run had taken. */
   readonly step: number;
   readonly kind: EvaluationKind;
-  /** Share of the held-out instances solved, with its 95 % interval; null where no episode could be scored. */
+  /** Share of the held-out problems solved, with its 95 % interval; null where no episode could be scored. */
   readonly result: Interval | null;
 }
 

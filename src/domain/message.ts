@@ -31,7 +31,7 @@ export interface NewDecision {
   readonly phase: Phase;
   /** Training iteration (1-based), evaluation number, or replay request number. */
   readonly iteration: number;
-  readonly instance: string;
+  readonly problem: string;
   readonly snapshot: string;
   readonly environment: number;
   readonly role: string;
@@ -80,7 +80,7 @@ export interface Message {
   readonly iteration: number;
   /** Of rollouts between two updates of the step, from 1; left out for what a step sampled at its beginning. */
   readonly stage?: number;
-  readonly instance: string;
+  readonly problem: string;
   readonly snapshot: string;
   readonly role: string;
   readonly turn: number;

@@ -3,7 +3,7 @@ import type { Headline } from '../shared/credit/headline.ts';
 import type { Phase } from './episode.ts';
 
 /** One task item. uidSha is SHA-256 of the NFC, newline and trailing-space normalised question. */
-export interface Instance {
+export interface Problem {
   readonly uid: string;
   readonly uidSha: string;
   readonly question: string;
@@ -12,14 +12,14 @@ export interface Instance {
   readonly source: string;
   readonly level: number | null;
   /** What scores a message of code; absent where the answer does. */
-  readonly tests?: InstanceTests;
+  readonly tests?: ProblemTests;
 }
 
 /**
  * Unit tests in Python. The forms of MBPP (`tests`, `setup`), MBPP+ (`test`) and HumanEval (`test`, `entryPoint`,
  * `prefix`).
  */
-export interface InstanceTests {
+export interface ProblemTests {
   /** Statements, each a test of its own. */
   readonly tests: readonly string[];
   /** A whole program that tests; empty where there is none. */
@@ -130,7 +130,7 @@ export interface ProblemClass {
 
 /** The class of one problem, by its uidSha. */
 export interface ProblemClassRow extends ProblemClass {
-  readonly instance: string;
+  readonly problem: string;
 }
 
 /** One point of an outcome sparkline: the mean return of the problem's episodes in one round. */
@@ -154,7 +154,7 @@ export interface ClearestCredit {
 export interface ProblemRow {
   readonly id: number;
   /** Hash of the normalized question. */
-  readonly instance: string;
+  readonly problem: string;
   readonly uid: string;
   readonly source: string;
   readonly level: number | null;

@@ -12,12 +12,12 @@ import { oneLine } from '../shared/text/oneLine.ts';
  */
 export type BucketOrigin = 'training' | 'request' | 'diagnostic';
 
-/** One context instance in one sampling group. */
+/** One context in one sampling group. */
 export interface NewBucket {
   readonly run: string;
   readonly origin: BucketOrigin;
   readonly iteration: number;
-  readonly instance: string;
+  readonly problem: string;
   readonly role: string;
   readonly turn: number;
   readonly contextKey: string;

@@ -64,14 +64,14 @@ export interface RunSummary {
     readonly after: Interval | null;
     readonly difference: Interval | null;
   };
-  /** The mean over all samples of an instance: pass@1, which is avg@k of k samples. */
+  /** The mean over all samples of a problem: pass@1, which is avg@k of k samples. */
   readonly passAt1: {
     readonly before: Interval | null;
     readonly after: Interval | null;
     readonly difference: Interval | null;
   };
   /**
-   * Instances that one of their samples or more solves: pass@k of k samples. Only where an evaluation takes several,
+   * Problems that one of their samples or more solves: pass@k of k samples. Only where an evaluation takes several,
    * and not in runs that were stored before this was measured.
    */
   readonly passAtK?: RunSummary['passAt1'] & { readonly samples: number };

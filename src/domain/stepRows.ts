@@ -182,7 +182,7 @@ export const modelWords = (models: readonly string[]): string =>
 /** An episode, the solo return of its number, and what its messages were credited with. */
 export interface RemovalRollout {
   /** Of the question. */
-  readonly instance: string;
+  readonly problem: string;
   readonly joint: number;
   readonly solo: number;
   /** What a shared return would have credited: scaled among the rollouts of the question. */
@@ -224,7 +224,7 @@ export interface RemovalRows {
     readonly iteration: number;
     readonly offset: number;
     readonly limit: number;
-  }) => readonly { readonly instance: string; readonly return: number | null; readonly leaf: number }[];
+  }) => readonly { readonly problem: string; readonly return: number | null; readonly leaf: number }[];
   readonly chain: (
     leaf: number,
   ) => readonly {
@@ -257,7 +257,7 @@ export function removalRollouts(rows: RemovalRows, run: string, iteration: numbe
       break;
     }
   }
-  return [...Map.groupBy(episodes, ({ instance }) => instance)].flatMap(([instance, own]) => {
+  return [...Map.groupBy(episodes, ({ problem }) => problem)].flatMap(([problem, own]) => {
     const read = own.map((episode) => ({ value: episode.return, chain: rows.chain(episode.leaf) }));
     const isSolo = ({ chain: [first] }: (typeof read)[number]): boolean =>
       first?.finish === 'typed' && first.text === '';
@@ -273,7 +273,7 @@ export function removalRollouts(rows: RemovalRows, run: string, iteration: numbe
         ? []
         : [
             {
-              instance,
+              problem,
               joint: value,
               solo: solos[number]?.value ?? meanOf(measured),
               // A group of one keeps its return.

@@ -71,7 +71,7 @@ try {
       workFolder,
       checkpointEvery: 50,
       device: { threads },
-      examine: (instance, program, slice, signal) => examineProgram(grader, instance, program, slice, signal),
+      examine: (problem, program, slice, signal) => examineProgram(grader, problem, program, slice, signal),
       after,
       signal: controller.signal,
       report: (line) => {

@@ -4,7 +4,7 @@
  */
 import type { Json, DecisionEvent, LogEvent } from '../domain/episode.ts';
 import type { Examined } from '../domain/message.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 
 /**
  * Asks a model, sampled anew with each number of an attempt; the same for the same arguments where the policy takes
@@ -17,7 +17,7 @@ export type Ask = (
 ) => Promise<{ readonly text: string } | { readonly failed: string }>;
 
 export interface EnvironmentInput {
-  readonly instance: Instance;
+  readonly problem: Problem;
   /** All events so far. */
   readonly log: readonly LogEvent[];
   /** The messages of this round that it reads, in order. */
@@ -25,11 +25,11 @@ export interface EnvironmentInput {
   /** One value for each option of its kind. */
   readonly options: Readonly<Record<string, string>>;
   /**
-   * Executes a program in two functions against some of the tests of an instance; absent where the evaluator executes
+   * Executes a program in two functions against some of the tests of a problem; absent where the evaluator executes
    * nothing.
    * @param slice the first n tests, the last |n| where it is below 0, all for 0
    */
-  readonly examine?: (instance: Instance, program: string, slice: number) => Promise<Examined>;
+  readonly examine?: (problem: Problem, program: string, slice: number) => Promise<Examined>;
   /** Asks the policy of the role `expert`; absent where no episode is sampled. */
   readonly ask?: Ask;
   /** The number at a place of the event's own stream, uniform in [0, 1). */

@@ -7,7 +7,7 @@ import { killOwned, spawnOwned } from '../files/ownedProcess.ts';
 import { anyOf, onAbort, throwIfAborted } from '../shared/cancellation.ts';
 import { withoutKeys } from '../shared/endpointKeys.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import type { Evaluator, Graded } from './evaluator.ts';
 import { EvaluatorLost } from './lost.ts';
@@ -34,7 +34,7 @@ export function commandEvaluator(settings: CommandSettings): Evaluator {
   const waiting: (() => void)[] = [];
   return {
     name: 'command',
-    evaluate: async (instance, text, signal = new AbortController().signal) => {
+    evaluate: async (problem, text, signal = new AbortController().signal) => {
       while (free === 0) {
         const { promise, resolve } = Promise.withResolvers<null>();
         waiting.push(() => {
@@ -45,7 +45,7 @@ export function commandEvaluator(settings: CommandSettings): Evaluator {
       throwIfAborted(signal);
       free--;
       try {
-        return await runOnce(settings, instance, text, signal);
+        return await runOnce(settings, problem, text, signal);
       } finally {
         free++;
         waiting.shift()?.();
@@ -59,7 +59,7 @@ const masked = (why: string): Graded => ({ score: null, rule: 'command', masked:
 /** Runs it for one message. @throws EvaluatorLost where it cannot be started; CancelledError */
 async function runOnce(
   { command: [program = '', ...args], folder, timeLimit }: CommandSettings,
-  { uid, question, answer }: Instance,
+  { uid, question, answer }: Problem,
   text: string,
   signal: AbortSignal,
 ): Promise<Graded> {

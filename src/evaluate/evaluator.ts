@@ -1,7 +1,7 @@
 /** What scores a message. */
 import type { DecisionEvent } from '../domain/episode.ts';
 import type { Examined } from '../domain/message.ts';
-import type { Instance, InstanceTests } from '../domain/problem.ts';
+import type { Problem, ProblemTests } from '../domain/problem.ts';
 import { gradeAnswer } from './answer.ts';
 import { gradeChain, parseChain } from './chain.ts';
 import { examineProgram } from './examine.ts';
@@ -37,19 +37,19 @@ export interface Evaluator {
    * @param signal looked at before code is run: what waits for its turn is given up
    * @throws CancelledError where it was cancelled before it began; EvaluatorLost
    */
-  evaluate(instance: Instance, text: string, signal?: AbortSignal): Promise<Graded>;
+  evaluate(problem: Problem, text: string, signal?: AbortSignal): Promise<Graded>;
   /**
-   * Executes a program in two functions against some of the tests of an instance, for feedback; absent where it
+   * Executes a program in two functions against some of the tests of a problem, for feedback; absent where it
    * executes no code. Not a score, and no budget counts it.
    * @param slice the first n tests, the last |n| where it is below 0, all for 0
    * @throws as evaluate
    */
-  readonly examine?: (instance: Instance, program: string, slice: number, signal?: AbortSignal) => Promise<Examined>;
+  readonly examine?: (problem: Problem, program: string, slice: number, signal?: AbortSignal) => Promise<Examined>;
   /**
    * What it scores of a turn whose last message is scored; absent where that message alone is scored.
    * @param messages of the turn, in order
    */
-  readonly ofTurn?: (instance: Instance, messages: readonly TurnMessage[]) => string;
+  readonly ofTurn?: (problem: Problem, messages: readonly TurnMessage[]) => string;
 }
 
 /** A message of a turn. */
@@ -58,14 +58,14 @@ export type TurnMessage = Pick<DecisionEvent, 'role' | 'text'>;
 /** What is scored of a turn, whose last message is the scored one. */
 export const scoredText = (
   { ofTurn }: Pick<Evaluator, 'ofTurn'>,
-  instance: Instance,
+  problem: Problem,
   messages: readonly TurnMessage[],
-): string => ofTurn?.(instance, messages) ?? messages.at(-1)?.text ?? '';
+): string => ofTurn?.(problem, messages) ?? messages.at(-1)?.text ?? '';
 
-/** Compares the answer that a message states with the instance's, exactly: numbers as numbers, all else as text. */
+/** Compares the answer that a message states with the problem's, exactly: numbers as numbers, all else as text. */
 export const answerEvaluator: Evaluator = {
   name: 'answer',
-  evaluate: (instance, text) => Promise.resolve(withoutGold(instance) ?? gradeAnswer(instance.answer, text)),
+  evaluate: (problem, text) => Promise.resolve(withoutGold(problem) ?? gradeAnswer(problem.answer, text)),
 };
 
 /** Adds up the points of a message's parts; what has no list of points is masked. */
@@ -75,7 +75,7 @@ export const pointsEvaluator: Evaluator = {
     const key = parsePoints(answer);
     return Promise.resolve(
       key === null
-        ? { score: null, rule: 'no-gold', masked: `The answer of instance ${uid} lists no points.` }
+        ? { score: null, rule: 'no-gold', masked: `The answer of problem ${uid} lists no points.` }
         : gradePoints(key, text),
     );
   },
@@ -89,7 +89,7 @@ export const chainEvaluator: Evaluator = {
     const key = parseChain(answer);
     return Promise.resolve(
       key === null
-        ? { score: null, rule: 'no-gold', masked: `The answer of instance ${uid} is no rule of a chain.` }
+        ? { score: null, rule: 'no-gold', masked: `The answer of problem ${uid} is no rule of a chain.` }
         : gradeChain(key, text),
     );
   },
@@ -102,12 +102,12 @@ export const chainEvaluator: Evaluator = {
 export function mathEvaluator(grader: Grader): Evaluator {
   return {
     name: grader === 'strict' ? 'math' : 'math-lenient',
-    evaluate: (instance, text) => Promise.resolve(withoutGold(instance) ?? gradeMath(instance.answer, text, grader)),
+    evaluate: (problem, text) => Promise.resolve(withoutGold(problem) ?? gradeMath(problem.answer, text, grader)),
   };
 }
 
 /**
- * Runs the code of a message against the tests of the instance; where an instance has none, its answer is what
+ * Runs the code of a message against the tests of the problem; where a problem has none, its answer is what
  * `answers` compares.
  */
 export function pythonEvaluator(
@@ -119,16 +119,16 @@ export function pythonEvaluator(
   return {
     name,
     examine: examiner(grader),
-    evaluate: async (instance, text, signal) => {
-      const { tests } = instance;
+    evaluate: async (problem, text, signal) => {
+      const { tests } = problem;
       if (tests === undefined) {
-        return answers.evaluate(instance, text);
+        return answers.evaluate(problem, text);
       }
       const code = programOf(tests, text, blocks);
       if (code === null) {
         return { score: 0, rule: 'no-value' };
       }
-      const { score, rule, masked } = await grader.grade(code, tests, instance.uidSha, signal);
+      const { score, rule, masked } = await grader.grade(code, tests, problem.uidSha, signal);
       if (rule === 'sandbox') {
         throw new EvaluatorLost(masked ?? '');
       }
@@ -138,7 +138,7 @@ export function pythonEvaluator(
 }
 
 /** What the tests run against: the code of a message, or a function that gives back its value; null for none. */
-function programOf({ prefix, reads, entryPoint }: InstanceTests, text: string, blocks?: CodeBlocks): string | null {
+function programOf({ prefix, reads, entryPoint }: ProblemTests, text: string, blocks?: CodeBlocks): string | null {
   if (reads !== 'value') {
     return prefix + extractCode(text, blocks);
   }
@@ -148,8 +148,8 @@ function programOf({ prefix, reads, entryPoint }: InstanceTests, text: string, b
 
 const examiner =
   (grader: Pick<PythonGrader, 'functions'>): NonNullable<Evaluator['examine']> =>
-  (instance, program, slice, signal) =>
-    examineProgram(grader, instance, program, slice, signal);
+  (problem, program, slice, signal) =>
+    examineProgram(grader, problem, program, slice, signal);
 
 /** Scores a program in two functions, a helper's and the main one, by its levels, as a share of all points. */
 export function ladderEvaluator(
@@ -161,14 +161,14 @@ export function ladderEvaluator(
   return {
     name,
     examine: examiner(grader),
-    ofTurn: (instance, messages) =>
+    ofTurn: (problem, messages) =>
       programOfTurn(
-        instance,
+        problem,
         messages.map(({ text }) => text),
         blocks,
       ),
-    evaluate: async (instance, text, signal) => {
-      const found = await examineProgram(grader, instance, text, 0, signal, rules === 'executed');
+    evaluate: async (problem, text, signal) => {
+      const found = await examineProgram(grader, problem, text, 0, signal, rules === 'executed');
       if ('masked' in found) {
         return { score: null, rule: found.rule, masked: found.masked };
       }
@@ -178,8 +178,8 @@ export function ladderEvaluator(
   };
 }
 
-function withoutGold(instance: Instance): Graded | null {
-  return instance.answer.trim() === ''
-    ? { score: null, rule: 'no-gold', masked: `Instance ${instance.uid} has no answer to compare with.` }
+function withoutGold(problem: Problem): Graded | null {
+  return problem.answer.trim() === ''
+    ? { score: null, rule: 'no-gold', masked: `Problem ${problem.uid} has no answer to compare with.` }
     : null;
 }

@@ -2,7 +2,7 @@
 import { isReturn } from '../shared/credit/returns.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { Evaluator, Graded } from './evaluator.ts';
 
 export interface LogEvaluator {
@@ -12,7 +12,7 @@ export interface LogEvaluator {
    * @param log all events up to it, itself among them
    * @throws as Evaluator.evaluate
    */
-  evaluate(instance: Instance, log: readonly LogEvent[], event: LogEvent, signal?: AbortSignal): Promise<Graded>;
+  evaluate(problem: Problem, log: readonly LogEvent[], event: LogEvent, signal?: AbortSignal): Promise<Graded>;
 }
 
 /**
@@ -22,14 +22,14 @@ export interface LogEvaluator {
 export function onEvents(evaluator: Evaluator): LogEvaluator {
   return {
     name: evaluator.name,
-    async evaluate(instance, _, event, signal) {
+    async evaluate(problem, _, event, signal) {
       const own = ownReward(event);
       if (own !== null) {
         return { score: own, rule: 'program' };
       }
       const graded: Graded[] = [];
       for (const text of textsOf(event)) {
-        const one = await evaluator.evaluate(instance, text, signal);
+        const one = await evaluator.evaluate(problem, text, signal);
         if (one.score === null) {
           return one;
         }

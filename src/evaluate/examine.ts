@@ -1,6 +1,6 @@
 /** Examines the program of a helper's function and the main one: what the ladder scores and feedback is made of. */
 import type { Examined } from '../domain/message.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { FunctionsVerdict } from './python/functions.ts';
 import {
   assertionsOf,
@@ -19,7 +19,7 @@ import { EvaluatorLost } from './lost.ts';
 const MOST_DETAIL = 300;
 
 /**
- * Examines a program against the tests of its instance; the same for the same arguments.
+ * Examines a program against the tests of its problem; the same for the same arguments.
  * @param program a message or an event that holds both functions
  * @param slice how many of the tests are run: the first n, the last |n| where it is below 0, all for 0
  * @param executes whether it is found by execution, too, how the main function uses the helper
@@ -27,16 +27,16 @@ const MOST_DETAIL = 300;
  */
 export async function examineProgram(
   grader: Pick<PythonGrader, 'functions'>,
-  instance: Instance,
+  problem: Problem,
   program: string,
   slice: number,
   signal?: AbortSignal,
   executes = false,
 ): Promise<Examined> {
-  const { tests, uid } = instance;
-  const entryPoint = entryPointOf(instance);
+  const { tests, uid } = problem;
+  const entryPoint = entryPointOf(problem);
   if (tests === undefined || entryPoint === null) {
-    return { rule: 'no-tests', masked: `Instance ${uid} has no tests of a function.` };
+    return { rule: 'no-tests', masked: `Problem ${uid} has no tests of a function.` };
   }
   const found = functionsIn(program, entryPoint);
   const asked = slicedTests(assertionsOf(tests, entryPoint), slice);
@@ -53,7 +53,7 @@ export async function examineProgram(
     if (verdict.rule === 'sandbox') {
       throw new EvaluatorLost(verdict.masked ?? '');
     }
-    return { rule: verdict.rule, masked: verdict.masked ?? `The tests of instance ${uid} showed nothing.` };
+    return { rule: verdict.rule, masked: verdict.masked ?? `The tests of problem ${uid} showed nothing.` };
   }
   const { inspected, outcomes, executed } = verdict;
   const sources = asked.tests.length > 0 ? asked.tests : [asked.test];

@@ -2,7 +2,7 @@
  * Scoring by a model that reads a rubric. Its answer is text of a model's: bounded, read strictly, and where it states
  * no score there is none, which is never a 0.
  */
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { Evaluator, Graded } from './evaluator.ts';
 
 /** A message of a chat. */
@@ -50,7 +50,7 @@ Say briefly how it meets the rubric. Then write as the last line exactly "Score:
 /** What a judge is asked about a message. */
 export function judgeMessages(
   rubric: string,
-  { question, answer }: Pick<Instance, 'question' | 'answer'>,
+  { question, answer }: Pick<Problem, 'question' | 'answer'>,
   text: string,
 ): readonly JudgeMessage[] {
   const parts = {
@@ -79,7 +79,7 @@ const masked = (why: string): Graded => ({ score: null, rule: 'judge', masked: `
 /** The same score for the same message, for as long as the evaluator is there: it is asked once. */
 export function judgeEvaluator({ rubric, ask }: JudgeSettings): Evaluator {
   const known = new Map<string, Promise<Graded>>();
-  const judge = async ({ question, answer }: Instance, text: string, signal: AbortSignal): Promise<Graded> => {
+  const judge = async ({ question, answer }: Problem, text: string, signal: AbortSignal): Promise<Graded> => {
     const messages = judgeMessages(rubric, { question, answer }, text);
     const said = await ask(JSON.stringify(messages), messages, signal);
     if ('lost' in said) {
@@ -90,9 +90,9 @@ export function judgeEvaluator({ rubric, ask }: JudgeSettings): Evaluator {
   };
   return {
     name: 'judge',
-    evaluate: (instance, text, signal = new AbortController().signal) => {
-      const key = JSON.stringify([instance.uidSha, text]);
-      const found = known.get(key) ?? judge(instance, text, signal);
+    evaluate: (problem, text, signal = new AbortController().signal) => {
+      const key = JSON.stringify([problem.uidSha, text]);
+      const found = known.get(key) ?? judge(problem, text, signal);
       const [oldest] = known.keys();
       if (known.size >= MOST_KNOWN && oldest !== undefined) {
         known.delete(oldest);

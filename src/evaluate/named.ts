@@ -89,10 +89,10 @@ export function evaluatorNamed(
   });
 }
 
-/** Scores each instance by what its answer is: the key of a puzzle, or else an answer that `others` compares. */
+/** Scores each problem by what its answer is: the key of a puzzle, or else an answer that `others` compares. */
 const byAnswer = (others: Evaluator): Evaluator => ({
   name: others.name,
-  evaluate: (instance, text) => (puzzleEvaluatorOf(instance.answer) ?? others).evaluate(instance, text),
+  evaluate: (problem, text) => (puzzleEvaluatorOf(problem.answer) ?? others).evaluate(problem, text),
 });
 
 const WITHOUT_CODE = masked('no-tests', 'No code is run here.');

@@ -1,4 +1,4 @@
-/** Scores a message by the points of its parts, as the answer of its instance lists them. */
+/** Scores a message by the points of its parts, as the answer of its problem lists them. */
 
 /** What an answer lists: the points of what each part of a message may be, and how many points are all. */
 export interface PointsKey {

@@ -1,4 +1,4 @@
-/** Evaluators of puzzles: each reads its key from the answer of an instance and scores the last message exactly. */
+/** Evaluators of puzzles: each reads its key from the answer of a problem and scores the last message exactly. */
 import type { Evaluator, Graded } from './evaluator.ts';
 import { gradePlan, parseBlocks } from './puzzles/blocks.ts';
 import { gradeGuess, parseSecret } from './puzzles/numbers.ts';
@@ -19,7 +19,7 @@ const byKey = <Key>(
     const key = read(answer);
     return Promise.resolve(
       key === null
-        ? { score: null, rule: 'no-gold', masked: `The answer of instance ${uid} is no ${what}.` }
+        ? { score: null, rule: 'no-gold', masked: `The answer of problem ${uid} is no ${what}.` }
         : grade(key, text),
     );
   },
@@ -35,7 +35,7 @@ export const numbersEvaluator: Evaluator = byKey('numbers', parseSecret, 'secret
 /** Executes a plan of Blocksworld. */
 export const blocksworldEvaluator: Evaluator = byKey('blocksworld', parseBlocks, 'problem of Blocksworld', gradePlan);
 
-/** What scores an instance whose answer is the key of a puzzle; null where it is none. */
+/** What scores a problem whose answer is the key of a puzzle; null where it is none. */
 export function puzzleEvaluatorOf(answer: string): Evaluator | null {
   if (answer.startsWith('{') && parseZebra(answer) !== null) {
     return zebraEvaluator('all');

@@ -350,8 +350,8 @@ function openTranscript(services: Services, views: Views, argument: unknown, bes
     openGrid(views, runOf(argument), 'Choose a problem: Enter opens its transcript at the clearest message.');
     return;
   }
-  const { run, phase, iteration, instance, leaf } = argument.episode;
-  views.transcripts.open({ run, phase, iteration, instance }, leaf, beside);
+  const { run, phase, iteration, problem, leaf } = argument.episode;
+  views.transcripts.open({ run, phase, iteration, problem }, leaf, beside);
 }
 
 async function openEpisodes(views: Views, argument: unknown): Promise<void> {

@@ -16,7 +16,7 @@ export interface EpisodeReader {
     decision: number,
     side: 'before' | 'after',
   ) => readonly { readonly event: EnvironmentEvent }[];
-  readonly instance: (uidSha: string) => { readonly question: string };
+  readonly problem: (uidSha: string) => { readonly question: string };
   readonly run: (id: string) => { readonly method: string };
 }
 
@@ -47,14 +47,14 @@ function episodeThrough(reader: EpisodeReader, message: number): EpisodeEntry[] 
  * @throws C3Error('input') for a message that was not recorded elsewhere, or an episode that does not show its protocol
  */
 export function inferredTeam(reader: EpisodeReader, message: number, { endpoint, model }: NamedModel): string {
-  const { run, instance } = reader.decision(message);
+  const { run, problem } = reader.decision(message);
   if (reader.run(run).method !== IMPORTED) {
     throw new C3Error(
       'input',
       `Message ${String(message)} is of a run with a protocol of its own; replay it without a team file.`,
     );
   }
-  const steps = inferredSteps(reader.instance(instance).question, episodeThrough(reader, message));
+  const steps = inferredSteps(reader.problem(problem).question, episodeThrough(reader, message));
   const file = steps === null ? null : teamText(message, steps, { endpoint, model });
   if (file === null || file.length > MAX_YAML_CHARACTERS) {
     throw new C3Error(

@@ -24,9 +24,9 @@ export interface PolicyRequest {
    * 32 hex digits: the stream of random numbers that this answer draws from. Empty for a policy that takes no seeds.
    */
   readonly streamKey: string;
-  /** Whose answer it is, for messages: `the actor for the instance x`. */
+  /** Whose answer it is, for messages: `the actor for the problem x`. */
   readonly place?: string;
-  /** The question of the instance, for policies that do not read the context's bytes. */
+  /** The question of the problem, for policies that do not read the context's bytes. */
   readonly question?: string;
   /** How often the same role spoke before in the episode, from 0. */
   readonly turn?: number;

@@ -2,7 +2,7 @@
 import type { Ask } from '../environment/kind.ts';
 import { takesSeeds, type Policy } from '../policy/policy.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { Sampling } from '../domain/message.ts';
 import { EXPERT_ROLE } from '../shared/rolePolicies.ts';
 import { promptMessages, type Renderer } from '../team/render.ts';
@@ -20,7 +20,7 @@ const asked = new WeakMap<Policy, Promise<unknown>>();
  */
 export function askerOf(
   { policy, render }: { readonly policy: Policy; readonly render: Renderer },
-  { question, uid }: Instance,
+  { question, uid }: Problem,
   streamOf: (attempt: number) => string,
   signal: AbortSignal,
 ): Ask {
@@ -36,7 +36,7 @@ export function askerOf(
             messages: promptMessages(prompt),
             sampling: SAMPLING,
             streamKey: takesSeeds(policy, EXPERT_ROLE) ? streamOf(attempt) : '',
-            place: `the ${EXPERT_ROLE} for the instance ${JSON.stringify(uid.slice(0, 120))}`,
+            place: `the ${EXPERT_ROLE} for the problem ${JSON.stringify(uid.slice(0, 120))}`,
             question,
             turn: attempt,
           },

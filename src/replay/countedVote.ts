@@ -4,7 +4,7 @@ import { ballotOf, tallyOf, TIE_RULES, winnersOf, type Ballot } from '../environ
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';
 import type { DecisionEvent, EnvironmentEvent } from '../domain/episode.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { Message } from '../domain/message.ts';
 import type { ShownVote } from '../shared/transcript/shownVote.ts';
 import type { Protocol } from '../team/protocol.ts';
@@ -14,7 +14,7 @@ import { rewardOfVote, type ScoredBallot } from './votes.ts';
 
 /** An episode of the store that a vote ended. */
 export interface StoredVote {
-  readonly instance: Instance;
+  readonly problem: Problem;
   readonly protocol: Protocol;
   /** Its messages, in order. */
   readonly messages: readonly Pick<Message, 'id' | 'role' | 'position' | 'text'>[];
@@ -28,7 +28,7 @@ export interface StoredVote {
  * @returns null where the protocol does not end in a vote
  */
 export async function countedVote(
-  { instance, protocol, messages, event }: StoredVote,
+  { problem, protocol, messages, event }: StoredVote,
   evaluator: Evaluator,
 ): Promise<ShownVote | null> {
   const closing = protocol.rounds?.closing ?? null;
@@ -45,7 +45,7 @@ export async function countedVote(
   const tally = tallyOf(ballots.flatMap((ballot) => ballot ?? []));
   const most = Math.max(0, ...tally.map(({ count }) => count));
   const chosen = new Set(chosenBy(ballots).map(({ name }) => name));
-  const scored = await scoredBallots(ballots, instance, evaluator);
+  const scored = await scoredBallots(ballots, problem, evaluator);
   const each = (worthOf: typeof removalContributions): readonly number[] | null =>
     scored === null
       ? null
@@ -98,7 +98,7 @@ function askedIn(
  */
 async function scoredBallots(
   ballots: readonly (Ballot | null)[],
-  instance: Instance,
+  problem: Problem,
   evaluator: Evaluator,
 ): Promise<{ readonly ballots: (ScoredBallot | null)[]; readonly calls: number } | null> {
   const scores = new Map<string, number>();
@@ -111,7 +111,7 @@ async function scoredBallots(
     let score = scores.get(ballot.answer) ?? null;
     if (score === null) {
       // In the form in which a vote states what it chose.
-      ({ score } = await evaluator.evaluate(instance, `#### ${ballot.answer}`));
+      ({ score } = await evaluator.evaluate(problem, `#### ${ballot.answer}`));
       if (score === null) {
         return null;
       }

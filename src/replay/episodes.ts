@@ -32,7 +32,7 @@ export async function grow(
       Array.from({ length: count }, (_, index) => placeOf(branch, 0, index, count, growth)),
     );
     roots ??= nodes.flat();
-    frontier = nodes.flat().map((node) => ({ instance: node.instance, node }));
+    frontier = nodes.flat().map((node) => ({ problem: node.problem, node }));
   }
   return roots ?? [];
 }
@@ -69,7 +69,7 @@ export async function growSpine(
     const following = nodes.flatMap((own, index) => {
       const before = frontier[index];
       return own.map((node, sibling) => ({
-        branch: { instance: node.instance, node },
+        branch: { problem: node.problem, node },
         continues: sibling === 0 && before !== undefined && spine.has(before),
       }));
     });
@@ -148,7 +148,7 @@ export async function continueRounds(
   for (let level = 0; frontier.length > 0; level++) {
     const advanced = await Promise.all(
       frontier.map(({ node, number }) =>
-        advance(settings, { instance: node.instance, node }, control.signal, level === 0 ? number : undefined),
+        advance(settings, { problem: node.problem, node }, control.signal, level === 0 ? number : undefined),
       ),
     );
     const waiting = Map.groupBy(advanced.keys(), (index) => advanced[index]?.position ?? null);

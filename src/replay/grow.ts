@@ -12,7 +12,7 @@ import {
 import { streamKey } from '../runtime/random.ts';
 import { onAbort } from '../shared/cancellation.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { Sampling } from '../domain/message.ts';
 import { contextKey } from '../team/contextKey.ts';
 import { occurrenceAt, roleNamed, type Occurrence, type Protocol } from '../team/protocol.ts';
@@ -78,7 +78,7 @@ export async function contextOf(
   if (branch.asked !== undefined) {
     return { context: branch.asked, key: contextKey(branch.asked).key, messages: [] };
   }
-  const { question } = branch.instance;
+  const { question } = branch.problem;
   const rendered =
     protocol.rounds === undefined
       ? renderContext(protocol, position, question, messagesOf(branch), branch.headed)
@@ -96,9 +96,9 @@ function messagesOf(branch: Branch): Map<number, string> {
   return messages;
 }
 
-/** Whose context it is, for messages: one line, whatever a file calls its instances. */
+/** Whose context it is, for messages: one line, whatever a file calls its problems. */
 export const placeWords = (occurrence: string, uid: string): string =>
-  `the ${occurrence} for the instance ${JSON.stringify(uid.slice(0, 120))}`;
+  `the ${occurrence} for the problem ${JSON.stringify(uid.slice(0, 120))}`;
 
 /** Where a new message is among those of its tree; `streamAt` names its stream by it. */
 export type Place = Pick<TreeNode, 'sibling' | 'alternative' | 'replay' | 'redraw'>;
@@ -144,7 +144,7 @@ export function placeOf({ node }: Branch, place: number, index: number, fanout: 
  */
 function streamAt(
   settings: TreeSettings,
-  { uidSha }: Instance,
+  { uidSha }: Problem,
   { role, turn }: Occurrence,
   { sibling, alternative, replay }: Place,
 ): string {
@@ -218,9 +218,9 @@ export async function fill(
       context,
       messages,
       sampling,
-      streamKey: streamAt(settings, branch.instance, occurrence, place),
-      place: placeWords(occurrence.id, branch.instance.uid),
-      question: branch.instance.question,
+      streamKey: streamAt(settings, branch.problem, occurrence, place),
+      place: placeWords(occurrence.id, branch.problem.uid),
+      question: branch.problem.question,
       turn: occurrence.turn,
     };
     return [{ index, branch, place, context, key, request }];
@@ -253,7 +253,7 @@ export async function fill(
     }
     const { branch, place, context, key, request } = plan;
     const node: TreeNode = {
-      instance: branch.instance,
+      problem: branch.problem,
       position,
       parent: branch.node,
       ...place,
@@ -329,12 +329,12 @@ export function bookInOrder(scoring: Scoring, nodes: readonly TreeNode[]): void 
 
 /** What is scored of a message: with some evaluators it is made of all messages of its turn. */
 function scoredMessage({ protocol, evaluator }: Scoring, node: TreeNode): ScoredMessage {
-  const { instance, position, contextKey: key } = node;
+  const { problem, position, contextKey: key } = node;
   const text =
     evaluator.ofTurn === undefined
       ? node.answer.text
-      : scoredText(evaluator, instance, turnOf(protocol, logOf(protocol, { node })));
-  return { instance, position, contextKey: key, text };
+      : scoredText(evaluator, problem, turnOf(protocol, logOf(protocol, { node })));
+  return { problem, position, contextKey: key, text };
 }
 
 type Scoring = Pick<TreeSettings, 'protocol' | 'evaluator'>;

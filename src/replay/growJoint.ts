@@ -14,7 +14,7 @@ import type { Branch, EnvironmentNode, TreeNode } from './tree.ts';
 /** A joint action of a node: its messages so far, and its number among those of its node. */
 interface Row {
   readonly branch: Branch;
-  /** The number of its node among those of its turn and instance that may be. */
+  /** The number of its node among those of its turn and problem that may be. */
   readonly node: number;
   readonly action: number;
 }
@@ -59,7 +59,7 @@ export async function growJoint(
     const said = nodes.flatMap((own, index) => {
       const { node, action } = rows[index] ?? { node: 0, action: 0 };
       return own.map((message, g): Row => {
-        const branch = { instance: message.instance, node: message };
+        const branch = { problem: message.problem, node: message };
         return { branch, node, action: mode === 'cross' ? action * generations + g : spreads ? g : action };
       });
     });
@@ -82,7 +82,7 @@ const placeAt = ({ node }: Branch, sibling: number, number: number): Place =>
 
 /** The rows of a turn, with the event that ends them where their node stops. */
 function stopped(rows: readonly Row[], stop: JointGrowth['stop'], perTurn: number): readonly Row[] {
-  const groups = Map.groupBy(rows, ({ branch, node }) => `${branch.instance.uidSha} ${String(node)}`);
+  const groups = Map.groupBy(rows, ({ branch, node }) => `${branch.problem.uidSha} ${String(node)}`);
   const found = new Map(
     [...groups.values()].flatMap((members) => {
       const why = stop(members.map(({ branch }) => rewardOf(branch.node, perTurn)));

@@ -4,7 +4,7 @@
 import { C3Error } from '../shared/errors.ts';
 import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
 import type { Decision } from '../domain/message.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { Protocol } from '../team/protocol.ts';
 
 /** What a program says is next. */
@@ -22,7 +22,7 @@ export interface EpisodeProgram {
    * What comes after a log; the same log gives the same step, so far as the program is a function of it.
    * @throws C3Error('engine') where the program does not go on from there; CancelledError
    */
-  readonly next: (instance: Instance, log: readonly LogEvent[], signal: AbortSignal) => Promise<ProgramStep>;
+  readonly next: (problem: Problem, log: readonly LogEvent[], signal: AbortSignal) => Promise<ProgramStep>;
 }
 
 /** The source of the event that ends an episode of a program. */

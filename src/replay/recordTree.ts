@@ -59,7 +59,7 @@ export function decisionRow(
     run: round.run,
     phase: round.phase,
     iteration: round.iteration,
-    instance: node.instance.uidSha,
+    problem: node.problem.uidSha,
     snapshot: round.snapshot,
     environment: round.environment,
     role: occurrence.role,
@@ -177,7 +177,7 @@ export function recordEpisode(
     run: round.run,
     phase: round.phase,
     iteration: round.iteration,
-    instance: leaf.instance.uidSha,
+    problem: leaf.problem.uidSha,
     leaf: leaf.stored,
     return: returnOf(leaf, round.returnBound),
     rule: rules.join(', '),
@@ -200,7 +200,7 @@ function firstLeafOf(leaf: TreeNode): (node: TreeNode) => boolean {
 /** The stored side of a message that its replays' hash covers; a tree's node gives the same. */
 export type SealedMessage = Pick<
   NewDecision,
-  | 'instance'
+  | 'problem'
   | 'position'
   | 'siblingIndex'
   | 'contextKey'
@@ -217,7 +217,7 @@ export type SealedReplay = Pick<NewReplay, 'replayIndex' | 'return' | 'evaluator
 
 /** SHA-256 over everything that a message is. */
 export function messageHash({
-  instance,
+  problem,
   position,
   siblingIndex,
   contextKey,
@@ -230,7 +230,7 @@ export function messageHash({
 }: SealedMessage): string {
   const { temperature, topP, topK, maxNewTokens } = sampling;
   const parts = [
-    instance,
+    problem,
     position,
     siblingIndex,
     contextKey,
@@ -262,12 +262,12 @@ export function replayHash(
 const nodeHashes = new WeakMap<TreeNode, string>();
 
 function nodeHash(node: TreeNode): string {
-  const { instance, position, sibling, contextKey, answer, streamKey, sampling } = node;
+  const { problem, position, sibling, contextKey, answer, streamKey, sampling } = node;
   const known =
     nodeHashes.get(node) ??
     messageHash({
       ...answer,
-      instance: instance.uidSha,
+      problem: problem.uidSha,
       position,
       siblingIndex: sibling,
       contextKey,
@@ -351,7 +351,7 @@ export function recordTrainingTree(
     run: round.run,
     origin: 'training',
     iteration: round.iteration,
-    instance: first.instance.uidSha,
+    problem: first.problem.uidSha,
     role: occurrence.role,
     turn: occurrence.turn,
     contextKey: first.contextKey,

@@ -46,7 +46,7 @@ export async function fillDistinct(
   release(settings, planned);
   const all = [...planned];
   const contexts = [
-    ...Map.groupBy(planned, ({ instance, contextKey }) => `${instance.uidSha} ${contextKey}`).values(),
+    ...Map.groupBy(planned, ({ problem, contextKey }) => `${problem.uidSha} ${contextKey}`).values(),
   ].map((nodes): Drawn => ({ planned: nodes.length, nodes: [...nodes] }));
   const numbers = new Map<string, number>();
   for (const node of planned) {
@@ -62,13 +62,13 @@ export async function fillDistinct(
       if (first === undefined) {
         return [];
       }
-      const { instance, parent, alternative } = first;
+      const { problem, parent, alternative } = first;
       const number = numbers.get(alternativeOf(first)) ?? 0;
       const earlier = added.get(parent) ?? 0;
       numbers.set(alternativeOf(first), number + 1);
       added.set(parent, earlier + 1);
       const sibling = (parent?.children.length ?? 0) + earlier;
-      return [{ branch: { instance, node: parent }, place: { sibling, alternative, replay: number, redraw: true } }];
+      return [{ branch: { problem, node: parent }, place: { sibling, alternative, replay: number, redraw: true } }];
     });
     const found = await fill(together, again, position, control);
     release(settings, found);
@@ -79,7 +79,7 @@ export async function fillDistinct(
   return planned;
 }
 
-const alternativeOf = ({ instance, alternative }: TreeNode): string => `${instance.uidSha} ${String(alternative)}`;
+const alternativeOf = ({ problem, alternative }: TreeNode): string => `${problem.uidSha} ${String(alternative)}`;
 
 /** Gives back the calls that were booked and not made. */
 function release({ budget }: TreeSettings, nodes: readonly TreeNode[]): void {

@@ -61,12 +61,12 @@ export async function reexecute(
   const sampled = comparable.filter(({ finish }) => finish !== 'typed');
   if (sampled.length > 0) {
     const answers = await policy.answer(
-      sampled.map(({ role, context, sampling, streamKey, instance, turn }) => ({
+      sampled.map(({ role, context, sampling, streamKey, problem, turn }) => ({
         role,
         context,
         sampling,
         streamKey,
-        question: store.instance(instance).question,
+        question: store.problem(problem).question,
         turn,
       })),
       { signal },

@@ -110,7 +110,7 @@ class Replaying {
         run: decision.run,
         origin: dependencies.origin ?? 'request',
         iteration: number,
-        instance: decision.instance,
+        problem: decision.problem,
         role: decision.role,
         turn: decision.turn,
         contextKey: decision.contextKey,
@@ -134,7 +134,7 @@ class Replaying {
   private async fill(): Promise<ReplayResult> {
     const { store } = this.dependencies;
     const { branch } = this;
-    const stored = storedNode(store, branch.instance, this.decision, branch.node);
+    const stored = storedNode(store, branch.problem, this.decision, branch.node);
     const original = this.branch.results === null ? stored : { ...stored, edited: this.branch.results.recorded };
     this.original = original;
     // The scores of stored messages are taken again where they are part of the return.
@@ -262,7 +262,7 @@ class Replaying {
       const last = level === later.length - 1;
       frontier = await extend(
         this.settings,
-        frontier.map((node) => ({ instance: node.instance, node })),
+        frontier.map((node) => ({ problem: node.problem, node })),
         position,
         level === 0 && numbers === null ? this.request.replays : 1,
         control,

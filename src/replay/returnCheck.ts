@@ -2,7 +2,7 @@
 import { onEvents } from '../evaluate/events.ts';
 import { EvaluatorLost, scoredText, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
 import type { Decision } from '../domain/message.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { Replay } from '../domain/replay.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
 import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
@@ -44,7 +44,7 @@ export class ReturnCheck {
   private readonly store: StoreReader;
   private readonly rules: ReturnRules;
   private readonly signal: AbortSignal;
-  private readonly instances = new Map<string, Instance>();
+  private readonly problems = new Map<string, Problem>();
   private readonly verdicts = new Map<number, Promise<Graded>>();
 
   constructor(store: StoreReader, rules: ReturnRules, signal: AbortSignal) {
@@ -97,7 +97,7 @@ export class ReturnCheck {
     let recorded = 0;
     for (const [index, said] of [...episode, null].entries()) {
       for (const { id, event, sha256 } of events[index] ?? []) {
-        const different = await this.differenceOf(id, event, sha256, episode[0]?.instance ?? '', log);
+        const different = await this.differenceOf(id, event, sha256, episode[0]?.problem ?? '', log);
         if (different !== null) {
           return { outcome: different };
         }
@@ -118,8 +118,8 @@ export class ReturnCheck {
     }
     const closing = log.at(-1);
     if (closing?.kind === 'environment' && closing.closing) {
-      const instance = this.instance(episode[0]?.instance ?? '');
-      const own = await this.orLost(() => onEvents(evaluator).evaluate(instance, log, closing, this.signal));
+      const problem = this.problem(episode[0]?.problem ?? '');
+      const own = await this.orLost(() => onEvents(evaluator).evaluate(problem, log, closing, this.signal));
       verdicts.push({ ...own, weight: discountOf(protocol, episode.length - 1) });
     }
     return { verdicts, recorded };
@@ -151,9 +151,9 @@ export class ReturnCheck {
       return null;
     }
     try {
-      const instance = this.instance(uidSha);
+      const problem = this.problem(uidSha);
       const key = event.streamKey;
-      const again = await eventOf(protocol, instance, log, step, key, environments, evaluator, this.signal);
+      const again = await eventOf(protocol, problem, log, step, key, environments, evaluator, this.signal);
       // Events that were stored without the reason why the episode ended.
       const unexplained = event.closing && event.done === null;
       return eventHash(unexplained ? { ...again, done: null } : again) === sha256
@@ -176,9 +176,9 @@ export class ReturnCheck {
 
   private async evaluate(decision: Decision, before: readonly LogEvent[]): Promise<Graded> {
     const { protocol, evaluator } = this.rules;
-    const instance = this.instance(decision.instance);
-    const text = scoredText(evaluator, instance, turnOf(protocol, [...before, saidIn(decision)]));
-    return this.orLost(() => evaluator.evaluate(instance, text, this.signal));
+    const problem = this.problem(decision.problem);
+    const text = scoredText(evaluator, problem, turnOf(protocol, [...before, saidIn(decision)]));
+    return this.orLost(() => evaluator.evaluate(problem, text, this.signal));
   }
 
   private async orLost(evaluate: () => Promise<Graded>): Promise<Graded> {
@@ -193,9 +193,9 @@ export class ReturnCheck {
     }
   }
 
-  private instance(uidSha: string): Instance {
-    const known = this.instances.get(uidSha) ?? this.store.instance(uidSha);
-    this.instances.set(uidSha, known);
+  private problem(uidSha: string): Problem {
+    const known = this.problems.get(uidSha) ?? this.store.problem(uidSha);
+    this.problems.set(uidSha, known);
     return known;
   }
 }

@@ -1,11 +1,11 @@
 /**
  * Results that are determined already. The same request (context, stream, sampling, speaker) gets the same answer, bit
- * for bit, and an equal message in the same place of the same instance the same score: the first of equals is paid for,
+ * for bit, and an equal message in the same place of the same problem the same score: the first of equals is paid for,
  * the others take its result. Every sample keeps its row all the same.
  */
 import type { Evaluator, Graded } from '../evaluate/evaluator.ts';
 import type { PolicyAnswer, PolicyRequest } from '../policy/policy.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { EpisodeCost } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { scoredThrough } from '../team/rounds.ts';
@@ -46,7 +46,7 @@ export const isReusedAnswer = ({ prompt, reusedTokens }: Pick<PolicyAnswer, 'pro
 
 /** A message at a scored position, as far as its score depends on it. */
 export interface ScoredMessage {
-  readonly instance: Instance;
+  readonly problem: Problem;
   readonly position: number;
   readonly contextKey: string;
   readonly text: string;
@@ -67,7 +67,7 @@ export class ScoreBook {
     message: ScoredMessage,
     signal?: AbortSignal,
   ): Promise<{ readonly graded: Graded; readonly reused: boolean }> {
-    const evaluate = (): Promise<Graded> => evaluator.evaluate(message.instance, message.text, signal);
+    const evaluate = (): Promise<Graded> => evaluator.evaluate(message.problem, message.text, signal);
     const name = nameOf(message);
     const known = this.known.get(name);
     if (known === undefined) {
@@ -81,8 +81,8 @@ export class ScoreBook {
 }
 
 /** Names equal messages alike. */
-export const nameOf = ({ instance, position, contextKey, text }: ScoredMessage): string =>
-  `${instance.uidSha} ${String(position)} ${contextKey} ${text}`;
+export const nameOf = ({ problem, position, contextKey, text }: ScoredMessage): string =>
+  `${problem.uidSha} ${String(position)} ${contextKey} ${text}`;
 
 /**
  * Evaluations whose result was reused, from the rows: an episode has one call for each scored message up to its leaf,

@@ -78,8 +78,8 @@ async function groupsOf(
       continue;
     }
     const before = await frozenBranch(decision, dependencies);
-    const node = storedNode(store, before.instance, decision, before.node);
-    groups.push({ branch: { instance: before.instance, node }, replays: own, decision });
+    const node = storedNode(store, before.problem, decision, before.node);
+    groups.push({ branch: { problem: before.problem, node }, replays: own, decision });
   }
   // The return of a last message is settled by it: messages are compared, as often as each temperature sampled one.
   const last = replays.filter(({ alternative }) => isTerminal(protocol, store.message(alternative).position));

@@ -3,7 +3,7 @@ import { ballotOf } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { readBy } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';
@@ -12,7 +12,7 @@ import type { ScoredBallot, Vote } from './votes.ts';
 
 /**
  * The votes that end the episodes of some trees, by their last messages. Each answer that is stated is scored, once for
- * an instance, in a call that no budget of the instance counts; an episode with one that cannot be scored is left out.
+ * a problem, in a call that no budget of the problem counts; an episode with one that cannot be scored is left out.
  * @returns with the calls that were made
  * @param roots episodes of a team that `isVotingTeam` (team/votingTeam.ts) names
  * @throws CancelledError; EvaluatorLost
@@ -38,12 +38,12 @@ export async function votesOf(
   return { votes, calls: known.size };
 }
 
-type ScoreOf = (instance: Instance, answer: string) => Promise<number | null>;
+type ScoreOf = (problem: Problem, answer: string) => Promise<number | null>;
 
 /** What answers get by themselves, each asked for once. */
 function scoresOfAnswers(evaluator: Evaluator, known: Map<string, number | null>, signal: AbortSignal): ScoreOf {
-  return async (instance, answer) => {
-    const key = `${instance.uidSha} ${answer}`;
+  return async (problem, answer) => {
+    const key = `${problem.uidSha} ${answer}`;
     const stored = known.get(key);
     if (stored !== undefined) {
       return stored;
@@ -52,7 +52,7 @@ function scoresOfAnswers(evaluator: Evaluator, known: Map<string, number | null>
       throw new CancelledError();
     }
     // In the form in which a vote states what it chose.
-    const { score } = await evaluator.evaluate(instance, `#### ${answer}`, signal);
+    const { score } = await evaluator.evaluate(problem, `#### ${answer}`, signal);
     known.set(key, score);
     return score;
   };
@@ -73,7 +73,7 @@ async function voteAt(
   const ballots: (ScoredBallot | null)[] = [];
   for (const { text } of messages) {
     const ballot = ballotOf(text);
-    const score = ballot === null ? 0 : await scoreOf(leaf.instance, ballot.answer);
+    const score = ballot === null ? 0 : await scoreOf(leaf.problem, ballot.answer);
     if (score === null) {
       return null;
     }

@@ -16,15 +16,15 @@ export async function frozenBranch(
   { store, protocol, render, program }: Pick<ReplayDependencies, 'store' | 'protocol' | 'render' | 'program'>,
   signal: AbortSignal = NEVER,
 ): Promise<Branch> {
-  const instance = store.instance(decision.instance);
+  const problem = store.problem(decision.problem);
   let node: TreeNode | null = null;
   for (const message of store.chain(decision.id).slice(0, -1)) {
-    node = storedNode(store, instance, message, node);
+    node = storedNode(store, problem, message, node);
   }
   const events = storedEvents(store, decision.id, 'before');
-  const branch: Branch = { instance, node, ...(events.length > 0 && { events }) };
+  const branch: Branch = { problem, node, ...(events.length > 0 && { events }) };
   if (program !== undefined) {
-    const step = await program.next(instance, logOf(protocol, branch), signal);
+    const step = await program.next(problem, logOf(protocol, branch), signal);
     const { role, context } = decision;
     if (step.kind === 'message' && step.role === role && (step.context === context || program.ownContexts)) {
       return { ...branch, asked: step.context };
@@ -50,7 +50,7 @@ export async function frozenBranch(
 
 /** A node that represents a message that somebody typed in the place of a stored one. */
 export const typedNode = (
-  { instance, node, events }: Branch,
+  { problem, node, events }: Branch,
   { position, context, contextKey }: Decision,
   {
     sibling,
@@ -59,7 +59,7 @@ export const typedNode = (
     edited,
   }: Pick<TreeNode, 'sibling' | 'sampling' | 'answer'> & { readonly edited: EnvironmentNode | undefined },
 ): TreeNode => ({
-  instance,
+  problem,
   position,
   parent: node,
   sibling,
@@ -129,7 +129,7 @@ export const lostWhenStored = ({ text, tokens, finish }: Pick<Decision, 'text' |
 /** A node that represents a stored message. */
 export function storedNode(
   store: ReplayDependencies['store'],
-  instance: Branch['instance'],
+  problem: Branch['problem'],
   message: Message | Decision,
   parent: TreeNode | null,
 ): TreeNode {
@@ -137,7 +137,7 @@ export function storedNode(
   const [before, after] = [storedEvents(store, full.id, 'before'), storedEvents(store, full.id, 'after')];
   const lost = lostWhenStored(full);
   return {
-    instance,
+    problem,
     position: full.position,
     parent,
     sibling: full.siblingIndex,

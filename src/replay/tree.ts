@@ -4,7 +4,7 @@
  */
 import type { PolicyAnswer } from '../policy/policy.ts';
 import type { EnvironmentEvent, LogEvent } from '../domain/episode.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { Sampling } from '../domain/message.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 
@@ -28,7 +28,7 @@ export interface EnvironmentNode {
 
 /** Where an episode is before its next decision: all that a restart needs (replay state). */
 export interface Branch {
-  readonly instance: Instance;
+  readonly problem: Problem;
   /** The last decision, or null at the start. */
   readonly node: TreeNode | null;
   /** What environments said since. */
@@ -40,7 +40,7 @@ export interface Branch {
 }
 
 export interface TreeNode {
-  readonly instance: Instance;
+  readonly problem: Problem;
   readonly position: number;
   readonly parent: TreeNode | null;
   /** Index among its siblings. */
@@ -82,7 +82,7 @@ export function depthOf(node: TreeNode): number {
 }
 
 /** The events of a branch, in order. */
-export function logOf(protocol: Protocol, { node, events = [] }: Omit<Branch, 'instance'>): LogEvent[] {
+export function logOf(protocol: Protocol, { node, events = [] }: Omit<Branch, 'problem'>): LogEvent[] {
   const before: LogEvent[] = node === null ? [] : logOf(protocol, { node: node.parent, events: node.before ?? [] });
   if (node !== null) {
     const { role } = occurrenceAt(protocol, node.position);

@@ -6,7 +6,7 @@ import { onEvents } from '../evaluate/events.ts';
 import { Stream, streamKey } from '../runtime/random.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { discountOf, next, readBy } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';
@@ -37,7 +37,7 @@ export async function advance(
   number?: number,
 ): Promise<Advanced> {
   const { protocol, program } = settings;
-  const { instance, node } = branch;
+  const { problem, node } = branch;
   if (program !== undefined) {
     return advanceProgram(settings, program, branch, signal);
   }
@@ -61,12 +61,12 @@ export async function advance(
       const key = keyOf('{environment}');
       const event = await eventOf(
         protocol,
-        instance,
+        problem,
         log,
         step,
         key,
         settings.environments,
-        { ...examining, ask: askerOf(settings, instance, (attempt) => keyOf(`{expert ${String(attempt)}}`), signal) },
+        { ...examining, ask: askerOf(settings, problem, (attempt) => keyOf(`{expert ${String(attempt)}}`), signal) },
         signal,
       );
       events = [...events, { event, stored: undefined }];
@@ -84,31 +84,31 @@ export async function advance(
 async function advanceProgram(
   settings: TreeSettings,
   program: EpisodeProgram,
-  { instance, node, events: given }: Branch,
+  { problem, node, events: given }: Branch,
   signal: AbortSignal,
 ): Promise<Advanced> {
   const { protocol } = settings;
   let events = given ?? (node?.edited === undefined ? [] : [node.edited]);
   for (;;) {
     const log = logOf(protocol, { node, events });
-    const step = await program.next(instance, log, signal);
+    const step = await program.next(problem, log, signal);
     if (step.kind === 'message') {
       return {
-        branch: { instance, node, events, asked: step.context },
+        branch: { problem, node, events, asked: step.context },
         position: positionNext(protocol, log, step.role),
       };
     }
     events = [...events, { event: programEvent(step), stored: undefined }];
     if (step.kind === 'end') {
-      await scoreEvents(settings, { instance, node }, events, signal);
-      return { branch: { instance, node, events }, position: null };
+      await scoreEvents(settings, { problem, node }, events, signal);
+      return { branch: { problem, node, events }, position: null };
     }
   }
 }
 
 function keyAt(
   { seed, scope, commonRandomNumbers }: TreeSettings,
-  { instance: { uidSha }, node }: Branch,
+  { problem: { uidSha }, node }: Branch,
   role: string,
   turn: number,
   number: number | undefined,
@@ -125,7 +125,7 @@ function keyAt(
  */
 export async function eventOf(
   protocol: Protocol,
-  instance: Instance,
+  problem: Problem,
   log: readonly LogEvent[],
   { call, closing }: { readonly call: EnvironmentCall; readonly closing: string | null },
   key: string,
@@ -137,7 +137,7 @@ export async function eventOf(
   const failed = (what: string, cause?: unknown): C3Error =>
     new C3Error(
       'engine',
-      `The environment '${name}' of the protocol ${protocol.name} failed after ${String(log.length)} events of the instance ${JSON.stringify(instance.uid.slice(0, 120))}: ${what.replace(/\.$/, '')}. What is stored stays; continue the run once this is fixed.`,
+      `The environment '${name}' of the protocol ${protocol.name} failed after ${String(log.length)} events of the problem ${JSON.stringify(problem.uid.slice(0, 120))}: ${what.replace(/\.$/, '')}. What is stored stays; continue the run once this is fixed.`,
       { cause },
     );
   const kind = environments(name);
@@ -149,7 +149,7 @@ export async function eventOf(
     const messages = readBy(protocol, call, log);
     const { examine, ask } = outside;
     const outcome = await kind.run({
-      instance,
+      problem,
       log,
       messages,
       options,
@@ -184,7 +184,7 @@ export async function eventOf(
 /** Scores the closing event of an episode that has ended. */
 async function scoreEvents(
   { protocol, evaluator, budget }: TreeSettings,
-  { instance, node }: Branch,
+  { problem, node }: Branch,
   events: readonly EnvironmentNode[],
   signal: AbortSignal,
 ): Promise<void> {
@@ -195,7 +195,7 @@ async function scoreEvents(
   budget.reserve(1);
   budget.spend(1);
   const log = logOf(protocol, { node, events });
-  const { score, rule } = await onEvents(evaluator).evaluate(instance, log, closing.event, signal);
+  const { score, rule } = await onEvents(evaluator).evaluate(problem, log, closing.event, signal);
   const weight = node === null ? 1 : discountOf(protocol, depthOf(node));
   closing.score = { score, rule, ...(weight !== 1 && { weight }) } satisfies Score;
 }

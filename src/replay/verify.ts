@@ -140,7 +140,7 @@ export function replaysOfMessage(store: StoreReader, id: number): Replay[] {
   }
   // A continuation belongs to the request of its round.
   const request = store
-    .requestsOf(message.run, message.instance)
+    .requestsOf(message.run, message.problem)
     .find(({ iteration }) => iteration === message.iteration);
   return request === undefined
     ? []

@@ -1,12 +1,12 @@
 /** Episodes without what the first role said: an empty message replaces it, and the others are sampled. */
 import type { PolicyControl } from '../policy/policy.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import { occurrenceAt } from '../team/protocol.ts';
 import { grow } from './episodes.ts';
 import { contextOf, extend, samplingOf, type TreeSettings } from './grow.ts';
 import type { Branch, TreeNode } from './tree.ts';
 
-/** How many such episodes of an instance there are, and what they are like. */
+/** How many such episodes of a problem there are, and what they are like. */
 export interface WithoutFirst {
   readonly count: number;
   /** Whether the context that only holds the empty message keeps its heading (`empty_plan`) or is left out. */
@@ -19,33 +19,33 @@ export interface WithoutFirst {
 }
 
 /**
- * Grows episodes of each instance below empty first messages.
- * @returns the empty messages of each instance, in order; the episodes are below them
+ * Grows episodes of each problem below empty first messages.
+ * @returns the empty messages of each problem, in order; the episodes are below them
  * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
  */
 export async function growWithoutFirst(
   settings: TreeSettings,
-  instances: readonly Instance[],
+  problems: readonly Problem[],
   { count, reading, apart }: WithoutFirst,
   control: PolicyControl,
 ): Promise<TreeNode[][]> {
   const firsts: TreeNode[][] = [];
-  for (const instance of instances) {
+  for (const problem of problems) {
     const own: TreeNode[] = [];
     for (let number = 0; number < (apart ? count : 1); number++) {
-      own.push(await emptyFirst(settings, instance, number, control));
+      own.push(await emptyFirst(settings, problem, number, control));
     }
     firsts.push(own);
   }
   const headed = reading === 'empty_plan';
-  let branches: Branch[] = firsts.flat().map((node) => ({ instance: node.instance, node, headed }));
+  let branches: Branch[] = firsts.flat().map((node) => ({ problem: node.problem, node, headed }));
   if (!apart) {
     await grow(settings, branches, [count], control);
     return firsts;
   }
   for (let position = 1; position < settings.protocol.occurrences.length; position++) {
     const nodes = await extend(settings, branches, position, 1, control, undefined, { kind: 'continuations' });
-    branches = nodes.map((node) => ({ instance: node.instance, node, headed }));
+    branches = nodes.map((node) => ({ problem: node.problem, node, headed }));
   }
   return firsts;
 }
@@ -53,17 +53,17 @@ export async function growWithoutFirst(
 /** The first message of an episode, empty, as if somebody had typed nothing. */
 async function emptyFirst(
   settings: TreeSettings,
-  instance: Instance,
+  problem: Problem,
   number: number,
   control: PolicyControl,
 ): Promise<TreeNode> {
   const position = 0;
   const { role } = occurrenceAt(settings.protocol, position);
-  const { context, key } = await contextOf(settings, { instance, node: null }, position);
+  const { context, key } = await contextOf(settings, { problem, node: null }, position);
   const sampling = samplingOf(settings, position);
   const answer = await settings.policy.typed({ role, context, text: '', temperature: sampling.temperature }, control);
   return {
-    instance,
+    problem,
     position,
     parent: null,
     sibling: number,

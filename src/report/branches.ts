@@ -91,9 +91,9 @@ export interface Shape {
 
 export function shapeOf(
   store: Pick<StoreReader, 'outline'>,
-  { run, phase, iteration, instance }: Pick<Message, 'run' | 'phase' | 'iteration' | 'instance'>,
+  { run, phase, iteration, problem }: Pick<Message, 'run' | 'phase' | 'iteration' | 'problem'>,
 ): Shape {
-  const { messages } = store.outline({ run, phase, iteration, instance });
+  const { messages } = store.outline({ run, phase, iteration, problem });
   const children = Map.groupBy(messages, ({ parent }) => parent);
   const isLeaf = (id: number): boolean => !children.has(id);
   return {

@@ -26,7 +26,7 @@ export interface EmptiedRows {
     readonly offset: number;
     readonly limit: number;
   }) => readonly RequestedBucket[];
-  readonly messages: (ids: number[]) => readonly Pick<Message, 'id' | 'phase' | 'iteration' | 'instance' | 'role'>[];
+  readonly messages: (ids: number[]) => readonly Pick<Message, 'id' | 'phase' | 'iteration' | 'problem' | 'role'>[];
 }
 
 /** Of one role in one evaluation: means over questions. */
@@ -100,7 +100,7 @@ export function emptiedEffects(store: EmptiedRows, run: string): readonly Emptie
   });
   const groups = Map.groupBy(held, ({ role, iteration }) => JSON.stringify([role, iteration]));
   return [...groups.values()].flatMap((own): EmptiedEffect[] => {
-    const questions = [...Map.groupBy(own, ({ instance }) => instance).values()].map((of) =>
+    const questions = [...Map.groupBy(own, ({ problem }) => problem).values()].map((of) =>
       of.flatMap(({ pairs }) => pairs),
     );
     const over = (valueOf: (pair: readonly [number, number]) => number): number[] =>

@@ -55,7 +55,7 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
   const message = store.message(id);
   const decision = store.decision(id);
   const { run, phase, iteration } = message;
-  const { uid, question, answer, source, level } = store.instance(message.instance);
+  const { uid, question, answer, source, level } = store.problem(message.problem);
   const all = store.bucketsFor(id);
   const requests = all.filter(({ origin }) => origin === 'request');
   allowance.omit('older replays of this message', requests.length - REQUESTS);
@@ -82,7 +82,7 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
     reusedTokens: Math.min(decision.promptTokens, decision.reusedTokens),
     text: allowance.excerpt(decision.context, CONTEXT_CHARACTERS),
   };
-  const instance = {
+  const problem = {
     uid: uid.slice(0, 2000),
     question: allowance.excerpt(question, QUESTION_CHARACTERS),
     answer: allowance.excerpt(answer, QUESTION_CHARACTERS),
@@ -105,7 +105,7 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
     phase,
     iteration,
     place: roundTitleOf(store.run(run).method, phase, iteration),
-    instance,
+    instance: problem,
     message: said,
     context,
     before: path.messages,
@@ -209,8 +209,8 @@ function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, 
   };
 }
 
-function shapeMessages(store: StoreReader, { run, iteration, instance }: BucketView): readonly number[] {
-  return store.outline({ run, phase: 'replay', iteration, instance }).messages.map(({ id }) => id);
+function shapeMessages(store: StoreReader, { run, iteration, problem }: BucketView): readonly number[] {
+  return store.outline({ run, phase: 'replay', iteration, problem }).messages.map(({ id }) => id);
 }
 
 /**

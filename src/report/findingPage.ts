@@ -44,12 +44,12 @@ const FINISHED: Readonly<Record<ReportedMessage['finish'], string>> = {
 
 /** The whole page. All texts are shown as text, whatever they hold. */
 export function findingPage(report: FindingReport): string {
-  const { run, message, place, instance, context, before, buckets, branches, labels } = report;
+  const { run, message, place, instance: problem, context, before, buckets, branches, labels } = report;
   const title = `Message ${String(message.message)} by the ${message.role}`;
   const content = `<header><h1>${escaped(title, 120)}</h1>
 <p class="lead">${leadWords(report)}</p>
-${facts([...runFacts(run), ['Place', escaped(place, 80)], ['Task item', `<code>${escaped(instance.uid, 80)}</code>`], ['Source', escaped(instance.source, 80)]])}</header>
-<section><h2>The question</h2>${textBlock(instance.question)}<details open><summary>The expected answer</summary>${textBlock(instance.answer)}</details></section>
+${facts([...runFacts(run), ['Place', escaped(place, 80)], ['Task item', `<code>${escaped(problem.uid, 80)}</code>`], ['Source', escaped(problem.source, 80)]])}</header>
+<section><h2>The question</h2>${textBlock(problem.question)}<details open><summary>The expected answer</summary>${textBlock(problem.answer)}</details></section>
 <section><h2>The message</h2>
 ${facts([
   [

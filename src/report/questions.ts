@@ -71,13 +71,13 @@ export interface CreditRow {
 export function lowestCredit(store: StoreReader, folder: string, run: string, limit: number): CreditRow[] {
   store.run(run);
   return store.lowestMessages(run, limit).map(({ message, bucket, credit }) => {
-    const { role, text, instance } = store.message(message);
+    const { role, text, problem } = store.message(message);
     return {
       message,
       bucket,
       role,
       text: text.slice(0, LONGEST_TEXT),
-      question: store.instance(instance).question.slice(0, LONGEST_TEXT),
+      question: store.problem(problem).question.slice(0, LONGEST_TEXT),
       credit: headlineJson(credit),
       link: linkTo(folder, { kind: 'message', id: message, run }),
     };

@@ -82,7 +82,7 @@ export function removalReport(store: StoreReader, run: string): RemovalReport | 
 
 /** @param steps their rollouts @param seconds of sampling */
 function withAndWithout(steps: readonly (readonly RemovalRollout[])[], seconds: number): WithAndWithout | null {
-  const questions = steps.flatMap((rollouts) => [...Map.groupBy(rollouts, ({ instance }) => instance).values()]);
+  const questions = steps.flatMap((rollouts) => [...Map.groupBy(rollouts, ({ problem }) => problem).values()]);
   const of = (valueOf: (rollout: RemovalRollout) => number): number[] => questions.map((own) => mean(own.map(valueOf)));
   const team = meanInterval(of(({ joint }) => joint));
   const without = meanInterval(of(({ solo }) => solo));

@@ -131,11 +131,11 @@ function episodesOf(store: StoreReader, run: string, iteration: number): readonl
 }
 
 /**
- * The stored mean with an interval over instances, whose episodes hang together; none where their mean is another, as
+ * The stored mean with an interval over problems, whose episodes hang together; none where their mean is another, as
  * it is when episodes are masked.
  */
 function withInterval(value: number, episodes: readonly Episode[]): Interval {
-  const means = [...Map.groupBy(episodes, ({ instance }) => instance).values()].flatMap((own) => {
+  const means = [...Map.groupBy(episodes, ({ problem }) => problem).values()].flatMap((own) => {
     const returns = own.flatMap((episode) => episode.return ?? []);
     return returns.length === 0 ? [] : returns.reduce((sum, one) => sum + one, 0) / returns.length;
   });
@@ -219,7 +219,7 @@ function creditedMessage(
   { message, credit }: MessageHeadline,
   allowance: Allowance,
 ): CreditedMessage | null {
-  const { role, instance } = store.message(message);
+  const { role, problem } = store.message(message);
   const found = store
     .bucketsFor(message)
     .findLast(
@@ -241,7 +241,7 @@ function creditedMessage(
     iteration: found.iteration,
     role,
     text: allowance.excerpt(alternative.text, CREDITED_CHARACTERS),
-    question: allowance.excerpt(store.instance(instance).question, CREDITED_CHARACTERS),
+    question: allowance.excerpt(store.problem(problem).question, CREDITED_CHARACTERS),
     returns: alternative.returns,
     credit: reported,
     verification: alternative.verification,

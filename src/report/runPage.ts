@@ -73,14 +73,14 @@ function curveFigure({ steps }: RunReport): string {
   );
   const numbers = table(
     'Learning curve in numbers',
-    ['step', 'mean return', '95 % interval', 'instances', 'episodes', 'evaluator calls', 'tokens', 'KL'],
+    ['step', 'mean return', '95 % interval', 'problems', 'episodes', 'evaluator calls', 'tokens', 'KL'],
     lines,
     'numbers',
   );
   return figure(
     'Learning curve',
     drawn,
-    'Mean return of each step\u2019s training episodes; band: its 95 % interval over instances. Evaluator calls and tokens in the table add up.',
+    'Mean return of each step\u2019s training episodes; band: its 95 % interval over problems. Evaluator calls and tokens in the table add up.',
     numbers,
   );
 }

@@ -207,7 +207,7 @@ export interface FindingReport {
 export interface ReportedStep {
   readonly step: number;
   /**
-   * Of its training episodes, with its interval over instances; null while the step is unfinished, and where nothing
+   * Of its training episodes, with its interval over problems; null while the step is unfinished, and where nothing
    * was measured.
    */
   readonly meanReturn: Interval | null;

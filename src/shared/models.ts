@@ -86,7 +86,7 @@ export interface WorkCost {
 
 /** What a run costs at most, as its configuration bounds it. */
 export interface RunBudget {
-  /** What the rollout tree of an instance is, at most, in one sentence; absent where there is none. */
+  /** What the rollout tree of a problem is, at most, in one sentence; absent where there is none. */
   readonly tree?: string;
   /** Of the evaluator calls of a step, those that score answers of votes by themselves; absent where there are none. */
   readonly votes?: number;

@@ -86,7 +86,7 @@ export interface ScriptRow {
   readonly answer: string;
   /** The key of the exact model input. */
   readonly context_key?: string | undefined;
-  /** The question of the instance; white space around it does not count. */
+  /** The question of the problem; white space around it does not count. */
   readonly question?: string | undefined;
   /** Which time the role speaks in the episode, from 1. */
   readonly turn?: number | undefined;

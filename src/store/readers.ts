@@ -15,7 +15,7 @@ import type {
   RankedBucket,
 } from '../domain/replay.ts';
 import type { Episode } from '../domain/episode.ts';
-import type { Instance, ProblemFacets, ProblemRow } from '../domain/problem.ts';
+import type { Problem, ProblemFacets, ProblemRow } from '../domain/problem.ts';
 import type { Ledger, RunRecord } from '../domain/run.ts';
 import type { NumericEnvironment, Snapshot } from '../domain/snapshot.ts';
 import type { Step, StoredMethodState } from '../domain/step.ts';
@@ -28,7 +28,7 @@ import type {
   TreeGroup,
   ProblemOpening,
   ProblemQuery,
-  ContextInstance,
+  RoleContext,
   GroupOutline,
   MessageFacts,
   EpisodeQuery,
@@ -137,8 +137,8 @@ export interface TrainingReader {
 
 /** Problems, episodes and their messages. */
 export interface EpisodeReader {
-  /** The instance of a uidSha. */
-  instance(uidSha: string): Instance;
+  /** The problem of a uidSha. */
+  problem(uidSha: string): Problem;
   /** Episodes of a round. */
   episodes(query: EpisodeQuery): Episode[];
   countEpisodes(round: Round): number;
@@ -204,8 +204,8 @@ export interface SearchReader {
    * beginning.
    */
   searchQuestions(query: QuestionQuery): FoundQuestion[];
-  /** Whether the question of an instance (uidSha) contains every word of a query, as searchQuestions finds them. */
-  questionHas(instance: string, query: string): boolean;
+  /** Whether the question of a problem (uidSha) contains every word of a query, as searchQuestions finds them. */
+  questionHas(problem: string, query: string): boolean;
   /** Ids of up to `limit` messages of a run, replays among them, that contain every word of the query; in no order. */
   searchIds(run: string, query: string, limit: number): number[];
 }
@@ -220,11 +220,11 @@ export interface BucketReader {
    */
   bucketsFor(decision: number, most?: number): BucketView[];
   /** Buckets of one context, oldest first. */
-  bucketsOfContext(query: ContextInstance & Page): Bucket[];
+  bucketsOfContext(query: RoleContext & Page): Bucket[];
   /** How a request was continued where that is not how its message was made; null elsewhere. */
   continuationOf(bucket: number): OtherContinuation | null;
-  /** The buckets of a run's replay requests on one instance (a uidSha), oldest first. */
-  requestsOf(run: string, instance: string): Bucket[];
+  /** The buckets of a run's replay requests on one problem (a uidSha), oldest first. */
+  requestsOf(run: string, problem: string): Bucket[];
   /** Buckets of a run in the order in which they were appended. */
   bucketsOfRun(query: BucketQuery & Page): BucketView[];
   countBuckets(query: BucketQuery): number;

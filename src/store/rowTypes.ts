@@ -18,13 +18,13 @@ export interface Round {
   readonly iteration: number;
 }
 
-/** The decisions of one instance in one round: the tree that a transcript shows. `instance` is a uidSha. */
+/** The decisions of one problem in one round: the tree that a transcript shows. `problem` is a uidSha. */
 export interface TreeGroup extends Round {
-  readonly instance: string;
+  readonly problem: string;
 }
 
 /** What a role was shown in a run: the context that buckets are linked by. */
-export interface ContextInstance {
+export interface RoleContext {
   readonly run: string;
   readonly role: string;
   readonly contextKey: string;
@@ -177,7 +177,7 @@ export interface TrainingMessage {
   /** The decision before it. */
   readonly parent: number | null;
   /** A uidSha. */
-  readonly instance: string;
+  readonly problem: string;
   readonly role: string;
   readonly position: number;
   readonly context: string;
@@ -198,8 +198,8 @@ export interface EpisodeRule {
 /** The place of a message in its tree. */
 export interface MessagePlace {
   readonly decision: number;
-  /** The number of its instance in the store. */
-  readonly instance: number;
+  /** The number of its problem in the store. */
+  readonly problem: number;
   /** The decision before it. */
   readonly parent: number | null;
   readonly position: number;

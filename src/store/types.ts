@@ -1,5 +1,5 @@
 /** The doors of the store: what can be asked of it, and what can be appended to it. */
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { Ledger, RunStatus, RunSummary } from '../domain/run.ts';
 import type { NewBucket, NewReplay } from '../domain/replay.ts';
 import type { NewDecision } from '../domain/message.ts';
@@ -86,8 +86,8 @@ export interface StoreWriter extends StoreReader {
   markInterrupted(): void;
   /** Records weights of a run; again with a file, it adds the file to the record. */
   insertSnapshot(snapshot: Snapshot): void;
-  /** Stores instances not yet stored. @throws C3Error('store') when a stored instance has another answer */
-  insertInstances(instances: readonly Instance[]): void;
+  /** Stores problems not yet stored. @throws C3Error('store') when a stored problem has another answer */
+  insertProblems(problems: readonly Problem[]): void;
   /** The number of an environment, stored on first sight. */
   environmentId(environment: NumericEnvironment): number;
   insertBucket(bucket: NewBucket): number;

@@ -1,7 +1,7 @@
 /** What a bundled task shows a team that learns it by example. */
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 
-export interface DemonstratedProblem extends Instance {
+export interface DemonstratedProblem extends Problem {
   /** What the roles say, one message each in the order in which they speak; a role sees what was said before it. */
   readonly said: readonly string[];
   /**

@@ -3,17 +3,17 @@
  * heart.
  */
 import { C3Error } from '../shared/errors.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import { splitFingerprint } from './uid.ts';
 
-/** An evaluation instance and the training instance that it meets, by their uids. */
+/** An evaluation problem and the training problem that it meets, by their uids. */
 export interface SharedPair {
   readonly evaluation: string;
   readonly train: string;
 }
 
 export interface Shared {
-  /** Evaluation instances concerned. */
+  /** Evaluation problems concerned. */
   readonly count: number;
   /** The first of them, at most MAX_EXAMPLES. */
   readonly examples: readonly SharedPair[];
@@ -30,11 +30,11 @@ export interface OverlapReport {
   readonly sameUid: Shared;
 }
 
-type Item = Pick<Instance, 'uid' | 'uidSha' | 'question'>;
+type Item = Pick<Problem, 'uid' | 'uidSha' | 'question'>;
 
 export const MAX_EXAMPLES = 5;
 
-/** Compares two sets of instances; each evaluation instance counts once, under the strongest of the three. */
+/** Compares two sets of problems; each evaluation problem counts once, under the strongest of the three. */
 export function overlapReport(train: readonly Item[], evaluation: readonly Item[]): OverlapReport {
   const byQuestion = new Map(train.map((item) => [item.uidSha, item.uid]));
   const byWords = new Map(train.map((item) => [questionWords(item.question), item.uid]));
@@ -68,7 +68,7 @@ export function overlapReport(train: readonly Item[], evaluation: readonly Item[
 export function describeOverlap({ train, evaluation, sameQuestion, sameWords, sameUid }: OverlapReport): string[] {
   const of = `of ${evaluation.instances} evaluation questions`;
   return [
-    `Split: ${train.instances} training instances (${train.fingerprint.slice(0, 16)}), ${evaluation.instances} evaluation instances (${evaluation.fingerprint.slice(0, 16)}).`,
+    `Split: ${train.instances} training problems (${train.fingerprint.slice(0, 16)}), ${evaluation.instances} evaluation problems (${evaluation.fingerprint.slice(0, 16)}).`,
     ...(sameQuestion.count > 0 || sameWords.count === 0
       ? [`${sameQuestion.count} ${of} are also trained on${first(sameQuestion)}.`]
       : []),

@@ -1,4 +1,4 @@
-/** What makes two instances the same question. */
+/** What makes two problems the same question. */
 import { createHash } from 'node:crypto';
 
 /**

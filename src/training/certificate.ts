@@ -66,7 +66,7 @@ export function certificate(turns: readonly CertifiedTurn[], { gamma, bound }: B
  *   sum_i bound / (1 - gamma) ((1 + clip) sqrt(2 ln(2 n / failure) / N_i) + sqrt(2 KL_i))
  *
  * of n turns; the second part is the bias of the clipped ratios.
- * @param turns with N_i, the number of groups, which are episodes of one instance each
+ * @param turns with N_i, the number of groups, which are episodes of one problem each
  * @param settings bound: of the advantage estimates; clip: ratios are within 1 - clip and 1 + clip; failure: with which
  *   probability it may not hold
  */
@@ -96,7 +96,7 @@ const LOG_RATIO_BOUND = 10;
  *
  *   advantage = mean of (w~ - 1) A        error = mean of |A| |w - w~|
  *
- * A being the return less the mean return of the instance's other episodes. Under the old policy the mean of A is 0 but
+ * A being the return less the mean return of the problem's other episodes. Under the old policy the mean of A is 0 but
  * for chance, so that (w~ - 1) A estimates what w~ A does, with less noise. The error is the part of the paper's zeta
  * proxy that is left: A is neither clipped nor standardized.
  * @returns null without a message

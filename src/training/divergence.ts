@@ -6,10 +6,10 @@ import type { RankShift } from '../domain/step.ts';
 export interface Origin {
   /** Id of the first message of its episode. */
   readonly episode: number;
-  readonly instance: string;
+  readonly problem: string;
   /** How many messages of the episode come before it. */
   readonly place: number;
-  /** The return less the mean return of the instance's other episodes. */
+  /** The return less the mean return of the problem's other episodes. */
   readonly worth: number;
 }
 

@@ -85,7 +85,7 @@ const SPLITS = 4;
  * @returns null without a message
  */
 export function zetaProxy(
-  moves: readonly Pick<Move, 'episode' | 'instance' | 'worth' | 'logRatio'>[],
+  moves: readonly Pick<Move, 'episode' | 'problem' | 'worth' | 'logRatio'>[],
   { clip, standard }: { readonly clip: number; readonly standard: Standardisation },
   draw: (position: number) => number,
 ): ZetaProxy | null {
@@ -96,7 +96,7 @@ export function zetaProxy(
   const ratios: number[] = [];
   const halves: number[] = [];
   let drawn = 0;
-  for (const group of Map.groupBy(moves, ({ instance }) => instance).values()) {
+  for (const group of Map.groupBy(moves, ({ problem }) => problem).values()) {
     const worths = new Map(group.map(({ episode, worth }) => [episode, worth]));
     const returns = [...worths.values()].map((worth) => (worth * (worths.size - 1)) / worths.size);
     const [free, cut] = [null, standard.clip].map((most) => standardScore(returns, { ...standard, clip: most }));

@@ -15,7 +15,7 @@ import type { Environments } from '../replay/unfold.ts';
 import { votesOf } from '../replay/scoredVotes.ts';
 import type { Vote } from '../replay/votes.ts';
 import type { MethodState } from '../domain/step.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import { learns } from '../shared/rolePolicies.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
@@ -31,9 +31,9 @@ import { spreadOf } from './methods/spine.ts';
 export interface IterationInput {
   readonly config: RunConfig;
   readonly method: Method;
-  readonly instances: readonly Instance[];
+  readonly problems: readonly Problem[];
   /** Those that come next, for `dynamic_sampling`. */
-  readonly further?: readonly Instance[];
+  readonly further?: readonly Problem[];
   readonly policy: Policy;
   readonly protocol: Protocol;
   readonly render: Renderer;
@@ -77,17 +77,17 @@ export function samplingFault(
   const stages = stagesOf(method, config, protocol);
   const calls = stages === 1 ? 0 : callsOfRollouts(rolloutsOf(method, config, protocol), protocol);
   if (calls > config.evaluator_budget) {
-    return `${config.method} makes up to ${String(calls)} evaluator calls per instance in the ${String(stages)} stages of a step, more than evaluator_budget (${String(config.evaluator_budget)}); raise it.`;
+    return `${config.method} makes up to ${String(calls)} evaluator calls per problem in the ${String(stages)} stages of a step, more than evaluator_budget (${String(config.evaluator_budget)}); raise it.`;
   }
   if (config.dynamic_sampling && stages > 1) {
-    return `${config.method} samples in ${String(stages)} stages, for the same instances in each: dynamic_sampling cannot replace any; turn it off.`;
+    return `${config.method} samples in ${String(stages)} stages, for the same problems in each: dynamic_sampling cannot replace any; turn it off.`;
   }
   return method.fault(config, protocol);
 }
 
 /**
  * Grows what a method plans for an iteration, or a stage of it, and stores it with buckets, replays, episodes and
- * credits in one transaction. With `dynamic_sampling` further instances are sampled for those without a signal.
+ * credits in one transaction. With `dynamic_sampling` further problems are sampled for those without a signal.
  * @throws CancelledError; EvaluatorLost; C3Error
  */
 export async function sampleIteration(input: IterationInput): Promise<void> {
@@ -115,9 +115,9 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
   });
 }
 
-/** Instances that were sampled together. */
+/** Problems that were sampled together. */
 interface Batch {
-  readonly instances: readonly Instance[];
+  readonly problems: readonly Problem[];
   readonly grown: readonly Grown[];
   readonly roots: readonly TreeNode[];
   readonly values: ReadonlyMap<TreeNode, number>;
@@ -128,7 +128,7 @@ interface Batch {
 
 /**
  * The batches of an iteration with the credits of all their messages. DAPO's dynamic sampling (Yu et al. 2025), within
- * the budget of the step: while fewer instances than asked for have a signal, as many more are sampled as the evaluator
+ * the budget of the step: while fewer problems than asked for have a signal, as many more are sampled as the evaluator
  * calls pay for that were not made because their results were determined.
  */
 async function sampleBatches(
@@ -136,25 +136,25 @@ async function sampleBatches(
   rollouts: readonly Rollout[],
   state: MethodState,
 ): Promise<{ readonly batches: readonly Batch[]; readonly credited: Credited }> {
-  const { config, method, protocol, stage, instances, further = [] } = input;
+  const { config, method, protocol, stage, problems, further = [] } = input;
   const calls = callsOfRollouts(rollouts, protocol);
   // What a crash could lose.
   const most = calls + voteCallsAtMost(method, rollouts, protocol);
   const earlier = callsOfRollouts(rolloutsOf(method, config, protocol, stage), protocol);
-  const perInstance = config.evaluator_budget - earlier;
-  input.onBegin(instances.length * most);
-  const batches = [await sampleBatch(input, rollouts, instances, perInstance)];
+  const perProblem = config.evaluator_budget - earlier;
+  input.onBegin(problems.length * most);
+  const batches = [await sampleBatch(input, rollouts, problems, perProblem)];
   for (let next = 0; ;) {
     const credited = method.credit({ settings: config, stage, ...creditedTrees(batches), state });
-    const missing = instances.length - instancesWithSignal(input, batches, credited);
-    const left = instances.length * perInstance - callsMade(batches);
+    const missing = problems.length - problemsWithSignal(input, batches, credited);
+    const left = problems.length * perProblem - callsMade(batches);
     const count = config.dynamic_sampling ? Math.min(missing, Math.floor(left / Math.max(1, calls))) : 0;
     const more = further.slice(next, next + Math.max(0, count));
     if (more.length === 0) {
       return { batches, credited };
     }
     next += more.length;
-    input.onBegin((instances.length + next) * most);
+    input.onBegin((problems.length + next) * most);
     batches.push(await sampleBatch(input, rollouts, more, calls));
   }
 }
@@ -162,54 +162,54 @@ async function sampleBatches(
 async function sampleBatch(
   input: IterationInput,
   rollouts: readonly Rollout[],
-  instances: readonly Instance[],
-  callsPerInstance: number,
+  problems: readonly Problem[],
+  callsPerProblem: number,
 ): Promise<Batch> {
-  const budget = new EvaluatorBudget(instances.length * callsPerInstance);
+  const budget = new EvaluatorBudget(problems.length * callsPerProblem);
   const grown: Grown[] = [];
   for (const [number, rollout] of rollouts.entries()) {
-    grown.push({ rollout, trees: await growRollout({ ...input, instances }, rollout, number, budget) });
+    grown.push({ rollout, trees: await growRollout({ ...input, problems }, rollout, number, budget) });
   }
   const roots = grown.flatMap(({ trees }) => trees.flat());
   requireMeasured(roots);
   const target = input.method.valueTarget(input.config);
   const values = target === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, target);
   if (input.method.countsVotes?.(input.protocol) !== true) {
-    return { instances, grown, roots, values, voteCalls: 0 };
+    return { problems, grown, roots, values, voteCalls: 0 };
   }
   const { votes, calls: voteCalls } = await votesOf(roots, input, input.signal);
-  return { instances, grown, roots, values, votes, voteCalls };
+  return { problems, grown, roots, values, votes, voteCalls };
 }
 
 /** What a method credits. */
-function creditedTrees(batches: readonly Batch[]): Pick<SampledStep, 'instances' | 'measured' | 'values' | 'votes'> {
-  const perInstance = (measured: boolean): TreeNode[][] =>
-    batches.flatMap(({ instances, grown }) => {
+function creditedTrees(batches: readonly Batch[]): Pick<SampledStep, 'problems' | 'measured' | 'values' | 'votes'> {
+  const perProblem = (measured: boolean): TreeNode[][] =>
+    batches.flatMap(({ problems, grown }) => {
       const wanted = grown.filter(({ rollout }) => (rollout.measured ?? false) === measured);
-      return instances.map((_, index) => wanted.flatMap(({ trees }) => trees[index] ?? []));
+      return problems.map((_, index) => wanted.flatMap(({ trees }) => trees[index] ?? []));
     });
   const votes = batches.flatMap((batch) => batch.votes ?? []);
   return {
-    instances: perInstance(false),
-    measured: perInstance(true),
+    problems: perProblem(false),
+    measured: perProblem(true),
     values: new Map(batches.flatMap(({ values }) => [...values])),
     ...(votes.length > 0 && { votes: new Map(votes.flatMap((one) => [...one])) }),
   };
 }
 
-/** Instances of which a message that is learned from has a credit other than 0. */
-function instancesWithSignal(
+/** Problems of which a message that is learned from has a credit other than 0. */
+function problemsWithSignal(
   { config: { policies }, protocol }: IterationInput,
   batches: readonly Batch[],
   { credits }: Credited,
 ): number {
   const found = new Set<string>();
-  for (const [{ instance, position }, { value }] of credits) {
+  for (const [{ problem, position }, { value }] of credits) {
     if (value !== 0 && learns(policies, occurrenceAt(protocol, position).role)) {
-      found.add(instance.uidSha);
+      found.add(problem.uidSha);
     }
   }
-  return batches.flatMap(({ instances }) => instances).filter(({ uidSha }) => found.has(uidSha)).length;
+  return batches.flatMap(({ problems }) => problems).filter(({ uidSha }) => found.has(uidSha)).length;
 }
 
 const callsMade = (batches: readonly Batch[]): number =>
@@ -229,18 +229,18 @@ function spreadBefore({ config, method, protocol, store, round, stage }: Iterati
 
 interface Grown {
   readonly rollout: Rollout;
-  /** Of each instance, in order. */
+  /** Of each problem, in order. */
   readonly trees: readonly (readonly TreeNode[])[];
 }
 
-/** Grows one rollout. @returns the trees of each instance, in order */
+/** Grows one rollout. @returns the trees of each problem, in order */
 async function growRollout(
   input: IterationInput,
   { fanout, shape = 'nested', joint, commonRandomNumbers, unique, withoutFirst, sharesDraws }: Rollout,
   number: number,
   budget: EvaluatorBudget,
 ): Promise<TreeNode[][]> {
-  const { config, protocol, policy, instances, signal } = input;
+  const { config, protocol, policy, problems, signal } = input;
   const step = `iteration:${String(input.round.iteration)}`;
   const scope = input.stage === 0 ? step : `${step}:stage:${String(input.stage)}`;
   const settings: TreeSettings = {
@@ -261,13 +261,13 @@ async function growRollout(
   if (withoutFirst !== undefined) {
     const count = fanout.reduce((product, one) => product * one, 1);
     const solo = { count, reading: withoutFirst, apart: sharesDraws === true };
-    return growWithoutFirst(settings, instances, solo, { signal });
+    return growWithoutFirst(settings, problems, solo, { signal });
   }
-  const starts = instances.map((instance) => ({ instance, node: null }));
+  const starts = problems.map((problem) => ({ problem, node: null }));
   const roots =
     joint === undefined
       ? await (shape === 'spine' ? growSpine : grow)(settings, starts, fanout, { signal })
       : await growJoint(settings, starts, joint, { signal });
-  const perInstance = fanout[0] ?? 1;
-  return instances.map((_, index) => roots.slice(index * perInstance, (index + 1) * perInstance));
+  const perProblem = fanout[0] ?? 1;
+  return problems.map((_, index) => roots.slice(index * perProblem, (index + 1) * perProblem));
 }

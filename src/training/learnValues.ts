@@ -26,14 +26,11 @@ export async function learnValues(
   const { store, runtime, signal } = input;
   const stored = new Map(store.messages(said.map(({ decision }) => decision)).map((message) => [message.id, message]));
   const questions = new Map(
-    [...new Set(learned.map(({ instance }) => instance))].map((instance) => [
-      instance,
-      store.instance(instance).question,
-    ]),
+    [...new Set(learned.map(({ problem }) => problem))].map((problem) => [problem, store.problem(problem).question]),
   );
   const { states, places } = await statesOf(
     input,
-    learned.map(({ decision, instance, position, tokens }): Moment => {
+    learned.map(({ decision, problem, position, tokens }): Moment => {
       const messages = new Map<number, string>();
       for (
         let above = stored.get(stored.get(decision)?.parent ?? -1);
@@ -44,7 +41,7 @@ export async function learnValues(
       }
       return {
         position,
-        question: questions.get(instance) ?? '',
+        question: questions.get(problem) ?? '',
         messages,
         ...(target === 'message' && { said: tokens }),
       };

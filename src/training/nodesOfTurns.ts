@@ -1,9 +1,9 @@
 /** The nodes of rollout trees, from stored messages: one turn of one branch each. */
 import type { TrainingMessage } from '../store/types.ts';
 
-type Placed = Pick<TrainingMessage, 'decision' | 'parent' | 'instance' | 'position'>;
+type Placed = Pick<TrainingMessage, 'decision' | 'parent' | 'problem' | 'position'>;
 
-/** Nodes by name: the message that their turn follows, or the instance where it is the first. */
+/** Nodes by name: the message that their turn follows, or the problem where it is the first. */
 export class NodesOfTurns {
   /** Every node after those below it; siblings in the order of what they follow. */
   readonly upward: readonly string[];
@@ -35,7 +35,7 @@ export class NodesOfTurns {
   /** The node at which something was said. */
   of(message: Placed): string {
     const before = this.before(message);
-    return before === undefined ? `instance ${message.instance}` : `after ${String(before.decision)}`;
+    return before === undefined ? `problem ${message.problem}` : `after ${String(before.decision)}`;
   }
 
   /** The last message of the turn before; undefined in the first turn. */

@@ -3,7 +3,7 @@ import { editorModelWords, EXPERT_ROLE, learns, type RolePolicySettings } from '
 import { ScriptedPolicy } from '../policy/scripted.ts';
 import { placeWords } from '../replay/grow.ts';
 import { C3Error } from '../shared/errors.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import { bundledModelFault } from '../shared/runNames.ts';
 import { suggestion, type KeyPath } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
@@ -84,12 +84,12 @@ export function policiesFault(
 export function checkScripts(
   { policies = {} }: Policies,
   { occurrences }: Protocol,
-  instances: readonly Instance[],
+  problems: readonly Problem[],
 ): void {
   for (const { role, id, turn } of occurrences) {
     const settings = Object.hasOwn(policies, role) ? policies[role] : undefined;
     const script = settings?.kind === 'scripted' ? new ScriptedPolicy(settings, null) : null;
-    const missing = script === null ? undefined : instances.find(({ question }) => !script.mayAnswer(question, turn));
+    const missing = script === null ? undefined : problems.find(({ question }) => !script.mayAnswer(question, turn));
     if (missing !== undefined) {
       throw new C3Error(
         'input',

@@ -3,17 +3,17 @@ import { checkRoom } from '../policy/policy.ts';
 import { capabilitiesOf, type RolePolicies } from '../shared/rolePolicies.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import { placeWords, samplingOf } from '../replay/grow.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { Sampling } from '../domain/message.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';
 import type { RunConfig } from './config/config.ts';
 
-/** Every instance that a run may ask about. */
-export const runInstances = (
+/** Every problem that a run may ask about. */
+export const runProblems = (
   { steps, instances_per_step: perStep }: RunConfig,
-  { train, evaluation }: { readonly train: readonly Instance[]; readonly evaluation: readonly Instance[] },
-): Instance[] => [...evaluation, ...train.slice(0, steps * perStep)];
+  { train, evaluation }: { readonly train: readonly Problem[]; readonly evaluation: readonly Problem[] },
+): Problem[] => [...evaluation, ...train.slice(0, steps * perStep)];
 
 export interface RoomInput {
   readonly protocol: Protocol;
@@ -37,12 +37,12 @@ const TOKENS_PER_BYTE = 3;
 const TOGETHER = 256;
 
 /**
- * Every context of these instances, each message in it left blank: longer ones are refused when they come up.
- * @throws C3Error('input') naming role and instance of the first that cannot fit whatever is said
+ * Every context of these problems, each message in it left blank: longer ones are refused when they come up.
+ * @throws C3Error('input') naming role and problem of the first that cannot fit whatever is said
  */
 export async function checkContexts(
   { protocol, policies, render, sampling, others, ...own }: RoomInput,
-  instances: readonly Instance[],
+  problems: readonly Problem[],
 ): Promise<void> {
   for (const { ancestors, position, id, role } of protocol.occurrences) {
     if (!capabilitiesOf(policies, role).tokens) {
@@ -51,8 +51,8 @@ export async function checkContexts(
     const { tokenizer, maxPositions } = others?.get(role) ?? own;
     const { maxNewTokens } = samplingOf({ protocol, sampling }, position);
     const blank = new Map(ancestors.map((ancestor) => [ancestor, '']));
-    for (let from = 0; from < instances.length; from += TOGETHER) {
-      const some = instances.slice(from, from + TOGETHER);
+    for (let from = 0; from < problems.length; from += TOGETHER) {
+      const some = problems.slice(from, from + TOGETHER);
       const contexts = await Promise.all(
         some.map(async ({ question }) => render(renderContext(protocol, position, question, blank), role)),
       );

@@ -6,7 +6,7 @@ import { mean } from '../credit/describe.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
 import { WITHIN_STEP } from '../domain/snapshot.ts';
 import type { EvaluationKind } from '../domain/evaluation.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { RunSummary } from '../domain/run.ts';
 import type { MethodState, StepMetrics } from '../domain/step.ts';
 import { removeUnfinished } from '../files/newFile.ts';
@@ -107,17 +107,17 @@ export class Run {
     const perStep = Math.min(config.instances_per_step, train.length);
     for (let iteration = finished + 1; iteration <= config.steps; iteration++) {
       this.context.remaining.begin();
-      const instances = Array.from(
+      const problems = Array.from(
         { length: perStep },
         (_, index) => train[((iteration - 1) * perStep + index) % train.length],
-      ).flatMap((instance) => instance ?? []);
+      ).flatMap((problem) => problem ?? []);
       if (!this.isSampled(iteration)) {
-        await this.sample(iteration, 0, snapshot, instances);
+        await this.sample(iteration, 0, snapshot, problems);
       }
       const [started, sampled] = [clock(), this.context.account.samplingSeconds];
       const { report, state } = await learn(this.learning, iteration, {
         sample: async (stage, weights) => {
-          await this.sample(iteration, stage, weights, instances);
+          await this.sample(iteration, stage, weights, problems);
           const step = `Step ${String(iteration)} of ${String(config.steps)}`;
           this.context.progress('train', iteration - 1, config.steps, `${step}: stage ${String(stage)} is sampled`);
         },
@@ -162,23 +162,23 @@ export class Run {
     iteration: number,
     stage: number,
     snapshot: string,
-    instances: readonly Instance[],
+    problems: readonly Problem[],
   ): Promise<void> {
     const { store, protocol, render, evaluator, clock, modelFolder, train } = this.context.dependencies;
     const { steps } = this.context.config;
-    const pool = train.slice(0, steps * instances.length);
+    const pool = train.slice(0, steps * problems.length);
     const { account, id: run } = this.context;
     const started = clock();
     const earlier = stage === 0 ? 0 : account.samplingSeconds;
     await sampleIteration({
       config: this.context.config,
       method: this.method,
-      instances,
+      problems,
       // Those of the steps after this one, round to those before it.
       further: Array.from(
-        { length: pool.length - instances.length },
-        (_, index) => pool[(iteration * instances.length + index) % pool.length],
-      ).flatMap((instance) => instance ?? []),
+        { length: pool.length - problems.length },
+        (_, index) => pool[(iteration * problems.length + index) % pool.length],
+      ).flatMap((problem) => problem ?? []),
       policy: this.context.policy(snapshot),
       protocol,
       render,

@@ -7,7 +7,7 @@ import type { RoundRecord } from '../replay/recordTree.ts';
 import type { Environments } from '../replay/unfold.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { RunProgress, RunStage } from '../shared/protocols/jobs.ts';
-import type { Instance } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { StepMetrics } from '../domain/step.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
@@ -34,8 +34,8 @@ export interface RunDependencies {
   readonly evaluator: Evaluator;
   /** The one that the configuration names unless given. */
   readonly method?: Method;
-  readonly train: readonly Instance[];
-  readonly evaluation: readonly Instance[];
+  readonly train: readonly Problem[];
+  readonly evaluation: readonly Problem[];
   /** The run's recipe as the store keeps it. */
   readonly recipe: string;
   readonly modelFolder: string;

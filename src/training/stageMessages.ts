@@ -43,9 +43,9 @@ export async function stageMessages(input: StageInput, iteration: number, stage:
   const learned = said.filter(({ role }) => learns(config.policies, role));
   const nodes = method.byNode?.(config) === true ? new NodesOfTurns(said, messagesPerTurn(protocol)) : undefined;
   const groups = await learningGroups(input, iteration, learned, nodes);
-  const signals = new Set(learned.flatMap(({ instance, credit }) => ((credit ?? 0) === 0 ? [] : [instance])));
-  // Instances without a signal were replaced; where all are, they are what there is.
-  const loud = groups.filter(({ instance }) => signals.has(instance));
+  const signals = new Set(learned.flatMap(({ problem, credit }) => ((credit ?? 0) === 0 ? [] : [problem])));
+  // Problems without a signal were replaced; where all are, they are what there is.
+  const loud = groups.filter(({ problem }) => signals.has(problem));
   const kept = config.dynamic_sampling && loud.length > 0 ? loud : groups;
   const { group_normalise: scaled, normalise_scope: scope } = config.credit;
   const wide = scope === 'published' && method.scaledOver === 'step';
@@ -63,7 +63,7 @@ export async function stageMessages(input: StageInput, iteration: number, stage:
 
 /**
  * Where the credited messages of whole episodes come from, by their tokens. A credit is the return less the mean of all
- * G episodes of the instance; times G / (G - 1) it is the return less the mean of the others.
+ * G episodes of the problem; times G / (G - 1) it is the return less the mean of the others.
  */
 function originsOf(
   said: readonly TrainingMessage[],
@@ -75,43 +75,43 @@ function originsOf(
     return parent === null ? { episode: decision, place } : startOf(parent, place + 1);
   };
   return new Map(
-    said.flatMap(({ decision, instance, credit, tokens }): [Int32Array, Origin][] => {
-      const count = credits.get(instance)?.length ?? 0;
+    said.flatMap(({ decision, problem, credit, tokens }): [Int32Array, Origin][] => {
+      const count = credits.get(problem)?.length ?? 0;
       return credit === null || count < 2
         ? []
-        : [[tokens, { ...startOf(decision), instance, worth: (credit * count) / (count - 1) }]];
+        : [[tokens, { ...startOf(decision), problem, worth: (credit * count) / (count - 1) }]];
     }),
   );
 }
 
-/** The credit of each episode that has one, by instance: what its first message has. */
+/** The credit of each episode that has one, by problem: what its first message has. */
 function creditsOfEpisodes(store: StoreReader, said: readonly TrainingMessage[]): ReadonlyMap<string, number[]> {
   const first = new Set(
     store.messages(said.map(({ decision }) => decision)).flatMap(({ id, parent }) => (parent === null ? [id] : [])),
   );
   return new Map(
-    [...Map.groupBy(said, ({ instance }) => instance)].map(([instance, own]) => [
-      instance,
+    [...Map.groupBy(said, ({ problem }) => problem)].map(([problem, own]) => [
+      problem,
       own.flatMap(({ decision, credit }) => (credit !== null && first.has(decision) ? [credit] : [])),
     ]),
   );
 }
 
-/** The groups with standard scores in the place of credits, which are returns less a number of their instance. */
+/** The groups with standard scores in the place of credits, which are returns less a number of their problem. */
 const standardised = (
-  groups: readonly InstanceGroup[],
+  groups: readonly ProblemGroup[],
   standard: Standardisation,
   credits: ReadonlyMap<string, number[]>,
 ): LearningGroup[] =>
   groups.map(({ messages, ...group }) => {
-    const score = standardScore(credits.get(group.instance) ?? [], standard);
+    const score = standardScore(credits.get(group.problem) ?? [], standard);
     return {
       ...group,
       messages: messages.map((one) => ({ ...one, credit: one.credit === null ? null : score(one.credit) })),
     };
   });
 
-type InstanceGroup = LearningGroup & { readonly instance: string };
+type ProblemGroup = LearningGroup & { readonly problem: string };
 
 /** Whether messages of equal contexts are learned from together. */
 const isMerged = ({ config, method }: Pick<StageInput, 'config' | 'method'>): boolean =>
@@ -123,11 +123,11 @@ async function learningGroups(
   iteration: number,
   learned: readonly TrainingMessage[],
   nodes: NodesOfTurns | undefined,
-): Promise<InstanceGroup[]> {
+): Promise<ProblemGroup[]> {
   const merged = isMerged({ config, method });
   const groups = Map.groupBy(learned, (message) => {
-    const { bucket, instance, position, context } = message;
-    const place = nodes?.of(message) ?? (merged ? instance : undefined);
+    const { bucket, problem, position, context } = message;
+    const place = nodes?.of(message) ?? (merged ? problem : undefined);
     return place === undefined ? String(bucket) : `${place} ${String(position)} ${context}`;
   });
   const contexts = [...new Set([...groups.values()].flatMap(([first]) => first?.context ?? []))];
@@ -147,8 +147,8 @@ async function learningGroups(
       );
     }
     const node = nodes?.of(first);
-    const group = method.compared === 'context' ? name : `${node ?? first.instance} ${String(first.position)}`;
+    const group = method.compared === 'context' ? name : `${node ?? first.problem} ${String(first.position)}`;
     const place = { role: first.role, ...(node !== undefined && { node }) };
-    return [{ ...place, group, prompt, messages, instance: first.instance }];
+    return [{ ...place, group, prompt, messages, problem: first.problem }];
   });
 }

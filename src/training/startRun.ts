@@ -8,14 +8,14 @@ import { samplingFault } from './iteration.ts';
 import { requireOwnStates } from './state/methodStates.ts';
 import { methodNamed } from './methods/methods.ts';
 import { snapshotAfter } from './state/restore.ts';
-import { runInstances } from './room.ts';
+import { runProblems } from './room.ts';
 import { Run } from './run.ts';
 import type { RunControl, RunDependencies } from './runContext.ts';
 
 /**
  * Begins a run and takes it to its end. The run's row ends as done, cancelled, failed or, where no evaluator was left,
  * interrupted; what was stored before stays.
- * @throws CancelledError; EvaluatorLost; C3Error, before anything is stored where the configuration or the instances do
+ * @throws CancelledError; EvaluatorLost; C3Error, before anything is stored where the configuration or the problems do
  *   not fit
  */
 export async function runTraining(
@@ -40,7 +40,7 @@ export async function runTraining(
       createdAt: now(),
     });
     store.insertSnapshot({ id: base, run: id, iteration: 0, base: dependencies.modelFolder, file: null });
-    store.insertInstances(runInstances(config, dependencies));
+    store.insertProblems(runProblems(config, dependencies));
   });
   dependencies.onStored?.(id);
   return toTheEnd(id, config, dependencies, control);
@@ -48,7 +48,7 @@ export async function runTraining(
 
 /**
  * Takes a run that was interrupted to its end: the same weights and rows as if it had not been. Configuration and
- * instances are those that it began with.
+ * problems are those that it began with.
  * @throws CancelledError; C3Error, before anything is changed where the model or the numeric environment is another one
  *   than the run's
  */

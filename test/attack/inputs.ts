@@ -21,7 +21,7 @@ import type { ModelRuntime } from '../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { float32Of, int32Of } from '../../src/store/tokens.ts';
 import type { StoreWriter } from '../../src/store/types.ts';
-import { loadInstances } from '../../src/tasks/files/load.ts';
+import { loadProblems } from '../../src/tasks/files/load.ts';
 import { csvOf } from '../../webview/dashboard/chart/dataTable.ts';
 import { c3Apart, makeWorkspace, parseLine } from '../unit/engine/workspace.ts';
 import { seed, tally } from './harness.ts';
@@ -175,7 +175,7 @@ export function inputsAttacks(sizes: InputsSizes): void {
           // The store is not reached: the file is read first.
           const readers = [
             () => readRegular(path, 1e6, 'choose another'),
-            () => loadInstances(path),
+            () => loadProblems(path),
             () => importBuckets({} as StoreWriter, path, '2026-01-01T00:00:00Z'),
           ];
           for (const reader of readers) {

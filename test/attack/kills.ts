@@ -22,7 +22,7 @@ import { Killer, type Process } from './processes.ts';
 export interface RunKillSizes {
   readonly steps: number;
   readonly instances: number;
-  /** Instances of an evaluation. */
+  /** Problems of an evaluation. */
   readonly evaluated: number;
   readonly scenarios: readonly Scenario[];
   /** At least so many processes are killed under runs. */

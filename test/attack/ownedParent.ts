@@ -13,7 +13,7 @@ const [folder = ''] = process.argv.slice(2);
 const program = join(folder, 'hostile.sh');
 const service = new EngineService(join(folder, 'c3.sqlite'));
 const hostile = (owner: string): readonly [string, ...string[]] => ['/bin/sh', program, owner];
-const instance = { uid: 'u', uidSha: '', question: '?', answer: '1', source: '', level: null };
+const problem = { uid: 'u', uidSha: '', question: '?', answer: '1', source: '', level: null };
 
 /** Starts one program of each kind. @returns what is done once none is owned */
 function start(signal: AbortSignal): Promise<unknown> {
@@ -32,7 +32,7 @@ function start(signal: AbortSignal): Promise<unknown> {
     driver.close();
   });
   const scorer = commandEvaluator({ command: hostile('command'), folder, timeLimit: 600_000 });
-  return Promise.allSettled([record(service, settings, signal), asked, scorer.evaluate(instance, 'text', signal)]);
+  return Promise.allSettled([record(service, settings, signal), asked, scorer.evaluate(problem, 'text', signal)]);
 }
 
 let [controller, done] = [new AbortController(), Promise.resolve<unknown>(null)];

@@ -20,7 +20,7 @@ import { TAXONOMY_THRESHOLDS } from '../../src/domain/taxonomy.ts';
 import type { TAXONOMY_REQUESTS, TaxonomyToHost } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import type { TRANSCRIPT_REQUESTS, TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { modelFacts, runPlan } from '../unit/extension/model/modelFixture.ts';
-import { addRun, addTree, instance, RUN, temporaryStore } from '../unit/extension/storeFixture.ts';
+import { addRun, addTree, problem, RUN, temporaryStore } from '../unit/extension/storeFixture.ts';
 import { seed, tally } from './harness.ts';
 
 /**
@@ -236,7 +236,7 @@ const home = mkdtempSync(join(tmpdir(), 'c3-attack-page-'));
 Object.assign(editor, { home });
 const store = temporaryStore();
 addRun(store.writer);
-const tree = addTree(store.writer, { iteration: 1, instance: instance(1), returns: [[1]] });
+const tree = addTree(store.writer, { iteration: 1, problem: problem(1), returns: [[1]] });
 const message = tree[0]?.plan ?? 1;
 
 const FOREIGN = '/somebody/elses/model';
@@ -312,7 +312,7 @@ async function transcript(): Promise<Panel> {
   const all = { role: null, credit: null, outcome: null, label: null, lane: null };
   const state = {
     version: 5,
-    target: { run: RUN, phase: 'train', iteration: 1, instance: instance(1).uidSha },
+    target: { run: RUN, phase: 'train', iteration: 1, problem: problem(1).uidSha },
     selected: null,
     collapsed: [],
     opened: [],

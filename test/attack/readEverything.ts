@@ -67,8 +67,8 @@ export function browse(store: StoreReader): number {
     const episodes = [0, 1].flatMap((iteration) =>
       (['train', 'evaluate'] as const).flatMap((phase) => store.episodes({ run, phase, iteration, ...PAGE })),
     );
-    for (const { leaf, phase, iteration, instance } of episodes.slice(0, 5)) {
-      const group = { run, phase, iteration, instance };
+    for (const { leaf, phase, iteration, problem } of episodes.slice(0, 5)) {
+      const group = { run, phase, iteration, problem };
       for (const found of [
         store.chain(leaf),
         store.transcript({ ...group, ...PAGE }).messages,
@@ -81,7 +81,7 @@ export function browse(store: StoreReader): number {
       ]) {
         count(found);
       }
-      count(store.instance(instance));
+      count(store.problem(problem));
     }
     for (const bucket of store.bucketsOfRun({ run, offset: 0, limit: 10 })) {
       for (const found of [

@@ -119,7 +119,7 @@ function storeOfVersion(path: string, version: number): void {
 function chainStore(path: string, length: number): void {
   const store = openStoreForWriting(path);
   addRun(store, RUN, '2026');
-  store.insertInstances([INSTANCE, OTHER_INSTANCE]);
+  store.insertProblems([INSTANCE, OTHER_INSTANCE]);
   store.environmentId(ENVIRONMENT);
   const bucket = store.insertBucket(newBucket());
   let parent: number | null = null;

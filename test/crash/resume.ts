@@ -100,7 +100,7 @@ export function killedInPhases(moments: readonly Moment[]): void {
     assert.ok(killed.kills >= 0.75 * moments.length, `${String(killed.kills)} kills\n${killed.log}`);
     t.diagnostic(`${String(killed.kills)} kills, ${String(killed.lost)} evaluator calls lost at most`);
     assertSame(killed, whole);
-    // Kills in generation and evaluation cost calls; at most those of the batches under way, 6 instances, 2 or 24 calls
+    // Kills in generation and evaluation cost calls; at most those of the batches under way, 6 problems, 2 or 24 calls
     // at a time.
     assert.equal(whole.lost, 0);
     assert.ok(killed.lost > 0 && killed.lost <= 24 * killed.kills, String(killed.lost));

@@ -79,9 +79,9 @@ export function withoutClocks(value: unknown): unknown {
 }
 
 export interface Sizes {
-  /** Instances in a batch of an evaluation. */
+  /** Problems in a batch of an evaluation. */
   readonly batch: number;
-  /** Instances of an evaluation. */
+  /** Problems of an evaluation. */
   readonly evaluated: number;
   /** Episodes of an iteration. */
   readonly episodes: number;

@@ -1,7 +1,7 @@
 /**
  * Exact replay of the bundled team, measured and printed: replays grown from real problems through the team's protocol,
  * then re-executed in processes of their own, shuffled, in batches of every size from 1 to 256, with one thread and
- * with two. Usage: node test/determinism/measure.ts [model folder] [instances]
+ * with two. Usage: node test/determinism/measure.ts [model folder] [problems]
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,7 @@ class RecordingHost extends ModelHost {
   }
 }
 
-async function recordTeam(folder: string, instances: number): Promise<RecordedReplay[]> {
+async function recordTeam(folder: string, problems: number): Promise<RecordedReplay[]> {
   const host = new RecordingHost({ threads: 2 });
   const { snapshot } = await host.load(folder);
   const path = join(folder, 'protocol.json');
@@ -59,18 +59,19 @@ async function recordTeam(folder: string, instances: number): Promise<RecordedRe
     scope: 'determinism',
     commonRandomNumbers: true,
   };
-  const branches = generateSplit({ seed: 'determinism', train: 0, evaluation: instances }).evaluation.map(
-    (instance) => ({ instance, node: null }),
-  );
+  const branches = generateSplit({ seed: 'determinism', train: 0, evaluation: problems }).evaluation.map((problem) => ({
+    problem,
+    node: null,
+  }));
   await grow(settings, branches, FANOUT, { signal: new AbortController().signal });
   await host.close();
   return host.recorded;
 }
 
-const [folder = join('media', 'team'), instances = String(INSTANCES)] = process.argv.slice(2);
+const [folder = join('media', 'team'), problems = String(INSTANCES)] = process.argv.slice(2);
 const workspace = await mkdtemp(join(tmpdir(), 'c3-determinism-'));
 try {
-  const replays = await recordTeam(folder, Number(instances));
+  const replays = await recordTeam(folder, Number(problems));
   const recording = join(workspace, 'replays.json');
   await writeRecording(recording, folder, replays);
   console.log(

@@ -1,7 +1,7 @@
 /** Stores with runs of many steps, written as the engine writes them, for the dashboard's scenarios. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Instance } from '../../src/domain/problem.ts';
+import type { Problem } from '../../src/domain/problem.ts';
 import type { Interval } from '../../src/domain/credit.ts';
 import type { Ledger, RunSummary } from '../../src/domain/run.ts';
 import type { StepMetrics } from '../../src/domain/step.ts';
@@ -10,7 +10,7 @@ import { contextKey } from '../../src/team/contextKey.ts';
 import { UNIT_RULE } from '../support/headlines.ts';
 
 const SNAPSHOT = 'ab'.repeat(32);
-const INSTANCE: Instance = {
+const INSTANCE: Problem = {
   uid: 'sum-1',
   uidSha: '5e'.repeat(32),
   question: 'How many is 12 + 7?',
@@ -41,7 +41,7 @@ const noise = (seed: number, step: number): number =>
 export function openMade(path: string): StoreWriter {
   mkdirSync(dirname(path), { recursive: true });
   const store = openStoreForWriting(path, { headlines: UNIT_RULE });
-  store.insertInstances([INSTANCE]);
+  store.insertProblems([INSTANCE]);
   return store;
 }
 
@@ -77,7 +77,7 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
     run,
     phase: 'train',
     iteration: step,
-    instance: INSTANCE.uidSha,
+    problem: INSTANCE.uidSha,
     snapshot: SNAPSHOT,
     turn: 0,
   } as const;
@@ -124,7 +124,7 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
       run,
       origin: 'training',
       iteration: step,
-      instance: INSTANCE.uidSha,
+      problem: INSTANCE.uidSha,
       role,
       turn: 0,
       contextKey: contextKey(contextOf(role, parent)).key,

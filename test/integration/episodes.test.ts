@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
+import { addTree, problem, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { heading, listed, openGrid, row, selected, withEpisodes } from './episodesPanel.ts';
 import { fillEpisodes } from './episodesStore.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
@@ -112,7 +112,7 @@ scenario('a growing run updates the rows and leaves the reader where he is', asy
   const top = await grid.evaluate((element) => element.scrollTop);
   const writer = openStoreForWriting(storeOf(workbench.folder));
   writer.insertStep({ run: RUN, iteration: 4, snapshot: 'a'.repeat(64), ledger: LEDGER });
-  addTree(writer, { iteration: 4, instance: { ...instance(77), question: 'A new problem' }, returns: [[1, 0]] });
+  addTree(writer, { iteration: 4, problem: { ...problem(77), question: 'A new problem' }, returns: [[1, 0]] });
   writer.finishStep(RUN, 4, METRICS, LEDGER);
   writer.close();
   await listed(panel, '41 problems');

@@ -1,12 +1,12 @@
 /** Stores with problems of several runs, and with very many, written as the engine writes them. */
 import { createHash } from 'node:crypto';
 import type { Headline } from '../../src/shared/credit/headline.ts';
-import type { Instance } from '../../src/domain/problem.ts';
+import type { Problem } from '../../src/domain/problem.ts';
 import type { Interval } from '../../src/domain/credit.ts';
 import type { RunSummary } from '../../src/domain/run.ts';
 import type { StoreWriter } from '../../src/store/write/writer.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
-import { addMessage, addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
+import { addMessage, addRun, addTree, problem, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 
 export const HOSTILE =
   '<img src="https://c3-canary.invalid/a.png" onerror="globalThis.c3Canary=1"> [x](command:c3.startRun) $(trash) \u202eesrever\u202c \u001b[31mred';
@@ -23,8 +23,8 @@ const TOGETHER = 10_000;
 /** One of so many problems was trained on, and has credits; the others were evaluated. */
 const TRAINED = 20;
 
-/** The instance of a number, with a hash of its own. */
-export function manyInstance(number: number): Instance {
+/** The problem of a number, with a hash of its own. */
+export function manyProblem(number: number): Problem {
   const question = `Problem ${String(number)}: a baker has ${String(number % 97)} trays of ${String(number % 13)} loaves and sells ${String(number % 7)} of them; how many are left?`;
   return {
     uid: `many-${String(number)}`,
@@ -43,11 +43,11 @@ export function addManyProblems(writer: StoreWriter, run: string, problems: numb
   for (let from = 0; from < problems; from += TOGETHER) {
     writer.transaction(() => {
       for (let number = from; number < Math.min(problems, from + TOGETHER); number++) {
-        const instance = manyInstance(number);
+        const problem = manyProblem(number);
         if (number % TRAINED === 0) {
-          given.push(...addTrained(writer, run, number, instance));
+          given.push(...addTrained(writer, run, number, problem));
         } else {
-          addEvaluated(writer, run, number, instance);
+          addEvaluated(writer, run, number, problem);
         }
       }
     });
@@ -55,11 +55,11 @@ export function addManyProblems(writer: StoreWriter, run: string, problems: numb
   setHeadlines(writer.path, given);
 }
 
-function addTrained(writer: StoreWriter, run: string, number: number, instance: Instance): readonly Given[] {
+function addTrained(writer: StoreWriter, run: string, number: number, problem: Problem): readonly Given[] {
   const [first = 0, second = 0] = addTree(writer, {
     run,
     iteration: 1,
-    instance,
+    problem,
     returns: [[number % 3 === 0 ? 0 : 1], [number % 2]],
     words: (plan, actor) =>
       actor === null ? `plan ${String(plan)} of ${String(number)}` : `left ${String(number % 89)}`,
@@ -71,13 +71,13 @@ function addTrained(writer: StoreWriter, run: string, number: number, instance: 
   }));
 }
 
-function addEvaluated(writer: StoreWriter, run: string, number: number, instance: Instance): void {
-  writer.insertInstances([instance]);
+function addEvaluated(writer: StoreWriter, run: string, number: number, problem: Problem): void {
+  writer.insertProblems([problem]);
   const leaf = addMessage(writer, {
     run,
     phase: 'evaluate',
     iteration: 1,
-    instance,
+    problem,
     role: 'actor',
     position: 0,
     parent: null,
@@ -89,7 +89,7 @@ function addEvaluated(writer: StoreWriter, run: string, number: number, instance
     run,
     phase: 'evaluate',
     iteration: 1,
-    instance: instance.uidSha,
+    problem: problem.uidSha,
     leaf,
     return: number % 2,
     rule: 'exact',
@@ -101,22 +101,22 @@ function addEvaluated(writer: StoreWriter, run: string, number: number, instance
 export function fillEpisodes(writer: StoreWriter): void {
   addRun(writer);
   addRun(writer, 'older', '2020-01-01T00:00:00.000Z');
-  const problem = (number: number): ReturnType<typeof instance> => {
+  const asked = (number: number): ReturnType<typeof problem> => {
     const question =
       number === 7
         ? `Problem 7: ${HOSTILE}`
         : `Problem ${String(number)}: ${QUESTIONS[number % 3] ?? ''}${LONG.repeat(4)} how many are there?`;
-    return { ...instance(number), question, source: number % 2 === 0 ? 'even' : 'odd', level: number % 5 };
+    return { ...problem(number), question, source: number % 2 === 0 ? 'even' : 'odd', level: number % 5 };
   };
   for (let number = 30; number < 40; number++) {
-    addTree(writer, { phase: 'evaluate', iteration: 1, instance: problem(number), returns: [[number % 2]] });
+    addTree(writer, { phase: 'evaluate', iteration: 1, problem: asked(number), returns: [[number % 2]] });
   }
   for (let step = 1; step <= 3; step++) {
     writer.insertStep({ run: RUN, iteration: step, snapshot: 'a'.repeat(64), ledger: LEDGER });
     for (let number = 0; number < 30; number++) {
       const trees = addTree(writer, {
         iteration: step,
-        instance: problem(number),
+        problem: asked(number),
         returns: [
           [(number + step) % 2, 1],
           [0, number % 3 === 0 ? 0 : step > 1 ? 1 : 0],
@@ -133,12 +133,7 @@ export function fillEpisodes(writer: StoreWriter): void {
     writer.finishStep(RUN, step, METRICS, LEDGER);
   }
   for (let number = 30; number < 40; number++) {
-    addTree(writer, {
-      phase: 'evaluate',
-      iteration: 3,
-      instance: problem(number),
-      returns: [[number % 4 === 0 ? 0 : 1]],
-    });
+    addTree(writer, { phase: 'evaluate', iteration: 3, problem: asked(number), returns: [[number % 4 === 0 ? 0 : 1]] });
   }
   writer.updateRunStatus(RUN, 'done', '2026-01-03T00:00:00.000Z', null);
   writer.updateRunStatus('older', 'done', '2020-01-03T00:00:00.000Z', null);

@@ -31,10 +31,10 @@ export function firstEpisode(workbench: Workbench): FirstEpisode {
     const run = store.runs(0, 1)[0]?.id ?? '';
     const [episode] = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 1 });
     assert.ok(episode);
-    const { question, leaf, instance } = episode;
+    const { question, leaf, problem } = episode;
     const [plan, actor] = store.chain(leaf);
     assert.ok(plan && actor);
-    const { messages } = store.transcript({ run, phase: 'train', iteration: 1, instance, offset: 0, limit: 100 });
+    const { messages } = store.transcript({ run, phase: 'train', iteration: 1, problem, offset: 0, limit: 100 });
     const plans = messages
       .filter(({ parent }) => parent === null)
       .map(({ id, text }) => ({ id, text, context: store.decision(id).context }));

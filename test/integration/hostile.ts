@@ -56,7 +56,7 @@ async function prepare(workbench: Workbench, line: number): Promise<void> {
   run = giveTitle(workbench.folder);
   const writer = openStoreForWriting(storeOf(workbench.folder));
   try {
-    const instance = {
+    const problem = {
       uid: HOSTILE,
       uidSha: 'f'.repeat(64),
       question: `Which? ${HOSTILE}`,
@@ -64,7 +64,7 @@ async function prepare(workbench: Workbench, line: number): Promise<void> {
       source: HOSTILE,
       level: 1,
     };
-    writer.insertInstances([instance]);
+    writer.insertProblems([problem]);
     writer.insertSnapshot({ id: SNAPSHOT, run, iteration: 3, base: SNAPSHOT, file: null });
     writer.insertStep({ run, iteration: 3, snapshot: SNAPSHOT, ledger: LEDGER });
     let said: readonly number[] = [];
@@ -73,7 +73,7 @@ async function prepare(workbench: Workbench, line: number): Promise<void> {
         run,
         origin: 'training',
         iteration: 3,
-        instance: instance.uidSha,
+        problem: problem.uidSha,
         role: ROLE,
         turn: 0,
         contextKey: '1',
@@ -84,7 +84,7 @@ async function prepare(workbench: Workbench, line: number): Promise<void> {
         addMessage(writer, {
           run,
           iteration: 3,
-          instance,
+          problem,
           role,
           position,
           parent,
@@ -101,7 +101,7 @@ async function prepare(workbench: Workbench, line: number): Promise<void> {
           run,
           phase: 'train',
           iteration: 3,
-          instance: instance.uidSha,
+          problem: problem.uidSha,
           leaf,
           return: index === 1 ? 1 : 0,
           rule: HOSTILE,
@@ -370,7 +370,7 @@ export function hostileTexts(
       const again = openStoreForReading(storeOf(workbench.folder));
       const leaf =
         again.replaysOfBucket(Number(told['bucket'])).find(({ alternative }) => alternative !== plan)?.leaf ?? 0;
-      const { question } = again.instance(again.decision(leaf).instance);
+      const { question } = again.problem(again.decision(leaf).problem);
       again.close();
       assert.ok(leaf > 0);
       await workbench.runCommand('C3: Refresh');

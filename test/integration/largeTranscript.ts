@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import type { FrameLocator, Page } from 'playwright-core';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { BIG_RUN, BIG_WIDTH, writeBigTranscript } from '../support/bigTranscript.ts';
-import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
+import { addRun, addTree, problem } from '../unit/extension/storeFixture.ts';
 import { eventually, EXTENSION_ID, type workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, frameOf, openFromEpisodes, reading, reloadWindow, storeOf } from './team.ts';
 
@@ -83,7 +83,7 @@ function write(workbench: Workbench, decisions: number): void {
   addTree(writer, {
     run: 'broad',
     iteration: 1,
-    instance: instance(8),
+    problem: problem(8),
     returns: Array.from({ length: 2 }, () => Array.from({ length: BROAD }, () => 1)),
     words: (plan, actor) =>
       actor === null ? `<b>plan ${String(plan)}</b>` : `answer ${String(plan)}.${String(actor)}`,
@@ -334,7 +334,7 @@ export function largeTranscript(
     await workbench.closeAllEditors();
     const ids = reading(workbench, (store) =>
       store
-        .outline({ run: BIG_RUN, phase: 'train', iteration: 1, instance: '7'.padStart(64, '0') })
+        .outline({ run: BIG_RUN, phase: 'train', iteration: 1, problem: '7'.padStart(64, '0') })
         .messages.map(({ id }) => id),
     );
     assert.equal(ids.length, decisions);

@@ -4,7 +4,7 @@ import type { Message } from '../../src/domain/message.ts';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { UNIT_RULE } from '../support/headlines.ts';
-import { addComparison, addTree, instance, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
+import { addComparison, addTree, problem, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
 import type { Workbench } from './harness/workbench.ts';
 import { openFromEpisodes, reading, storeOf } from './team.ts';
 
@@ -27,7 +27,7 @@ export function addLostEpisodes(folder: string): void {
     writer.finishStep(run, 3, METRICS, LEDGER);
     for (const [index, won] of [16, 2, 0].entries()) {
       const words = (_: number, actor: number | null): string => (actor === null ? 'plan' : actor === 0 ? LOST : WON);
-      const [tree] = addTree(writer, { run, iteration: 3, instance: instance(40 + index), returns: [[0, 1]], words });
+      const [tree] = addTree(writer, { run, iteration: 3, problem: problem(40 + index), returns: [[0, 1]], words });
       const others = Array.from({ length: won }, (_, other) => `${WON}${'.'.repeat(other)}`);
       if (won > 0) {
         addComparison(
@@ -61,7 +61,7 @@ export function lostMessage(workbench: Workbench, number: number): Message | und
         run: store.runs(0, 1)[0]?.id ?? '',
         phase: 'train',
         iteration: 3,
-        instance: instance(number).uidSha,
+        problem: problem(number).uidSha,
         offset: 0,
         limit: 10,
       })

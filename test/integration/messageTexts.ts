@@ -35,7 +35,7 @@ export function addTexts(folder: string, iteration = 3): void {
   reader.close();
   const writer = openStoreForWriting(storeOf(folder));
   try {
-    const instance = {
+    const problem = {
       uid: 'texts',
       uidSha: 'e'.repeat(64),
       question: QUESTION,
@@ -44,7 +44,7 @@ export function addTexts(folder: string, iteration = 3): void {
       level: 1,
       tests: { tests: ['assert f(1) == 2'], test: '', entryPoint: null, setup: '', prefix: '' },
     };
-    writer.insertInstances([instance]);
+    writer.insertProblems([problem]);
     writer.insertSnapshot({ id: SNAPSHOT, run, iteration, base: SNAPSHOT, file: null });
     writer.insertStep({ run, iteration, snapshot: SNAPSHOT, ledger: LEDGER });
     writer.transaction(() => {
@@ -52,7 +52,7 @@ export function addTexts(folder: string, iteration = 3): void {
         run,
         origin: 'training',
         iteration,
-        instance: instance.uidSha,
+        problem: problem.uidSha,
         role: 'reasoner',
         turn: 0,
         contextKey: '1',
@@ -63,7 +63,7 @@ export function addTexts(folder: string, iteration = 3): void {
         const plan = addMessage(writer, {
           run,
           iteration,
-          instance,
+          problem,
           role: 'reasoner',
           position: 0,
           parent: null,
@@ -74,7 +74,7 @@ export function addTexts(folder: string, iteration = 3): void {
         const leaf = addMessage(writer, {
           run,
           iteration,
-          instance,
+          problem,
           role: 'actor',
           position: 1,
           parent: plan,
@@ -86,7 +86,7 @@ export function addTexts(folder: string, iteration = 3): void {
           run,
           phase: 'train',
           iteration,
-          instance: instance.uidSha,
+          problem: problem.uidSha,
           leaf,
           return: index % 2,
           rule: 'tests',

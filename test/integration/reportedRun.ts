@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { FrameLocator } from 'playwright-core';
 import { reportPage, runReport } from '../../src/report/report.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addRequest, addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
+import { addRequest, addRun, addTree, problem, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { eventually, type Theme, type Workbench } from './harness/workbench.ts';
 import { saveAs } from './saveReport.ts';
 import { assertQuiet, reading, storeOf, unfold } from './team.ts';
@@ -34,7 +34,7 @@ export function fillReported(workbench: Workbench): number {
   }
   const [tree] = addTree(writer, {
     iteration: 1,
-    instance: instance(1),
+    problem: problem(1),
     returns: [
       [1, 0],
       [0, 0],

@@ -1,7 +1,7 @@
 /** What the tests of the side bar read, and its filter of buckets. */
 import type { Locator } from 'playwright-core';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
+import { addRun, addTree, problem, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { eventually, type Workbench } from './harness/workbench.ts';
 import { hasFocus, storeOf } from './team.ts';
@@ -16,7 +16,7 @@ export function fill(workbench: Workbench): void {
   for (let number = 0; number < 10; number++) {
     const trees = addTree(writer, {
       iteration: 1,
-      instance: instance(number),
+      problem: problem(number),
       returns: [
         [1, 1],
         [0, number % 2],

@@ -21,9 +21,9 @@ interface RoundNumbers {
 export function roundNumbers(store: StoreReader, run: string, phase: Phase, iteration: number): RoundNumbers {
   const page = { offset: 0, limit: 1000 };
   const episodes = store.episodes({ run, phase, iteration, ...page });
-  const instances = new Set(episodes.map(({ instance }) => instance));
-  const messages = [...instances].flatMap(
-    (instance) => store.transcript({ run, phase, iteration, instance, ...page }).messages,
+  const problems = new Set(episodes.map(({ problem }) => problem));
+  const messages = [...problems].flatMap(
+    (problem) => store.transcript({ run, phase, iteration, problem, ...page }).messages,
   );
   const all = messages.map(({ id }) => store.decision(id));
   const decisions = all.filter(({ promptTokens, reusedTokens }) => reusedTokens <= promptTokens);

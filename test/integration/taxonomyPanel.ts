@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { FrameLocator, Locator } from 'playwright-core';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';
-import { addTree, instance } from '../unit/extension/storeFixture.ts';
+import { addTree, problem } from '../unit/extension/storeFixture.ts';
 import type { Workbench } from './harness/workbench.ts';
 import { chooseOption, reading, storeOf } from './team.ts';
 
@@ -67,7 +67,7 @@ export function prepare(workbench: Workbench): string {
     for (const [index, returns] of TREES.entries()) {
       const words = (plan: number, actor: number | null): string =>
         `${actor === null ? 'plan' : 'answer'} ${String(index)}.${String(plan)}${index === 0 ? ` ${HOSTILE}` : ''}`;
-      addTree(writer, { run, iteration: 3, instance: instance(index + 1), returns, words });
+      addTree(writer, { run, iteration: 3, problem: problem(index + 1), returns, words });
     }
   });
   return run;

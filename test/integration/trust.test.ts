@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addRun, addTree, instance, LEDGER, RUN } from '../unit/extension/storeFixture.ts';
+import { addRun, addTree, problem, LEDGER, RUN } from '../unit/extension/storeFixture.ts';
 import { makeEndless } from '../support/endlessStore.ts';
 import { BROKEN, hoverOver, lens, problems } from './configurationEditor.ts';
 import { workbenchScenarios, type Workbench } from './harness/workbench.ts';
@@ -23,7 +23,7 @@ function writeStore(path: string, withTree: boolean): void {
   addRun(writer);
   writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
   if (withTree) {
-    addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
+    addTree(writer, { iteration: 1, problem: problem(1), returns: [[1, 0]] });
   }
   writer.close();
 }

@@ -11,7 +11,7 @@ import { NO_FILTER, type TranscriptTarget } from '../../src/shared/protocols/tra
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { headline, setHeadlines } from './headlines.ts';
-import { addRun, addTree, instance } from '../unit/extension/storeFixture.ts';
+import { addRun, addTree, problem } from '../unit/extension/storeFixture.ts';
 
 export const BIG_RUN = 'big';
 /** Actors under each plan. */
@@ -35,7 +35,7 @@ export function writeBigTranscript(folder: string, decisions: number): Transcrip
   const tree = addTree(writer, {
     run: BIG_RUN,
     iteration: 1,
-    instance: instance(7),
+    problem: problem(7),
     returns: Array.from({ length: plans }, (_, plan) =>
       Array.from({ length: BIG_WIDTH }, (__, actor) => ((plan * 7 + actor * 3) % 5 < 2 ? 1 : 0)),
     ),
@@ -52,7 +52,7 @@ export function writeBigTranscript(folder: string, decisions: number): Transcrip
       credit: headline(((plan * 13) % 9) / 9 - 0.45, { low: -1, high: 1, n: BIG_WIDTH, evaluatorCalls: BIG_WIDTH }),
     })),
   );
-  return { run: BIG_RUN, phase: 'train', iteration: 1, instance: instance(7).uidSha };
+  return { run: BIG_RUN, phase: 'train', iteration: 1, problem: problem(7).uidSha };
 }
 
 function measured<Result>(what: string, work: () => Result): Result {

@@ -42,16 +42,16 @@ export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSett
         ];
   },
 
-  credit({ instances, settings: { credit }, state }) {
+  credit({ problems, settings: { credit }, state }) {
     const credits = new Map<TreeNode, Credit>();
     let total = 0;
-    for (const episodes of instances) {
+    for (const episodes of problems) {
       const returns = episodes.map(
         (first) => leavesOf(first).map((leaf) => returnOf(leaf, credit.return_clip) ?? 0)[0] ?? 0,
       );
       const mean = returns.reduce((sum, one) => sum + one, 0) / returns.length;
       const variance = returns.reduce((sum, one) => sum + (one - mean) ** 2, 0) / returns.length;
-      total += mean / instances.length;
+      total += mean / problems.length;
       episodes.forEach((first, index) => {
         const advantage = ((returns[index] ?? 0) - mean) / Math.sqrt(variance + 1e-6);
         const value = Math.min(CLIP, Math.max(-CLIP, advantage));

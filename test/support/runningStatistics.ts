@@ -56,11 +56,11 @@ export const runningStatistics: Method = {
     { fanout: [2, 1], commonRandomNumbers: false, measured: true },
   ],
 
-  credit({ instances, measured, settings, state }) {
+  credit({ problems, measured, settings, state }) {
     const bound = settings.credit.return_clip;
     const { statistics, history } = statisticsOf(state);
     const credits = new Map<TreeNode, Credit>();
-    for (const first of instances.flat()) {
+    for (const first of problems.flat()) {
       const [own] = returnsOf([[first]], bound);
       if (own === undefined) {
         continue;

@@ -16,7 +16,7 @@ import { type RunConfig, runSampling } from '../../src/training/config/config.ts
 import { methodNamed } from '../../src/training/methods/methods.ts';
 import { episodeOf, type Spread } from '../../src/training/methods/method.ts';
 import { spreadOf } from '../../src/training/methods/spine.ts';
-import { ENVIRONMENT, instances, NEVER, SNAPSHOT, starts } from '../unit/replay/helpers.ts';
+import { ENVIRONMENT, problems, NEVER, SNAPSHOT, starts } from '../unit/replay/helpers.ts';
 
 /** By role, state (the action before, 0 for the first role) and action. */
 export type Table = readonly (readonly (readonly number[])[])[];
@@ -155,7 +155,7 @@ export interface Sampled {
   readonly calls: number;
 }
 
-const ALL = instances(64);
+const ALL = problems(64);
 
 /** One training step's messages and credits, as a run samples and credits them. */
 export async function sample(
@@ -188,11 +188,11 @@ export async function sample(
     rollout?.fanout ?? [],
     NEVER,
   );
-  const perInstance = rollout?.fanout[0] ?? 1;
+  const perProblem = rollout?.fanout[0] ?? 1;
   const { credits } = method.credit({
     settings: config,
     stage: 0,
-    instances: Array.from({ length: count }, (_, index) => roots.slice(index * perInstance, (index + 1) * perInstance)),
+    problems: Array.from({ length: count }, (_, index) => roots.slice(index * perProblem, (index + 1) * perProblem)),
     measured: [],
     values: new Map(),
     state: { json: null, tensors: {} },
@@ -208,7 +208,7 @@ export async function sample(
       learned[node.position] = (learned[node.position] ?? 0) + 1;
     }
     const parent = node.parent;
-    const root = parent === null ? Math.floor(roots.indexOf(node) / perInstance) : -1;
+    const root = parent === null ? Math.floor(roots.indexOf(node) / perProblem) : -1;
     const bucket = parent === null ? -1 - root : (buckets.get(parent) ?? index);
     if (parent !== null) {
       buckets.set(parent, bucket);

@@ -1,7 +1,7 @@
 /**
  * What the bundled team must show before reinforcement, measured on held-out problems and printed:
- * greedy accuracy, accuracy with the plan emptied, and how often the eight leaves of one instance differ in outcome.
- * Usage: node test/team/measure.ts [model folder] [instances] [weights file]
+ * greedy accuracy, accuracy with the plan emptied, and how often the eight leaves of one problem differ in outcome.
+ * Usage: node test/team/measure.ts [model folder] [problems] [weights file]
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ export interface TeamReport {
   readonly emptied: Interval | null;
   readonly loss: Interval | null;
   readonly sampled: Interval | null;
-  /** Share of instances whose eight leaves do not all have the same outcome. */
+  /** Share of problems whose eight leaves do not all have the same outcome. */
   readonly mixed: Interval | null;
 }
 
@@ -39,7 +39,7 @@ export async function measureTeam(folder: string, count: number, weights?: strin
   const policy = new LocalPolicy(host, await loadTokenizer(folder), snapshot);
   const protocolPath = join('media', 'team', 'protocol.json');
   const protocol = parseProtocol(await readFile(protocolPath, 'utf8'), protocolPath);
-  const instances = generateSplit({ seed: 'team-report', train: 0, evaluation: count }).evaluation;
+  const problems = generateSplit({ seed: 'team-report', train: 0, evaluation: count }).evaluation;
   const settings = (temperature: number, scope: string): TreeSettings => ({
     protocol,
     render: renderPlain,
@@ -51,11 +51,11 @@ export async function measureTeam(folder: string, count: number, weights?: strin
     scope,
     commonRandomNumbers: true,
   });
-  const branches: Branch[] = instances.map((instance) => ({ instance, node: null }));
+  const branches: Branch[] = problems.map((problem) => ({ problem, node: null }));
   const greedy = await grow(settings(0, 'greedy'), branches, [1, 1], CONTROL);
   const emptied = await grow(
     settings(0, 'emptied'),
-    greedy.map((node) => ({ instance: node.instance, node: emptyPlan(node) })),
+    greedy.map((node) => ({ problem: node.problem, node: emptyPlan(node) })),
     [1],
     CONTROL,
   );
@@ -63,7 +63,7 @@ export async function measureTeam(folder: string, count: number, weights?: strin
   await host.close();
   const right = successes(greedy);
   const rightEmptied = successes(emptied);
-  const leaves = instances.map((_, index) =>
+  const leaves = problems.map((_, index) =>
     tree
       .slice(2 * index, 2 * index + 2)
       .flatMap(leavesOf)
@@ -71,7 +71,7 @@ export async function measureTeam(folder: string, count: number, weights?: strin
   );
   const byLevel: Record<string, number> = {};
   for (const level of [1, 2, 3, 4]) {
-    const members = greedy.filter((node) => node.instance.level === level);
+    const members = greedy.filter((node) => node.problem.level === level);
     byLevel[String(level)] = successes(members) / members.length;
   }
   return {

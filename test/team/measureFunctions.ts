@@ -2,7 +2,7 @@
  * What the bundled team of the functions task does in two turns with level_feedback between them, measured in the real
  * sandbox on held-out problems and printed: rewards and solved shares of each turn, greedy and sampled, and what the
  * first turn loses without the helper.
- * Usage: node test/team/measureFunctions.ts [model folder] [instances] [weights file]
+ * Usage: node test/team/measureFunctions.ts [model folder] [problems] [weights file]
  */
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
@@ -42,7 +42,7 @@ const share = (values: readonly boolean[]): Interval | null => wilson(values.fil
 
 async function rewardOf(evaluator: Evaluator, node: TreeNode, messages: readonly string[]): Promise<Reward> {
   const said = messages.map((text, index) => ({ role: index === 0 ? 'aux' : 'main', text }));
-  const { score, rule } = await evaluator.evaluate(node.instance, scoredText(evaluator, node.instance, said));
+  const { score, rule } = await evaluator.evaluate(node.problem, scoredText(evaluator, node.problem, said));
   return rewardIn(score, rule);
 }
 
@@ -97,7 +97,7 @@ try {
     evaluation: Number(count),
     levels: [1, 1, 1, 1],
   });
-  const branches = evaluation.map((instance) => ({ instance, node: null }));
+  const branches = evaluation.map((problem) => ({ problem, node: null }));
   for (const [what, temperature] of [
     ['greedy', 0],
     ['sampled', 1],

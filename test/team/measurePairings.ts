@@ -41,7 +41,7 @@ for (const sizes of PAIRINGS) {
     const episodes = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 100_000 });
     const read = episodes.map((episode) => ({ ...episode, chain: store.chain(episode.leaf) }));
     const overQuestions = (valueOf: (one: (typeof read)[number]) => number) =>
-      student([...Map.groupBy(read, ({ instance }) => instance).values()].map((own) => mean(own.map(valueOf))));
+      student([...Map.groupBy(read, ({ problem }) => problem).values()].map((own) => mean(own.map(valueOf))));
     const voters = ROLES.map((role, voter) => ({
       role,
       size: sizes[voter],

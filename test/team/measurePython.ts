@@ -1,15 +1,15 @@
 /**
  * What the bundled team of the Python task must show before reinforcement, measured in the real sandbox on held-out
  * problems and printed: greedy accuracy, accuracy with the plan emptied, with the right plan and with a slip in it, and
- * how often the eight leaves of one instance differ in outcome. Usage: node test/team/measurePython.ts [model folder]
- * [instances] [weights file] [levels, such as 1,1,1,1]
+ * how often the eight leaves of one problem differ in outcome. Usage: node test/team/measurePython.ts [model folder]
+ * [problems] [weights file] [levels, such as 1,1,1,1]
  */
 import { availableParallelism } from 'node:os';
 import { newcombe, wilson } from '../../src/credit/interval.ts';
 import { bundledTeam, SANDBOX_PLACES } from '../../src/engine/places.ts';
 import { extractCode } from '../../src/evaluate/python/code.ts';
 import { PythonGrader } from '../../src/evaluate/python/grader.ts';
-import type { Instance } from '../../src/domain/problem.ts';
+import type { Problem } from '../../src/domain/problem.ts';
 import type { Interval } from '../../src/domain/credit.ts';
 import { candidateCode } from '../../src/tasks/candidate.ts';
 import type { DemonstratedProblem } from '../../src/tasks/demonstration.ts';
@@ -21,7 +21,7 @@ const PLANS = 2;
 const SOLUTIONS = 4;
 
 interface Spoken {
-  readonly instance: Instance;
+  readonly problem: Problem;
   readonly plan: string;
   readonly code: string;
 }
@@ -32,16 +32,16 @@ export interface PythonTeamReport {
   readonly emptied: Interval | null;
   readonly loss: Interval | null;
   /**
-   * The coder's greedy accuracy given a right plan, and given that plan with a slip; on the instances whose hasty
+   * The coder's greedy accuracy given a right plan, and given that plan with a slip; on the problems whose hasty
    * demonstration has one.
    */
   readonly rightPlan: Interval | null;
   readonly wrongPlan: Interval | null;
   readonly sampled: Interval | null;
-  /** Share of instances whose eight leaves do not all have the same outcome. */
+  /** Share of problems whose eight leaves do not all have the same outcome. */
   readonly mixed: Interval | null;
   /**
-   * Share of instances whose two plans differ in the mean of their four leaves, and of plans whose four leaves differ.
+   * Share of problems whose two plans differ in the mean of their four leaves, and of plans whose four leaves differ.
    */
   readonly plansDiffer: Interval | null;
   readonly solutionsDiffer: Interval | null;
@@ -55,7 +55,7 @@ export async function measurePythonTeam(
   weights?: string,
   levels?: readonly number[],
 ): Promise<PythonTeamReport> {
-  const instances = generateSplit({
+  const problems = generateSplit({
     task: 'python',
     seed: 'python-team-report',
     train: 0,
@@ -63,16 +63,16 @@ export async function measurePythonTeam(
     ...(levels === undefined ? {} : { levels }),
   }).evaluation;
   const { greedy, emptied, right, wrong, leaves } = await withTeam('python', folder, weights, (speak) =>
-    speakAll(speak, instances),
+    speakAll(speak, problems),
   );
   const grader = new PythonGrader({ places: SANDBOX_PLACES, lanes: availableParallelism() });
   let masked = 0;
-  const grade = ({ instance, code }: Spoken): Promise<number> => {
-    const { tests } = instance;
+  const grade = ({ problem, code }: Spoken): Promise<number> => {
+    const { tests } = problem;
     if (tests === undefined) {
-      throw new Error(`${instance.uid} has no tests.`);
+      throw new Error(`${problem.uid} has no tests.`);
     }
-    return grader.grade(candidateCode(tests, extractCode(code)), tests, instance.uidSha).then(({ score }) => {
+    return grader.grade(candidateCode(tests, extractCode(code)), tests, problem.uidSha).then(({ score }) => {
       if (score === null) {
         masked++;
       }
@@ -86,11 +86,11 @@ export async function measurePythonTeam(
     const leafScores = await gradeAll(leaves);
     const plans = chunks(leafScores, SOLUTIONS);
     const groups = chunks(leafScores, PLANS * SOLUTIONS);
-    const present = [...new Set(instances.map(({ level }) => level ?? 0))].sort((a, b) => a - b);
+    const present = [...new Set(problems.map(({ level }) => level ?? 0))].sort((a, b) => a - b);
     return {
       greedy: share(greedyScores),
       greedyByLevel: new Map(
-        present.map((level) => [level, share(greedyScores.filter((_, index) => instances[index]?.level === level))]),
+        present.map((level) => [level, share(greedyScores.filter((_, index) => problems[index]?.level === level))]),
       ),
       emptied: share(emptiedScores),
       loss: newcombe(sum(greedyScores), count, sum(emptiedScores), count),
@@ -113,7 +113,7 @@ export async function measurePythonTeam(
  */
 async function speakAll(
   speak: Speak,
-  instances: readonly DemonstratedProblem[],
+  problems: readonly DemonstratedProblem[],
 ): Promise<Record<'greedy' | 'emptied' | 'right' | 'wrong' | 'leaves', Spoken[]>> {
   const solve = async (
     planned: readonly Omit<Spoken, 'code'>[],
@@ -122,43 +122,43 @@ async function speakAll(
   ): Promise<Spoken[]> => {
     const codes = await speak(
       1,
-      planned.map(({ instance, plan }, index) => ({ instance, plan, sibling: sibling(index) })),
+      planned.map(({ problem, plan }, index) => ({ problem, plan, sibling: sibling(index) })),
       temperature,
     );
     return planned.map((one, index) => ({ ...one, code: codes[index] ?? '' }));
   };
   const plans = await speak(
     0,
-    instances.map((instance) => ({ instance, plan: '', sibling: 0 })),
+    problems.map((problem) => ({ problem, plan: '', sibling: 0 })),
     0,
   );
   const greedy = await solve(
-    instances.map((instance, index) => ({ instance, plan: plans[index] ?? '' })),
+    problems.map((problem, index) => ({ problem, plan: plans[index] ?? '' })),
     0,
     () => 0,
   );
   const emptied = await solve(
-    instances.map((instance) => ({ instance, plan: '' })),
+    problems.map((problem) => ({ problem, plan: '' })),
     0,
     () => 0,
   );
-  const slipped = instances.filter(({ said: [plan], saidInHaste: [hasty] }) => hasty !== plan);
+  const slipped = problems.filter(({ said: [plan], saidInHaste: [hasty] }) => hasty !== plan);
   const right = await solve(
-    slipped.map((instance) => ({ instance, plan: instance.said[0] ?? '' })),
+    slipped.map((problem) => ({ problem, plan: problem.said[0] ?? '' })),
     0,
     () => 0,
   );
   const wrong = await solve(
-    slipped.map((instance) => ({ instance, plan: instance.saidInHaste[0] ?? '' })),
+    slipped.map((problem) => ({ problem, plan: problem.saidInHaste[0] ?? '' })),
     0,
     () => 0,
   );
-  const twice = instances.flatMap((instance) =>
-    Array.from({ length: PLANS }, (_, sibling) => ({ instance, plan: '', sibling })),
+  const twice = problems.flatMap((problem) =>
+    Array.from({ length: PLANS }, (_, sibling) => ({ problem, plan: '', sibling })),
   );
   const sampled = await speak(0, twice, 1);
-  const branches = twice.flatMap(({ instance }, index) =>
-    Array.from({ length: SOLUTIONS }, () => ({ instance, plan: sampled[index] ?? '' })),
+  const branches = twice.flatMap(({ problem }, index) =>
+    Array.from({ length: SOLUTIONS }, () => ({ problem, plan: sampled[index] ?? '' })),
   );
   return { greedy, emptied, right, wrong, leaves: await solve(branches, 1, (index) => index % (PLANS * SOLUTIONS)) };
 }

@@ -25,8 +25,8 @@ function returnsOf(model: string, roles: number): ReadonlyMap<string, number> {
     const iteration = store.evaluations(run).find(({ kind }) => kind === 'sampled')?.iteration ?? NaN;
     const episodes = store.episodes({ run, phase: 'evaluate', iteration, offset: 0, limit: 1_000_000 });
     return new Map(
-      [...Map.groupBy(episodes, ({ instance }) => instance)].map(([instance, own]) => [
-        instance,
+      [...Map.groupBy(episodes, ({ problem }) => problem)].map(([problem, own]) => [
+        problem,
         mean(own.flatMap((episode) => episode.return ?? [])),
       ]),
     );
@@ -35,7 +35,7 @@ function returnsOf(model: string, roles: number): ReadonlyMap<string, number> {
 
 for (const model of [BUNDLED_MODEL, SMALL_MODEL]) {
   const [one, team] = [returnsOf(model, 1), returnsOf(model, 3)];
-  const differences = [...team].flatMap(([instance, value]) => value - (one.get(instance) ?? NaN));
+  const differences = [...team].flatMap(([problem, value]) => value - (one.get(problem) ?? NaN));
   console.log(
     JSON.stringify({
       model,

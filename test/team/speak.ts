@@ -6,14 +6,14 @@ import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import { streamKey } from '../../src/runtime/random.ts';
-import type { Instance } from '../../src/domain/problem.ts';
+import type { Problem } from '../../src/domain/problem.ts';
 import type { TaskName } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import { occurrenceAt, roleNamed } from '../../src/team/protocol.ts';
 import { renderContext, renderPlain } from '../../src/team/render.ts';
 
 export interface Asked {
-  readonly instance: Instance;
+  readonly problem: Problem;
   /** What the first role said; the first role itself does not see it. */
   readonly plan: string;
   readonly sibling: number;
@@ -45,11 +45,11 @@ export async function withTeam<Result>(
       const { role, turn } = occurrenceAt(protocol, position);
       const sampling = { temperature, topP: 1, topK: 0, maxNewTokens: roleNamed(protocol, role).maxNewTokens ?? 48 };
       const answers = await policy.answer(
-        asked.map(({ instance, plan, sibling, context }) => ({
+        asked.map(({ problem, plan, sibling, context }) => ({
           role,
-          context: context ?? renderPlain(renderContext(protocol, position, instance.question, new Map([[0, plan]]))),
+          context: context ?? renderPlain(renderContext(protocol, position, problem.question, new Map([[0, plan]]))),
           sampling,
-          streamKey: streamKey({ seed: 0, scope: 'team', uidSha: instance.uidSha, role, turn, sibling }),
+          streamKey: streamKey({ seed: 0, scope: 'team', uidSha: problem.uidSha, role, turn, sibling }),
         })),
         { signal: new AbortController().signal },
       );

@@ -27,7 +27,7 @@ const TITLES: Readonly<Record<EvaluationKind, string>> = {
 };
 
 /**
- * Accuracy on the instances that were held out: before training, every so many steps where that was asked for, and
+ * Accuracy on the problems that were held out: before training, every so many steps where that was asked for, and
  * after, each with its interval.
  */
 export function accuracyFigure(kind: EvaluationKind): FigureSpec {

@@ -1,5 +1,5 @@
 /**
- * MAGRPO's credit: whole episodes of one instance against the mean of their group, the same for every role (C3 appendix
+ * MAGRPO's credit: whole episodes of one problem against the mean of their group, the same for every role (C3 appendix
  * H; reference section 4.2).
  */
 import type { Aggregate, Estimate } from '../aggregate.ts';
@@ -14,7 +14,7 @@ import { againstSiblings } from '../siblings.ts';
 export const magrpo = {
   name: 'magrpo',
   label: 'magrpo',
-  words: 'The baseline is the mean over all episodes of the instance, including its own.',
+  words: 'The baseline is the mean over all episodes of the problem, including its own.',
   needs: 'returns',
   configurable: false,
   diagnosed: 'full_mean',
@@ -49,7 +49,7 @@ export function episodesOf(alternatives: readonly Pick<Aggregate, 'mean' | 'coun
  *   A_j = R_j - b
  *
  * Over the alternatives of one context this is the full mean; what sets MAGRPO apart is the group, which is all
- * episodes of an instance whatever their contexts. Its sums weight every episode alike.
+ * episodes of a problem whatever their contexts. Its sums weight every episode alike.
  * @returns one estimate per alternative, in order; null for one without a return
  */
 export function episodeMean(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {

@@ -1,5 +1,5 @@
 /**
- * MAGRPO's credit with leave-one-out (`rloo`): an episode against the mean of all other episodes of the instance
+ * MAGRPO's credit with leave-one-out (`rloo`): an episode against the mean of all other episodes of the problem
  * (reference section 4.2).
  */
 import type { Aggregate, Estimate } from '../aggregate.ts';
@@ -15,7 +15,7 @@ import { episodesOf } from './magrpo.ts';
 export const magrpoRloo = {
   name: 'magrpo_rloo',
   label: 'magrpo_rloo',
-  words: 'The baseline of an episode is the mean over all other episodes of the instance.',
+  words: 'The baseline of an episode is the mean over all other episodes of the problem.',
   needs: 'returns',
   configurable: false,
   diagnosed: 'full_mean',

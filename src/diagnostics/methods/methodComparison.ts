@@ -1,4 +1,4 @@
-/** Runs of methods on tasks, and two of them compared on the same instances and seeds. */
+/** Runs of methods on tasks, and two of them compared on the same problems and seeds. */
 import { mean } from '../../credit/describe.ts';
 import { student } from '../../credit/interval.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -16,7 +16,7 @@ export interface CurvePoint {
   readonly tokens: number;
 }
 
-/** Solved episodes of one instance, of so many that were not masked. */
+/** Solved episodes of one problem, of so many that were not masked. */
 export interface Solved {
   readonly solved: number;
   readonly samples: number;
@@ -37,7 +37,7 @@ export interface MethodRun {
   readonly seed: number;
   /** The run's name in the store. */
   readonly run: string;
-  /** One per held-out instance, in their order; the same instances for all methods of a task and seed. */
+  /** One per held-out problem, in their order; the same problems for all methods of a task and seed. */
   readonly greedy: readonly Solved[];
   readonly sampled: readonly Solved[];
   /** Null where it was not measured. */
@@ -72,7 +72,7 @@ export const MEASURES = [
 ] as const;
 export type MeasureName = (typeof MEASURES)[number];
 
-/** Two methods of a task at one budget on the same instances and seeds: second - first. */
+/** Two methods of a task at one budget on the same problems and seeds: second - first. */
 export interface MethodComparison {
   readonly task: string;
   readonly budget: Budget;
@@ -80,7 +80,7 @@ export interface MethodComparison {
   readonly second: string;
   readonly measure: MeasureName;
   /**
-   * Student's t over the differences of the seeds. The paper's interval resamples instances within seeds (appendix G),
+   * Student's t over the differences of the seeds. The paper's interval resamples problems within seeds (appendix G),
    * which leaves out how much training with another seed changes.
    */
   readonly difference: Interval;
@@ -99,7 +99,7 @@ export function measureOf(run: Omit<MethodRun, 'budget'>, name: MeasureName): nu
     return run.tokens.prompt + run.tokens.completion;
   }
   if (name === 'greedy' || name === 'pass1' || name === 'pass10') {
-    const values = instanceValues(run, name).filter((value) => value !== null);
+    const values = problemValues(run, name).filter((value) => value !== null);
     return values.length === 0 ? null : mean(values);
   }
   return run[name];
@@ -107,8 +107,8 @@ export function measureOf(run: Omit<MethodRun, 'budget'>, name: MeasureName): nu
 
 type AccuracyName = 'greedy' | 'pass1' | 'pass10';
 
-/** What each held-out instance counts, in their order; null where it cannot be said. */
-function instanceValues(
+/** What each held-out problem counts, in their order; null where it cannot be said. */
+function problemValues(
   { greedy, sampled }: Pick<MethodRun, 'greedy' | 'sampled'>,
   name: AccuracyName,
 ): (number | null)[] {
@@ -120,7 +120,7 @@ function instanceValues(
 
 /**
  * Two methods over the seeds that both have; null where no seed has the measure of both.
- * @throws C3Error('input') for runs of one seed on different instances
+ * @throws C3Error('input') for runs of one seed on different problems
  */
 export function compareMethods(
   first: readonly MethodRun[],
@@ -131,7 +131,7 @@ export function compareMethods(
     .toSorted((a, b) => a.seed - b.seed)
     .flatMap((run) => second.filter(({ seed }) => seed === run.seed).map((other) => [run, other] as const));
   const pairs = both.flatMap(([one, other]): Pair[] => {
-    sameInstances(one, other);
+    sameProblems(one, other);
     const [a, b] = [measureOf(one, measure), measureOf(other, measure)];
     return a === null || b === null ? [] : [[a, b]];
   });
@@ -152,13 +152,13 @@ export function compareMethods(
   };
 }
 
-/** @throws C3Error('input') for runs that were not evaluated on as many instances */
-function sameInstances(one: MethodRun, other: MethodRun): void {
+/** @throws C3Error('input') for runs that were not evaluated on as many problems */
+function sameProblems(one: MethodRun, other: MethodRun): void {
   for (const kind of ['greedy', 'sampled'] as const) {
     if (one[kind].length !== other[kind].length) {
       throw new C3Error(
         'input',
-        `Runs ${one.run} and ${other.run} were evaluated on ${String(one[kind].length)} and ${String(other[kind].length)} instances; compare runs of one seed on the same ones.`,
+        `Runs ${one.run} and ${other.run} were evaluated on ${String(one[kind].length)} and ${String(other[kind].length)} problems; compare runs of one seed on the same ones.`,
       );
     }
   }

@@ -10,7 +10,7 @@ import { CancelledError } from '../../shared/errors.ts';
 import { WINDOW } from '../../shared/protocols/transcriptProtocol.ts';
 import { openBareStore, type BareStore } from '../../store/write/bare.ts';
 import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
-import type { ContextInstance } from '../../store/types.ts';
+import type { RoleContext } from '../../store/types.ts';
 import { openStoreForWriting, type StoreWriter } from '../../store/write/writer.ts';
 import {
   figure,
@@ -190,7 +190,7 @@ async function reading(path: string, options: BenchOptions): Promise<BenchFigure
 
 async function lookingUp(reader: StoreReader, options: BenchOptions): Promise<BenchFigure[]> {
   const { decisions, buckets } = reader.counts();
-  const contexts = spread(buckets).map((id): ContextInstance => {
+  const contexts = spread(buckets).map((id): RoleContext => {
     const { role, contextKey } = reader.bucket(id);
     return { run: BENCH_RUN.id, role, contextKey };
   });

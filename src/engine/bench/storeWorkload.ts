@@ -1,11 +1,11 @@
 /**
  * The rows of the store's bench: a training run as the engine appends it. An iteration is one transaction; each of its
- * instances has a tree of 2 plans x 4 answers with a bucket per context, an episode per leaf and a credit per
+ * problems has a tree of 2 plans x 4 answers with a bucket per context, an episode per leaf and a credit per
  * alternative; every eighth iteration ends with a replay request. Sizes are those of small teams: contexts of about 300
  * bytes, messages of about 60, 20 tokens.
  */
 import { createHash } from 'node:crypto';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { NewBucket, NewReplay } from '../../domain/replay.ts';
 import type { NewDecision, Sampling } from '../../domain/message.ts';
 import type { NewEpisode, Phase } from '../../domain/episode.ts';
@@ -86,12 +86,12 @@ export const COMMON_WORDS = [
   'rest',
 ];
 
-/** Stores the run, its snapshot and the instances that the workload speaks of. The environment is number 1. */
+/** Stores the run, its snapshot and the problems that the workload speaks of. The environment is number 1. */
 export function beginWorkload(store: StoreWriter): void {
   store.transaction(() => {
     store.insertRun(BENCH_RUN);
     store.insertSnapshot(SNAPSHOT);
-    store.insertInstances(Array.from({ length: INSTANCES }, (_, index) => instance(index)));
+    store.insertProblems(Array.from({ length: INSTANCES }, (_, index) => problem(index)));
     store.environmentId(ENVIRONMENT);
   });
 }
@@ -145,14 +145,14 @@ export class StoreWorkload {
     return this.appends;
   }
 
-  /** One instance with 2,000 plans in an iteration of its own: a transcript of 10,000 messages. */
+  /** One problem with 2,000 plans in an iteration of its own: a transcript of 10,000 messages. */
   wide(): readonly Append[] {
     this.appends = [];
     this.tree(WIDE.index, WIDE.phase, WIDE.iteration, WIDE_PLANS);
     return this.appends;
   }
 
-  /** One instance with this many plans. @returns the first plan's id */
+  /** One problem with this many plans. @returns the first plan's id */
   private tree(index: number, phase: Phase, iteration: number, plans: number): number {
     const place = { index, phase, iteration };
     const bucket = this.bucket(place, 'reasoner', rootContext(index), null);
@@ -208,7 +208,7 @@ export class StoreWorkload {
       run: BENCH_RUN.id,
       origin: phase === 'replay' ? 'request' : 'training',
       iteration,
-      instance: uidSha(index),
+      problem: uidSha(index),
       role,
       turn: 0,
       contextKey: keyOf(context),
@@ -233,7 +233,7 @@ export class StoreWorkload {
       run: BENCH_RUN.id,
       phase,
       iteration,
-      instance: uidSha(index),
+      problem: uidSha(index),
       snapshot: SNAPSHOT.id,
       environment: 1,
       role,
@@ -262,7 +262,7 @@ export class StoreWorkload {
       run: BENCH_RUN.id,
       phase,
       iteration,
-      instance: uidSha(index),
+      problem: uidSha(index),
       leaf,
       return: leaf % 2,
       rule: 'exact',
@@ -297,7 +297,7 @@ export const WIDE_GROUP: TreeGroup = {
   run: BENCH_RUN.id,
   phase: WIDE.phase,
   iteration: WIDE.iteration,
-  instance: uidSha(WIDE.index),
+  problem: uidSha(WIDE.index),
 };
 
 interface Place {
@@ -306,7 +306,7 @@ interface Place {
   readonly iteration: number;
 }
 
-function instance(index: number): Instance {
+function problem(index: number): Problem {
   return {
     uid: `bench-${String(index)}`,
     uidSha: uidSha(index),

@@ -103,8 +103,8 @@ export async function run(args: readonly string[], context: CommandContext): Pro
       { message: message.id, alternatives: 4, replays: 4, text: null },
       { signal: context.signal, onProgress: () => undefined },
     );
-    const instance = service.reading((store) => store.instance(message.instance));
-    print(`\n${findingWords(instance, message, bucket.alternatives)}\n\n${bucketWords(message, bucket)}`);
+    const problem = service.reading((store) => store.problem(message.problem));
+    print(`\n${findingWords(problem, message, bucket.alternatives)}\n\n${bucketWords(message, bucket)}`);
     if (service.reading((store) => store.evaluations(summary.run)).length > 0) {
       const losses = await service.blameRun(
         { run: summary.run, budget: SHOWN_BUDGET },

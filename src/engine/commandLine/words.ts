@@ -3,7 +3,7 @@ import { continuationWords, ownWords, type Alternative, type BucketView } from '
 import { ESTIMATE_WORDS, type MessageEstimate, type Interval } from '../../domain/credit.ts';
 import { sentence, type Headline } from '../../shared/credit/headline.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { Ledger, RunSummary, Tokens } from '../../domain/run.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
@@ -128,10 +128,10 @@ type FoundAlternative = Pick<Alternative, 'text' | 'original' | 'returns' | 'cre
 /**
  * One replayed message as a finding: what was asked, what it said, what else could have been said, and what that was
  * worth.
- * @param instance of the message's episode
+ * @param problem of the message's episode
  */
 export function findingWords(
-  instance: Pick<Instance, 'question' | 'answer' | 'tests'>,
+  problem: Pick<Problem, 'question' | 'answer' | 'tests'>,
   message: Pick<Message, 'id' | 'role' | 'text'>,
   alternatives: readonly FoundAlternative[],
 ): string {
@@ -147,8 +147,8 @@ export function findingWords(
       : `mean return ${mean.toFixed(2)} of ${String(alternative?.returns.filter((value) => value !== null).length ?? 0)}`;
   };
   const rows: readonly (readonly [name: string, words: string])[] = [
-    ['question', oneLine(instance.question, SHOWN)],
-    ...(instance.tests === undefined ? [['expected', oneLine(instance.answer, SHOWN)] as const] : []),
+    ['question', oneLine(problem.question, SHOWN)],
+    ...(problem.tests === undefined ? [['expected', oneLine(problem.answer, SHOWN)] as const] : []),
     ['message', `${oneLine(text, SHOWN)}  (${returned(original)})`],
     [
       'instead',

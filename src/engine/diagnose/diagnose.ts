@@ -318,7 +318,7 @@ function accuracyOf(
     passAtK[String(k)] = shown(found);
     if (found === null) {
       reasons[`passAtK.${String(k)}`] =
-        `No instance has ${String(k)} sampled episodes in the last evaluation of this run.`;
+        `No problem has ${String(k)} sampled episodes in the last evaluation of this run.`;
     }
   }
   const greedy = shown(averageOf(last('greedy')));
@@ -335,21 +335,21 @@ const shown = (found: Accuracy | null): Measured | null =>
 const PAGE = 1000;
 
 /**
- * The episodes of one evaluation, by instance, in the order of their first.
+ * The episodes of one evaluation, by problem, in the order of their first.
  * @param scored scored messages of an episode
  */
 export function evaluationSamples(store: StoreReader, run: string, iteration: number, scored: number): Samples[] {
-  const byInstance = new Map<string, (0 | 1 | null)[]>();
+  const byProblem = new Map<string, (0 | 1 | null)[]>();
   for (let offset = 0; ; offset += PAGE) {
     const episodes = store.episodes({ run, phase: 'evaluate', iteration, offset, limit: PAGE });
-    for (const { instance, return: value } of episodes) {
-      const samples = byInstance.get(instance) ?? [];
+    for (const { problem, return: value } of episodes) {
+      const samples = byProblem.get(problem) ?? [];
       const one = solved(value, scored);
       samples.push(one === null ? null : one === 1 ? 1 : 0);
-      byInstance.set(instance, samples);
+      byProblem.set(problem, samples);
     }
     if (episodes.length < PAGE) {
-      return [...byInstance.values()];
+      return [...byProblem.values()];
     }
   }
 }

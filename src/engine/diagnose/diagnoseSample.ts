@@ -172,11 +172,11 @@ async function creditAgainst(
   stateValue: StateValue,
   { store, protocol, evaluator }: SampleDependencies,
 ): Promise<(alternative: AlternativeReturns) => Credit | null> {
-  const instance = store.instance(message.instance);
+  const problem = store.problem(message.problem);
   const earlier = store.chain(message.id).slice(0, -1);
   const value = await stateValue({
     position: message.position,
-    question: instance.question,
+    question: problem.question,
     messages: new Map(earlier.map(({ position, text }) => [position, text])),
   });
   let before = 0;
@@ -186,8 +186,8 @@ async function creditAgainst(
   for (const [index, { position }] of earlier.entries()) {
     // A masked score masks every return below it.
     if (occurrenceAt(protocol, position).scored) {
-      const text = scoredText(evaluator, instance, turnOf(protocol, log.slice(0, index + 1)));
-      before += (await evaluator.evaluate(instance, text)).score ?? 0;
+      const text = scoredText(evaluator, problem, turnOf(protocol, log.slice(0, index + 1)));
+      before += (await evaluator.evaluate(problem, text)).score ?? 0;
     }
   }
   return (alternative) => stateCredit(alternative, before, value);
@@ -317,7 +317,7 @@ export function draw(
     messages.map((message) => [
       message,
       createHash('sha256')
-        .update(JSON.stringify([seed, message.instance, message.position, message.contextKey]))
+        .update(JSON.stringify([seed, message.problem, message.position, message.contextKey]))
         .digest('hex'),
     ]),
   );

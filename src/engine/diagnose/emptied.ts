@@ -43,7 +43,7 @@ export function messagesToEmpty(
   }
   // A question may have several messages of the role, one for each sample: the first one drawn answers for it.
   const drawn = draw(held.messages, { contexts: held.messages.length, seed });
-  return [...new Map(drawn.toReversed().map((message) => [message.instance, message])).values()]
+  return [...new Map(drawn.toReversed().map((message) => [message.problem, message])).values()]
     .reverse()
     .slice(0, contexts);
 }

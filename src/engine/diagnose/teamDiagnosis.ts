@@ -66,13 +66,13 @@ function answeredQuestions(store: StoreReader, run: string, protocol: Protocol):
   if (newest === undefined || protocol.roles.length < 2) {
     return [];
   }
-  for (const { instance, leaf, return: value } of episodesOf(store, run, 'evaluate', newest.iteration)) {
+  for (const { problem, leaf, return: value } of episodesOf(store, run, 'evaluate', newest.iteration)) {
     const right = solved(value, solvedReturn(protocol));
     if (right !== null) {
       const last = new Map(store.chain(leaf).map(({ role, text }) => [role, text]));
       const said = protocol.roles.map(({ name }) => last.get(name) ?? '');
-      const own = { answers: statedAnswers(said, parseChain(store.instance(instance).answer)), solved: right === 1 };
-      found.set(instance, [...(found.get(instance) ?? []), own]);
+      const own = { answers: statedAnswers(said, parseChain(store.problem(problem).answer)), solved: right === 1 };
+      found.set(problem, [...(found.get(problem) ?? []), own]);
     }
   }
   return [...found.values()];
@@ -109,8 +109,8 @@ function stagedSteps(store: StoreReader, run: string): SeenContext[][][] {
   return found;
 }
 
-const seenIn = ({ instance, role, turn, contextKey }: Message): SeenContext => {
-  const group = `${instance} ${role} ${String(turn)}`;
+const seenIn = ({ problem, role, turn, contextKey }: Message): SeenContext => {
+  const group = `${problem} ${role} ${String(turn)}`;
   return { group, key: `${group} ${contextKey}` };
 };
 

@@ -61,7 +61,7 @@ function lineOf(
 ): string | null {
   const { view, position } = bucket;
   const row = store.diagnosticBucket(view.id);
-  const instance = store.instance(view.instance);
+  const problem = store.problem(view.problem);
   const kept = bucket.alternatives.flatMap((alternative, index) =>
     alternative.returns.some((value) => value !== null) ? [{ ...alternative, index }] : [],
   );
@@ -83,12 +83,12 @@ function lineOf(
   const fields: Record<string, unknown> = {
     ctx_hash: new JsonNumber(view.contextKey),
     target_role: nameAt(protocol, position),
-    question_id: instance.uid,
+    question_id: problem.uid,
     restart: {
       roles_topo: protocol.occurrences.map(({ id }) => id),
       role_outputs_prefix: prefix,
-      question: instance.question,
-      question_id: instance.uid,
+      question: problem.question,
+      question_id: problem.uid,
     },
     candidates: kept.map(({ text, returns, next }, j) => ({
       j,
@@ -115,7 +115,7 @@ function lineOf(
       // Their tools need one; where none was really said, any sample is as good, and theirs is the first.
       real_j: real === null || !kept.some(({ index }) => index === real) ? 0 : before(real),
       include_real_as_j0: real === 0,
-      [OWN_KEY]: ownPart(bucket, row, decision.context, instance.answer),
+      [OWN_KEY]: ownPart(bucket, row, decision.context, problem.answer),
     },
   };
   const line = jsonOf(fields);

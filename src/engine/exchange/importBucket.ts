@@ -21,16 +21,16 @@ export class BucketImport {
   private readonly place: Place;
   private readonly bucket: Imported;
   private readonly decisions: Map<string, number>;
-  private readonly instance: string;
+  private readonly problem: string;
 
   constructor(writer: StoreWriter, place: Place, bucket: Imported, decisions: Map<string, number>) {
     this.writer = writer;
     this.place = place;
     this.bucket = bucket;
     this.decisions = decisions;
-    // Apart from instances that have a gold answer: a file does not say it, and one question has one answer in a
+    // Apart from problems that have a gold answer: a file does not say it, and one question has one answer in a
     // store.
-    this.instance = createHash('sha256')
+    this.problem = createHash('sha256')
       .update(JSON.stringify([IMPORTED, this.question, bucket.answer]))
       .digest('hex');
   }
@@ -38,10 +38,10 @@ export class BucketImport {
   store(sample: number): void {
     const { writer, place, bucket } = this;
     const { answer, questionId, credited, valueFrom, valueCount, real, line } = bucket;
-    writer.insertInstances([
+    writer.insertProblems([
       {
         uid: questionId.slice(0, 200),
-        uidSha: this.instance,
+        uidSha: this.problem,
         question: this.question,
         answer,
         source: IMPORTED,
@@ -68,7 +68,7 @@ export class BucketImport {
       run: place.run,
       origin: 'diagnostic',
       iteration: place.iteration,
-      instance: this.instance,
+      problem: this.problem,
       role: bucket.targetRole,
       turn: 0,
       contextKey: contextKey(bucket.context).key,
@@ -149,7 +149,7 @@ export class BucketImport {
           run: place.run,
           phase: 'replay',
           iteration: place.iteration,
-          instance: this.instance,
+          problem: this.problem,
           leaf,
           return: value,
           rule: IMPORTED,
@@ -187,7 +187,7 @@ export class BucketImport {
       run: this.place.run,
       phase: 'replay',
       iteration: this.place.iteration,
-      instance: this.instance,
+      problem: this.problem,
       snapshot: IMPORTED,
       environment: this.place.environment,
       role: of.role,

@@ -88,8 +88,8 @@ export class LogIndex implements EntryIndex {
     }
   }
 
-  /** How many episodes of an instance were before this one. @throws C3Error('store') as `add` */
-  readonly earlier = (instance: string): number => this.written(() => this.count.get(instance)) ?? 0;
+  /** How many episodes of a problem were before this one. @throws C3Error('store') as `add` */
+  readonly earlier = (problem: string): number => this.written(() => this.count.get(problem)) ?? 0;
 
   close(): void {
     this.db.close();

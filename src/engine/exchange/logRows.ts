@@ -31,15 +31,15 @@ export interface LogRun {
   readonly models: readonly string[];
 }
 
-/** Counts the episodes of each instance. @returns how many of it came before this one */
-export type EpisodeCounter = (instance: string) => number;
+/** Counts the episodes of each problem. @returns how many of it came before this one */
+export type EpisodeCounter = (problem: string) => number;
 
 /** Counts a few. */
 export function countInMemory(): EpisodeCounter {
   const counts = new Map<string, number>();
-  return (instance) => {
-    const earlier = counts.get(instance) ?? 0;
-    counts.set(instance, earlier + 1);
+  return (problem) => {
+    const earlier = counts.get(problem) ?? 0;
+    counts.set(problem, earlier + 1);
     return earlier;
   };
 }
@@ -127,15 +127,15 @@ export class LogRows {
 
   /** An episode whose entries are written one by one. */
   episode(about: Pick<RecordedEpisode, 'id' | 'question' | 'answer'>): EpisodeRows {
-    const instance = this.instance(about);
-    const sibling = this.counter(instance);
-    return new EpisodeRows(instance, sibling, {
+    const problem = this.problem(about);
+    const sibling = this.counter(problem);
+    return new EpisodeRows(problem, sibling, {
       decision: (...given) => this.decision(...given),
       events: (...given) => {
         this.events(...given);
       },
       score: (leaf, value) => {
-        const at = { run: this.run, phase: 'evaluate', iteration: ROUND, instance, leaf } as const;
+        const at = { run: this.run, phase: 'evaluate', iteration: ROUND, problem, leaf } as const;
         this.store.insertEpisode({ ...at, return: value, rule: IMPORTED, evaluatorCalls: 0 });
       },
     });
@@ -158,12 +158,12 @@ export class LogRows {
     });
   }
 
-  /** Apart from instances that have a gold answer: one question has one answer in a store. */
-  private instance({ id, question, answer }: Pick<RecordedEpisode, 'id' | 'question' | 'answer'>): string {
+  /** Apart from problems that have a gold answer: one question has one answer in a store. */
+  private problem({ id, question, answer }: Pick<RecordedEpisode, 'id' | 'question' | 'answer'>): string {
     const uidSha = createHash('sha256')
       .update(JSON.stringify([IMPORTED, question, answer]))
       .digest('hex');
-    this.store.insertInstances([{ uid: id.slice(0, 200), uidSha, question, answer, source: IMPORTED, level: null }]);
+    this.store.insertProblems([{ uid: id.slice(0, 200), uidSha, question, answer, source: IMPORTED, level: null }]);
     return uidSha;
   }
 
@@ -180,7 +180,7 @@ export class LogRows {
       run: this.run,
       phase: 'evaluate',
       iteration: ROUND,
-      instance: place.instance,
+      problem: place.problem,
       snapshot: IMPORTED,
       environment: this.environment,
       role,
@@ -236,7 +236,7 @@ export class LogRows {
 }
 
 interface DecisionPlace {
-  readonly instance: string;
+  readonly problem: string;
   readonly parent: number | null;
   readonly turn: number;
   readonly sibling: number;
@@ -257,15 +257,15 @@ interface EpisodeWriter {
 
 /** An episode that grows. */
 export class EpisodeRows {
-  private readonly instance: string;
+  private readonly problem: string;
   private readonly sibling: number;
   private readonly write: EpisodeWriter;
   private readonly turns = new Map<string, number>();
   private parent: number | null = null;
   private waiting: RecordedEvent[] = [];
 
-  constructor(instance: string, sibling: number, write: EpisodeWriter) {
-    this.instance = instance;
+  constructor(problem: string, sibling: number, write: EpisodeWriter) {
+    this.problem = problem;
     this.sibling = sibling;
     this.write = write;
   }
@@ -276,10 +276,10 @@ export class EpisodeRows {
       this.waiting.push(entry);
       return;
     }
-    const { instance, parent, turns, write } = this;
+    const { problem, parent, turns, write } = this;
     const turn = turns.get(entry.speaker) ?? 0;
     turns.set(entry.speaker, turn + 1);
-    const id = write.decision(entry, { instance, parent, turn, sibling: parent === null ? this.sibling : 0 });
+    const id = write.decision(entry, { problem, parent, turn, sibling: parent === null ? this.sibling : 0 });
     write.events(this.waiting, { decision: id, side: 'before', parent });
     this.waiting = [];
     this.parent = id;

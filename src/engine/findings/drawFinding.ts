@@ -18,7 +18,7 @@ import {
 import { C3Error } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
 import { OTHER_MODEL, type NumericEnvironment } from '../../domain/snapshot.ts';
-import type { InstanceTests } from '../../domain/problem.ts';
+import type { ProblemTests } from '../../domain/problem.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { runSampling } from '../../training/config/config.ts';
 import type { LentPolicy, WeightsFinder } from '../models/models.ts';
@@ -161,16 +161,16 @@ const weightsIn =
  * @throws C3Error('input') where its protocol has no such turns
  */
 export function branchOf(
-  { before, message, problem }: Pick<Drawable, 'before' | 'message' | 'problem'>,
+  { before, message, problem: written }: Pick<Drawable, 'before' | 'message' | 'problem'>,
   protocol: Protocol,
 ): { readonly branch: Branch; readonly position: number } {
-  const { tests, ...plain } = problem;
-  const instance: Branch['instance'] = { ...plain, ...(tests !== undefined && { tests: testsOf(tests) }) };
+  const { tests, ...plain } = written;
+  const problem: Branch['problem'] = { ...plain, ...(tests !== undefined && { tests: testsOf(tests) }) };
   let node: TreeNode | null = null;
   let events: EnvironmentNode[] = [];
   for (const one of before) {
     if ('as' in one) {
-      node = saidNode({ instance, node, events }, positionOf(protocol, one.as), one.said);
+      node = saidNode({ problem, node, events }, positionOf(protocol, one.as), one.said);
       events = [];
     } else {
       const { answers, ...rest } = one;
@@ -181,12 +181,12 @@ export function branchOf(
     }
   }
   return {
-    branch: { instance, node, ...(events.length > 0 && { events }) },
+    branch: { problem, node, ...(events.length > 0 && { events }) },
     position: positionOf(protocol, message.as),
   };
 }
 
-const testsOf = ({ reads, ...tests }: NonNullable<Drawable['problem']['tests']>): InstanceTests => ({
+const testsOf = ({ reads, ...tests }: NonNullable<Drawable['problem']['tests']>): ProblemTests => ({
   ...tests,
   ...(reads !== undefined && { reads }),
 });
@@ -203,8 +203,8 @@ function positionOf({ name, occurrences }: Protocol, id: string): number {
 }
 
 /** A message that was said before, as a node of the tree. */
-const saidNode = ({ instance, node, events = [] }: Branch, position: number, text: string): TreeNode => ({
-  instance,
+const saidNode = ({ problem, node, events = [] }: Branch, position: number, text: string): TreeNode => ({
+  problem,
   position,
   parent: node,
   sibling: 0,

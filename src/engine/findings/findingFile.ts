@@ -35,7 +35,7 @@ const event = z.strictObject({
   streamKey: z.string(),
   closing: z.boolean(),
 });
-const instance = z.strictObject({
+const problem = z.strictObject({
   uid: z.string(),
   uidSha: hash,
   question: z.string(),
@@ -99,7 +99,7 @@ const schema = z.strictObject({
   expect: z.enum(EXPECTATIONS),
   /** Where the message is in the store that it was kept from. */
   from: z.strictObject({ run: z.string(), message: z.int().min(1) }),
-  problem: instance,
+  problem: problem,
   /** What came before the message, in order: messages by the ids of their turns, and what environments said. */
   before: z.array(z.union([said, event], { error: 'must be {as, said} or an event of an environment' })),
   message: said,
@@ -120,7 +120,7 @@ const KNOWN = {
     from: { run: '', message: 1 },
     message: { as: '', said: '' },
     context: { key: '', text: '' },
-    problem: Object.fromEntries(Object.keys(instance.shape).map((key) => [key, null])),
+    problem: Object.fromEntries(Object.keys(problem.shape).map((key) => [key, null])),
     drawn: Object.fromEntries(Object.keys(drawn.shape).map((key) => [key, null])),
   },
   paths: Object.keys(schema.shape),

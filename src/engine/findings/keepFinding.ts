@@ -86,7 +86,7 @@ function drawableOf(store: StoreReader, decision: Decision, folder: string): Dra
   const protocol = protocolOf(recipe);
   return {
     from: { run, message: id },
-    problem: { ...store.instance(decision.instance) },
+    problem: { ...store.problem(decision.problem) },
     before: beforeOf(store, id, protocol),
     message: { as: occurrenceAt(protocol, position).id, said: text },
     context: { key, text: context },
@@ -139,8 +139,8 @@ function modelName({ config, modelFolder }: StoredRecipe, folder: string): strin
 }
 
 /** The question, and what is known of the message by searches of its episode. */
-function titleOf(store: StoreReader, { id, role, instance }: Decision): string {
-  const question = oneLine(store.instance(instance).question, SHOWN);
+function titleOf(store: StoreReader, { id, role, problem }: Decision): string {
+  const question = oneLine(store.problem(problem).question, SHOWN);
   const end = episodeThrough(store, id).at(-1);
   const episode = end === undefined || end.return === null ? null : lostEpisode(store, id);
   const blame = episode === null ? null : lookAt(store, episode, 0).blame;

@@ -6,7 +6,7 @@ import type { EpisodeProgram, ProgramStep } from '../../replay/program.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { LogEvent } from '../../domain/episode.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { DriverProcess } from './driverProcess.ts';
 
 const LONGEST_NAME = 60;
@@ -46,7 +46,7 @@ export class DrivenProgram implements AskingProgram {
   }
 
   readonly next = async (
-    { question }: Instance,
+    { question }: Problem,
     log: readonly LogEvent[],
     signal: AbortSignal,
   ): Promise<ProgramStep> => {

@@ -6,7 +6,7 @@ import type { ProgramStep } from '../../replay/program.ts';
 import { throwIfAborted } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { LogEvent } from '../../domain/episode.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { AskingProgram } from './drivenProgram.ts';
 
 /** Names that every server takes. */
@@ -28,7 +28,7 @@ export class InferredProgram implements AskingProgram {
     this.ownContexts = ownContexts;
   }
 
-  readonly next = ({ question }: Instance, log: readonly LogEvent[], signal: AbortSignal): Promise<ProgramStep> => {
+  readonly next = ({ question }: Problem, log: readonly LogEvent[], signal: AbortSignal): Promise<ProgramStep> => {
     return Promise.resolve().then(() => {
       throwIfAborted(signal);
       return this.after(question, log);

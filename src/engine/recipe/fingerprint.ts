@@ -6,9 +6,9 @@ import { readTemplate } from '../../policy/chatTemplate.ts';
 import type { Rendering } from '../../policy/rendering.ts';
 import { MAX_TOKENIZER_BYTES, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../../policy/tokenizer.ts';
 import { readModelFile } from '../../runtime/files/modelFile.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
-import { testsText } from '../../store/tables/instanceTests.ts';
+import { testsText } from '../../store/tables/problemTests.ts';
 import type { Fingerprint, Recipe, RunData, StoredRecipe } from './recipe.ts';
 
 /** The hashes of a recipe's tokenizer, rendering and data as they are now. @throws C3Error('model') */
@@ -18,8 +18,8 @@ export async function fingerprintOf(
   { template }: Rendering,
 ): Promise<Fingerprint> {
   return {
-    train: instancesHash(train),
-    evaluation: instancesHash(evaluation),
+    train: problemsHash(train),
+    evaluation: problemsHash(evaluation),
     ...(await textsFingerprint(modelFolder, { template })),
   };
 }
@@ -45,10 +45,10 @@ export async function changeSince(recipe: StoredRecipe, current: Fingerprint): P
   const { train_file: trainFile, evaluation_file: evaluationFile } = config.task;
   const data = (name: string | null): string => (name === null ? 'that are generated' : `in ${name}`);
   if (stored.train !== current.train) {
-    return `the training instances ${data(trainFile)} have changed since it began; put the old ones back, or start a new run.`;
+    return `the training problems ${data(trainFile)} have changed since it began; put the old ones back, or start a new run.`;
   }
   if (stored.evaluation !== current.evaluation) {
-    return `the evaluation instances ${data(evaluationFile ?? trainFile)} have changed since it began; put the old ones back, or start a new run.`;
+    return `the evaluation problems ${data(evaluationFile ?? trainFile)} have changed since it began; put the old ones back, or start a new run.`;
   }
   // First: a template may be in the tokenizer's configuration. A run without a rendering wrote plain text and goes
   // on so.
@@ -84,10 +84,10 @@ export async function templateRemark({ modelFolder, rendering }: StoredRecipe, r
 
 const templateHash = ({ text }: { readonly text: string }): string => createHash('sha256').update(text).digest('hex');
 
-function instancesHash(instances: readonly Instance[]): string {
+function problemsHash(problems: readonly Problem[]): string {
   const hash = createHash('sha256');
-  // Instances without tests hash as they did before there were any.
-  for (const { uid, uidSha, question, answer, tests } of instances) {
+  // Problems without tests hash as they did before there were any.
+  for (const { uid, uidSha, question, answer, tests } of problems) {
     hash.update(
       `${JSON.stringify([uid, uidSha, question, answer, ...(tests === undefined ? [] : [testsText(tests)])])}\n`,
     );

@@ -1,12 +1,12 @@
 /** Questions of a run beside those that its steps take. */
 import { C3Error } from '../../shared/errors.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { generateSplit } from '../../tasks/split.ts';
 import type { RunConfig } from '../../training/config/config.ts';
 
 interface RunQuestions {
-  readonly train: readonly Instance[];
-  readonly evaluation: readonly Instance[];
+  readonly train: readonly Problem[];
+  readonly evaluation: readonly Problem[];
 }
 
 /**
@@ -29,7 +29,7 @@ export function trainingQuestions(
   config: RunConfig,
   { train, evaluation }: RunQuestions,
   most: number,
-): readonly Instance[] {
+): readonly Problem[] {
   if (config.task.train_file !== null || train.length >= most) {
     return train.slice(0, most);
   }

@@ -11,12 +11,12 @@ import { probeSchema, type EndpointProbe } from '../../policy/endpoint/endpointP
 import { renderingSchema, type Rendering } from '../../policy/rendering.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import { isBundledName } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { holdOut } from '../../tasks/holdOut.ts';
-import { loadInstances } from '../../tasks/files/load.ts';
+import { loadProblems } from '../../tasks/files/load.ts';
 import { sliced, slicedSides } from '../../tasks/files/slices.ts';
 import { describeOverlap, overlapReport, refuseOverlap } from '../../tasks/overlap.ts';
 import type { Side } from '../../tasks/split.ts';
@@ -53,7 +53,7 @@ const fingerprintSchema = z.object({
 });
 
 /**
- * SHA-256 (hex) of the instances in order, of the tokenizer's files, and of the chat template where contexts go through
+ * SHA-256 (hex) of the problems in order, of the tokenizer's files, and of the chat template where contexts go through
  * one. The weights have a hash of their own, the snapshot's.
  */
 export type Fingerprint = z.infer<typeof fingerprintSchema>;
@@ -273,13 +273,13 @@ export function protocolOfRun(store: Pick<StoreReader, 'runConfig'>, run: string
 }
 
 export interface RunData {
-  readonly train: readonly Instance[];
-  readonly evaluation: readonly Instance[];
+  readonly train: readonly Problem[];
+  readonly evaluation: readonly Problem[];
   /** What the user should know of the data, one line each. */
   readonly remarks: readonly string[];
 }
 
-/** The instances that a recipe trains and evaluates on. @throws C3Error('input') for unreadable data or an overlap */
+/** The problems that a recipe trains and evaluates on. @throws C3Error('input') for unreadable data or an overlap */
 export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   const { task, evaluation } = config;
   if (task.train_file === null) {
@@ -288,15 +288,15 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
     return { ...split, remarks: [] };
   }
   const remarks: string[] = [];
-  const load = async (name: string, limit?: number): Promise<Instance[]> => {
+  const load = async (name: string, limit?: number): Promise<Problem[]> => {
     const path = resolve(folder, name);
-    const { instances, duplicates, contradicted, formats } = await loadInstances(path, {
+    const { problems, duplicates, contradicted, formats } = await loadProblems(path, {
       format: task.format,
       showTests: task.show_tests,
       ...(limit === undefined ? {} : { limit }),
     });
     remarks.push(
-      `${path}: ${String(instances.length)} instances, read as ${[...formats].map(([format, rows]) => (formats.size === 1 ? format : `${format} (${String(rows)})`)).join(', ')}.`,
+      `${path}: ${String(problems.length)} problems, read as ${[...formats].map(([format, rows]) => (formats.size === 1 ? format : `${format} (${String(rows)})`)).join(', ')}.`,
     );
     if (duplicates > 0) {
       remarks.push(`${path}: ${String(duplicates)} repeated questions were left out.`);
@@ -306,11 +306,11 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
         `${path}: ${String(contradicted.length)} of them have a different answer from the one that was kept, first ${JSON.stringify(contradicted[0])}.`,
       );
     }
-    return instances;
+    return problems;
   };
   const all = await load(task.train_file);
   let train = task.train_split === null ? all : sliced(all, task.train_split, 'task.train_split');
-  let held: Instance[] = [];
+  let held: Problem[] = [];
   const compare = (): void => {
     const overlap = overlapReport(train, held);
     if (task.refuse_overlap) {
@@ -349,20 +349,20 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
     train = given.slice(held.length);
     remarks.push(
       held.length === 0
-        ? 'No task.evaluation_file, and too few instances to hold some out: nothing is evaluated.'
-        : `No task.evaluation_file: the first ${String(held.length)} instances are held out for evaluation.`,
+        ? 'No task.evaluation_file, and too few problems to hold some out: nothing is evaluated.'
+        : `No task.evaluation_file: the first ${String(held.length)} problems are held out for evaluation.`,
     );
   }
   if (config.steps > 0 && train.length < config.instances_per_step) {
     remarks.push(
-      `${String(train.length)} training instances are fewer than instances_per_step (${String(config.instances_per_step)}): every step takes all of them.`,
+      `${String(train.length)} training problems are fewer than instances_per_step (${String(config.instances_per_step)}): every step takes all of them.`,
     );
   }
   return { train, evaluation: held, remarks };
 }
 
 /** What became of the questions of a file that was split. */
-function splitRemark({ train, evaluation }: Readonly<Record<Side, readonly Instance[]>>, evaluated: number): string {
+function splitRemark({ train, evaluation }: Readonly<Record<Side, readonly Problem[]>>, evaluated: number): string {
   const held = evaluation.length.toLocaleString('en');
   const first =
     evaluated === evaluation.length ? '' : `, of which the first ${evaluated.toLocaleString('en')} are evaluated`;

@@ -123,8 +123,8 @@ function scoring(
   return async (question, text) => {
     using evaluators = new Evaluators();
     using by = evaluators.take({ config: { evaluator, scorer: null, task }, folder });
-    const instance = { uid: IMPORTED, uidSha: '', question, answer, source: IMPORTED, level: null };
-    return (await by.evaluator.evaluate(instance, text)).score;
+    const problem = { uid: IMPORTED, uidSha: '', question, answer, source: IMPORTED, level: null };
+    return (await by.evaluator.evaluate(problem, text)).score;
   };
 }
 

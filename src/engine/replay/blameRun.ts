@@ -125,9 +125,9 @@ function lostOf(
 ): { readonly lost: readonly Lost[]; readonly tooLong: number; readonly greedy: boolean } {
   const { episodes, greedy, scale } = evaluatedEpisodes(store, run);
   const all = episodes.filter(({ return: value }) => value !== null && isLost(value, scale));
-  const lost = all.flatMap(({ leaf, instance }): Lost[] => {
+  const lost = all.flatMap(({ leaf, problem }): Lost[] => {
     const episode = lostEpisode(store, leaf);
-    return episode === null ? [] : [{ problem: instance, episode }];
+    return episode === null ? [] : [{ problem: problem, episode }];
   });
   return { lost, tooLong: all.length - lost.length, greedy };
 }
@@ -251,7 +251,7 @@ function blamedEpisode(store: StoreReader, episode: LostEpisode): BlamedEpisode 
     role: at?.role ?? null,
     drop: at?.drop?.value ?? null,
     start: blame.curve[0] ?? null,
-    question: first === undefined ? '' : store.instance(first.instance).question,
+    question: first === undefined ? '' : store.problem(first.problem).question,
     sentence: blame.sentence,
   };
 }

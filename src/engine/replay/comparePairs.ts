@@ -8,7 +8,7 @@ import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import { callsOf, leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { Sampling } from '../../domain/message.ts';
 import type { Trial, TrialCase, TrialEpisode } from '../../domain/answer.ts';
 import type { Renderer } from '../../team/render.ts';
@@ -36,7 +36,7 @@ export interface Variant {
 /** What both teams share. */
 export interface Ground {
   readonly run: string;
-  readonly instances: readonly Instance[];
+  readonly problems: readonly Problem[];
   readonly evaluator: Evaluator;
   readonly render: Renderer;
   readonly seed: number;
@@ -58,7 +58,7 @@ export async function comparePairs(
   budget: number,
   control: TrialControl,
 ): Promise<Omit<Trial, 'sentence' | 'seconds'>> {
-  const { run, instances, span, most } = ground;
+  const { run, problems, span, most } = ground;
   const perPair = variants.reduce((sum, { protocol }) => sum + scoredAtMost(protocol), 0);
   if (budget < perPair) {
     throw new C3Error('input', `One pair takes up to ${String(perPair)} evaluator calls; give at least so many.`);
@@ -69,7 +69,7 @@ export async function comparePairs(
   let [spent, masked] = [0, 0];
   for (let block = 0; budget - spent >= perPair; block++) {
     const count = Math.min(BLOCK, Math.floor((budget - spent) / perPair));
-    const drawn = drawProblems(instances, ground.seed, block, count);
+    const drawn = drawProblems(problems, ground.seed, block, count);
     for (const [repeat, members] of drawn.entries()) {
       const scope = `try:${String(block)}:${String(repeat)}`;
       const sides: TreeNode[][] = [];
@@ -80,7 +80,7 @@ export async function comparePairs(
       spent += [...before, ...after].reduce((sum, root) => sum + callsOf(root), 0);
       tokens.before += before.reduce((sum, root) => sum + tokensOf(root), 0);
       tokens.after += after.reduce((sum, root) => sum + tokensOf(root), 0);
-      for (const [at, instance] of members.entries()) {
+      for (const [at, problem] of members.entries()) {
         const [first, second] = [episodeOf(before[at], ground), episodeOf(after[at], ground)];
         if (first === null || second === null) {
           masked++;
@@ -90,7 +90,7 @@ export async function comparePairs(
         differences.push(difference);
         const cases = difference > 0 ? won : lost;
         if (difference !== 0 && cases.length < MOST_CASES) {
-          cases.push({ question: instance.question, before: first, after: second });
+          cases.push({ question: problem.question, before: first, after: second });
         }
       }
     }
@@ -102,7 +102,7 @@ export async function comparePairs(
   }
   return {
     run,
-    contexts: instances.length,
+    contexts: problems.length,
     difference: {
       value: differences.length === 0 ? 0 : mean(differences),
       ...intervalOf(differences, span),
@@ -127,16 +127,16 @@ const intervalOf = (differences: readonly number[], span: number): { readonly lo
   );
 
 /** The problems of a block, drawn with equal chances; those of each list differ from each other. */
-function drawProblems(instances: readonly Instance[], seed: number, block: number, count: number): Instance[][] {
+function drawProblems(problems: readonly Problem[], seed: number, block: number, count: number): Problem[][] {
   const stream = openStream(seed, block);
-  const lists: Instance[][] = [];
-  const times = new Map<Instance, number>();
+  const lists: Problem[][] = [];
+  const times = new Map<Problem, number>();
   for (let draw = 0; draw < count; draw++) {
-    const instance = instances[Math.floor(uniform(stream, draw) * instances.length)];
-    if (instance !== undefined) {
-      const repeat = times.get(instance) ?? 0;
-      times.set(instance, repeat + 1);
-      (lists[repeat] ??= []).push(instance);
+    const problem = problems[Math.floor(uniform(stream, draw) * problems.length)];
+    if (problem !== undefined) {
+      const repeat = times.get(problem) ?? 0;
+      times.set(problem, repeat + 1);
+      (lists[repeat] ??= []).push(problem);
     }
   }
   return lists;
@@ -145,7 +145,7 @@ function drawProblems(instances: readonly Instance[], seed: number, block: numbe
 function growAll(
   { evaluator, render, seed }: Ground,
   { protocol, policy, sampling }: Variant,
-  instances: readonly Instance[],
+  problems: readonly Problem[],
   scope: string,
   perPair: number,
   signal: AbortSignal,
@@ -159,10 +159,10 @@ function growAll(
       sampling,
       seed,
       scope,
-      budget: new EvaluatorBudget(instances.length * perPair),
+      budget: new EvaluatorBudget(problems.length * perPair),
       commonRandomNumbers: true,
     },
-    instances.map((instance) => ({ instance, node: null })),
+    problems.map((problem) => ({ problem, node: null })),
     [1],
     { signal },
   );

@@ -40,9 +40,9 @@ export function costsOf(
 }
 
 /** Bytes of what a context after a decision may have, the later messages left out. */
-function bytesOf(store: StoreReader, { id, context, instance }: Decision): number {
+function bytesOf(store: StoreReader, { id, context, problem }: Decision): number {
   // What is said of one message may be longer than what is said of another.
-  const said = [store.instance(instance).question, ...store.chain(id).map(({ text }) => text), context];
+  const said = [store.problem(problem).question, ...store.chain(id).map(({ text }) => text), context];
   return said.reduce((total, text) => total + Buffer.byteLength(text), 0);
 }
 

@@ -176,15 +176,15 @@ function policyOf(
  */
 const needingAnswers = (evaluator: Evaluator, answer: string | null): Evaluator => ({
   ...evaluator,
-  evaluate: (instance, text, signal) => {
-    const right = answer ?? instance.answer;
+  evaluate: (problem, text, signal) => {
+    const right = answer ?? problem.answer;
     if (right === '') {
       throw new C3Error(
         'input',
-        `The log does not say what is right for ${JSON.stringify(instance.question.slice(0, 80))}; write answer in the team file, or let a driver end with a return of its own.`,
+        `The log does not say what is right for ${JSON.stringify(problem.question.slice(0, 80))}; write answer in the team file, or let a driver end with a return of its own.`,
       );
     }
-    return evaluator.evaluate({ ...instance, answer: right }, text, signal);
+    return evaluator.evaluate({ ...problem, answer: right }, text, signal);
   },
 });
 

@@ -1,7 +1,7 @@
 /** The vote that ended the episode of a stored message, counted again without each voter. */
 import { countedVote } from '../../replay/countedVote.ts';
 import type { EnvironmentEvent } from '../../domain/episode.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { Message } from '../../domain/message.ts';
 import { oneEpisode } from '../../shared/transcript/oneEpisode.ts';
 import type { ShownVote } from '../../shared/transcript/shownVote.ts';
@@ -13,7 +13,7 @@ import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 export interface VotedEpisode {
   readonly run: string;
   readonly config: string;
-  readonly instance: Instance;
+  readonly problem: Problem;
   readonly messages: readonly Message[];
   readonly event: EnvironmentEvent;
 }
@@ -26,13 +26,13 @@ export function votedEpisode(store: StoreReader, id: number): VotedEpisode | nul
   if (messages === null || leaf === undefined || event?.closing !== true || event.source !== 'vote') {
     return null;
   }
-  return { run: leaf.run, config: store.runConfig(leaf.run), instance: store.instance(leaf.instance), messages, event };
+  return { run: leaf.run, config: store.runConfig(leaf.run), problem: store.problem(leaf.problem), messages, event };
 }
 
 /** Counts it again by the run's own rule and evaluator. @throws C3Error where the run's recipe cannot be read */
-export async function storedVote({ run, config, instance, messages, event }: VotedEpisode): Promise<ShownVote | null> {
+export async function storedVote({ run, config, problem, messages, event }: VotedEpisode): Promise<ShownVote | null> {
   const recipe = parseRecipe(config, run);
-  const episode = { instance, protocol: protocolOf(recipe), messages, event };
+  const episode = { problem, protocol: protocolOf(recipe), messages, event };
   using evaluators = new Evaluators();
   using scored = evaluators.take(recipe);
   return await countedVote(episode, scored.evaluator);

@@ -36,7 +36,7 @@ export interface TrialRequest {
  */
 export async function tryChange(
   session: RunSession,
-  { change, problems, budget }: Omit<TrialRequest, 'run'>,
+  { change, problems: asked, budget }: Omit<TrialRequest, 'run'>,
   control: TrialControl,
 ): Promise<Trial> {
   const { store, run, recipe, protocol, signal, rules } = session;
@@ -51,9 +51,9 @@ export async function tryChange(
     roleNamed(protocol, role);
   }
   const { episodes, scale } = evaluatedEpisodes(store, run);
-  const chosen = episodes.filter(({ return: value }) => problems === 'all' || (value !== null && isLost(value, scale)));
-  const instances = [...new Set(chosen.map(({ instance }) => instance))].map((uid) => store.instance(uid));
-  if (instances.length === 0) {
+  const chosen = episodes.filter(({ return: value }) => asked === 'all' || (value !== null && isLost(value, scale)));
+  const problems = [...new Set(chosen.map(({ problem }) => problem))].map((uid) => store.problem(uid));
+  if (problems.length === 0) {
     throw new C3Error('input', `Run ${run} lost no episode of its last evaluation; try the change on all problems.`);
   }
   const began = performance.now();
@@ -74,7 +74,7 @@ export async function tryChange(
   const found = await comparePairs(
     {
       run,
-      instances,
+      problems,
       evaluator,
       render: rules.render,
       seed: recipe.config.seed,

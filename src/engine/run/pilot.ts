@@ -66,10 +66,10 @@ export async function measureRho(
   { questions, alternatives, replays }: PilotSettings,
   signal: AbortSignal,
 ): Promise<RhoReport> {
-  const instances = [...data.train, ...data.evaluation].slice(0, questions);
+  const problems = [...data.train, ...data.evaluation].slice(0, questions);
   const scored = scoredAtMost(protocol);
   const last = protocol.occurrences.length - 1;
-  const each = instances.length * alternatives * replays * scored;
+  const each = problems.length * alternatives * replays * scored;
   const positions: { role: string; rho: ReturnType<typeof rhoOf> }[] = [];
   for (const { position, role } of protocol.occurrences.slice(0, last)) {
     const fanout = [...Array.from({ length: position }, () => 1), alternatives, replays];
@@ -85,7 +85,7 @@ export async function measureRho(
         scope: `pilot:${String(position)}`,
         commonRandomNumbers: false,
       },
-      instances.map((instance) => ({ instance, node: null })),
+      problems.map((problem) => ({ problem, node: null })),
       fanout,
       { signal },
     );
@@ -100,7 +100,7 @@ export async function measureRho(
   const known = positions.every(({ rho }) => rho !== null);
   const ratios = known ? predictedVarianceRatios(components, config.fanout, episodes) : [];
   return {
-    questions: instances.length,
+    questions: problems.length,
     alternatives,
     replays,
     evaluatorCalls: each * positions.length,

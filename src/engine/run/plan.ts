@@ -26,7 +26,7 @@ import { callsOfFanout, decisionsAtMost, messagesOf } from '../../team/rounds.ts
 import { teamRenderer } from '../../team/render.ts';
 import { configSchema, runSampling, type RunConfig } from '../../training/config/config.ts';
 import { checkScripts } from '../../training/policies.ts';
-import { runInstances } from '../../training/room.ts';
+import { runProblems } from '../../training/room.ts';
 import type { Rollout } from '../../training/methods/method.ts';
 import { treeWords } from '../../training/methods/joint.ts';
 import { methodNamed, plannedRollouts, voteCallsAtMost } from '../../training/methods/methods.ts';
@@ -68,7 +68,7 @@ export async function planRun(
     await loadData(recipe),
     protocolOf(recipe),
   ];
-  checkScripts(config, protocol, runInstances(config, data));
+  checkScripts(config, protocol, runProblems(config, data));
   const rendering = await readRendering(modelFolder, tokenizer, config.chat);
   const own = await textsFingerprint(modelFolder, rendering);
   const roles = await prepareRoles(texts, { recipe, protocol, own, find: earlier, stored: null, signal });
@@ -156,12 +156,12 @@ export function memoryLine({ totals }: MemoryPlan): string {
 
 /** Evaluator calls, decisions and tokens that a run's configuration allows, at most. */
 export function runBudget(config: RunConfig, protocol: Protocol, { train, evaluation }: RunData): RunBudget {
-  const instances = Math.min(config.instances_per_step, train.length);
+  const problems = Math.min(config.instances_per_step, train.length);
   const rollouts = config.steps === 0 ? [] : plannedRollouts(config, protocol);
-  const votes = instances * voteCallsAtMost(methodNamed(config.method), rollouts, protocol);
+  const votes = problems * voteCallsAtMost(methodNamed(config.method), rollouts, protocol);
   const sampled = sumOf([
     costOf(config, protocol, 0, { fanout: [] }),
-    ...rollouts.map((rollout) => costOf(config, protocol, instances, rollout)),
+    ...rollouts.map((rollout) => costOf(config, protocol, problems, rollout)),
   ]);
   const perStep = { ...sampled, evaluatorCalls: sampled.evaluatorCalls + votes };
   // Each time greedily once, and by sampling.
@@ -174,7 +174,7 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
     ...(stage0 === null ? [] : [stage0]),
   ]);
   const tree = config.steps > 0 && config.magrpo !== null ? { tree: treeWords(config.magrpo, protocol) } : {};
-  const bytes = runInstances(config, { train, evaluation }).reduce(
+  const bytes = runProblems(config, { train, evaluation }).reduce(
     (most, { question }) => Math.max(most, Buffer.byteLength(question)),
     0,
   );
@@ -215,7 +215,7 @@ function stage0Cost(config: RunConfig, protocol: Protocol, evaluated: number): W
 function costOf(
   config: RunConfig,
   protocol: Protocol,
-  instances: number,
+  problems: number,
   { fanout, shape = 'nested', withoutFirst }: Pick<Rollout, 'fanout' | 'shape' | 'withoutFirst'>,
 ): WorkCost {
   const sampling = runSampling(config);
@@ -223,7 +223,7 @@ function costOf(
   const levels = messagesOf(fanout, shape, protocol.occurrences.length);
   let tokens = 0;
   protocol.occurrences.forEach(({ role, position }, level) => {
-    const messages = instances * (levels[level] ?? 1);
+    const messages = problems * (levels[level] ?? 1);
     decisions.set(role, (decisions.get(role) ?? 0) + messages);
     // What no model says costs no tokens.
     if (capabilitiesOf(config.policies, role).tokens) {
@@ -233,7 +233,7 @@ function costOf(
     }
   });
   return {
-    evaluatorCalls: instances * callsOfFanout(protocol, fanout, shape),
+    evaluatorCalls: problems * callsOfFanout(protocol, fanout, shape),
     decisions: Object.fromEntries(decisions),
     tokens,
   };
@@ -346,9 +346,9 @@ function changesOf(config: RunConfig): readonly (readonly Change[])[] {
       change: (old: RunConfig) => ({ ...old, evaluation: { ...old.evaluation, batch } }),
     })),
     training
-      ? shares(config.instances_per_step, 1).map((instances) => ({
-          setting: `instances_per_step: ${String(instances)}`,
-          change: (old: RunConfig) => ({ ...old, instances_per_step: instances }),
+      ? shares(config.instances_per_step, 1).map((problems) => ({
+          setting: `instances_per_step: ${String(problems)}`,
+          change: (old: RunConfig) => ({ ...old, instances_per_step: problems }),
         }))
       : [],
   ];

@@ -4,7 +4,7 @@ import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { checkRendering, readRendering } from '../../policy/rendering.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { checkScripts, policyRemarks } from '../../training/policies.ts';
-import { runInstances } from '../../training/room.ts';
+import { runProblems } from '../../training/room.ts';
 import { changeSince, fingerprintOf } from '../recipe/fingerprint.ts';
 import {
   loadData,
@@ -79,7 +79,7 @@ export async function prepareRun(
   if (unscored !== null) {
     throw new C3Error('input', unscored);
   }
-  checkScripts(recipe.config, protocol, runInstances(recipe.config, data));
+  checkScripts(recipe.config, protocol, runProblems(recipe.config, data));
   const stored = interrupted?.recipe ?? null;
   const roles = await prepareRoles(texts, { recipe, protocol, own: fingerprint, find, stored, signal });
   const beginning =

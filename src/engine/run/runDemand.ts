@@ -115,13 +115,13 @@ function callsOf(
   });
   const own = <Value>(values: readonly Value[]): Value[] =>
     values.filter((_, level) => speaks(protocol.occurrences[level]?.role ?? ''));
-  const instances = Math.min(config.instances_per_step, data.train.length);
+  const problems = Math.min(config.instances_per_step, data.train.length);
   const positions = (config.steps > 0 ? plannedRollouts(config, protocol) : []).flatMap(({ fanout, shape }) => {
     const levels = messagesOf(fanout, shape ?? 'nested', lengths.length);
     const found = lengths.map((length, level) => {
       // Most contexts of a spine have one message.
       const messages = shape === 'spine' && level > 0 ? 1 : (fanout[level] ?? 1);
-      return { contexts: (instances * (levels[level] ?? 1)) / messages, messages, ...length };
+      return { contexts: (problems * (levels[level] ?? 1)) / messages, messages, ...length };
     });
     return own(found);
   });

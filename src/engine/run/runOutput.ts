@@ -43,7 +43,7 @@ export function stepLines(store: Episodes, run: string, iteration: number): read
     return [];
   }
   const lines = episodes
-    .filter(({ instance }) => instance === first.instance)
+    .filter(({ problem }) => problem === first.problem)
     .map(({ leaf, return: value, rule }) => {
       const said = store.chain(leaf).map(({ role, text }) => `${role}: ${oneLine(text, MOST_CHARACTERS)}`);
       const scored = value === null ? 'not scored' : `return ${value.toFixed(3)}`;

@@ -101,7 +101,7 @@ export function teamEpisodes(
           scope: 'probes',
           commonRandomNumbers: false,
         },
-        members.map((instance) => ({ instance, node: null })),
+        members.map((problem) => ({ problem, node: null })),
         [episodes],
         { signal },
       );

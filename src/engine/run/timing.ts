@@ -122,7 +122,7 @@ export class Timing {
   }
 
   /** A store that is not there yet, or that cannot be read, says nothing of earlier runs. */
-  private async earlier(recipe: Recipe, instances: number): Promise<readonly Pace[]> {
+  private async earlier(recipe: Recipe, problems: number): Promise<readonly Pace[]> {
     if (!existsSync(this.storePath)) {
       return [];
     }
@@ -131,7 +131,7 @@ export class Timing {
     try {
       const store = openStoreForReading(this.storePath);
       try {
-        return earlierPaces(store, recipe, numericEnvironment(settings), instances, recipe.config.steps > 0);
+        return earlierPaces(store, recipe, numericEnvironment(settings), problems, recipe.config.steps > 0);
       } finally {
         store.close();
       }
@@ -151,9 +151,9 @@ export class Timing {
   ): Promise<MessageSeconds | null> {
     const work = plannedWork(recipe.config, protocol, data);
     const messages = work.episodes * work.episodeMessages + work.steps * work.stepMessages;
-    const instances = [...data.evaluation, ...data.train];
+    const problems = [...data.evaluation, ...data.train];
     const sampling = runSampling(recipe.config);
-    const input = { runtime, tokenizer, info, protocol, render, sampling, instances, signal };
+    const input = { runtime, tokenizer, info, protocol, render, sampling, problems, signal };
     const perEpisode = Math.max(1, work.episodeMessages);
     const evaluated = Math.min(recipe.config.evaluation.batch, data.evaluation.length);
     const together = Math.max(evaluated, work.stepMessages / perEpisode);

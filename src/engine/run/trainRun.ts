@@ -9,7 +9,7 @@ import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { runSampling } from '../../training/config/config.ts';
 import { exactDivergenceFault } from '../../training/penalty.ts';
-import { checkContexts, runInstances } from '../../training/room.ts';
+import { checkContexts, runProblems } from '../../training/room.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import { resumeTraining, runTraining } from '../../training/startRun.ts';
 import { earlierFile } from '../session/earlier.ts';
@@ -73,7 +73,7 @@ export async function trainRun(
     const { policies } = config;
     await checkContexts(
       { protocol, policies, render, tokenizer, sampling: runSampling(config), maxPositions, others: new Map(others) },
-      runInstances(config, data),
+      runProblems(config, data),
     );
   }
 

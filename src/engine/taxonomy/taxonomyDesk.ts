@@ -26,7 +26,7 @@ export class TaxonomyDesk {
     return {
       ...view,
       problems: problemClasses(
-        read.studies.map(({ bucket }) => bucket.instance),
+        read.studies.map(({ bucket }) => bucket.problem),
         read.published,
       ),
     };

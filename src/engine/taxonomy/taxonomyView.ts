@@ -43,7 +43,7 @@ export interface RunBucket extends TaxonomyBucket {
   readonly origin: BucketOrigin;
   readonly iteration: number;
   /** A uidSha. */
-  readonly instance: string;
+  readonly problem: string;
 }
 
 /** The cases of a run. */
@@ -83,7 +83,7 @@ export async function readBuckets(store: StoreReader, run: string, protocol: Pro
   const questions = new Map<string, string>();
   for (let offset = 0; ; offset += PAGE) {
     const page = store.bucketsOfRun({ run, offset, limit: PAGE });
-    for (const { id, message, role, turn, origin, iteration, instance, alternatives, continuation } of page) {
+    for (const { id, message, role, turn, origin, iteration, problem, alternatives, continuation } of page) {
       // What somebody chose to replay, and what another distribution returned, says nothing of how this run fails.
       if (origin === 'request') {
         requested++;
@@ -93,8 +93,8 @@ export async function readBuckets(store: StoreReader, run: string, protocol: Pro
       if (origin === 'request' || continuation !== null) {
         continue;
       }
-      const question = questions.get(instance) ?? store.instance(instance).question;
-      questions.set(instance, question);
+      const question = questions.get(problem) ?? store.problem(problem).question;
+      questions.set(problem, question);
       const occurrence = protocol.occurrences.find((one) => one.role === role && one.turn === turn);
       buckets.push({
         id,
@@ -102,7 +102,7 @@ export async function readBuckets(store: StoreReader, run: string, protocol: Pro
         role,
         origin,
         iteration,
-        instance,
+        problem,
         question,
         fullReturn,
         terminal: occurrence === undefined || isTerminal(protocol, occurrence.position),

@@ -29,20 +29,20 @@ const ofLevels = (name: string, words: string, say: Words): EnvironmentKind => (
   derived: true,
   runsCode: true,
   run: async (input) => {
-    const { instance, messages, examine, options } = input;
+    const { problem, messages, examine, options } = input;
     const { entryPoint } = partsOf(input);
     if (entryPoint === null || examine === undefined) {
       throw new Error(
         entryPoint === null
-          ? 'the instance has no tests of a function; give it tests, or take the environment out'
+          ? 'the problem has no tests of a function; give it tests, or take the environment out'
           : 'it executes code, and the evaluator does not; choose evaluator: ladder, python or auto',
       );
     }
     const program = programOfTurn(
-      instance,
+      problem,
       messages.map(({ text }) => text),
     );
-    const found = await examine(instance, program, Number(options['sandbox_slice']));
+    const found = await examine(problem, program, Number(options['sandbox_slice']));
     if ('masked' in found) {
       throw new Error(found.masked);
     }
@@ -111,23 +111,23 @@ interface NoEdits {
   readonly note: string;
 }
 
-async function editsOfRules({ instance, messages, examine }: EnvironmentInput): Promise<ExpertEdits | NoEdits> {
+async function editsOfRules({ problem, messages, examine }: EnvironmentInput): Promise<ExpertEdits | NoEdits> {
   const program = programOfTurn(
-    instance,
+    problem,
     messages.map(({ text }) => text),
   );
   // Tests are left out of what the expert reads.
-  const found = examine === undefined ? null : await examine({ ...instance, ...untested(instance) }, program, 0);
+  const found = examine === undefined ? null : await examine({ ...problem, ...untested(problem) }, program, 0);
   return found === null || 'masked' in found ? { note: 'it could not read the program' } : { ...editsOf(found) };
 }
 
 /** Asks until there are edits; a model that fails, or says none, proposes none. */
 async function editsOfModel(input: EnvironmentInput): Promise<ExpertEdits | NoEdits> {
-  const { instance, ask } = input;
+  const { problem, ask } = input;
   const { parts } = partsOf(input);
   const isPair = parts.length === 2;
   const program = parts.map(({ name, source }) => source ?? `# ${name} is missing`).join('\n\n\n');
-  const prompt = expertPrompt(instance.question, program, parts.at(-1)?.name ?? '', isPair);
+  const prompt = expertPrompt(problem.question, program, parts.at(-1)?.name ?? '', isPair);
   let note = 'nobody can be asked here';
   for (let attempt = 0; ask !== undefined && attempt < ATTEMPTS; attempt++) {
     const answer = await ask(prompt, attempt);
@@ -145,15 +145,15 @@ async function editsOfModel(input: EnvironmentInput): Promise<ExpertEdits | NoEd
 
 const recordOf = (json: EnvironmentOutcome['json']): object => (typeof json === 'object' && json !== null ? json : {});
 
-/** The instance without what its tests expect; the function keeps its name. */
-function untested({ tests, question }: EnvironmentInput['instance']): Pick<EnvironmentInput['instance'], 'tests'> {
+/** The problem without what its tests expect; the function keeps its name. */
+function untested({ tests, question }: EnvironmentInput['problem']): Pick<EnvironmentInput['problem'], 'tests'> {
   const entryPoint = entryPointOf({ question, ...(tests !== undefined && { tests }) });
   return tests === undefined ? {} : { tests: { ...tests, tests: [], test: '', setup: '', entryPoint } };
 }
 
 /** Who wrote what: the first role the helper, the last the main function; a single role both. */
-function partsOf({ instance, messages }: EnvironmentInput): { entryPoint: string | null; parts: readonly Part[] } {
-  const entryPoint = entryPointOf(instance);
+function partsOf({ problem, messages }: EnvironmentInput): { entryPoint: string | null; parts: readonly Part[] } {
+  const entryPoint = entryPointOf(problem);
   const [first, last] = [messages[0], messages.at(-1)];
   if (first === undefined || last === undefined) {
     return { entryPoint, parts: [] };

@@ -16,7 +16,7 @@ export const join: EnvironmentKind = {
   options: { take: ['code', 'functions'], blocks: CODE_BLOCKS },
   derived: true,
   run: (input) => {
-    const entryPoint = input.options['take'] === 'functions' ? entryPointOf(input.instance) : null;
+    const entryPoint = input.options['take'] === 'functions' ? entryPointOf(input.problem) : null;
     return entryPoint === null
       ? { text: fenced(input.messages.map(({ text }) => extractCode(text, blocksOf(input)).trimEnd()).join('\n\n\n')) }
       : joinedFunctions(input, entryPoint);
@@ -25,7 +25,7 @@ export const join: EnvironmentKind = {
 
 /** The functions that the roles were asked for; one message alone may hold both. */
 function joinedFunctions(input: EnvironmentInput, entryPoint: string): EnvironmentOutcome {
-  const { instance, messages } = input;
+  const { problem, messages } = input;
   const blocks = blocksOf(input);
   const [first, last] = [messages[0], messages.at(-1)];
   if (first === undefined || last === undefined) {
@@ -43,7 +43,7 @@ function joinedFunctions(input: EnvironmentInput, entryPoint: string): Environme
           [last.role, found.main],
         ];
   return {
-    text: fenced(joinedProgram({ prefix: instance.tests?.prefix ?? '' }, found).trimEnd()),
+    text: fenced(joinedProgram({ prefix: problem.tests?.prefix ?? '' }, found).trimEnd()),
     json: { helper: HELPER_NAME, entryPoint, extracted: Object.fromEntries(parts) },
   };
 }

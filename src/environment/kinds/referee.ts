@@ -9,11 +9,11 @@ export const referee: EnvironmentKind = {
   // As AR-Bench words it, or in short.
   options: { words: ['short', 'published'] },
   derived: true,
-  run({ instance, messages, options }) {
-    const secret = parseSecret(instance.answer);
+  run({ problem, messages, options }) {
+    const secret = parseSecret(problem.answer);
     if (secret === null) {
       throw new Error(
-        'the answer of the instance is no secret number such as `secret number 0427`; take the environment out, or choose task: {name: numbers}',
+        'the answer of the problem is no secret number such as `secret number 0427`; take the environment out, or choose task: {name: numbers}',
       );
     }
     const guess = guessIn(messages.at(-1)?.text ?? '', secret.length);

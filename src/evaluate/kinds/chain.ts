@@ -5,13 +5,13 @@ import type { EvaluatorKind } from '../kind.ts';
 export const chain = {
   name: 'chain',
   words:
-    'Whether the letters that the roles say, one after another, keep to the rule in the answer of the instance, such as `chain of 3, ring of 16: from J to E by 1 2 5 without A H N`: all of it, or nothing.',
+    'Whether the letters that the roles say, one after another, keep to the rule in the answer of the problem, such as `chain of 3, ring of 16: from J to E by 1 2 5 without A H N`: all of it, or nothing.',
   runsCode: false,
-  fault: (instances) => {
-    const wrong = instances.find(({ answer }) => parseChain(answer) === null);
+  fault: (problems) => {
+    const wrong = problems.find(({ answer }) => parseChain(answer) === null);
     return wrong === undefined
       ? null
-      : `evaluator: chain needs answers such as \`chain of 3, ring of 16: from J to E by 1 2 5 without A H N\`, and that of instance ${JSON.stringify(wrong.uid.slice(0, 120))} is none; change it, or choose evaluator: auto.`;
+      : `evaluator: chain needs answers such as \`chain of 3, ring of 16: from J to E by 1 2 5 without A H N\`, and that of problem ${JSON.stringify(wrong.uid.slice(0, 120))} is none; change it, or choose evaluator: auto.`;
   },
   make: (parts) => parts.chain,
 } as const satisfies EvaluatorKind;

@@ -5,12 +5,12 @@ export const exact = {
   name: 'exact',
   words: 'The message must be the answer, but for white space around it.',
   runsCode: false,
-  fault: (instances) => blankAnswer('exact', instances),
+  fault: (problems) => blankAnswer('exact', problems),
   make: () => ({
     name: 'exact',
     evaluate: ({ answer, uid }, text) => {
       if (answer.trim() === '') {
-        const masked = `Instance ${uid} has no answer to compare with.`;
+        const masked = `Problem ${uid} has no answer to compare with.`;
         return Promise.resolve({ score: null, rule: 'no-gold', masked });
       }
       const isEqual = text.trim().normalize('NFC') === answer.trim().normalize('NFC');

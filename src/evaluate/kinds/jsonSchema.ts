@@ -6,8 +6,8 @@ export const jsonSchema = {
   name: 'json-schema',
   words: 'The message, or its block fenced as JSON, must satisfy the JSON Schema in the answer.',
   runsCode: false,
-  fault: (instances) =>
-    unusable('json-schema', 'a JSON Schema', instances, (text) => {
+  fault: (problems) =>
+    unusable('json-schema', 'a JSON Schema', problems, (text) => {
       const found = readSchema(text);
       return typeof found === 'string' ? found : null;
     }),
@@ -17,7 +17,7 @@ export const jsonSchema = {
       const check = readSchema(answer);
       return Promise.resolve(
         typeof check === 'string'
-          ? { score: null, rule: 'no-gold', masked: `The answer of instance ${uid} is no JSON Schema: ${check}.` }
+          ? { score: null, rule: 'no-gold', masked: `The answer of problem ${uid} is no JSON Schema: ${check}.` }
           : check(text),
       );
     },

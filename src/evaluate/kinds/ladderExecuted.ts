@@ -8,6 +8,6 @@ export const ladderExecuted = {
   words:
     'As ladder, with cooperation found by execution: aux runs in a process of its own, and its result is used where another one changes what the main function returns. Takes two to four times as long.',
   runsCode: true,
-  fault: (instances) => withoutFunction(NAME, instances),
+  fault: (problems) => withoutFunction(NAME, problems),
   make: ({ ladder }) => ladder('executed', NAME),
 } as const satisfies EvaluatorKind;

@@ -8,6 +8,6 @@ export const ladderPublished = {
   words:
     'As ladder, read by the substrings and patterns of the published MAGRPO scripts: `return 2 * aux(n)` counts as a wrapper, and an ignored result is almost never noticed.',
   runsCode: true,
-  fault: (instances) => withoutFunction(NAME, instances),
+  fault: (problems) => withoutFunction(NAME, problems),
   make: ({ ladder }) => ladder('published', NAME),
 } as const satisfies EvaluatorKind;

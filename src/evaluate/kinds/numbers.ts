@@ -8,8 +8,8 @@ const EXAMPLE = 'secret number 0427';
 export const numbers = {
   name: NAME,
   words:
-    'Whether the last guess in a message is the secret number in the answer of the instance, such as `secret number 0427`.',
+    'Whether the last guess in a message is the secret number in the answer of the problem, such as `secret number 0427`.',
   runsCode: false,
-  fault: (instances) => withoutForm(NAME, (answer) => parseSecret(answer) !== null, EXAMPLE, instances),
+  fault: (problems) => withoutForm(NAME, (answer) => parseSecret(answer) !== null, EXAMPLE, problems),
   make: ({ puzzles }) => puzzles.numbers,
 } as const satisfies EvaluatorKind;

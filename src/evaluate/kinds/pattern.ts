@@ -6,8 +6,8 @@ export const pattern = {
   name: 'pattern',
   words: 'The regular expression in the answer must match somewhere in the message (RE2 syntax).',
   runsCode: false,
-  fault: (instances) =>
-    unusable('pattern', 'a regular expression', instances, (text) => {
+  fault: (problems) =>
+    unusable('pattern', 'a regular expression', problems, (text) => {
       const found = compilePattern(text);
       return typeof found === 'string' ? found : null;
     }),
@@ -20,7 +20,7 @@ export const pattern = {
           ? {
               score: null,
               rule: 'no-gold',
-              masked: `The answer of instance ${uid} is no regular expression: ${matches}.`,
+              masked: `The answer of problem ${uid} is no regular expression: ${matches}.`,
             }
           : matches(text)
             ? { score: 1, rule: 'pattern: matches' }

@@ -5,14 +5,14 @@ import { parsePoints } from '../points.ts';
 export const points = {
   name: 'points',
   words:
-    'The points of the parts of a message, which are separated by commas, as a share of all: the answer of an instance lists them, such as `red: 2, blue: 1; 7: 3; of 5`.',
+    'The points of the parts of a message, which are separated by commas, as a share of all: the answer of a problem lists them, such as `red: 2, blue: 1; 7: 3; of 5`.',
   runsCode: false,
   fractional: true,
-  fault: (instances) => {
-    const wrong = instances.find(({ answer }) => parsePoints(answer) === null);
+  fault: (problems) => {
+    const wrong = problems.find(({ answer }) => parsePoints(answer) === null);
     return wrong === undefined
       ? null
-      : `evaluator: points needs answers such as \`red: 2, blue: 1; 7: 3; of 5\`, and that of instance ${JSON.stringify(wrong.uid.slice(0, 120))} is none; change it, or choose evaluator: auto.`;
+      : `evaluator: points needs answers such as \`red: 2, blue: 1; 7: 3; of 5\`, and that of problem ${JSON.stringify(wrong.uid.slice(0, 120))} is none; change it, or choose evaluator: auto.`;
   },
   make: (parts) => parts.points,
 } as const satisfies EvaluatorKind;

@@ -5,6 +5,6 @@ export const python = {
   name: 'python',
   words: 'Code in the sandbox: all tests must pass.',
   runsCode: true,
-  fault: (instances) => withoutTests('python', instances),
+  fault: (problems) => withoutTests('python', problems),
   make: ({ plain, ...parts }) => parts.python('strict', 'python', plain),
 } as const satisfies EvaluatorKind;

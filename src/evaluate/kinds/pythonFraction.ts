@@ -8,6 +8,6 @@ export const pythonFraction = {
   words: 'Code in the sandbox: the share of the tests that pass.',
   runsCode: true,
   fractional: true,
-  fault: (instances) => withoutTests(NAME, instances),
+  fault: (problems) => withoutTests(NAME, problems),
   make: ({ plain, python }) => python('fraction', NAME, plain),
 } as const satisfies EvaluatorKind;

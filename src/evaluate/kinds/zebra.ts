@@ -8,8 +8,8 @@ const EXAMPLE = '{"House 1": {"Name": "Arnold"}, "House 2": {"Name": "Eric"}}';
 export const zebra = {
   name: NAME,
   words:
-    'Grids of houses (ZebraLogic): the last JSON object of a message needs every cell of the solution in the answer of the instance, or it has nothing.',
+    'Grids of houses (ZebraLogic): the last JSON object of a message needs every cell of the solution in the answer of the problem, or it has nothing.',
   runsCode: false,
-  fault: (instances) => withoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, instances),
+  fault: (problems) => withoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, problems),
   make: ({ puzzles }) => puzzles.zebra('all'),
 } as const satisfies EvaluatorKind;

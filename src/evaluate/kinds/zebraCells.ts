@@ -10,6 +10,6 @@ export const zebraCells = {
   words: 'Grids of houses: the share of the cells of the solution that are right.',
   runsCode: false,
   fractional: true,
-  fault: (instances) => withoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, instances),
+  fault: (problems) => withoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, problems),
   make: ({ puzzles }) => puzzles.zebra('cells'),
 } as const satisfies EvaluatorKind;

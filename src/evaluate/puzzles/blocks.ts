@@ -1,6 +1,6 @@
 /** Blocksworld with four operators: its domain, and problems and plans in PDDL and in PlanBench's English. */
 import { C3Error } from '../../shared/errors.ts';
-import { readDomain, readProblem, type Problem } from './pddl.ts';
+import { readDomain, readProblem, type PddlProblem } from './pddl.ts';
 import { validatePlan, type Action, type PlanVerdict } from './strips.ts';
 
 /** The domain, as its problems name it. */
@@ -36,7 +36,7 @@ const MOST_LENGTH = 100_000;
 const MOST_ACTIONS = 1000;
 
 /** Reads a problem of Blocksworld in PDDL. @returns null where the text is none */
-export function parseBlocks(text: string): Problem | null {
+export function parseBlocks(text: string): PddlProblem | null {
   try {
     return readProblem(text, BLOCKS);
   } catch (error) {
@@ -48,7 +48,7 @@ export function parseBlocks(text: string): Problem | null {
 }
 
 /** A problem in English: `As initial conditions I have that, ... My goal is to have that ...`. */
-export function blocksStatement({ init, goal }: Pick<Problem, 'init' | 'goal'>): string {
+export function blocksStatement({ init, goal }: Pick<PddlProblem, 'init' | 'goal'>): string {
   const listed = (facts: readonly string[]): string => {
     const said = facts.map(factWords);
     return said.length < 2 ? said.join('') : `${said.slice(0, -1).join(', ')} and ${said.at(-1) ?? ''}`;
@@ -57,7 +57,7 @@ export function blocksStatement({ init, goal }: Pick<Problem, 'init' | 'goal'>):
 }
 
 /** How a problem is asked: the rules, the problem, and the form of the answer. */
-export const blocksQuestion = (problem: Pick<Problem, 'init' | 'goal'>): string =>
+export const blocksQuestion = (problem: Pick<PddlProblem, 'init' | 'goal'>): string =>
   `${BLOCKS_RULES}\n\n${blocksStatement(problem)}\n\nAnswer with the plan between [PLAN] and [PLAN END], one action on each line: pick up the A block, put down the A block, stack the A block on top of the B block, unstack the A block from on top of the B block.`;
 
 /**
@@ -65,7 +65,7 @@ export const blocksQuestion = (problem: Pick<Problem, 'init' | 'goal'>): string 
  * @param name of the problem
  * @returns null where there is none, or one of its parts is no fact about blocks
  */
-export function readStatement(text: string, name: string): Problem | null {
+export function readStatement(text: string, name: string): PddlProblem | null {
   const start = text.toLowerCase().lastIndexOf('as initial conditions i have that');
   const match =
     start < 0 || text.length > MOST_LENGTH
@@ -119,7 +119,7 @@ export function planIn(message: string, objects: readonly string[]): Action[] {
 }
 
 /** Scores the plan in a message: 1 where it can be executed and reaches the goal, whichever way it goes. */
-export function gradePlan(problem: Problem, message: string): PlanVerdict {
+export function gradePlan(problem: PddlProblem, message: string): PlanVerdict {
   const plan = planIn(message, problem.objects);
   if (plan.length === 0) {
     return { score: 0, rule: 'plan: no action' };

@@ -21,7 +21,7 @@ export interface Domain {
   readonly operators: ReadonlyMap<string, Operator>;
 }
 
-export interface Problem {
+export interface PddlProblem {
   readonly name: string;
   readonly domain: string;
   readonly objects: readonly string[];
@@ -74,7 +74,7 @@ export function readDomain(text: string): Domain {
  * @param domain whose predicates its facts have
  * @throws C3Error('input') where the text is not of the subset, or a fact is not of the domain
  */
-export function readProblem(text: string, { predicates }: Pick<Domain, 'predicates'>): Problem {
+export function readProblem(text: string, { predicates }: Pick<Domain, 'predicates'>): PddlProblem {
   const { name, parts } = definition(text, 'problem');
   const of = (key: string): readonly Expression[] => {
     const found = parts.filter(([first]) => first === key);
@@ -114,7 +114,7 @@ export function writeDomain({ name, predicates, operators }: Domain): string {
 }
 
 /** The text that readProblem reads, on one line. */
-export const writeProblem = ({ name, domain, objects, init, goal }: Problem): string =>
+export const writeProblem = ({ name, domain, objects, init, goal }: PddlProblem): string =>
   `(define (problem ${name}) (:domain ${domain}) (:objects ${objects.join(' ')}) (:init ${init.join(' ')}) (:goal (and ${goal.join(' ')})))`;
 
 function operatorOf(parts: readonly Expression[], predicates: ReadonlyMap<string, number>): Operator {

@@ -1,5 +1,5 @@
 /** Plans in a STRIPS domain: what an action changes, and whether a plan reaches the goal. */
-import type { Domain, Problem } from './pddl.ts';
+import type { Domain, PddlProblem } from './pddl.ts';
 
 /** An action: the name of an operator and an object for each of its parameters. */
 export interface Action {
@@ -39,7 +39,7 @@ export interface PlanVerdict {
  * Executes a plan from the initial state: 1 where each action can be done and all goals hold in the end. A fact that an
  * action both adds and removes holds after it, as in PDDL.
  */
-export function validatePlan(domain: Domain, { init, goal }: Problem, plan: readonly Action[]): PlanVerdict {
+export function validatePlan(domain: Domain, { init, goal }: PddlProblem, plan: readonly Action[]): PlanVerdict {
   const wrong = (why: string): PlanVerdict => ({ score: 0, rule: `plan: ${why}` });
   const state = new Set(init);
   for (const [index, action] of plan.entries()) {

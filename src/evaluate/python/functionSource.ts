@@ -2,7 +2,7 @@
  * The two functions of a program as texts: the helper `aux` and the main function, taken out of messages and joined,
  * and the assertions that test them (MAGRPO reference sections 7 and 8).
  */
-import type { Instance, InstanceTests } from '../../domain/problem.ts';
+import type { Problem, ProblemTests } from '../../domain/problem.ts';
 import { extractCode, type CodeBlocks } from './code.ts';
 import type { PythonTests } from './rules.ts';
 
@@ -49,10 +49,10 @@ const definitionOf = (line: string): string | null =>
 export const mentionsReturn = (source: string): boolean => /^(?:[^#\n]*[\s;:])?return\b[ \t]*[^\s#]/mu.test(source);
 
 /**
- * The function that the tests of an instance are about: the one that it names, else the first that its question
+ * The function that the tests of a problem are about: the one that it names, else the first that its question
  * defines, else the first that its first test calls and that is no builtin. Null where none is known.
  */
-export function entryPointOf({ question, tests }: Pick<Instance, 'question' | 'tests'>): string | null {
+export function entryPointOf({ question, tests }: Pick<Problem, 'question' | 'tests'>): string | null {
   if (tests === undefined) {
     return null;
   }
@@ -78,7 +78,7 @@ export const functionsOf = (helper: string, main: string, entryPoint: string, bl
 });
 
 /** The program of both: the imports of the prompt, the helper, the main function. */
-export const joinedProgram = ({ prefix }: Pick<InstanceTests, 'prefix'>, functions: TwoFunctions): string =>
+export const joinedProgram = ({ prefix }: Pick<ProblemTests, 'prefix'>, functions: TwoFunctions): string =>
   joinedParts(importsOf(prefix), functions);
 
 /** The lines of a prompt that import. */
@@ -97,7 +97,7 @@ export const joinedParts = (imports: string, { helper, main }: TwoFunctions): st
  * the last; of one message alone both. Where no function is known, it is the last message.
  */
 export function programOfTurn(
-  { question, tests }: Pick<Instance, 'question' | 'tests'>,
+  { question, tests }: Pick<Problem, 'question' | 'tests'>,
   messages: readonly string[],
   blocks?: CodeBlocks,
 ): string {
@@ -112,10 +112,10 @@ export function programOfTurn(
 }
 
 /**
- * The tests of an instance as statements of their own: its list, or the assertions of `check(candidate)`, each once,
+ * The tests of a problem as statements of their own: its list, or the assertions of `check(candidate)`, each once,
  * with the function's name in the place of `candidate`. A check that holds anything but assertions is one test.
  */
-export function assertionsOf(tests: InstanceTests, entryPoint: string): PythonTests {
+export function assertionsOf(tests: ProblemTests, entryPoint: string): PythonTests {
   const { setup, test } = tests;
   const whole: PythonTests = { tests: tests.tests, test, entryPoint: tests.entryPoint, setup };
   if (tests.tests.length > 0 || test.trim() === '') {

@@ -12,7 +12,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 export type TestOutcome = readonly [rule: PythonRule, detail: string];
 
 /**
- * Runs each test of one instance against one candidate, as tryCandidate does. A test at which the candidate reaches a
+ * Runs each test of one problem against one candidate, as tryCandidate does. A test at which the candidate reaches a
  * limit or leaves the interpreter fails, and the others run without it, each with all of its time; after
  * `mostTimeouts` tests that ran out of time the rest are not run and fail too.
  * @returns an outcome for each test, in order; or a masked verdict

@@ -11,7 +11,7 @@ import { DEFAULT_LIMITS, type PassRule, type PythonLimits, type PythonTests, typ
 import type { SandboxPlaces } from './sandbox/sandboxProcess.ts';
 import { countTests, tryCandidate } from './trial.ts';
 
-/** Keeps verdicts of one grader's settings; the key is made of the instance's uidSha and the hash of the code. */
+/** Keeps verdicts of one grader's settings; the key is made of the problem's uidSha and the hash of the code. */
 export interface VerdictCache {
   get(key: string): PythonVerdict | undefined;
   set(key: string, verdict: PythonVerdict): void;
@@ -39,7 +39,7 @@ export type PythonBackend = (typeof PYTHON_BACKENDS)[number];
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
- * The cache's key. A verdict belongs to one instance and one text of code, to the byte, and to the backend that found
+ * The cache's key. A verdict belongs to one problem and one text of code, to the byte, and to the backend that found
  * it.
  */
 export const verdictKey = (uidSha: string, code: string, backend: PythonBackend = 'bundled'): string =>
@@ -86,7 +86,7 @@ export class PythonGrader {
   /**
    * The verdict on a candidate: the same for the same arguments. One that is known already is given again without a
    * run; to a ledger it is a call like any other. Masked verdicts are not kept.
-   * @param uidSha names the instance; null makes the tests themselves its name
+   * @param uidSha names the problem; null makes the tests themselves its name
    * @param signal asked when its turn has come: then it is not run
    * @throws CancelledError where it was not run
    */

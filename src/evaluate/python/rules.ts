@@ -1,7 +1,7 @@
 /** What is asked of the Python evaluator and what it answers. */
 
 /**
- * Tests of one instance. MBPP: `tests` (and `setup`); HumanEval and MBPP+: `test`, with `entryPoint` where it defines
+ * Tests of one problem. MBPP: `tests` (and `setup`); HumanEval and MBPP+: `test`, with `entryPoint` where it defines
  * check(candidate).
  */
 export interface PythonTests {

@@ -65,7 +65,7 @@ const PROBE = 'def f():\n    return 1';
 const PROBE_TESTS: PythonTests = { tests: ['assert f() == 1'], test: '', entryPoint: null, setup: '' };
 
 /**
- * Runs the tests of one instance against one candidate, each in a fresh interpreter of its own process. A candidate
+ * Runs the tests of one problem against one candidate, each in a fresh interpreter of its own process. A candidate
  * whose process dies of itself has a second try; what was ended from outside is tried again for as long as anything can
  * be. A retry gives the verdict that an undisturbed try gives: nothing of one try is known to the next.
  */

@@ -1,6 +1,6 @@
 /** A thread that reads the data files of a configuration and says what they have in common; it ends with its answer. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { loadInstances } from '../../tasks/files/load.ts';
+import { loadProblems } from '../../tasks/files/load.ts';
 import { overlapReport, overlapSentence, WAYS_OUT } from '../../tasks/overlap.ts';
 import type { OverlapQuestion } from './overlap.ts';
 
@@ -14,9 +14,9 @@ async function answer({
   refused,
 }: OverlapQuestion): Promise<string | null> {
   try {
-    const [{ instances: trained }, { instances: held }] = [
-      await loadInstances(train, { format, showTests }),
-      await loadInstances(evaluation, { format, showTests, limit }),
+    const [{ problems: trained }, { problems: held }] = [
+      await loadProblems(train, { format, showTests }),
+      await loadProblems(evaluation, { format, showTests, limit }),
     ];
     const sentence = overlapSentence(overlapReport(trained, held));
     return sentence === null ? null : refused ? `${sentence}: ${WAYS_OUT}` : `${sentence}.`;

@@ -4,7 +4,7 @@ import type { Branch } from '../../shared/transcript/branches.ts';
 import type { Message } from '../../domain/message.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
-type Reader = Pick<StoreReader, 'chain' | 'children' | 'instance' | 'message' | 'returnScale'>;
+type Reader = Pick<StoreReader, 'chain' | 'children' | 'problem' | 'message' | 'returnScale'>;
 
 /** Longer branches are cut: a transcript may be one chain without end. */
 const MOST_MESSAGES = 10_000;
@@ -35,7 +35,7 @@ export function branchOf(reader: Reader, message: number): Branch {
   return {
     message,
     title: titleOf(chosen),
-    question: reader.instance(chosen.instance).question,
+    question: reader.problem(chosen.problem).question,
     messages: messages.map(({ id, role, turn, text, tokenCount, return: value }) => ({
       message: id,
       role,

@@ -51,7 +51,7 @@ export type EpisodesReader = Pick<
   | 'path'
   | 'run'
   | 'runs'
-  | 'instance'
+  | 'problem'
   | 'runConfig'
   | 'returnScale'
   | 'problemIds'
@@ -274,7 +274,7 @@ export class EpisodesSession {
     const reader = this.reader();
     const started = performance.now();
     const classes = Object.fromEntries(
-      [...(this.classes.get(run)?.classes ?? [])].map(([instance, { name }]) => [instance, name]),
+      [...(this.classes.get(run)?.classes ?? [])].map(([problem, { name }]) => [problem, name]),
     );
     this.ids = reader.problemIds({ run, filter, sort, classes });
     this.revision++;
@@ -313,7 +313,7 @@ export class EpisodesSession {
     const scale = reader.returnScale(run);
     return reader
       .problems(ids)
-      .map((row): ShownProblem => ({ ...row, scale, problemClass: classes?.get(row.instance) ?? null }));
+      .map((row): ShownProblem => ({ ...row, scale, problemClass: classes?.get(row.problem) ?? null }));
   }
 
   /** What is listed, in its order. */
@@ -326,7 +326,7 @@ export class EpisodesSession {
   /** The questions and answers of what is listed. */
   private async saveData(): Promise<void> {
     const reader = this.reader();
-    const { text, left } = problemsData(reader.problems(this.ids).map(({ instance }) => reader.instance(instance)));
+    const { text, left } = problemsData(reader.problems(this.ids).map(({ problem }) => reader.problem(problem)));
     if (text === '') {
       throw new C3Error('input', 'None of the listed problems has an answer: they are scored by tests.');
     }
@@ -435,7 +435,7 @@ export class EpisodesSession {
 
 /** The classes in an answer of the engine. */
 export function classesOf({ problems = [] }: Pick<TaxonomyView, 'problems'>): ProblemClasses {
-  return new Map(problems.map(({ instance, name, cases, of }) => [instance, { name, cases, of }]));
+  return new Map(problems.map(({ problem, name, cases, of }) => [problem, { name, cases, of }]));
 }
 
 function namesOf(classes: ProblemClasses | null): readonly string[] {

@@ -81,7 +81,7 @@ function questionItem({ run, phase, iteration, question, message }: FoundQuestio
 }
 
 function itemOf(message: Message, reader: StoreReader): MessageItem {
-  const { question } = reader.instance(message.instance);
+  const { question } = reader.problem(message.problem);
   // The store has matched already; the editor must not filter once more by the label.
   return {
     label: withoutIcons(message.role),

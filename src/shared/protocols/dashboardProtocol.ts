@@ -86,7 +86,7 @@ export interface RunOutcome {
   readonly tokens: number;
   readonly calls: number;
   readonly seconds: number;
-  /** Greedy, on held-out instances, at the end. */
+  /** Greedy, on held-out problems, at the end. */
   readonly accuracy: Interval;
 }
 

@@ -131,7 +131,7 @@ export const EPISODES_REQUESTS = {
   /** A window of rows; null where another order is shown by now. */
   rows: {
     asked: object({ revision: integer(), offset: integer() }),
-    answer: nullable(list(holding<ShownProblem>({ id: true, instance: true, problemClass: true }), PROBLEM_WINDOW)),
+    answer: nullable(list(holding<ShownProblem>({ id: true, problem: true, problemClass: true }), PROBLEM_WINDOW)),
   },
 } as const satisfies Requests;
 

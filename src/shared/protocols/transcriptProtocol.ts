@@ -1,7 +1,7 @@
 /**
  * Messages between the extension host and the transcript panel.
  *
- * A transcript is the tree of messages of one instance in one iteration. The host lays it out depth first; row 0 is the
+ * A transcript is the tree of messages of one problem in one iteration. The host lays it out depth first; row 0 is the
  * question. Rows travel in windows of WINDOW; `descendants` lets the panel fold a subtree that it has never loaded.
  * Under a filter the layout holds the messages that match, with those above them. `revision` changes whenever the
  * layout does, and the panel then drops the rows that it holds.
@@ -44,13 +44,13 @@ export const isTranscriptTarget = object({
   run: text(200),
   phase: literal('train', 'evaluate', 'replay'),
   iteration: integer(),
-  instance: text(2000),
+  problem: text(2000),
 });
 export type TranscriptTarget = Guarded<typeof isTranscriptTarget>;
 
 /** Whether two targets are the same transcript. */
 export function sameTarget(a: TranscriptTarget, b: TranscriptTarget): boolean {
-  return a.run === b.run && a.phase === b.phase && a.iteration === b.iteration && a.instance === b.instance;
+  return a.run === b.run && a.phase === b.phase && a.iteration === b.iteration && a.problem === b.problem;
 }
 
 /** Hits of a search that the panel receives, the first in the order of rows. */

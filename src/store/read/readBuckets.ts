@@ -9,7 +9,7 @@ import type { CreditOf } from './readMessages.ts';
 import type { TreeOf } from './readTrees.ts';
 import { checkedPage, notFound } from '../rows.ts';
 import { guarded, type Session } from '../files/sqlite.ts';
-import type { ContextInstance, Page, ReplayVerdict, StoredCredit, StoreReader, Verification } from '../types.ts';
+import type { RoleContext, Page, ReplayVerdict, StoredCredit, StoreReader, Verification } from '../types.ts';
 import { differenceOf, type DifferenceColumns } from '../tables/verificationDifferences.ts';
 
 type BucketReaders = Pick<
@@ -51,7 +51,7 @@ interface RunOrigin {
 }
 
 const BUCKET = `
-  SELECT bucket.id, bucket.run, origin, bucket.iteration, uid_sha AS instance, event_type AS role, turn, context_key AS contextKey,
+  SELECT bucket.id, bucket.run, origin, bucket.iteration, uid_sha AS problem, event_type AS role, turn, context_key AS contextKey,
     weights AS snapshot, message
   FROM bucket JOIN instance ON instance.id = bucket.instance JOIN snapshot ON snapshot.id = bucket.snapshot`;
 const REPLAY = `
@@ -101,7 +101,7 @@ export function bucketReaders(
     WHERE decision.id = @decision AND (bucket.origin = 'request' OR bucket.id = decision.bucket) ORDER BY bucket.id`,
     )
     .pluck();
-  const ofContext = db.prepare<[ContextInstance & Page], Bucket>(`
+  const ofContext = db.prepare<[RoleContext & Page], Bucket>(`
     ${BUCKET} WHERE bucket.run = @run AND event_type = @role AND context_key = @contextKey ORDER BY bucket.id LIMIT @limit OFFSET @offset`);
   const requests = db.prepare<[string, string], Bucket>(`
     ${BUCKET} WHERE bucket.run = ? AND origin = 'request' AND bucket.instance = (SELECT id FROM instance WHERE uid_sha = ?) ORDER BY bucket.id`);
@@ -160,7 +160,7 @@ export function bucketReaders(
     // A training bucket has no replays of its own: the episodes below an alternative are what continued it.
     const inTree = replays.length === 0 && of.origin === 'training';
     const scored = inTree
-      ? treeOf({ run: of.run, phase, iteration, instance: of.instance }).episodes(row.decision)
+      ? treeOf({ run: of.run, phase, iteration, problem: of.problem }).episodes(row.decision)
       : replays;
     return {
       ...shown,

@@ -21,7 +21,7 @@ export function costliestReaders(session: Session): Pick<StoreReader, 'costliest
   const { db } = session;
   const inGroup = db.prepare<[TreeGroup], Row>(`
     WITH candidate (id) AS (
-      SELECT id FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)
+      SELECT id FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @problem)
     ) ${LOWEST}`);
   // A cross join is walked from left to right: else every message would be looked at for each on the way.
   const through = db.prepare<[{ message: number }], Row>(`
@@ -36,8 +36,8 @@ export function costliestReaders(session: Session): Pick<StoreReader, 'costliest
   const found = (row: Row | undefined): CreditedMessage | null =>
     row === undefined ? null : { ...row, decided: row.decided === 1 };
   return {
-    costliestOf: guarded(session, ({ run, phase, iteration, instance }) =>
-      found(inGroup.get({ run, phase, iteration, instance })),
+    costliestOf: guarded(session, ({ run, phase, iteration, problem }) =>
+      found(inGroup.get({ run, phase, iteration, problem })),
     ),
     costliestThrough: guarded(session, (message) => found(through.get({ message }))),
   };

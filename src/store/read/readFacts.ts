@@ -24,7 +24,7 @@ export function factReaders(session: Session, treeOf: TreeOf): FactReaders {
   const { db } = session;
   const facts = db.prepare<[TreeGroup], Omit<MessageFacts, 'return'>>(`
     SELECT id, event_type AS role, iif(verdict = 'alone', NULL, headline.value) AS credit
-    FROM decision ${WITH_HEADLINE} WHERE decision.run = @run AND phase = @phase AND iteration = @iteration AND decision.instance = (SELECT id FROM instance WHERE uid_sha = @instance)`);
+    FROM decision ${WITH_HEADLINE} WHERE decision.run = @run AND phase = @phase AND iteration = @iteration AND decision.instance = (SELECT id FROM instance WHERE uid_sha = @problem)`);
   const found = db
     .prepare<[{ match: string; run: string; limit: number }], number>(
       `
@@ -43,8 +43,8 @@ export function factReaders(session: Session, treeOf: TreeOf): FactReaders {
     )
     .pluck();
   return {
-    facts: guarded(session, ({ run, phase, iteration, instance }) => {
-      const group = { run, phase, iteration, instance };
+    facts: guarded(session, ({ run, phase, iteration, problem }) => {
+      const group = { run, phase, iteration, problem };
       const tree = treeOf(group);
       return facts.all(group).map((row) => ({ ...row, return: tree.outcome(row.id).return }));
     }),

@@ -22,7 +22,7 @@ type DecisionRow = Omit<Decision, 'context' | 'tokens' | 'logprobs' | 'sampling'
   Sampling & { readonly context: number; readonly tokens: Buffer; readonly logprobs: Buffer };
 
 const MESSAGE = `
-  decision.id, decision.run, phase, decision.iteration, instance.uid_sha AS instance, snapshot.weights AS snapshot, event_type AS role,
+  decision.id, decision.run, phase, decision.iteration, instance.uid_sha AS problem, snapshot.weights AS snapshot, event_type AS role,
   turn, position, parent, decision.bucket, sibling_index AS siblingIndex, context.key AS contextKey, text.body AS text, finish`;
 const JOINED = `
   JOIN instance ON instance.id = decision.instance
@@ -57,9 +57,9 @@ export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
 
   return (ids) => {
     const trees = new Map<string, Tree>();
-    const treeAround = ({ run, phase, iteration, instance }: TreeGroup): Tree => {
-      const name = `${run} ${phase} ${String(iteration)} ${instance}`;
-      const tree = trees.get(name) ?? treeOf({ run, phase, iteration, instance });
+    const treeAround = ({ run, phase, iteration, problem }: TreeGroup): Tree => {
+      const name = `${run} ${phase} ${String(iteration)} ${problem}`;
+      const tree = trees.get(name) ?? treeOf({ run, phase, iteration, problem });
       trees.set(name, tree);
       return tree;
     };

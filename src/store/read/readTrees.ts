@@ -18,7 +18,7 @@ export type TreeOf = (group: TreeGroup) => GroupTree;
 const KEPT_TREES = 8;
 
 const GROUP =
-  'run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)';
+  'run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @problem)';
 
 /** Reads the tree of a group, or takes it from the few last read. */
 export function treeReader(session: Session): TreeOf {
@@ -50,10 +50,10 @@ export function treeReader(session: Session): TreeOf {
       : found.map((row) => ({ ...row, stage: later.find(({ first }) => first <= row.id)?.stage ?? 0 }));
   };
 
-  return ({ run, phase, iteration, instance }) => {
-    const asked = { run, phase, iteration, instance };
+  return ({ run, phase, iteration, problem }) => {
+    const asked = { run, phase, iteration, problem };
     const state = newest.get(asked) ?? '';
-    const name = JSON.stringify([run, phase, iteration, instance, state]);
+    const name = JSON.stringify([run, phase, iteration, problem, state]);
     const tree = kept.get(name) ?? { ...buildTree(rowsOf(asked), episodes.all(asked)), state };
     if (db.inTransaction) {
       return tree;
@@ -85,7 +85,7 @@ export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreRead
     SELECT max(
       (SELECT coalesce(max(newest), 0) FROM (SELECT DISTINCT bucket FROM decision WHERE ${GROUP}) AS own CROSS JOIN bucket_pool ON bucket_pool.bucket = own.bucket),
       (SELECT coalesce(max(newest), 0) FROM bucket CROSS JOIN bucket_pool ON bucket_pool.bucket = bucket.id
-       WHERE run = @run AND origin IN ('request', 'diagnostic') AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)))`,
+       WHERE run = @run AND origin IN ('request', 'diagnostic') AND instance = (SELECT id FROM instance WHERE uid_sha = @problem)))`,
     )
     .pluck();
   // What other connections committed, and what this one wrote.
@@ -93,9 +93,9 @@ export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreRead
   const ownChanges = db.prepare<[], number>('SELECT total_changes()').pluck();
 
   return {
-    outline: guarded(session, ({ run, phase, iteration, instance }) => {
-      const { entries, state } = treeOf({ run, phase, iteration, instance });
-      const group = { run, phase, iteration, instance };
+    outline: guarded(session, ({ run, phase, iteration, problem }) => {
+      const { entries, state } = treeOf({ run, phase, iteration, problem });
+      const group = { run, phase, iteration, problem };
       return {
         version: `${state} ${String(newestCredit.get(group))} ${String(newestHeadline.get(group))}`,
         messages: entries,

@@ -57,7 +57,7 @@ export function measurementReaders(session: Session): Pick<StoreReader, 'measure
     SELECT measurement.model, ${MEASURED_NUMBERS.map((field) => `${VALUES[field]} AS ${field}`).join(', ')}
     FROM ${MEASURED} WHERE decision.id = ?`);
   const group =
-    'run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @instance)';
+    'run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @problem)';
   const summary = db.prepare<[TreeGroup], SummaryRow>(`
     SELECT count(*) AS messages, ${MEASURED_NUMBERS.map((field) => {
       const value = VALUES[field];
@@ -73,8 +73,8 @@ export function measurementReaders(session: Session): Pick<StoreReader, 'measure
 
   return {
     measured: guarded(session, (decision) => one.get(decision) ?? null),
-    episodesMeasured: guarded(session, ({ run, phase, iteration, instance }): EpisodeMeasured => {
-      const asked = { run, phase, iteration, instance };
+    episodesMeasured: guarded(session, ({ run, phase, iteration, problem }): EpisodeMeasured => {
+      const asked = { run, phase, iteration, problem };
       const row = summary.get(asked) ?? {};
       const of = (field: MeasuredNumber): MeasuredSummary | null => {
         const [sum, least, most] = [row[`${field}Sum`], row[`${field}Least`], row[`${field}Most`]];

@@ -8,7 +8,7 @@ import { VERSION_4 } from './diagnostics.ts';
 import { ENVIRONMENT_EVENTS } from './environmentEvents.ts';
 import { EVALUATIONS } from './evaluations.ts';
 import { HEADLINES } from './headlines.ts';
-import { VERSION_3 } from './instanceTests.ts';
+import { VERSION_3 } from './problemTests.ts';
 import { VERSION_5 } from './labels.ts';
 import { MEASUREMENTS } from './measurements.ts';
 import { METHOD_STATES } from './methodStates.ts';

@@ -1,5 +1,5 @@
 /**
- * One row for each problem (instance) of a run, kept beside the rows that it follows from by triggers: what a list of
+ * One row for each problem of a run, kept beside the rows that it follows from by triggers: what a list of
  * 100,000 problems is sorted and filtered by never reads messages. Requested replays are no part of the run and are
  * left out.
  */

@@ -1,5 +1,5 @@
 /**
- * The questions of instances as they are searched: by words, as messages are. Derived data, which can always be derived
+ * The questions of problems as they are searched: by words, as messages are. Derived data, which can always be derived
  * again.
  */
 

@@ -83,8 +83,8 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     ...labelWriter(session),
     ...runNoteWriter(session),
     ...runDeleter(session, forget),
-    insertInstances: together((instances) => {
-      instances.forEach(keys.storeInstance);
+    insertProblems: together((problems) => {
+      problems.forEach(keys.storeProblem);
     }),
     environmentId: together(keys.environmentId),
     insertDecision: together(decisionAppender(session, keys, texts)),
@@ -111,7 +111,7 @@ function decisionAppender(session: Session, keys: KeyWriter, texts: TextWriter):
         run,
         decision.phase,
         decision.iteration,
-        keys.instanceId(decision.instance),
+        keys.problemId(decision.problem),
         keys.snapshotId(run, decision.snapshot),
         decision.environment,
         decision.role,
@@ -229,37 +229,26 @@ function runAppenders(session: Session, keys: KeyWriter, headlines: Pick<Headlin
     }),
     insertEpisode: guarded(session, (episode) => {
       refuseNoReturn(`episode of message ${episode.leaf}`, episode.return);
-      const { run, phase, iteration, instance, leaf, rule, evaluatorCalls } = episode;
+      const { run, phase, iteration, problem, leaf, rule, evaluatorCalls } = episode;
       return Number(
-        insertEpisode.run([
-          run,
-          phase,
-          iteration,
-          keys.instanceId(instance),
-          leaf,
-          episode.return,
-          rule,
-          evaluatorCalls,
-        ]).lastInsertRowid,
+        insertEpisode.run([run, phase, iteration, keys.problemId(problem), leaf, episode.return, rule, evaluatorCalls])
+          .lastInsertRowid,
       );
     }),
-    insertBucket: guarded(
-      session,
-      ({ run, origin, iteration, instance, role, turn, contextKey, snapshot, message }) => {
-        const row = [
-          run,
-          origin,
-          iteration,
-          keys.instanceId(instance),
-          role,
-          turn,
-          contextKey,
-          keys.snapshotId(run, snapshot),
-          message,
-        ];
-        return Number(insertBucket.run(row).lastInsertRowid);
-      },
-    ),
+    insertBucket: guarded(session, ({ run, origin, iteration, problem, role, turn, contextKey, snapshot, message }) => {
+      const row = [
+        run,
+        origin,
+        iteration,
+        keys.problemId(problem),
+        role,
+        turn,
+        contextKey,
+        keys.snapshotId(run, snapshot),
+        message,
+      ];
+      return Number(insertBucket.run(row).lastInsertRowid);
+    }),
     nextRequestNumber: guarded(session, (run) => (countRequests.get(run) ?? 0) + 1),
   };
 }

@@ -95,11 +95,11 @@ function insertInto(db: Connection, table: Table): (values: readonly Value[]) =>
  * the first, the id.
  */
 function appenderOf(db: Connection, add: Add): BulkAppender {
-  const instanceOf = known(db, 'SELECT id FROM instance WHERE uid_sha = ?');
+  const problemOf = known(db, 'SELECT id FROM instance WHERE uid_sha = ?');
   const snapshotOf = known(db, 'SELECT id FROM snapshot WHERE weights = ? AND run = ?');
   const storedText = known(db, 'SELECT id FROM text WHERE sha256 = ?');
   const storedContext = known(db, 'SELECT id FROM context WHERE key = ?');
-  const instances = new Map<string, number>();
+  const problems = new Map<string, number>();
   const texts = new Map<string, number>();
   const contexts = new Map<string, number>();
 
@@ -108,7 +108,7 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
     among.set(name, id);
     return id;
   }
-  const instanceId = (uidSha: string): number => remembered(instances, uidSha, () => instanceOf(uidSha) ?? 0);
+  const problemId = (uidSha: string): number => remembered(problems, uidSha, () => problemOf(uidSha) ?? 0);
   const textId = (body: string): number =>
     remembered(texts, body, () => {
       const sha256 = textHash(body);
@@ -124,7 +124,7 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
         row.run,
         row.origin,
         row.iteration,
-        instanceId(row.instance),
+        problemId(row.problem),
         row.role,
         row.turn,
         row.contextKey,
@@ -142,7 +142,7 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
         row.run,
         row.phase,
         row.iteration,
-        instanceId(row.instance),
+        problemId(row.problem),
         snapshotOf(row.snapshot, row.run) ?? 0,
         row.environment,
         row.role,
@@ -175,7 +175,7 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
         row.run,
         row.phase,
         row.iteration,
-        instanceId(row.instance),
+        problemId(row.problem),
         row.leaf,
         row.return,
         row.rule,

@@ -1,34 +1,34 @@
 /**
- * The small numbers that represent instances, snapshots and environments inside the store, remembered while a writer is
+ * The small numbers that represent problems, snapshots and environments inside the store, remembered while a writer is
  * open.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { NumericEnvironment } from '../../domain/snapshot.ts';
-import { testsText } from '../tables/instanceTests.ts';
+import { testsText } from '../tables/problemTests.ts';
 import type { Session } from '../files/sqlite.ts';
 
-/** Of each kind; an import may have any number of instances. */
+/** Of each kind; an import may have any number of problems. */
 const MOST_REMEMBERED = 1024;
 
 export interface KeyWriter {
-  /** @throws C3Error('store') when the instance was not inserted */
-  readonly instanceId: (uidSha: string) => number;
+  /** @throws C3Error('store') when the problem was not inserted */
+  readonly problemId: (uidSha: string) => number;
   /** @throws C3Error('store') when the run has no such snapshot */
   readonly snapshotId: (run: string, weights: string) => number;
   /** Stored on first sight. */
   readonly environmentId: (environment: NumericEnvironment) => number;
   /** Stored on first sight. @throws C3Error('store') when it is stored with another answer or other tests */
-  readonly storeInstance: (instance: Instance) => void;
+  readonly storeProblem: (problem: Problem) => void;
   /** Forgets what was remembered: rows may have been rolled back. */
   readonly forget: () => void;
 }
 
 export function keyWriter({ db, path }: Session): KeyWriter {
-  const findInstance = db.prepare<[string], { id: number; answer: string; tests: string | null }>(
+  const findProblem = db.prepare<[string], { id: number; answer: string; tests: string | null }>(
     'SELECT id, answer, tests FROM instance WHERE uid_sha = ?',
   );
-  const insertInstance = db.prepare<[Omit<Instance, 'tests'> & { readonly tests: string | null }]>(
+  const insertProblem = db.prepare<[Omit<Problem, 'tests'> & { readonly tests: string | null }]>(
     'INSERT INTO instance (uid_sha, uid, question, answer, source, level, tests) VALUES (@uidSha, @uid, @question, @answer, @source, @level, @tests)',
   );
   const findSnapshot = db
@@ -44,16 +44,16 @@ export function keyWriter({ db, path }: Session): KeyWriter {
   const insertEnvironment = db.prepare<[NumericEnvironment]>(
     'INSERT INTO environment (runtime, provider, device, threads, platform) VALUES (@runtime, @provider, @device, @threads, @platform)',
   );
-  const instances = new Map<string, number>();
+  const problems = new Map<string, number>();
   const snapshots = new Map<string, number>();
 
   return {
-    instanceId: (uidSha) =>
+    problemId: (uidSha) =>
       remembered(
-        instances,
+        problems,
         uidSha,
-        () => findInstance.get(uidSha)?.id,
-        `The instance ${uidSha} is not in the store ${path}: insert it before what refers to it.`,
+        () => findProblem.get(uidSha)?.id,
+        `The problem ${uidSha} is not in the store ${path}: insert it before what refers to it.`,
       ),
     snapshotId: (run, weights) =>
       remembered(
@@ -64,21 +64,21 @@ export function keyWriter({ db, path }: Session): KeyWriter {
       ),
     environmentId: (environment) =>
       findEnvironment.get(environment) ?? Number(insertEnvironment.run(environment).lastInsertRowid),
-    storeInstance: (instance) => {
-      const found = findInstance.get(instance.uidSha);
-      const tests = testsText(instance.tests);
+    storeProblem: (problem) => {
+      const found = findProblem.get(problem.uidSha);
+      const tests = testsText(problem.tests);
       if (found === undefined) {
-        insertInstance.run({ ...instance, tests });
-      } else if (found.answer !== instance.answer || found.tests !== tests) {
-        const changed = found.answer === instance.answer ? 'other tests' : 'another answer';
+        insertProblem.run({ ...problem, tests });
+      } else if (found.answer !== problem.answer || found.tests !== tests) {
+        const changed = found.answer === problem.answer ? 'other tests' : 'another answer';
         throw new C3Error(
           'store',
-          `The instance ${instance.uid} (${instance.uidSha}) is in the store ${path} with ${changed}: correct the task file, or keep the changed task in another store (--store).`,
+          `The problem ${problem.uid} (${problem.uidSha}) is in the store ${path} with ${changed}: correct the task file, or keep the changed task in another store (--store).`,
         );
       }
     },
     forget: () => {
-      instances.clear();
+      problems.clear();
       snapshots.clear();
     },
   };

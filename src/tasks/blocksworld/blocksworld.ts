@@ -1,10 +1,10 @@
 /**
- * A bundled task: plans for 3 or 4 blocks in the English of PlanBench, executed exactly. The answer of an instance is
+ * A bundled task: plans for 3 or 4 blocks in the English of PlanBench, executed exactly. The answer of a problem is
  * its problem in PDDL, of which any plan that reaches the goal is right. It comes without a team, for a model of the
  * user's.
  */
 import { actionWords, BLOCK_COLORS, BLOCKS, blocksQuestion } from '../../evaluate/puzzles/blocks.ts';
-import { writeProblem, type Problem } from '../../evaluate/puzzles/pddl.ts';
+import { writeProblem, type PddlProblem } from '../../evaluate/puzzles/pddl.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { checkLevels, drawDistinct } from '../drawDistinct.ts';
 import { HashedStream } from '../hashedStream.ts';
@@ -74,7 +74,7 @@ function solvable(
   stream: HashedStream,
   count: number,
   goal: LevelRule['goal'],
-): { readonly problem: Problem; readonly plan: readonly string[] } {
+): { readonly problem: PddlProblem; readonly plan: readonly string[] } {
   for (;;) {
     const objects = stream.some(BLOCK_COLORS, count);
     const piles = drawPiles(stream, objects);

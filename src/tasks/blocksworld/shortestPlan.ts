@@ -1,5 +1,5 @@
 /** The shortest plan of a small problem, by breadth-first search in counted steps. */
-import type { Domain, Problem } from '../../evaluate/puzzles/pddl.ts';
+import type { Domain, PddlProblem } from '../../evaluate/puzzles/pddl.ts';
 import { grounded, type Action } from '../../evaluate/puzzles/strips.ts';
 
 /** An action as masks over the facts that occur. */
@@ -18,7 +18,7 @@ const MOST_STEPS = 1_000_000;
  * @returns null where the goal cannot be reached
  * @throws RangeError where more than a million steps are needed
  */
-export function shortestPlan(domain: Domain, { objects, init, goal }: Problem): Action[] | null {
+export function shortestPlan(domain: Domain, { objects, init, goal }: PddlProblem): Action[] | null {
   const places = new Map<string, bigint>();
   const mask = (facts: readonly string[]): bigint =>
     facts.reduce((sum, fact) => {

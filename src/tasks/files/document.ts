@@ -1,4 +1,4 @@
-/** Files that are one JSON document: a list of items, or an object that has them under `instances`. */
+/** Files that are one JSON document: a list of items, or an object that has them under `problems`. */
 import { readRegular } from '../../files/regularFile.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -9,7 +9,7 @@ const MOST_ITEMS = 1_000_000;
 
 /**
  * The items of a JSON document, bounded; where the file is no single document, its lines as JSON objects. An item that
- * is no object becomes the column `value`, and what an object says beside its `instances` is a column of each.
+ * is no object becomes the column `value`, and what an object says beside its `problems` is a column of each.
  * @throws C3Error('input') for a file that cannot be read, is too large or is no UTF-8
  */
 export async function* readDocumentRows(path: string): AsyncGenerator<Row, void, undefined> {

@@ -1,7 +1,7 @@
 /** The forms of data that are known by name: what each row must hold, and what becomes of it. */
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
-import type { InstanceTests } from '../../domain/problem.ts';
+import type { ProblemTests } from '../../domain/problem.ts';
 import type { ShownTests, TaskFormat } from '../../shared/runNames.ts';
 import { answerText, column, firstColumn, optionalText, textOf, textsOf, uidOf } from './columns.ts';
 import { boxedGold, hashGold } from '../gold.ts';
@@ -242,7 +242,7 @@ function entryPointOf(row: Row): string | null {
   return value;
 }
 
-function testsOf(row: Row, tests: InstanceTests): InstanceTests {
+function testsOf(row: Row, tests: ProblemTests): ProblemTests {
   if (tests.test.trim() === '' && !tests.tests.some((test) => test.trim() !== '')) {
     throw new C3Error(
       'input',

@@ -72,7 +72,7 @@ const FILE_BOUNDS = {
   lines: MAX_LINES,
   bytes: MAX_FILE_BYTES,
   marks: 'every',
-  advice: 'write one instance on each line',
+  advice: 'write one problem on each line',
 } as const;
 
 /** Cuts chunks of bytes into lines and holds the unfinished one; each batch must be read to its end before the next. */

@@ -1,7 +1,7 @@
-/** Instances from a user's file: JSONL or CSV, in any of the known forms. */
+/** Problems from a user's file: JSONL or CSV, in any of the known forms. */
 import { basename } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { readDocumentRows } from './document.ts';
 import { readRow, recogniseRow, type RowFormat, type ShownTests, type TaskFormat } from './formats.ts';
 import { readLogiqaRows } from './logiqa.ts';
@@ -10,7 +10,7 @@ import { readCsvRows, readJsonRows, type Row } from './rows.ts';
 import { uidSha } from '../uid.ts';
 
 export interface LoadOptions {
-  /** Instances wanted at most; reading stops there. */
+  /** Problems wanted at most; reading stops there. */
   readonly limit?: number;
   /**
    * auto recognises the form row by row; a name demands it of all. A file whose name ends in .csv is CSV whatever the
@@ -21,12 +21,12 @@ export interface LoadOptions {
   readonly showTests?: ShownTests;
 }
 
-export interface LoadedInstances {
+export interface LoadedProblems {
   /** In file order, each question once. */
-  readonly instances: Instance[];
+  readonly problems: Problem[];
   /** Rows left out because an earlier row asks the same question. */
   readonly duplicates: number;
-  /** Uids of instances whose question a later row asks with another answer or other tests, in file order. */
+  /** Uids of problems whose question a later row asks with another answer or other tests, in file order. */
   readonly contradicted: readonly string[];
   /** The forms in which rows were read, with their numbers, in the order of their first row. */
   readonly formats: ReadonlyMap<RowFormat, number>;
@@ -43,18 +43,18 @@ const FILES = {
 
 /**
  * Reads a file as a stream.
- * @param path also names the instances: a row without an id of its own becomes `<basename>:<line>`
- * @throws C3Error('input') naming file and 1-based line for the first row that is no instance, and for a file without
+ * @param path also names the problems: a row without an id of its own becomes `<basename>:<line>`
+ * @throws C3Error('input') naming file and 1-based line for the first row that is no problem, and for a file without
  *   any
  */
-export async function loadInstances(
+export async function loadProblems(
   path: string,
   { limit = Infinity, format = 'auto', showTests = 'first' }: LoadOptions = {},
-): Promise<LoadedInstances> {
+): Promise<LoadedProblems> {
   if (limit !== Infinity && (!Number.isInteger(limit) || limit < 1)) {
-    throw new C3Error('input', `Cannot load ${limit} instances of ${path}: give a whole number from 1.`);
+    throw new C3Error('input', `Cannot load ${limit} problems of ${path}: give a whole number from 1.`);
   }
-  const seen = new Map<string, Instance>();
+  const seen = new Map<string, Problem>();
   const contradicted = new Set<string>();
   const formats = new Map<RowFormat, number>();
   let rows = 0;
@@ -63,11 +63,11 @@ export async function loadInstances(
     const rowFormat = format === 'auto' || format === 'csv' ? atRow(row, path, () => recogniseRow(row)) : format;
     formats.set(rowFormat, (formats.get(rowFormat) ?? 0) + 1);
     rows++;
-    const instance = atRow(row, path, () => instanceOf(row, path, rowFormat, showTests));
-    const earlier = seen.get(instance.uidSha);
+    const problem = atRow(row, path, () => problemOf(row, path, rowFormat, showTests));
+    const earlier = seen.get(problem.uidSha);
     if (earlier === undefined) {
-      seen.set(instance.uidSha, instance);
-    } else if (scoring(earlier) !== scoring(instance)) {
+      seen.set(problem.uidSha, problem);
+    } else if (scoring(earlier) !== scoring(problem)) {
       contradicted.add(earlier.uid);
     }
     if (seen.size >= limit) {
@@ -75,9 +75,9 @@ export async function loadInstances(
     }
   }
   if (rows === 0) {
-    throw new C3Error('input', `${path} holds no instances: write ${holds}.`);
+    throw new C3Error('input', `${path} holds no problems: write ${holds}.`);
   }
-  return { instances: [...seen.values()], duplicates: rows - seen.size, contradicted: [...contradicted], formats };
+  return { problems: [...seen.values()], duplicates: rows - seen.size, contradicted: [...contradicted], formats };
 }
 
 function fileKind(path: string, format: TaskFormat): keyof typeof FILES {
@@ -105,12 +105,12 @@ function atRow<Result>({ number, line = number }: Row, path: string, work: () =>
   }
 }
 
-function instanceOf(row: Row, path: string, format: RowFormat, shown: ShownTests): Instance {
+function problemOf(row: Row, path: string, format: RowFormat, shown: ShownTests): Problem {
   const { uid, question, answer, level, tests } = readRow(row, format, shown);
   const source = basename(path);
-  const instance = { uid: uid ?? `${source}:${row.number}`, uidSha: uidSha(question), question, answer, source, level };
-  return tests === undefined ? instance : { ...instance, tests };
+  const problem = { uid: uid ?? `${source}:${row.number}`, uidSha: uidSha(question), question, answer, source, level };
+  return tests === undefined ? problem : { ...problem, tests };
 }
 
-/** What scores an instance: its tests, or else its answer. */
-const scoring = ({ answer, tests }: Instance): string => JSON.stringify(tests ?? answer);
+/** What scores a problem: its tests, or else its answer. */
+const scoring = ({ answer, tests }: Problem): string => JSON.stringify(tests ?? answer);

@@ -1,7 +1,7 @@
 /** Rows of the public puzzles, whose answers are checked exactly: what each must hold, and what becomes of it. */
 import { BLOCK_COLORS, BLOCKS, blocksQuestion, readStatement } from '../../evaluate/puzzles/blocks.ts';
 import { parseSecret, secretText } from '../../evaluate/puzzles/numbers.ts';
-import { readProblem, writeProblem, type Problem } from '../../evaluate/puzzles/pddl.ts';
+import { readProblem, writeProblem, type PddlProblem } from '../../evaluate/puzzles/pddl.ts';
 import { parseZebra, zebraForm, zebraText } from '../../evaluate/puzzles/zebra.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
@@ -156,7 +156,7 @@ export function planBenchRow(row: Row): RowContent {
 
 /** A problem of Blocksworld in PDDL. Blocks that are named by single letters get the colors of PlanBench. */
 export function pddlRow(row: Row): RowContent {
-  let problem: Problem;
+  let problem: PddlProblem;
   try {
     problem = readProblem(textOf(row, 'problem', 'problem'), BLOCKS);
   } catch (error) {
@@ -171,7 +171,7 @@ export function pddlRow(row: Row): RowContent {
   return { uid: undefined, question: blocksQuestion(colored), answer: writeProblem(colored), level: null };
 }
 
-function withColors(problem: Problem): Problem {
+function withColors(problem: PddlProblem): PddlProblem {
   const letters = 'abcdefghijkl';
   if (!problem.objects.every((one) => one.length === 1 && letters.includes(one))) {
     return problem;

@@ -1,6 +1,6 @@
 /** The rows of a data file, each with its place: JSON objects one a line, or CSV under a header. */
 import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { readCsvRecords } from './csv.ts';
 import { readLines } from './lines.ts';
 
@@ -15,8 +15,8 @@ export interface Row {
   readonly columns: Readonly<Record<string, unknown>>;
 }
 
-/** What a row says of its instance. */
-export type RowContent = Pick<Instance, 'question' | 'answer' | 'level' | 'tests'> & {
+/** What a row says of its problem. */
+export type RowContent = Pick<Problem, 'question' | 'answer' | 'level' | 'tests'> & {
   readonly uid: string | undefined;
 };
 

@@ -1,6 +1,6 @@
 /** The questions of a file that a run trains and evaluates on, where slices of the file say which. */
 import { C3Error } from '../../shared/errors.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { sliceBounds } from '../../shared/text/slice.ts';
 
 /**
@@ -9,7 +9,7 @@ import { sliceBounds } from '../../shared/text/slice.ts';
  * @param key that says so, for messages
  * @throws C3Error('input') where it is no slice, or holds none of the questions
  */
-export function sliced(all: readonly Instance[], slice: string, key: string): Instance[] {
+export function sliced(all: readonly Problem[], slice: string, key: string): Problem[] {
   const bounds = sliceBounds(slice, all.length);
   if (bounds === null) {
     throw new C3Error('input', `${key}: ${slice} is no slice; write it as train[:16] or test[16:].`);
@@ -30,9 +30,9 @@ export function sliced(all: readonly Instance[], slice: string, key: string): In
  * @throws C3Error('input') where a side would be empty
  */
 export function slicedSides(
-  all: readonly Instance[],
+  all: readonly Problem[],
   slices: { readonly train: string | null; readonly evaluation: string },
-): Readonly<Record<'train' | 'evaluation', Instance[]>> {
+): Readonly<Record<'train' | 'evaluation', Problem[]>> {
   const evaluation = sliced(all, slices.evaluation, 'task.evaluation_split');
   const held = new Set(evaluation);
   const train =

@@ -4,7 +4,7 @@
  * which calls it. The problems are those of the Python task, of its first four levels.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { InstanceTests } from '../../domain/problem.ts';
+import type { ProblemTests } from '../../domain/problem.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { literalSource, name, sourceOf, type Expression } from '../python/pythonExpression.ts';
@@ -33,7 +33,7 @@ const AUX_SLIP_WEIGHTS = [75, 10, 15];
 const WRONG_SHARE = 0.9;
 
 export interface FunctionsProblem extends DemonstratedProblem {
-  readonly tests: InstanceTests;
+  readonly tests: ProblemTests;
 }
 
 /**

@@ -4,7 +4,7 @@
  * the function that begins with it.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { InstanceTests } from '../../domain/problem.ts';
+import type { ProblemTests } from '../../domain/problem.ts';
 import { planned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { literalSource, sourceOf } from './pythonExpression.ts';
@@ -14,7 +14,7 @@ import { FRAMES, FUNCTION_NAMES, HELPER, LEVEL_RULES, type Argument } from './py
 import { distinctQuestions, uidSha } from '../uid.ts';
 
 export interface PythonProblem extends PlannedProblem {
-  readonly tests: InstanceTests;
+  readonly tests: ProblemTests;
 }
 
 const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];

@@ -38,7 +38,7 @@ export const configSchema = z.strictObject({
     .meta({ choices: Object.fromEntries(METHOD_NAMES.map((name) => [name, methodWords(name).help])) } satisfies KeyMeta)
     .default('c3')
     .describe(
-      'How messages are credited. Every method makes the same evaluator calls per instance and step (`evaluator_budget`).',
+      'How messages are credited. Every method makes the same evaluator calls per problem and step (`evaluator_budget`).',
     ),
   seed: z
     .int()
@@ -208,7 +208,7 @@ export const configSchema = z.strictObject({
     ),
   evaluator_budget: positive
     .default(8)
-    .describe('Evaluator calls per instance and step, in all stages of a step together; the same for all methods.'),
+    .describe('Evaluator calls per problem and step, in all stages of a step together; the same for all methods.'),
   sampling: z
     .strictObject({
       temperature: z

@@ -50,7 +50,7 @@ const RULES: readonly Rule[] = [
     fault: ({ fanout, method, shape, evaluator_budget: budget, magrpo }) => {
       const leaves = fanout.reduce((product, count) => product * count, 1);
       return magrpo === null && methodReads(method, 'fanout') && shape === 'nested' && leaves > budget
-        ? `[${fanout.join(', ')}] needs ${String(leaves)} evaluator calls per instance, more than evaluator_budget (${String(budget)}).`
+        ? `[${fanout.join(', ')}] needs ${String(leaves)} evaluator calls per problem, more than evaluator_budget (${String(budget)}).`
         : null;
     },
   },

@@ -31,7 +31,7 @@ export const creditSchema = z
       .boolean()
       .default(true)
       .describe(
-        'Compares the alternatives of all equal contexts of an instance in a step with each other, as Algorithm 1 keys them; equal alternatives share one credit. false compares siblings only. Methods of whole episodes have no contexts to merge.',
+        'Compares the alternatives of all equal contexts of a problem in a step with each other, as Algorithm 1 keys them; equal alternatives share one credit. false compares siblings only. Methods of whole episodes have no contexts to merge.',
       ),
     lone_messages: oneOf(['none', 'parent'], {
       none: 'It has no credit, and nothing is learned from it.',

@@ -82,18 +82,18 @@ export const teamTrSchema = z
         'Advantages are clipped to plus and minus this, in what `advantage_scale` leaves, standard deviations by default; null clips none.',
       ),
     advantage_scale: oneOf(['variance', 'deviation', 'none'], {
-      variance: "The root of the variance of an instance's returns and `advantage_epsilon`, as published.",
+      variance: "The root of the variance of a problem's returns and `advantage_epsilon`, as published.",
       deviation: 'Their deviation and `advantage_epsilon`, as in the appendix.',
       none: 'Nothing: advantages are in units of the return, and so is their clip (without group normalization).',
     })
       .default('variance')
-      .describe('By what the distance of a return from the mean of its instance is divided.'),
+      .describe('By what the distance of a return from the mean of its problem is divided.'),
     advantage_epsilon: z
       .number()
       .positive()
       .max(1)
       .default(1e-6)
-      .describe("Added to the variance of an instance's returns, or to their deviation, by `advantage_scale`."),
+      .describe("Added to the variance of a problem's returns, or to their deviation, by `advantage_scale`."),
     beta: z
       .number()
       .min(0)

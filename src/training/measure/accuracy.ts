@@ -4,7 +4,7 @@ import type { Interval } from '../../domain/credit.ts';
 import type { RunSummary } from '../../domain/run.ts';
 
 /**
- * The share of instances solved with its interval: Wilson's of single episodes, Student's t over the means of several;
+ * The share of problems solved with its interval: Wilson's of single episodes, Student's t over the means of several;
  * null where all are masked.
  */
 export function proportion(outcomes: readonly (number | null)[]): Interval | null {
@@ -12,7 +12,7 @@ export function proportion(outcomes: readonly (number | null)[]): Interval | nul
   return interval === null ? null : { value: interval.value, low: interval.low, high: interval.high, n: interval.n };
 }
 
-/** Intervals before and after, and the paired bootstrap of their difference over instances. */
+/** Intervals before and after, and the paired bootstrap of their difference over problems. */
 export function comparison(
   before: readonly (number | null)[],
   after: readonly (number | null)[],

@@ -1,4 +1,4 @@
-/** Held-out accuracy: one greedy episode per instance, or some sampled ones. */
+/** Held-out accuracy: one greedy episode per problem, or some sampled ones. */
 import { mean } from '../../credit/describe.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { Policy } from '../../policy/policy.ts';
@@ -8,7 +8,7 @@ import { grow } from '../../replay/episodes.ts';
 import type { Environments } from '../../replay/unfold.ts';
 import { isSolved } from '../../shared/credit/returns.ts';
 import type { EvaluationKind } from '../../domain/evaluation.ts';
-import type { Instance } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { Sampling } from '../../domain/message.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { scoredAtMost, solvedReturn } from '../../team/rounds.ts';
@@ -23,10 +23,10 @@ export interface EvaluationSettings {
   readonly sampling: Sampling;
   readonly seed: number;
   readonly kind: EvaluationKind;
-  /** Episodes per instance; a greedy evaluation has one. */
+  /** Episodes per problem; a greedy evaluation has one. */
   readonly samples: number;
   /**
-   * Episodes sampled together, though never less than one instance's: bounds memory and the time between two looks at a
+   * Episodes sampled together, though never less than one problem's: bounds memory and the time between two looks at a
    * cancel.
    */
   readonly batch: number;
@@ -43,15 +43,15 @@ export interface EvaluationControl {
   readonly onBatch: (done: number, roots: readonly TreeNode[]) => void;
 }
 
-/** Episodes of one instance in an evaluation. */
+/** Episodes of one problem in an evaluation. */
 export const samplesOf = ({ kind, samples }: Pick<EvaluationSettings, 'kind' | 'samples'>): number =>
   kind === 'greedy' ? 1 : samples;
 
 /**
- * An instance's mean over its episodes in order, for every instance; null where all of its are masked.
- * @param episodes 1, 0 or null, the episodes of an instance beside each other
+ * A problem's mean over its episodes in order, for every problem; null where all of its are masked.
+ * @param episodes 1, 0 or null, the episodes of a problem beside each other
  */
-export function instanceMeans(episodes: readonly (number | null)[], samples: number): (number | null)[] {
+export function problemMeans(episodes: readonly (number | null)[], samples: number): (number | null)[] {
   return Array.from({ length: Math.ceil(episodes.length / samples) }, (_, index) => {
     const measured = episodes.slice(index * samples, (index + 1) * samples).filter((value) => value !== null);
     return measured.length === 0 ? null : mean(measured);
@@ -59,7 +59,7 @@ export function instanceMeans(episodes: readonly (number | null)[], samples: num
 }
 
 /**
- * Whether an instance is solved at least once, for every instance: 1 or 0; null where none is known to be solved and
+ * Whether a problem is solved at least once, for every problem: 1 or 0; null where none is known to be solved and
  * some are masked. Its mean is pass@k of k samples.
  * @param episodes as of instanceMeans
  */
@@ -75,15 +75,15 @@ export const solved = (value: number | null, least: number): number | null =>
   value === null ? null : isSolved(value, least) ? 1 : 0;
 
 /**
- * Evaluates every instance. The sampled streams depend on the seed and the instance alone, so two policies are compared
+ * Evaluates every problem. The sampled streams depend on the seed and the problem alone, so two policies are compared
  * on the same numbers.
- * @returns the share of solved episodes of each instance in order (solved: the return reaches that of solvedReturn),
+ * @returns the share of solved episodes of each problem in order (solved: the return reaches that of solvedReturn),
  *   null where all are masked
  * @throws CancelledError; EvaluatorLost
  */
 export async function evaluate(
   settings: EvaluationSettings,
-  instances: readonly Instance[],
+  problems: readonly Problem[],
   control: EvaluationControl,
 ): Promise<(number | null)[]> {
   const most = scoredAtMost(settings.protocol);
@@ -92,8 +92,8 @@ export async function evaluate(
   const samples = samplesOf(settings);
   const together = Math.max(1, Math.floor(settings.batch / samples));
   const episodes: (number | null)[] = [];
-  for (let start = 0; start < instances.length; start += together) {
-    const members = instances.slice(start, start + together);
+  for (let start = 0; start < problems.length; start += together) {
+    const members = problems.slice(start, start + together);
     const calls = members.length * samples * most;
     control.onBegin(calls);
     const roots = await grow(
@@ -106,12 +106,12 @@ export async function evaluate(
         sampling,
         seed: settings.seed,
         scope: `evaluation:${settings.kind}`,
-        // The episodes of one instance share no numbers; two evaluations compare on the same ones.
+        // The episodes of one problem share no numbers; two evaluations compare on the same ones.
         commonRandomNumbers: samples === 1,
         ...(settings.reuse !== undefined && { reuse: settings.reuse }),
         ...(settings.environments !== undefined && { environments: settings.environments }),
       },
-      members.map((instance) => ({ instance, node: null })),
+      members.map((problem) => ({ problem, node: null })),
       [samples],
       { signal: control.signal },
     );
@@ -120,7 +120,7 @@ export async function evaluate(
       const leaf = leavesOf(root)[0];
       episodes.push(solved(leaf === undefined ? null : returnOf(leaf), least));
     }
-    control.onBatch(Math.min(instances.length, start + members.length), roots);
+    control.onBatch(Math.min(problems.length, start + members.length), roots);
   }
-  return instanceMeans(episodes, samples);
+  return problemMeans(episodes, samples);
 }

@@ -11,17 +11,17 @@ export interface RunWork {
 
 /**
  * The work of a run from its beginning, or from where a stored one is; stored episodes are left out as they come.
- * @param instances that an evaluation takes @param finished training steps that are stored
+ * @param problems that an evaluation takes @param finished training steps that are stored
  */
 export function runWork(
   { steps, evaluation: { before, every, samples } }: Pick<RunConfig, 'steps' | 'evaluation'>,
-  instances: number,
+  problems: number,
   finished = 0,
 ): RunWork {
   // Those after earlier steps are done; the run does not come back to them.
   const passed = every === 0 || finished === 0 ? 0 : Math.floor((Math.min(finished, steps) - 1) / every);
   const evaluations = evaluationTimes({ steps, every, before }) - passed;
-  return { episodes: evaluations * instances * (1 + samples), steps: steps - finished };
+  return { episodes: evaluations * problems * (1 + samples), steps: steps - finished };
 }
 
 /** Seconds of a run's two kinds of work. */

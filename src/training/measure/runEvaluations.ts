@@ -10,11 +10,11 @@ import {
 import { solvedReturn } from '../../team/rounds.ts';
 import { proportion } from './accuracy.ts';
 import { runSampling } from '../config/config.ts';
-import { samplesOf, instanceMeans, solved, solvedOnce, evaluate } from './evaluation.ts';
+import { samplesOf, problemMeans, solved, solvedOnce, evaluate } from './evaluation.ts';
 import type { RunContext } from '../runContext.ts';
 
 /**
- * What an evaluation found, per instance: its share of solved episodes, null where all are masked; empty where none was
+ * What an evaluation found, per problem: its share of solved episodes, null where all are masked; empty where none was
  * asked for.
  */
 type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
@@ -56,7 +56,7 @@ export class RunEvaluations {
     return outcomes;
   }
 
-  /** Of the sampled evaluation before or after training, as stored: the instances that one episode or more solves. */
+  /** Of the sampled evaluation before or after training, as stored: the problems that one episode or more solves. */
   solvedOnce(when: 'before' | 'after'): (number | null)[] {
     const { protocol, evaluation, store } = this.context.dependencies;
     const { samples } = this.context.config.evaluation;
@@ -102,7 +102,7 @@ export class RunEvaluations {
       offset: 0,
       limit: evaluation.length * samples,
     });
-    const known = instanceMeans(
+    const known = problemMeans(
       stored.map((episode) => solved(episode.return, least)),
       samples,
     );

@@ -8,7 +8,7 @@ import { messagesPerTurn } from '../../team/rounds.ts';
 
 export type TurnLevels = Readonly<Partial<Record<TurnMeasureName, number>>>;
 
-/** What a joint action got, and the node at which it was said: what it follows, or its instance in the first turn. */
+/** What a joint action got, and the node at which it was said: what it follows, or its problem in the first turn. */
 interface JointAction {
   readonly node: string;
   readonly shares: LadderShares;
@@ -37,7 +37,7 @@ export function turnLevels(
     for (const [turn, shares] of ladders.length === ends.length ? ladders.entries() : []) {
       const ofTurn = found.get(turn + 1) ?? new Map<number, JointAction>();
       const before = ends[turn - 1];
-      const node = before === undefined ? `instance ${String(places.get(leaf)?.instance)}` : `after ${String(before)}`;
+      const node = before === undefined ? `problem ${String(places.get(leaf)?.problem)}` : `after ${String(before)}`;
       found.set(turn + 1, ofTurn.set(ends[turn] ?? leaf, { node, shares }));
     }
   }

@@ -64,9 +64,9 @@ export const c3: Method = {
       ? replayTrees(settings, protocol, stage, spread)
       : jointRollouts(settings.magrpo, protocol),
 
-  credit({ instances, settings: { credit, magrpo: joint }, values }) {
+  credit({ problems, settings: { credit, magrpo: joint }, values }) {
     if (joint !== null) {
-      return { credits: jointCredits(instances, joint, 'loo') };
+      return { credits: jointCredits(problems, joint, 'loo') };
     }
     const { estimator, alpha, return_clip: bound, merge_contexts: merged } = credit;
     const credits = new Map<TreeNode, Credit>();
@@ -76,7 +76,7 @@ export const c3: Method = {
         to.set(message, value);
       }
     };
-    for (const compared of instances.flatMap((trees) => comparedMessages(trees, merged))) {
+    for (const compared of problems.flatMap((trees) => comparedMessages(trees, merged))) {
       // In the order of their drawing.
       const alternatives = [
         ...compared.filter(({ redraw }) => redraw !== true),
@@ -106,7 +106,7 @@ export const c3: Method = {
       }
     }
     if (inheritsCredit(credit)) {
-      for (const [message, value] of loneCredits(instances.flat(), inherited)) {
+      for (const [message, value] of loneCredits(problems.flat(), inherited)) {
         credits.set(message, value);
       }
     }

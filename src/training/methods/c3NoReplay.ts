@@ -14,20 +14,20 @@ import { ppoEpochs } from './ppo.ts';
 export const c3NoReplay: Method = {
   words: {
     label: 'C3 without replay',
-    help: 'c3 without replays: compares whole episodes of one instance, leave-one-out.',
+    help: 'c3 without replays: compares whole episodes of one problem, leave-one-out.',
     summary:
       'whole episodes instead of replays: a message is compared with those of its role in other episodes, leave-one-out.',
     reads: [],
     trains: true,
   },
-  compared: 'instance',
+  compared: 'problem',
   estimator: () => 'loo',
   valueTarget: () => null,
   fault: episodesFault(2),
   remarks: ({ credit }) => [
     credit.group_normalise
       ? 'With credit.group_normalise c3_no_replay and magrpo give the same advantages: scaling erases the factor between them.'
-      : 'c3_no_replay gives the advantages of magrpo times n / (n - 1), n episodes of an instance: ' +
+      : 'c3_no_replay gives the advantages of magrpo times n / (n - 1), n episodes of a problem: ' +
         'the two differ by that factor only, and AdamW, which scales its steps, leaves little of it.',
   ],
 

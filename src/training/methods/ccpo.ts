@@ -1,9 +1,9 @@
 /**
- * CCPO for a thinker and a solver (reference sections 1, 2 and 4). Of each instance N whole episodes are sampled, and
+ * CCPO for a thinker and a solver (reference sections 1, 2 and 4). Of each problem N whole episodes are sampled, and
  * as many solo rollouts: the solver again, without what a thinker said, which are measured and never trained on. The
  * thinker learns from what its message changed, D = R_joint - R_solo, the solver from both returns, weighed by a gate
  * that follows what the thinker contributed so far (ccpoShaping.ts). The statistics behind it run from step to step
- * (ccpoStatistics.ts); what comes out is scaled among the N rollouts of the instance, then PPO on it. A team that votes
+ * (ccpoStatistics.ts); what comes out is scaled among the N rollouts of the problem, then PPO on it. A team that votes
  * has no solo rollouts: its votes are counted again (ccpoVoting.ts).
  */
 import { callsOf, leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
@@ -18,7 +18,7 @@ import { wholeEpisodes } from './episodes.ts';
 import type { LearningStep, Method, MethodSettings, Outcome, PolicyUpdate, Rollout, Update } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
 
-/** Whole episodes of an instance: half of the evaluator calls, the other half is for solo rollouts. */
+/** Whole episodes of a problem: half of the evaluator calls, the other half is for solo rollouts. */
 const episodesOf = ({ evaluator_budget: budget }: Pick<MethodSettings, 'evaluator_budget'>): number =>
   Math.floor(budget / 2);
 
@@ -45,7 +45,7 @@ export const ccpo: Method = {
     trains: true,
   },
   state: { name: 'ccpo-statistics', version: 1, initial: () => stateOf(NO_STATISTICS) },
-  compared: 'instance',
+  compared: 'problem',
   estimator: () => 'ccpo',
   valueTarget: () => null,
 
@@ -74,13 +74,13 @@ export const ccpo: Method = {
       ? wholeEpisodes(settings, protocol, stage)
       : [{ fanout: [episodesOf(settings)], commonRandomNumbers: false }, soloRollout(settings)],
 
-  credit({ instances, measured, settings, state, votes }) {
+  credit({ problems, measured, settings, state, votes }) {
     if (votes !== undefined) {
-      return creditVotes({ instances, settings, state }, votes);
+      return creditVotes({ problems, settings, state }, votes);
     }
     const { ccpo: own, credit } = settings;
     const before = statisticsOf(state);
-    const pairs = instances.map((episodes, index) => {
+    const pairs = problems.map((episodes, index) => {
       const without = measured[index] ?? [];
       const calls = [...episodes, ...without].reduce((sum, root) => sum + callsOf(root), 0);
       const found = paired(returnsOf(episodes, credit.return_clip), returnsOf(without, credit.return_clip));
@@ -132,7 +132,7 @@ function pairFault(settings: MethodSettings, protocol: Protocol): string | null 
     return `ccpo needs a protocol of two roles, in which the second sees what the first says and its message alone is scored, or one round of voters who do not see each other and whose vote is scored; ${protocol.name} is none.`;
   }
   return episodesOf(settings) < 2
-    ? `evaluator_budget (${String(settings.evaluator_budget)}) pays for fewer than two episodes of an instance with as many solo rollouts; give ccpo at least 4.`
+    ? `evaluator_budget (${String(settings.evaluator_budget)}) pays for fewer than two episodes of a problem with as many solo rollouts; give ccpo at least 4.`
     : null;
 }
 

@@ -66,12 +66,12 @@ export function votingRemarks({ ccpo: { voting } }: MethodSettings, { name, roun
 
 /** Credits every voter of every episode whose vote is known. */
 export function creditVotes(
-  { instances, settings, state }: Pick<SampledStep, 'instances' | 'settings' | 'state'>,
+  { problems, settings, state }: Pick<SampledStep, 'problems' | 'settings' | 'state'>,
   votes: ReadonlyMap<TreeNode, Vote>,
 ): Credited {
   const own = settings.ccpo;
   const before = votingStatisticsOf(state);
-  const groups = instances.map((episodes) => ({
+  const groups = problems.map((episodes) => ({
     calls: episodes.reduce((sum, first) => sum + callsOf(first), 0),
     known: episodes.flatMap((first) => {
       const voted = votedOf(first, votes, settings);

@@ -1,4 +1,4 @@
-/** What the methods without replay share: as many whole episodes of an instance as the evaluator budget pays for. */
+/** What the methods without replay share: as many whole episodes of a problem as the evaluator budget pays for. */
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import { alternativeReturns, type TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
@@ -27,7 +27,7 @@ export const episodesOfStage = (settings: MethodSettings, protocol: Protocol, st
 ];
 
 /**
- * Refuses a budget that pays for fewer episodes of an instance than a method needs: two, where they are compared with
+ * Refuses a budget that pays for fewer episodes of a problem than a method needs: two, where they are compared with
  * each other.
  */
 export function episodesFault(least: 1 | 2, stagesOf?: Method['stages']): Method['fault'] {
@@ -40,18 +40,18 @@ export function episodesFault(least: 1 | 2, stagesOf?: Method['stages']): Method
       least === 1
         ? ['no episode', '']
         : ['fewer than two episodes', ', for there is nothing to compare one episode with'];
-    const budget = `evaluator_budget (${String(settings.evaluator_budget)}) pays for ${words} of an instance${stages === 1 ? '' : ` in each of ${String(stages)} stages`}`;
+    const budget = `evaluator_budget (${String(settings.evaluator_budget)}) pays for ${words} of a problem${stages === 1 ? '' : ` in each of ${String(stages)} stages`}`;
     return `${budget} with the protocol ${protocol.name}, which has ${String(scoredAtMost(protocol))} scored messages; raise it${reason}.`;
   };
 }
 
-/** Every message gets the credit of its episode; the group is all episodes of the instance. */
+/** Every message gets the credit of its episode; the group is all episodes of the problem. */
 export function episodeCredits(
-  { instances, settings }: SampledStep,
+  { problems, settings }: SampledStep,
   estimator: CreditEstimator,
 ): ReadonlyMap<TreeNode, Credit> {
   const credits = new Map<TreeNode, Credit>();
-  for (const episodes of instances) {
+  for (const episodes of problems) {
     const returns = episodes.map((first) => alternativeReturns(first, settings.credit.return_clip));
     comparedCredits(returns, estimator).forEach((own, g) => {
       const first = episodes[g];

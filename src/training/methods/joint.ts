@@ -63,12 +63,12 @@ export function treeCounts(
 /** Turns of a protocol. */
 const turnsOf = ({ rounds }: Protocol): number => rounds?.turns ?? 1;
 
-/** What the tree of one instance is, at most, in one sentence. */
+/** What the tree of one problem is, at most, in one sentence. */
 export function treeWords(settings: JointSettings, protocol: Protocol): string {
   const turns = turnsOf(protocol);
   const { nodes, jointActions, leaves, messages, optimizerSteps } = treeCounts(settings, turns);
   const many = (count: number, one: string): string => `${String(count)} ${one}${count === 1 ? '' : 's'}`;
-  return `The tree of an instance has up to ${many(nodes, 'node')} in ${many(turns, 'turn')}, ${many(jointActions, 'joint action')} and ${leaves === 1 ? '1 leaf' : `${String(leaves)} leaves`}: ${many(messages, 'sampled message')}, ${many(optimizerSteps, 'optimizer step')}.`;
+  return `The tree of a problem has up to ${many(nodes, 'node')} in ${many(turns, 'turn')}, ${many(jointActions, 'joint action')} and ${leaves === 1 ? '1 leaf' : `${String(leaves)} leaves`}: ${many(messages, 'sampled message')}, ${many(optimizerSteps, 'optimizer step')}.`;
 }
 
 /** The reward of a joint action as the tree compares it: scaled first, then shifted. */
@@ -114,7 +114,7 @@ function stopOf(settings: JointSettings, rewards: readonly (number | null)[]): S
   };
 }
 
-/** One tree for each instance. */
+/** One tree for each problem. */
 export function jointRollouts(settings: JointSettings, protocol: Protocol): readonly Rollout[] {
   const joint: JointGrowth = {
     generations: settings.num_generations,
@@ -153,7 +153,7 @@ export function jointFault(
   const calls = callsOfFanout(protocol, jointFanout({ generations: each, mode }, occurrences.length, perTurn));
   return calls <= budget
     ? null
-    : `the tree of magrpo needs up to ${String(calls)} evaluator calls per instance with the protocol ${name}, more than evaluator_budget (${String(budget)}); raise it, or lower num_generations or num_turns.`;
+    : `the tree of magrpo needs up to ${String(calls)} evaluator calls per problem with the protocol ${name}, more than evaluator_budget (${String(budget)}); raise it, or lower num_generations or num_turns.`;
 }
 
 /** A joint action of a node: one message of each role. */

@@ -1,5 +1,5 @@
 /**
- * MAGRPO (reference section 4.2, unit `joint_action`, baseline `group_mean`). Of each instance G whole episodes are
+ * MAGRPO (reference section 4.2, unit `joint_action`, baseline `group_mean`). Of each problem G whole episodes are
  * sampled, with returns R_1 ... R_G:
  *
  *   A_g = R_g - 1 / G * sum over i of R_i
@@ -20,7 +20,7 @@ export const magrpo: Method = {
     reads: ['magrpo'],
     trains: true,
   },
-  compared: 'instance',
+  compared: 'problem',
   byNode: ({ magrpo: joint }) => joint !== null,
   estimator: () => 'magrpo',
   valueTarget: () => null,
@@ -33,7 +33,7 @@ export const magrpo: Method = {
 
   credit(step) {
     const joint = step.settings.magrpo;
-    return { credits: joint === null ? episodeCredits(step, 'magrpo') : jointCredits(step.instances, joint, 'magrpo') };
+    return { credits: joint === null ? episodeCredits(step, 'magrpo') : jointCredits(step.problems, joint, 'magrpo') };
   },
 
   updates: (step) => (step.settings.magrpo === null ? ppoEpochs(step) : nodeUpdates(step)),

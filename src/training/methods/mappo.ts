@@ -23,7 +23,7 @@ export const mappo: Method = {
     reads: ['value_head'],
     trains: true,
   },
-  compared: 'instance',
+  compared: 'problem',
   // C3 reference section 4.1: advantage normalisation has the scope `global` unless asked otherwise.
   scaledOver: 'step',
   estimator: () => 'mappo',
@@ -33,16 +33,16 @@ export const mappo: Method = {
   remarks: ({ credit }) =>
     credit.group_normalise && credit.normalise_scope === 'group'
       ? [
-          'With credit.group_normalise and normalise_scope: group mappo gives the first role the advantages of magrpo: all its messages of an instance answer one state, ' +
+          'With credit.group_normalise and normalise_scope: group mappo gives the first role the advantages of magrpo: all its messages of a problem answer one state, ' +
             'and scaling takes its value out again.',
         ]
       : [],
 
   plan: wholeEpisodes,
 
-  credit({ instances, settings, values }) {
+  credit({ problems, settings, values }) {
     const credits = new Map<TreeNode, Credit>();
-    for (const message of instances.flat().flatMap((episode) => [...episodeOf(episode)])) {
+    for (const message of problems.flat().flatMap((episode) => [...episodeOf(episode)])) {
       const own = stateCredit(
         alternativeReturns(message, settings.credit.return_clip),
         rewardsBefore(message),

@@ -3,7 +3,7 @@
  * methods.ts lists it.
  *
  * A training step, with the policy as the step before left it:
- *   1. `plan` says what to roll out for every instance; the run samples, scores and counts it;
+ *   1. `plan` says what to roll out for every problem; the run samples, scores and counts it;
  *   2. `credit` says what each message of the whole step is worth; messages and credits are stored in one transaction;
  *   3. `updates` says, one after another, what is learned from what is stored. Prompts, decoding, loss and optimizer
  *      are the same for all methods (the loss: runtime/train/graph/policyLoss.ts). It may ask for `rollouts` in
@@ -130,7 +130,7 @@ export type ValueTarget = 'state' | 'message';
 /** Variance of the return in the contexts of each position, in order; null where that is not known. */
 export type Spread = readonly (number | null)[];
 
-/** Trees to grow, one set for every instance of a step. */
+/** Trees to grow, one set for every problem of a step. */
 export interface Rollout {
   /** Messages sampled per position of the protocol. */
   readonly fanout: readonly number[];
@@ -158,8 +158,8 @@ export interface SampledStep {
   readonly settings: MethodSettings;
   /** 0 at the beginning of a step; its `rollouts` follow from 1 on. */
   readonly stage: number;
-  /** The trees of each instance that are learned from, as the plan orders them; a whole episode does not branch. */
-  readonly instances: readonly (readonly TreeNode[])[];
+  /** The trees of each problem that are learned from, as the plan orders them; a whole episode does not branch. */
+  readonly problems: readonly (readonly TreeNode[])[];
   /** Those that are only measured, in the same order. */
   readonly measured: readonly (readonly TreeNode[])[];
   /** What the method carries on from the stage before, or the step before. */
@@ -233,7 +233,7 @@ export interface PolicyUpdate {
 export type Update =
   | PolicyUpdate
   /**
-   * Begins the next stage: rolls out for the same instances what `plan` says of it, with the policy as it is now, and
+   * Begins the next stage: rolls out for the same problems what `plan` says of it, with the policy as it is now, and
    * credits it. Later updates learn from its messages.
    */
   | { readonly kind: 'rollouts' }
@@ -318,9 +318,9 @@ export interface Method {
   /** Left out: it carries nothing from step to step. */
   readonly state?: StateKind;
   /**
-   * What is compared with each other: the messages of one context, or those of one role in all episodes of an instance.
+   * What is compared with each other: the messages of one context, or those of one role in all episodes of a problem.
    */
-  readonly compared: 'context' | 'instance';
+  readonly compared: 'context' | 'problem';
   /** Over what its published code scales credits, where that is the whole step; left out: over what is compared. */
   readonly scaledOver?: 'step';
   /** How credits become advantages; left out: as `credit.group_normalise` says. */
@@ -341,7 +341,7 @@ export interface Method {
   /** Stages of a step, at most: 1 and the `rollouts` that its updates may ask for. Left out: 1. */
   readonly stages?: (settings: MethodSettings, protocol: Protocol) => number;
   /**
-   * What each stage of a step rolls out. `evaluator_budget` counts the evaluator calls of an instance in all stages
+   * What each stage of a step rolls out. `evaluator_budget` counts the evaluator calls of a problem in all stages
    * together, so that methods with stages are compared with others at one cost.
    * @param spread of the returns in the step before, where the configuration asks to plan by it and there is one
    */
@@ -378,7 +378,7 @@ export function* contextsOf(siblings: readonly TreeNode[]): Generator<readonly T
  * Every set of messages of some trees that are compared with each other, parents first: siblings, and with `merged` all
  * that have siblings and one position and context key, as C3's Algorithm 1 keys them. A message without a sibling stays
  * alone: if it were compared where its context came twice, a role would learn in frequent contexts only.
- * @param trees of one instance
+ * @param trees of one problem
  */
 export function comparedMessages(trees: readonly TreeNode[], merged: boolean): (readonly TreeNode[])[] {
   const groups = [...contextsOf(trees)];

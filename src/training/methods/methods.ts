@@ -57,7 +57,7 @@ type NamedSettings = MethodSettings & { readonly method: MethodName };
 export const stagesOf = (method: Method, settings: MethodSettings, protocol: Protocol): number =>
   method.stages?.(settings, protocol) ?? 1;
 
-/** What the first stages of an iteration roll out for each instance, all of them unless a number is given. */
+/** What the first stages of an iteration roll out for each problem, all of them unless a number is given. */
 export const rolloutsOf = (
   method: Method,
   settings: MethodSettings,
@@ -65,22 +65,22 @@ export const rolloutsOf = (
   stages = stagesOf(method, settings, protocol),
 ): readonly Rollout[] => Array.from({ length: stages }, (_, stage) => method.plan(settings, protocol, stage)).flat();
 
-/** What one iteration rolls out for each instance, in all its stages. */
+/** What one iteration rolls out for each problem, in all its stages. */
 export const plannedRollouts = (settings: NamedSettings, protocol: Protocol): readonly Rollout[] =>
   rolloutsOf(methodNamed(settings.method), settings, protocol);
 
-/** Evaluator calls that one iteration makes for one instance. */
-export function callsPerInstance(settings: NamedSettings, protocol: Protocol): number {
+/** Evaluator calls that one iteration makes for one problem. */
+export function callsPerProblem(settings: NamedSettings, protocol: Protocol): number {
   return callsOfRollouts(plannedRollouts(settings, protocol), protocol);
 }
 
-/** Evaluator calls of some rollouts of one instance. */
+/** Evaluator calls of some rollouts of one problem. */
 export function callsOfRollouts(rollouts: readonly Rollout[], protocol: Protocol): number {
   return rollouts.reduce((calls, { fanout, shape }) => calls + callsOfFanout(protocol, fanout, shape), 0);
 }
 
 /**
- * Further calls, at most, with which a method scores the answers of one instance's votes by themselves: one for each
+ * Further calls, at most, with which a method scores the answers of one problem's votes by themselves: one for each
  * distinct answer, and every message may state another one.
  */
 export const voteCallsAtMost = (method: Method, rollouts: readonly Rollout[], protocol: Protocol): number =>
@@ -108,8 +108,8 @@ export function methodRemarks(settings: NamedSettings, protocol: Protocol): read
   if (steps === 0) {
     return [];
   }
-  const calls = callsPerInstance(settings, protocol);
-  const made = `${method} makes ${String(calls)} of ${String(budget)} evaluator calls per instance and step`;
+  const calls = callsPerProblem(settings, protocol);
+  const made = `${method} makes ${String(calls)} of ${String(budget)} evaluator calls per problem and step`;
   const unused = calls < budget ? [`${made}: its budget is not that of a method that makes all of them.`] : [];
   const tree =
     settings.magrpo === null

@@ -1,5 +1,5 @@
 /**
- * The spine: one episode of an instance, and alternatives to each of its messages, each continued once, as who
+ * The spine: one episode of a problem, and alternatives to each of its messages, each continued once, as who
  * examines an episode replays it. Its calls are split over the positions: evenly, or so that the variance of the
  * gradient, summed over the roles that learn, is least. With J_t messages in the context of position t and the variance
  * V_t of returns in it (what its message and all after it add), the credits of t have the mean square

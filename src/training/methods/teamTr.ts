@@ -2,7 +2,7 @@
  * TeamTR (reference sections 2 to 4): trust regions for a team whose agents are updated one after the other. A step is
  * what the paper calls a stage; each agent that learns has its turn in it, in an order sigma:
  *
- *   1. the team as the agents before left it samples G whole episodes of each instance of the step (a stage of the step
+ *   1. the team as the agents before left it samples G whole episodes of each problem of the step (a stage of the step
  *      here), with returns R_1 ... R_G;
  *   2. A_g = clip((R_g - mean R) / sqrt(var R + epsilon), -c, c), or as `advantage_scale` says, for each message of
  *      the agent in episode g;
@@ -66,7 +66,7 @@ export const teamTr: Method = {
     trains: true,
   },
   state: { name: 'teamtr', version: 1, initial: () => stateOf(new Map(), new Map()) },
-  compared: 'instance',
+  compared: 'problem',
   standardised: ({ teamtr: { advantage_scale: scale, advantage_epsilon: epsilon, advantage_clip: clip } }) => ({
     scale,
     epsilon,
@@ -307,15 +307,15 @@ const stateOf = (beta: ReadonlyMap<string, number>, gain: ReadonlyMap<string, nu
 });
 
 /** What the next stage begins with: also the mean return of each sampling of the step so far. */
-function withReturn({ stage, state, instances, settings }: SampledStep): MethodState {
-  const means = instances.map((episodes) => {
+function withReturn({ stage, state, problems, settings }: SampledStep): MethodState {
+  const means = problems.map((episodes) => {
     const returns = episodes
       .flatMap((first) => alternativeReturns(first, settings.credit.return_clip).returns)
       .filter((value) => value !== null);
     return returns.length === 0 ? null : mean(returns);
   });
   const known = means.filter((value) => value !== null);
-  // The samplings of a step are compared with each other on all of its instances.
+  // The samplings of a step are compared with each other on all of its problems.
   const own = known.length === 0 || known.length < means.length ? null : mean(known);
   const returns = [...(stage === 0 ? [] : returnsIn(state.json)), own];
   return { ...state, json: { ...(isObject(state.json) && state.json), returns } };

@@ -22,7 +22,7 @@ export interface MeasuredTurn {
 
 /**
  * The measures of a step; those that are not defined are left out.
- * @param returns the mean return of each sampling of the step, on the same instances; null where not all have one
+ * @param returns the mean return of each sampling of the step, on the same problems; null where not all have one
  */
 export function measuresOf(
   turns: readonly MeasuredTurn[],
@@ -49,7 +49,7 @@ export function measuresOf(
     );
   const whole = certified(turns);
   const cost = confidenceCost(
-    shown.map(({ moved: kl, moves }) => ({ kl, groups: new Set(moves.map(({ instance }) => instance)).size })),
+    shown.map(({ moved: kl, moves }) => ({ kl, groups: new Set(moves.map(({ problem }) => problem)).size })),
     { ...bounds, clip: settings.clip, failure: 1 - settings.certificate_confidence },
   );
   return {

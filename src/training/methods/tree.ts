@@ -53,6 +53,6 @@ export const treeFault: Method['fault'] = (settings, protocol) => {
   if (calls <= budget) {
     return null;
   }
-  const needed = `fanout [${fanout.join(', ')}] needs ${String(calls)} evaluator calls per instance with the protocol ${protocol.name}`;
+  const needed = `fanout [${fanout.join(', ')}] needs ${String(calls)} evaluator calls per problem with the protocol ${protocol.name}`;
   return `${needed}, more than evaluator_budget (${String(budget)}); change one of the two.`;
 };

@@ -136,7 +136,7 @@ const withDescendants = (nodes: readonly TreeNode[]): TreeNode[] =>
   nodes.flatMap((node) => [node, ...withDescendants(node.children)]);
 
 function momentOf(
-  { instance, position, parent, answer }: TreeNode,
+  { problem, position, parent, answer }: TreeNode,
   target: ValueTarget,
   role: string,
   policies: RolePolicies | undefined,
@@ -146,5 +146,5 @@ function momentOf(
     messages.set(node.position, node.answer.text);
   }
   const said = speaksOtherTokens(policies, role) ? answer.text : answer.tokens;
-  return { position, question: instance.question, messages, ...(target === 'message' && { said }) };
+  return { position, question: problem.question, messages, ...(target === 'message' && { said }) };
 }

@@ -26,7 +26,7 @@ device: {threads: 1}
 fanout: [2, 2]
 evaluator_budget: 12
 `;
-/** Four leaves of each of three instances. */
+/** Four leaves of each of three problems. */
 const SIZES = { batch: 2, evaluated: 6, episodes: 3 * 4 };
 const verification = z.object({
   checked: z.number(),

@@ -79,10 +79,10 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
 function messagesOf(workbench: Workbench, run: string, iteration: number, question: string): readonly Message[] {
   return reading(workbench, (store) => {
     const group = { run, phase: 'train', iteration } as const;
-    const instance =
-      store.episodes({ ...group, offset: 0, limit: 100 }).find((episode) => episode.question === question)?.instance ??
+    const problem =
+      store.episodes({ ...group, offset: 0, limit: 100 }).find((episode) => episode.question === question)?.problem ??
       '';
-    return store.transcript({ ...group, instance, offset: 0, limit: 100 }).messages;
+    return store.transcript({ ...group, problem, offset: 0, limit: 100 }).messages;
   });
 }
 

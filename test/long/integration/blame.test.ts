@@ -48,7 +48,7 @@ scenario('a message is kept as a test, checked in the Test Explorer, and found a
   await row.hover();
   await row.getByRole('button', { name: 'Go to the message of a test' }).click();
   const said = /\d+/u.exec(kept)?.[0] ?? '';
-  const question = reading(workbench, (store) => store.instance(store.message(Number(said)).instance).question);
+  const question = reading(workbench, (store) => store.problem(store.message(Number(said)).problem).question);
   const transcript = await transcriptOf(workbench, question);
   await transcript.locator('[role="treeitem"][aria-selected="true"]').waitFor();
   assertQuiet(workbench);

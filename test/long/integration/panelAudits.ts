@@ -4,7 +4,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problem.ts';
-import { addRequest, addTree, instance } from '../../unit/extension/storeFixture.ts';
+import { addRequest, addTree, problem } from '../../unit/extension/storeFixture.ts';
 import { findings } from '../../integration/axe.ts';
 import { choose as chooseFor, openDashboard, seePoints } from '../../integration/dashboardPanel.ts';
 import { addMadeRun, openMade } from '../../integration/dashboardStore.ts';
@@ -70,7 +70,7 @@ export function auditScenarios(scenario: Scenario): void {
       addRequest(writer, plan, ['another plan', ''], [1, null]);
       writer.insertSnapshot({ id: 'a'.repeat(64), run, iteration: 3, base: 'a'.repeat(64), file: null });
       for (const [index, returns] of TREES.entries()) {
-        addTree(writer, { run, iteration: 3, instance: instance(index), returns });
+        addTree(writer, { run, iteration: 3, problem: problem(index), returns });
       }
       addMadeRun(writer, { id: 'many', title: 'Many steps', seed: 1, steps: 40, accuracy: [0.5, 0.7] });
       addMadeRun(writer, {

@@ -61,7 +61,7 @@ scenario('a run of teamtr is seen in every panel, and its agent is replaced from
 
   const question = reading(workbench, (store) => {
     const [first] = store.episodes({ run: earlier, phase: 'train', iteration: 1, offset: 0, limit: 1 });
-    return store.instance(first?.instance ?? assert.fail()).question;
+    return store.problem(first?.problem ?? assert.fail()).question;
   });
   const view = await workbench.openView('C3');
   await unfold(workbench.treeItem(view, 'Chain of two'));

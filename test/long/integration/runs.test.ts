@@ -99,7 +99,7 @@ scenario('a run that was cancelled, and then cut off by a killed engine, is resu
   await row.hover();
   await row.getByRole('button', { name: 'Resume run' }).click();
   await workbench
-    .notification(/cannot be resumed: the training instances in .*questions\.jsonl have changed/su)
+    .notification(/cannot be resumed: the training problems in .*questions\.jsonl have changed/su)
     .waitFor();
   assert.deepEqual(runTitled(workbench, 'Stopped'), cancelled);
   await writeFile(questions, QUESTIONS);

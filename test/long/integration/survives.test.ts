@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { reportPage, runReport } from '../../../src/report/report.ts';
 import { openStoreForWriting } from '../../../src/store/write/writer.ts';
-import { addRun, addTree, instance, LEDGER, METRICS, RUN } from '../../unit/extension/storeFixture.ts';
+import { addRun, addTree, problem, LEDGER, METRICS, RUN } from '../../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { saveAs } from '../../integration/saveReport.ts';
 import { assertQuiet, reading, reloadWindow, storeOf, unfold } from '../../integration/team.ts';
@@ -18,7 +18,7 @@ function prepare(workbench: Workbench): void {
   const writer = openStoreForWriting(storeOf(workbench.folder));
   addRun(writer);
   writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
-  addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
+  addTree(writer, { iteration: 1, problem: problem(1), returns: [[1, 0]] });
   writer.finishStep(RUN, 1, METRICS, LEDGER);
   writer.updateRunStatus(RUN, 'done', '2026-01-03T00:00:00.000Z', null);
   writer.close();

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { openStoreForWriting } from '../../../src/store/write/writer.ts';
-import { addRun, addTree, instance } from '../../unit/extension/storeFixture.ts';
+import { addRun, addTree, problem } from '../../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import {
   assertQuiet,
@@ -36,7 +36,7 @@ async function prepare(workbench: Workbench): Promise<{ readonly question: strin
     const ledger = { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 }, decisions: {}, seconds: 0 };
     writer.insertStep({ run: 'long', iteration: 1, snapshot: 'a'.repeat(64), ledger });
     const returns = Array.from({ length: PLANS }, (_, plan) => [plan % 2, 1, 0, 1]);
-    addTree(writer, { run: 'long', iteration: 1, instance: instance(7), returns });
+    addTree(writer, { run: 'long', iteration: 1, problem: problem(7), returns });
     writer.close();
   }
   return first;

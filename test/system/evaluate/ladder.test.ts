@@ -6,7 +6,7 @@ import { LADDER_POINTS } from '../../../src/evaluate/ladder.ts';
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
 import type { DecisionEvent } from '../../../src/domain/episode.ts';
-import { LADDER_CHEATS, ladderInstance, ladderProgram, SUM } from './ladderCheats.ts';
+import { LADDER_CHEATS, ladderProblem, ladderProgram, SUM } from './ladderCheats.ts';
 
 const main = (...body: string[]): string => `def add_up(n, k):\n${body.map((line) => `    ${line}\n`).join('')}`;
 
@@ -63,14 +63,14 @@ describe('the ladder in the sandbox', () => {
     });
     const join = environmentKind('join');
     const joined = await join?.run({
-      instance: ladderInstance,
+      problem: ladderProblem,
       log: [],
       messages,
       options: { take: 'functions' },
       uniform: () => 0,
     });
     const { score } = await evaluatorNamed(rules, 'mathematics', () => grader).evaluate(
-      ladderInstance,
+      ladderProblem,
       joined?.text ?? '',
     );
     return Math.round((score ?? Number.NaN) * LADDER_POINTS * 1e9) / 1e9;
@@ -89,7 +89,7 @@ describe('the ladder in the sandbox', () => {
     // One of each: dead code, a dropped result, a wrapper.
     for (const cheat of [LADDER_CHEATS[0], LADDER_CHEATS[26], LADDER_CHEATS.at(-10)]) {
       assert.ok(cheat);
-      const { score } = await evaluator.evaluate(ladderInstance, ladderProgram(cheat));
+      const { score } = await evaluator.evaluate(ladderProblem, ladderProgram(cheat));
       assert.equal((score ?? Number.NaN) * LADDER_POINTS, cheat.points, cheat.body.join('; '));
     }
   });

@@ -1,11 +1,11 @@
 /** Programs that seem to cooperate: main functions that call a helper for show, with the points that they deserve. */
 
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 
 const PROMPT = 'def add_up(n, k):\n    """Twice the sum."""\n';
 const CHECK = ['(1, 2) == 6', '(0, 0) == 0', '(2, 3) == 10', '(-1, 1) == 0'];
 /** Its question. */
-export const ladderInstance: Instance = {
+export const ladderProblem: Problem = {
   uid: 'add_up',
   uidSha: 'ab',
   question: PROMPT,

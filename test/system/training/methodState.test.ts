@@ -39,7 +39,7 @@ describe('messages that are only measured', () => {
       run: 'run-1',
       phase: 'train',
       iteration: 1,
-      instance: store.episodes({ run: 'run-1', phase: 'train', iteration: 1, offset: 0, limit: 1 })[0]?.instance ?? '',
+      problem: store.episodes({ run: 'run-1', phase: 'train', iteration: 1, offset: 0, limit: 1 })[0]?.problem ?? '',
       offset: 0,
       limit: 100,
     });

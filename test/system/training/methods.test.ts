@@ -11,7 +11,7 @@ import type { StoreReader } from '../../../src/store/read/reader.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import {
-  callsPerInstance,
+  callsPerProblem,
   METHOD_NAMES,
   methodRemarks,
   type MethodName,
@@ -60,13 +60,13 @@ async function trained(t: TestContext, overrides: readonly string[], options: Ti
 
 const finalWeights = (store: StoreReader): string => store.snapshotsOfRun('run-1').at(-1)?.id ?? '';
 
-/** The messages of a step on one instance, and the leaves of each. */
+/** The messages of a step on one problem, and the leaves of each. */
 function messagesOf(
   store: StoreReader,
   iteration: number,
-  instance: string,
+  problem: string,
 ): { readonly messages: readonly Message[]; readonly leavesOf: (message: Message) => Message[] } {
-  const { messages } = store.transcript({ run: 'run-1', phase: 'train', iteration, instance, offset: 0, limit: 1000 });
+  const { messages } = store.transcript({ run: 'run-1', phase: 'train', iteration, problem, offset: 0, limit: 1000 });
   const leavesOf = (message: Message): Message[] => {
     const below = messages.filter(({ parent }) => parent === message.id);
     return below.length === 0 ? [message] : below.flatMap(leavesOf);
@@ -75,7 +75,7 @@ function messagesOf(
 }
 
 /**
- * The credit of every message of a step on one instance, from the returns of its episodes alone.
+ * The credit of every message of a step on one problem, from the returns of its episodes alone.
  * @param merged whether equal contexts are compared together, equal messages share a credit, and a message without
  *   siblings has the credit before it
  */
@@ -83,10 +83,10 @@ function expectedCredits(
   store: StoreReader,
   method: MethodName,
   iteration: number,
-  instance: string,
+  problem: string,
   merged: boolean,
 ): { readonly message: Message; readonly credit: number }[] {
-  const { messages, leavesOf } = messagesOf(store, iteration, instance);
+  const { messages, leavesOf } = messagesOf(store, iteration, problem);
   const returns = new Map(
     store
       .episodes({ run: 'run-1', phase: 'train', iteration, offset: 0, limit: 1000 })
@@ -266,14 +266,14 @@ describe('every method', () => {
     }
   });
 
-  it('stores transcripts, buckets and replays alike: the episodes of an instance are the alternatives of its first context', async (t) => {
+  it('stores transcripts, buckets and replays alike: the episodes of a problem are the alternatives of its first context', async (t) => {
     for (const method of TRAINED.filter((name) => name !== 'ccpo')) {
       const { store } = await trained(t, [`method=${method}`, 'steps=1']);
       const views = store.bucketsOfRun({ run: 'run-1', origin: 'training', offset: 0, limit: 1000 });
       const tree = method === 'c3' || method === 'c3_full_mean';
       const shapes = views.map(({ alternatives }) => alternatives.map(({ returns }) => returns.length).join()).sort();
-      const perInstance = tree ? ['1,1,1,1', '1,1,1,1', '4,4'] : [...Array<string>(8).fill('1'), '1,1,1,1,1,1,1,1'];
-      assert.deepEqual(shapes, INSTANCES.flatMap(() => perInstance).sort(), method);
+      const perProblem = tree ? ['1,1,1,1', '1,1,1,1', '4,4'] : [...Array<string>(8).fill('1'), '1,1,1,1,1,1,1,1'];
+      assert.deepEqual(shapes, INSTANCES.flatMap(() => perProblem).sort(), method);
       assert.equal(store.countReplays('run-1'), INSTANCES.length * 16);
       assert.equal(store.countEpisodes({ run: 'run-1', phase: 'train', iteration: 1 }), INSTANCES.length * 8);
     }
@@ -422,9 +422,9 @@ describe('remarks', () => {
 });
 
 describe('sampling', () => {
-  it('counts the calls of an instance by method', () => {
+  it('counts the calls of a problem by method', () => {
     const calls = (overrides: readonly string[], protocol = PAIR): number =>
-      callsPerInstance(readConfig('', 'x', overrides), protocol);
+      callsPerProblem(readConfig('', 'x', overrides), protocol);
     assert.deepEqual(
       METHOD_NAMES.map((method) => calls([`method=${method}`])),
       METHOD_NAMES.map((method) => (method === 'sft' ? 0 : 8)),

@@ -60,12 +60,12 @@ describe('resumeTraining', () => {
     let calls = 0;
     const breaking: Evaluator = {
       name: 'breaking',
-      evaluate: (instance, text) => {
-        // Two evaluations of six instances, one iteration of 24 episodes, then the fifth of the next.
+      evaluate: (problem, text) => {
+        // Two evaluations of six problems, one iteration of 24 episodes, then the fifth of the next.
         if (++calls === 12 + 24 + 5) {
           throw new C3Error('engine', 'The evaluator broke.');
         }
-        return answerEvaluator.evaluate(instance, text);
+        return answerEvaluator.evaluate(problem, text);
       },
     };
     await assert.rejects(world.start({ evaluator: breaking, reuse: false }), /The evaluator broke/);

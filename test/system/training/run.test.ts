@@ -32,7 +32,7 @@ const EVALUATIONS = [1, 2, 3, 4];
 function messagesOf(
   store: StoreReader,
   steps: number,
-  instances: readonly { readonly uidSha: string }[],
+  problems: readonly { readonly uidSha: string }[],
   run = 'run-1',
 ): Message[] {
   const rounds = [
@@ -40,8 +40,8 @@ function messagesOf(
     ...Array.from({ length: steps }, (_, index) => ({ phase: 'train' as const, iteration: index + 1 })),
   ];
   return rounds.flatMap((round) =>
-    instances.flatMap(
-      ({ uidSha }) => store.transcript({ run, ...round, instance: uidSha, offset: 0, limit: 1000 }).messages,
+    problems.flatMap(
+      ({ uidSha }) => store.transcript({ run, ...round, problem: uidSha, offset: 0, limit: 1000 }).messages,
     ),
   );
 }
@@ -58,28 +58,28 @@ const said = (store: StoreReader, { id }: Message): unknown[] => {
 const PROTOCOLS: readonly {
   readonly protocol: Protocol;
   readonly overrides: readonly string[];
-  readonly perInstance: Readonly<Record<string, number>>;
+  readonly perProblem: Readonly<Record<string, number>>;
   readonly calls: number;
 }[] = [
-  { protocol: PAIR, overrides: [], perInstance: { reasoner: 2, actor: 8 }, calls: 8 },
+  { protocol: PAIR, overrides: [], perProblem: { reasoner: 2, actor: 8 }, calls: 8 },
   {
     protocol: FOUR,
     overrides: ['fanout=[2,1,1,2]'],
-    perInstance: { planner: 2, left: 2, right: 2, integrator: 4 },
+    perProblem: { planner: 2, left: 2, right: 2, integrator: 4 },
     calls: 4,
   },
 ];
 
 describe('runTraining', () => {
-  for (const { protocol, overrides, perInstance, calls } of PROTOCOLS) {
+  for (const { protocol, overrides, perProblem, calls } of PROTOCOLS) {
     it(`stores what its summary says, with the protocol ${protocol.name}`, async (t) => {
       const { store, start } = await begin(t);
       const summary = await start({ protocol, overrides });
       const run = store.run('run-1');
       assert.deepEqual([run.status, run.steps, run.plannedSteps, run.summary], ['done', 2, 2, summary]);
-      // Two steps of three instances, and four evaluations of six.
+      // Two steps of three problems, and four evaluations of six.
       const expected = Object.fromEntries(
-        Object.entries(perInstance).map(([role, count]) => [role, 2 * 3 * count + 4 * 6]),
+        Object.entries(perProblem).map(([role, count]) => [role, 2 * 3 * count + 4 * 6]),
       );
       assert.deepEqual(summary.decisions, expected);
       const reused = summary.reusedEvaluations ?? 0;
@@ -123,7 +123,7 @@ describe('runTraining', () => {
     });
   }
 
-  it('measures accuracy as the share of solved held-out instances', async (t) => {
+  it('measures accuracy as the share of solved held-out problems', async (t) => {
     const { store, start } = await begin(t);
     const { accuracy, passAt1 } = await start();
     for (const [interval, iteration] of [
@@ -134,7 +134,7 @@ describe('runTraining', () => {
     ] as const) {
       const episodes = episodesOf(store, 'evaluate', iteration);
       assert.deepEqual(
-        new Set(episodes.map(({ instance }) => instance)),
+        new Set(episodes.map(({ problem }) => problem)),
         new Set(sums(6, 100).map(({ uidSha }) => uidSha)),
       );
       assert.deepEqual(interval, wilson(episodes.filter((one) => one.return === 1).length, 6));
@@ -418,7 +418,7 @@ describe('runTraining', () => {
     const { start, store } = await begin(t);
     await start({ overrides: ['instances_per_step=5', 'evaluation.instances=0'], evaluation: [], train: sums(2) });
     for (const iteration of [1, 2]) {
-      const groups = Map.groupBy(episodesOf(store, 'train', iteration), ({ instance }) => instance);
+      const groups = Map.groupBy(episodesOf(store, 'train', iteration), ({ problem }) => problem);
       assert.deepEqual(
         Array.from(groups.values(), (some) => some.length),
         [8, 8],
@@ -458,7 +458,7 @@ describe('runTraining', () => {
     };
     await assert.rejects(
       start({ protocol: checkpoints }),
-      /\[2, 4\] needs 10 evaluator calls per instance with the protocol pair, more than evaluator_budget \(8\)/,
+      /\[2, 4\] needs 10 evaluator calls per problem with the protocol pair, more than evaluator_budget \(8\)/,
     );
     assert.equal(store.countRuns(), 0);
   });

@@ -274,12 +274,12 @@ describe('a run of teamtr', () => {
     for (let step = 1; step <= STEPS; step++) {
       for (const stage of [0, 1]) {
         const messages = store.trainingMessages('run-1', step, 'magrpo', stage);
-        // Three instances with four episodes of two messages.
+        // Three problems with four episodes of two messages.
         assert.equal(messages.length, 24);
         const role = stage === 0 ? 'reasoner' : 'actor';
         const own = messages.filter(({ role: speaker }) => speaker === role);
-        const expected = own.map(({ instance, credit }) => {
-          const credits = own.filter((one) => one.instance === instance).map((one) => one.credit ?? assert.fail());
+        const expected = own.map(({ problem, credit }) => {
+          const credits = own.filter((one) => one.problem === problem).map((one) => one.credit ?? assert.fail());
           const variance = credits.reduce((sum, one) => sum + one ** 2, 0) / credits.length;
           return (credit ?? assert.fail()) / Math.sqrt(variance + 1e-6);
         });
@@ -455,7 +455,7 @@ describe('a run of teamtr', () => {
     assert.equal(samplingFault(configOf(), PAIR), null);
     assert.match(
       samplingFault(configOf('evaluator_budget=3'), PAIR) ?? '',
-      /^evaluator_budget \(3\) pays for fewer than two episodes of an instance in each of 2 stages with the protocol/u,
+      /^evaluator_budget \(3\) pays for fewer than two episodes of a problem in each of 2 stages with the protocol/u,
     );
     assert.match(samplingFault(configOf('evaluator_budget=7'), FOUR) ?? '', /in each of 4 stages/u);
     assert.equal(samplingFault(configOf('evaluator_budget=8'), FOUR), null);

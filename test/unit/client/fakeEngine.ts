@@ -92,7 +92,7 @@ function serve(connection: MessageConnection): void {
   });
   connection.onRequest(REQUESTS.resumeRun, ({ run }) => {
     if (run === 'changed') {
-      throw new ResponseError(FAILED_CODE, 'Run changed cannot be resumed: the training instances have changed.', {
+      throw new ResponseError(FAILED_CODE, 'Run changed cannot be resumed: the training problems have changed.', {
         kind: 'input',
       });
     }
@@ -104,7 +104,7 @@ function serve(connection: MessageConnection): void {
       run: 'r',
       origin: 'request',
       iteration: 1,
-      instance: 'i',
+      problem: 'i',
       role: 'actor',
       turn: 0,
       contextKey: '5',

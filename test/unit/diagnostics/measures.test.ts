@@ -17,8 +17,8 @@ const FIRST = [0.61, 0.64, 0.58, 0.66, 0.62];
 const SECOND = [0.66, 0.67, 0.6, 0.65, 0.7];
 const SEEDS = FIRST.map((value, index): Pair => [value, SECOND[index] ?? 0]);
 
-describe('accuracy over instances', () => {
-  const instances: Samples[] = [
+describe('accuracy over problems', () => {
+  const problems: Samples[] = [
     [1, 0, 0, 0],
     [0, 0, 0, 0],
     [1, 1, 0, 0],
@@ -27,22 +27,22 @@ describe('accuracy over instances', () => {
 
   it('pass@k is unbiased: the mean over all k-subsets of the samples', () => {
     // Brute force over the pairs of each instance: 3/6, 0, 5/6, 1.
-    close(passAtKOf(instances, 2)?.interval.value, (3 / 6 + 0 + 5 / 6 + 1) / 4);
-    const four = passAtKOf(instances, 4);
+    close(passAtKOf(problems, 2)?.interval.value, (3 / 6 + 0 + 5 / 6 + 1) / 4);
+    const four = passAtKOf(problems, 4);
     assert.deepEqual([four?.interval.value, four?.interval.n, four?.leftOut], [2 / 3, 3, 1]);
-    assert.equal(passAtKOf(instances, 5), null);
-    assert.throws(() => passAtKOf(instances, 0), C3Error);
+    assert.equal(passAtKOf(problems, 5), null);
+    assert.throws(() => passAtKOf(problems, 0), C3Error);
   });
 
   it('avg@k is the mean of the samples, with the error of sampling', () => {
-    const found = averageOf(instances);
+    const found = averageOf(problems);
     close(found?.interval.value, (0.25 + 0 + 0.5 + 1) / 4);
     assert.deepEqual([found?.method, found?.interval.n], ['bootstrap', 4]);
-    close(samplingError(instances.slice(0, 3)), Math.sqrt((0.1875 + 0 + 0.25) / 3 / 12));
-    assert.deepEqual([samplingError(instances), samplingError([]), averageOf([[null]])], [null, null, null]);
+    close(samplingError(problems.slice(0, 3)), Math.sqrt((0.1875 + 0 + 0.25) / 3 / 12));
+    assert.deepEqual([samplingError(problems), samplingError([]), averageOf([[null]])], [null, null, null]);
   });
 
-  it('takes Wilson where every instance has one sample', () => {
+  it('takes Wilson where every problem has one sample', () => {
     const found = passAtKOf([[1], [1], [0], [1], [null]], 1);
     assert.deepEqual([found?.method, found?.leftOut, found?.interval.n], ['wilson', 1, 4]);
     close(found?.interval.low, 0.30064184258240184);

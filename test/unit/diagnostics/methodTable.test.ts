@@ -36,7 +36,7 @@ const claim = (claims: readonly Claim[], words: RegExp): Claim | undefined =>
   claims.find((one) => words.test(one.claim));
 
 describe('a run', () => {
-  it('counts greedy, pass@1, pass@10 and tokens, masked instances left out', () => {
+  it('counts greedy, pass@1, pass@10 and tokens, masked problems left out', () => {
     const one = run(
       'c3',
       0,
@@ -80,12 +80,12 @@ describe('two methods', () => {
     ),
   ];
 
-  it('are compared on the instances and seeds that both have', () => {
+  it('are compared on the problems and seeds that both have', () => {
     const [first, second, third] = [wins(0), wins(1), wins(2)];
     const magrpo = [first[0], second[0], third[0]].flatMap((one) => one ?? []);
     const c3 = [second[1], first[1]].flatMap((one) => one ?? []);
     const found = compareMethods(magrpo, c3, 'greedy');
-    // Half of the instances against three quarters of them, in both seeds alike.
+    // Half of the problems against three quarters of them, in both seeds alike.
     assert.deepEqual(found?.difference, { value: 0.25, low: null, high: null, n: 2 });
     // Both seeds show the same sign: one of two choices of signs on either side.
     assert.deepEqual([found.signFlip?.p, found.signFlip?.n], [0.5, 2]);
@@ -93,7 +93,7 @@ describe('two methods', () => {
     assert.equal(compareMethods(magrpo, [], 'greedy'), null);
   });
 
-  it('of the same seed need the same instances', () => {
+  it('of the same seed need the same problems', () => {
     assert.throws(
       () =>
         compareMethods(
@@ -106,7 +106,7 @@ describe('two methods', () => {
           ],
           'greedy',
         ),
-      /magrpo-0 and c3-0 were evaluated on 1 and 2 instances/,
+      /magrpo-0 and c3-0 were evaluated on 1 and 2 problems/,
     );
   });
 

@@ -13,7 +13,7 @@ function bucketOf(id: number, real: number, others: number, terminal = false): S
     message: null,
     role: 'plan',
     question: '',
-    instance: String(id),
+    problem: String(id),
     terminal,
     fullReturn: 1,
     alternatives: [real, others, others, others].map((chance, index) => ({

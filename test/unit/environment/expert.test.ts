@@ -11,16 +11,16 @@ import { grow } from '../../../src/replay/episodes.ts';
 import { leavesOf, logOf } from '../../../src/replay/tree.ts';
 import { CancelledError, C3Error } from '../../../src/shared/errors.ts';
 import type { DecisionEvent } from '../../../src/domain/episode.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { policiesFault } from '../../../src/training/policies.ts';
-import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
+import { problems, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
 
-const [ONE] = instances(1);
-const INSTANCE: Instance = {
-  ...(ONE as Instance),
+const [ONE] = problems(1);
+const INSTANCE: Problem = {
+  ...(ONE as Problem),
   question: 'def f(n):\n    """Twice n."""',
   tests: { tests: ['assert f(21) == 42'], test: '', entryPoint: 'f', setup: '', prefix: '' },
 };
@@ -35,7 +35,7 @@ async function said(ask: Ask | undefined, texts: readonly string[] = [AUX, MAIN]
   });
   const kind = environmentKind('expert_edits') ?? assert.fail();
   return kind.run({
-    instance: INSTANCE,
+    problem: INSTANCE,
     log: messages,
     messages,
     options: { expert: 'policy' },

@@ -4,10 +4,10 @@ import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
 import { environmentKind } from '../../../src/environment/kinds.ts';
 import { extractedOf, promptFor, type DecisionEvent } from '../../../src/domain/episode.ts';
 import type { Examined } from '../../../src/domain/message.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 
-const INSTANCE: Instance = {
+const INSTANCE: Problem = {
   uid: 'one',
   uidSha: 'ab',
   question: 'def f(n):',
@@ -49,15 +49,15 @@ async function said(
   });
   const kind = environmentKind(name) ?? assert.fail(name);
   const outcome = await kind.run({
-    instance: INSTANCE,
+    problem: INSTANCE,
     log: messages,
     messages,
     options: { sandbox_slice: '-2' },
     uniform: () => 0,
-    examine: (instance, _, slice) => {
+    examine: (problem, _, slice) => {
       slices.push(slice);
       // An expert never sees what tests expect.
-      assert.ok(name !== 'expert_edits' || !JSON.stringify(instance).includes('== 9'));
+      assert.ok(name !== 'expert_edits' || !JSON.stringify(problem).includes('== 9'));
       return Promise.resolve({ ...FOUND, ...found });
     },
   });

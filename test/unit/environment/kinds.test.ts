@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
 import { ENVIRONMENT_KINDS, environmentKind } from '../../../src/environment/kinds.ts';
 import type { DecisionEvent } from '../../../src/domain/episode.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
-import { instances } from '../replay/helpers.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
+import { problems } from '../replay/helpers.ts';
 
-const [INSTANCE = assert.fail()] = instances(1);
+const [INSTANCE = assert.fail()] = problems(1);
 
 async function outcome(
   name: string,
@@ -15,8 +15,8 @@ async function outcome(
   {
     reward,
     uniform = 0,
-    instance = INSTANCE,
-  }: { readonly reward?: number | null; readonly uniform?: number; readonly instance?: Instance } = {},
+    problem = INSTANCE,
+  }: { readonly reward?: number | null; readonly uniform?: number; readonly problem?: Problem } = {},
 ): Promise<EnvironmentOutcome> {
   const kind = environmentKind(name) ?? assert.fail(name);
   const messages = texts.map((text, position): DecisionEvent => ({
@@ -32,7 +32,7 @@ async function outcome(
       'number' in values ? values.number : values[0],
     ]),
   );
-  return kind.run({ instance, log: messages, messages, options: { ...defaults, ...options }, uniform: () => uniform });
+  return kind.run({ problem, log: messages, messages, options: { ...defaults, ...options }, uniform: () => uniform });
 }
 
 describe('the calculator', () => {
@@ -116,7 +116,7 @@ describe('the referee', () => {
   it('says of the newest guess what AR-Bench says, and ends with the right one', async () => {
     const secret = { ...INSTANCE, answer: 'secret number 6850' };
     const said = (texts: readonly string[], options = {}): Promise<EnvironmentOutcome> =>
-      outcome('referee', texts, options, { instance: secret });
+      outcome('referee', texts, options, { problem: secret });
     assert.deepEqual(await said(['Guess: 6850', 'Guess: 5680']), {
       text: '5680: 1 in place, 3 elsewhere.',
       json: { guess: '5680', inPlace: 1, elsewhere: 3 },

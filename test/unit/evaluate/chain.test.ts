@@ -4,10 +4,10 @@ import { gradeChain, parseChain } from '../../../src/evaluate/chain.ts';
 import { chainEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 
 const ANSWER = 'chain of 3, ring of 10: from D to I by 1 2 4 without F H';
-const instance = (answer: string): Instance => ({
+const problem = (answer: string): Problem => ({
   uid: 'item',
   uidSha: 'ab',
   question: 'q',
@@ -46,10 +46,10 @@ describe('a chain', () => {
     assert.equal(evaluator, chainEvaluator);
     const said = (...texts: string[]): string =>
       evaluator.ofTurn?.(
-        instance(ANSWER),
+        problem(ANSWER),
         texts.map((text, index) => ({ role: String(index), text })),
       ) ?? assert.fail();
-    const score = async (...texts: string[]) => (await evaluator.evaluate(instance(ANSWER), said(...texts))).score;
+    const score = async (...texts: string[]) => (await evaluator.evaluate(problem(ANSWER), said(...texts))).score;
     assert.equal(await score('E', 'G', 'I'), 1);
     assert.equal(await score('E', 'G', 'J'), 0);
     // Nobody says the letters of another one.
@@ -76,9 +76,9 @@ describe('a chain', () => {
       assert.equal(parseChain(text), null, text);
     }
     assert.notEqual(parseChain('chain of 100, ring of 26: from A to Z by 25 without Y'), null, 'all at their bounds');
-    const { score, masked } = await chainEvaluator.evaluate(instance('14'), '14');
-    assert.deepEqual([score, masked], [null, 'The answer of instance item is no rule of a chain.']);
-    assert.equal(evaluatorKind('chain').fault([instance(ANSWER)]), null);
-    assert.match(evaluatorKind('chain').fault([instance(ANSWER), instance('3')]) ?? '', /"item" is none/u);
+    const { score, masked } = await chainEvaluator.evaluate(problem('14'), '14');
+    assert.deepEqual([score, masked], [null, 'The answer of problem item is no rule of a chain.']);
+    assert.equal(evaluatorKind('chain').fault([problem(ANSWER)]), null);
+    assert.match(evaluatorKind('chain').fault([problem(ANSWER), problem('3')]) ?? '', /"item" is none/u);
   });
 });

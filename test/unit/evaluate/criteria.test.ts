@@ -7,9 +7,9 @@ import { evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.t
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { compilePattern } from '../../../src/evaluate/pattern.ts';
 import { parseTolerance } from '../../../src/evaluate/tolerance.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 
-const instance = (answer: string): Instance => ({
+const problem = (answer: string): Problem => ({
   uid: 'item',
   uidSha: 'ab',
   question: 'q',
@@ -21,11 +21,11 @@ const instance = (answer: string): Instance => ({
 const graded = (name: EvaluatorName, answer: string, text: string): Promise<Graded> => {
   const unused = (): never => assert.fail('no code is run');
   const evaluator = evaluatorNamed(name, 'mathematics', () => ({ grade: unused, functions: unused }));
-  return evaluator.evaluate(instance(answer), text);
+  return evaluator.evaluate(problem(answer), text);
 };
 
 const fault = (name: EvaluatorName, answer: string): string | null =>
-  evaluatorKind(name).fault([instance('1 +- 1'), instance(answer)].slice(name === 'tolerance' ? 0 : 1));
+  evaluatorKind(name).fault([problem('1 +- 1'), problem(answer)].slice(name === 'tolerance' ? 0 : 1));
 
 async function scores(name: EvaluatorName, answer: string, texts: Readonly<Record<string, 0 | 1>>): Promise<void> {
   assert.equal(fault(name, answer), null, answer);
@@ -42,7 +42,7 @@ describe('exact', () => {
   });
 
   it('refuses and masks blank answers', async () => {
-    assert.match(fault('exact', ' ') ?? '', /needs a text in each answer.*instance "item" is none \(it is blank\)/u);
+    assert.match(fault('exact', ' ') ?? '', /needs a text in each answer.*problem "item" is none \(it is blank\)/u);
     assert.equal((await graded('exact', ' ', ' ')).score, null);
   });
 });

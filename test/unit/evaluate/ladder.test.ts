@@ -14,10 +14,10 @@ import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
 import { environmentKind } from '../../../src/environment/kinds.ts';
 import type { Examination } from '../../../src/domain/message.ts';
 import type { DecisionEvent } from '../../../src/domain/episode.ts';
-import type { Instance, InstanceTests } from '../../../src/domain/problem.ts';
+import type { Problem, ProblemTests } from '../../../src/domain/problem.ts';
 
-const test = (code: string): InstanceTests => ({ tests: [], test: code, entryPoint: 'f', setup: '', prefix: '' });
-const instance = (tests?: InstanceTests, question = 'q'): Instance => ({
+const test = (code: string): ProblemTests => ({ tests: [], test: code, entryPoint: 'f', setup: '', prefix: '' });
+const problem = (tests?: ProblemTests, question = 'q'): Problem => ({
   uid: 'one',
   uidSha: 'ab',
   question,
@@ -54,15 +54,15 @@ describe('the ladder', () => {
   it('says what a failing sandbox leaves unknown, as a score of nothing', async () => {
     const verdict = { score: null, rule: 'killed', detail: '', masked: 'Ended.', passed: 0, total: 0 } as const;
     const evaluator = ladderEvaluator({ functions: () => Promise.resolve(verdict) }, 'ladder', 'checked');
-    const graded = await evaluator.evaluate(instance(test('def check(candidate):\n    assert candidate(1)\n')), 'x');
+    const graded = await evaluator.evaluate(problem(test('def check(candidate):\n    assert candidate(1)\n')), 'x');
     assert.deepEqual(graded, { score: null, rule: 'killed', masked: 'Ended.' });
   });
 
-  it('refuses instances without tests of a function in one sentence', () => {
+  it('refuses problems without tests of a function in one sentence', () => {
     const { fault } = evaluatorKind('ladder');
-    assert.equal(fault([instance(test('x'))]), null);
-    assert.match(fault([instance()]) ?? '', /instance "one" has none; give it tests/u);
-    assert.match(fault([instance({ ...test('x'), entryPoint: null })]) ?? '', /names no function/u);
+    assert.equal(fault([problem(test('x'))]), null);
+    assert.match(fault([problem()]) ?? '', /problem "one" has none; give it tests/u);
+    assert.match(fault([problem({ ...test('x'), entryPoint: null })]) ?? '', /names no function/u);
   });
 });
 
@@ -85,7 +85,7 @@ describe('the two functions of a program', () => {
     const join = environmentKind('join');
     const tests = { ...test('x'), prefix: 'from math import pi\n\ndef f(n):\n' };
     const outcome = await join?.run({
-      instance: instance(tests),
+      problem: problem(tests),
       log: [],
       messages: [said('aux', 'no code'), said('main', '```python\nimport os\ndef f(n):\n    return pi\n```')],
       options: { take: 'functions' },
@@ -101,8 +101,8 @@ describe('the two functions of a program', () => {
 
   it('are named by the tests, or by the prompt', () => {
     const list = { ...test(''), entryPoint: null, tests: ['assert set(mix([1])) == set()'] };
-    assert.equal(entryPointOf(instance(list)), 'mix');
-    assert.equal(entryPointOf(instance({ ...list, tests: ['assert sum([1]) == 1'] }, 'def g(x):')), 'g');
+    assert.equal(entryPointOf(problem(list)), 'mix');
+    assert.equal(entryPointOf(problem({ ...list, tests: ['assert sum([1]) == 1'] }, 'def g(x):')), 'g');
   });
 
   it('give back a value where a line says so, not where a comment does', () => {

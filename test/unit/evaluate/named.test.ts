@@ -5,10 +5,10 @@ import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { EVALUATOR_KINDS, evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
 import { masked, scored, type PassRule } from '../../../src/evaluate/python/rules.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 
 const TESTS = { tests: ['assert f(1) == 2'], test: '', entryPoint: null, setup: '', prefix: 'import math\n' };
-const instance = (answer: string, tests?: Instance['tests']): Instance => ({
+const problem = (answer: string, tests?: Problem['tests']): Problem => ({
   uid: 'item',
   uidSha: 'ab',
   question: 'q',
@@ -31,11 +31,11 @@ const named = (name: EvaluatorName, stated = false): Evaluator =>
     },
   }));
 
-test('each name scores by its rule, and auto by what the instance has', async () => {
+test('each name scores by its rule, and auto by what the problem has', async () => {
   // 10+4 has the value; only a stated number is an answer of the arithmetic task.
   const names = ['auto', 'answer', 'math', 'math-lenient', 'python', 'python-fraction'] as const;
   const sums = await Promise.all(
-    names.map(async (name) => [name, (await named(name).evaluate(instance('14'), '#### 10+4')).score] as const),
+    names.map(async (name) => [name, (await named(name).evaluate(problem('14'), '#### 10+4')).score] as const),
   );
   assert.deepEqual(Object.fromEntries(sums), {
     auto: 1,
@@ -45,34 +45,34 @@ test('each name scores by its rule, and auto by what the instance has', async ()
     python: 1,
     'python-fraction': 1,
   });
-  assert.equal((await named('auto', true).evaluate(instance('14'), '#### 10+4')).score, 0);
-  assert.equal((await named('math').evaluate(instance('3'), '#### 3.1')).score, 0);
-  assert.equal((await named('math-lenient').evaluate(instance('3'), '#### 3.1')).score, 1);
+  assert.equal((await named('auto', true).evaluate(problem('14'), '#### 10+4')).score, 0);
+  assert.equal((await named('math').evaluate(problem('3'), '#### 3.1')).score, 0);
+  assert.equal((await named('math-lenient').evaluate(problem('3'), '#### 3.1')).score, 1);
 });
 
 test('code goes to the tests with what is before it, without its fences', async () => {
   asked.length = 0;
   assert.deepEqual(
-    await named('auto', true).evaluate(instance('', TESTS), 'Here:\n```python\ndef f(x): return x\n```'),
+    await named('auto', true).evaluate(problem('', TESTS), 'Here:\n```python\ndef f(x): return x\n```'),
     { score: 0.5, rule: 'partly' },
   );
-  await named('python-fraction').evaluate(instance('', TESTS), 'x = 1');
+  await named('python-fraction').evaluate(problem('', TESTS), 'x = 1');
   assert.deepEqual(asked, [
     { rule: 'strict', code: 'import math\ndef f(x): return x\n', uidSha: 'ab' },
     { rule: 'fraction', code: 'import math\nx = 1', uidSha: 'ab' },
   ]);
   await assert.rejects(
-    named('python').evaluate(instance('', TESTS), 'broken'),
+    named('python').evaluate(problem('', TESTS), 'broken'),
     (error) => error instanceof EvaluatorLost && error.message === 'It did not start.',
   );
 });
 
-test('instances without tests are refused where tests are to score them', () => {
-  assert.equal(evaluatorKind('auto').fault([instance('1')]), null);
-  assert.equal(evaluatorKind('python').fault([instance('', TESTS)]), null);
+test('problems without tests are refused where tests are to score them', () => {
+  assert.equal(evaluatorKind('auto').fault([problem('1')]), null);
+  assert.equal(evaluatorKind('python').fault([problem('', TESTS)]), null);
   assert.match(
-    evaluatorKind('python').fault([instance('', TESTS), instance('1')]) ?? '',
-    /instance "item" has none; give it tests, or choose evaluator: auto/,
+    evaluatorKind('python').fault([problem('', TESTS), problem('1')]) ?? '',
+    /problem "item" has none; give it tests, or choose evaluator: auto/,
   );
 });
 

@@ -4,10 +4,10 @@ import { pointsEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { gradePoints, parsePoints } from '../../../src/evaluate/points.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 
 const ANSWER = 'red: 2, blue: 1; 7: 3; of 5';
-const instance = (answer: string): Instance => ({
+const problem = (answer: string): Problem => ({
   uid: 'item',
   uidSha: 'ab',
   question: 'q',
@@ -34,11 +34,11 @@ describe('points', () => {
   });
 
   it('say where they come from', async () => {
-    assert.deepEqual(await pointsEvaluator.evaluate(instance(ANSWER), 'blue, 7'), {
+    assert.deepEqual(await pointsEvaluator.evaluate(problem(ANSWER), 'blue, 7'), {
       score: 0.8,
       rule: 'points: 4 of 5 (1, 3)',
     });
-    assert.match((await pointsEvaluator.evaluate(instance(ANSWER), 'blue')).rule, /does not have 2 parts/u);
+    assert.match((await pointsEvaluator.evaluate(problem(ANSWER), 'blue')).rule, /does not have 2 parts/u);
   });
 
   it('are masked where an answer lists none', async () => {
@@ -58,9 +58,9 @@ describe('points', () => {
     ]) {
       assert.equal(parsePoints(text), null, text);
     }
-    const { score: none, masked } = await pointsEvaluator.evaluate(instance('14'), '14');
+    const { score: none, masked } = await pointsEvaluator.evaluate(problem('14'), '14');
     assert.equal(none, null);
-    assert.match(masked ?? '', /instance item lists no points/u);
+    assert.match(masked ?? '', /problem item lists no points/u);
   });
 
   it('are an evaluator of their own, and that of answers in their form', async () => {
@@ -70,10 +70,10 @@ describe('points', () => {
       ['points', 'mathematics'],
       ['auto', 'points'],
     ] as const) {
-      const found = await evaluatorNamed(name, form, () => grader).evaluate(instance(ANSWER), 'red, 7');
+      const found = await evaluatorNamed(name, form, () => grader).evaluate(problem(ANSWER), 'red, 7');
       assert.equal(found.score, 1, name);
     }
-    assert.equal(evaluatorKind('points').fault([instance(ANSWER)]), null);
-    assert.match(evaluatorKind('points').fault([instance(ANSWER), instance('3')]) ?? '', /"item" is none/u);
+    assert.equal(evaluatorKind('points').fault([problem(ANSWER)]), null);
+    assert.match(evaluatorKind('points').fault([problem(ANSWER), problem('3')]) ?? '', /"item" is none/u);
   });
 });

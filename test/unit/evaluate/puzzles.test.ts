@@ -8,13 +8,13 @@ import { readDomain, readProblem, writeDomain, writeProblem } from '../../../src
 import { validatePlan } from '../../../src/evaluate/puzzles/strips.ts';
 import { gradeZebra, parseZebra } from '../../../src/evaluate/puzzles/zebra.ts';
 import { masked, scored } from '../../../src/evaluate/python/rules.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { MODELLESS_TASKS } from '../../../src/shared/runNames.ts';
 import { isInputError } from '../tasks/expect.ts';
 
 /** The example puzzle of ZeroEval's prompt. */
 const GRID = '{"House 1":{"Name":"Arnold","Drink":"tea"},"House 2":{"Name":"Peter","Drink":"water"}}';
-const instance = (answer: string): Instance => ({
+const problem = (answer: string): Problem => ({
   uid: 'item',
   uidSha: 'ab',
   question: 'q',
@@ -229,7 +229,7 @@ describe('evaluators of puzzles', () => {
     for (const form of [answerFormOf(null), ...MODELLESS_TASKS.map(answerFormOf)]) {
       const auto = named('auto', form);
       const score = async (answer: string, text: string): Promise<number | null> =>
-        (await auto.evaluate(instance(answer), text)).score;
+        (await auto.evaluate(problem(answer), text)).score;
       assert.equal(await score(GRID, `{"solution": ${GRID}}`), 1);
       assert.equal(await score(PROBLEM, PLAN.join('\n')), 1);
       assert.equal(await score('secret number 0427', 'Guess: 0427'), 1);
@@ -246,10 +246,10 @@ describe('evaluators of puzzles', () => {
       ['numbers', 'secret number 12'],
       ['blocksworld', PROBLEM],
     ] as const) {
-      const { score, masked: why } = await named(name).evaluate(instance('14'), '14');
+      const { score, masked: why } = await named(name).evaluate(problem('14'), '14');
       assert.deepEqual([score, typeof why], [null, 'string']);
-      assert.equal(evaluatorKind(name).fault([instance(answer)]), null);
-      assert.match(evaluatorKind(name).fault([instance(answer), instance('14')]) ?? '', /"item" is none/u);
+      assert.equal(evaluatorKind(name).fault([problem(answer)]), null);
+      assert.match(evaluatorKind(name).fault([problem(answer), problem('14')]) ?? '', /"item" is none/u);
       assert.equal(named(name).name, name);
     }
   });
@@ -264,7 +264,7 @@ describe('evaluators of puzzles', () => {
       },
     }));
     const tests = { tests: [], test: 'x', entryPoint: 'f', setup: '', prefix: '', reads: 'value' } as const;
-    const given = { ...instance(''), tests };
+    const given = { ...problem(''), tests };
     assert.deepEqual(await python.evaluate(given, 'No value.'), { score: 0, rule: 'no-value' });
     for (const [message, value] of [
       ['So:\n```python\n{"a": 1}\n```\nor\n```\n[1]\n```', '[1]\n'],

@@ -43,7 +43,7 @@ function rowsOf(iteration: number): readonly TranscriptRow[] {
     run: RUN,
     phase: 'train',
     iteration,
-    instance: episode?.instance ?? '',
+    problem: episode?.problem ?? '',
   });
   return reading.window(store, 0).filter(({ message }) => message !== null);
 }

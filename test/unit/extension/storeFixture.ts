@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import type { Ledger } from '../../../src/domain/run.ts';
 import type { NewDecision } from '../../../src/domain/message.ts';
 import type { Phase } from '../../../src/domain/episode.ts';
@@ -32,8 +32,8 @@ export const METRICS: StepMetrics = {
   trainSeconds: 1,
 };
 
-/** An instance whose question holds its number. */
-export function instance(number: number): Instance {
+/** A problem whose question holds its number. */
+export function problem(number: number): Problem {
   return {
     uid: `q${String(number)}`,
     uidSha: String(number).padStart(64, '0'),
@@ -78,7 +78,7 @@ interface MessageParts {
   readonly run?: string;
   readonly phase?: Phase;
   readonly iteration: number;
-  readonly instance: Instance;
+  readonly problem: Problem;
   readonly role: string;
   readonly position: number;
   readonly parent: number | null;
@@ -89,12 +89,12 @@ interface MessageParts {
 
 /** Appends one message; its context is its role and its parent. */
 export function addMessage(writer: StoreWriter, parts: MessageParts): number {
-  const context = `${parts.role} of ${parts.instance.uid} after ${String(parts.parent)}`;
+  const context = `${parts.role} of ${parts.problem.uid} after ${String(parts.parent)}`;
   const decision: NewDecision = {
     run: parts.run ?? RUN,
     phase: parts.phase ?? 'train',
     iteration: parts.iteration,
-    instance: parts.instance.uidSha,
+    problem: parts.problem.uidSha,
     snapshot: SNAPSHOT,
     environment: writer.environmentId({
       runtime: 'onnxruntime 1',
@@ -127,14 +127,14 @@ interface TreeParts {
   readonly run?: string;
   readonly phase?: Phase;
   readonly iteration: number;
-  readonly instance: Instance;
+  readonly problem: Problem;
   /** Returns of the actors under each plan; null is masked. */
   readonly returns: readonly (readonly (number | null)[])[];
   /** The words of plan j and of actor k under it. */
   readonly words?: (plan: number, actor: number | null) => string;
 }
 
-/** Appends plans, actors and episodes of one instance; returns the ids of the plans with those of their actors. */
+/** Appends plans, actors and episodes of one problem; returns the ids of the plans with those of their actors. */
 export function addTree(
   writer: StoreWriter,
   parts: TreeParts,
@@ -144,7 +144,7 @@ export function addTree(
     parts.words ??
     ((plan: number, actor: number | null) =>
       actor === null ? `plan ${String(plan)}` : `answer ${String(plan)}.${String(actor)}`);
-  writer.insertInstances([parts.instance]);
+  writer.insertProblems([parts.problem]);
   return writer.transaction(() => {
     const bucket = phase === 'train' ? bucketOf(writer, run, parts, 'reasoner', null) : null;
     return returns.map((leaves, j) => {
@@ -152,7 +152,7 @@ export function addTree(
         run,
         phase,
         iteration,
-        instance: parts.instance,
+        problem: parts.problem,
         role: 'reasoner',
         position: 0,
         parent: null,
@@ -166,7 +166,7 @@ export function addTree(
           run,
           phase,
           iteration,
-          instance: parts.instance,
+          problem: parts.problem,
           role: 'actor',
           position: 1,
           parent: plan,
@@ -178,7 +178,7 @@ export function addTree(
           run,
           phase,
           iteration,
-          instance: parts.instance.uidSha,
+          problem: parts.problem.uidSha,
           leaf: actor,
           return: value,
           rule: 'exact',
@@ -192,12 +192,12 @@ export function addTree(
 }
 
 function bucketOf(writer: StoreWriter, run: string, parts: TreeParts, role: string, parent: number | null): number {
-  const context = `${role} of ${parts.instance.uid} after ${String(parent)}`;
+  const context = `${role} of ${parts.problem.uid} after ${String(parent)}`;
   return writer.insertBucket({
     run,
     origin: 'training',
     iteration: parts.iteration,
-    instance: parts.instance.uidSha,
+    problem: parts.problem.uidSha,
     role,
     turn: 0,
     contextKey: contextKey(context).key,
@@ -222,7 +222,7 @@ export function addRequest(
       run: asked.run,
       origin: 'request',
       iteration,
-      instance: asked.instance,
+      problem: asked.problem,
       role: asked.role,
       turn: 0,
       contextKey: asked.contextKey,
@@ -237,7 +237,7 @@ export function addRequest(
         run: asked.run,
         phase: 'replay',
         iteration,
-        instance: asked.instance,
+        problem: asked.problem,
         leaf: id,
         return: value,
         rule: 'exact',

@@ -84,10 +84,10 @@ describe('ScriptedPolicy', () => {
 
   it('says in one sentence what it has no answer for', async () => {
     await assert.rejects(
-      said([{ question: '1 + 1?', answer: '2' }], request({ place: 'the checker for the instance "q-1"' })),
+      said([{ question: '1 + 1?', answer: '2' }], request({ place: 'the checker for the problem "q-1"' })),
       errorOfKind(
         'input',
-        /script of the role checker has no answer for the checker for the instance "q-1" \(context key \d+, turn 1\); add one to policies\.checker\.answers/,
+        /script of the role checker has no answer for the checker for the problem "q-1" \(context key \d+, turn 1\); add one to policies\.checker\.answers/,
       ),
     );
   });

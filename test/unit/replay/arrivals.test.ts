@@ -7,7 +7,7 @@ import { Arrivals } from '../../../src/replay/arrivals.ts';
 import { unlessCancelled } from '../../../src/shared/cancellation.ts';
 import { extend } from '../../../src/replay/grow.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import { instances, NEVER, PAIR, starts, world } from './helpers.ts';
+import { problems, NEVER, PAIR, starts, world } from './helpers.ts';
 
 const never = new AbortController().signal;
 
@@ -74,11 +74,11 @@ describe('messages that are scored while others are sampled', () => {
   it('come with their own scores, in the order in which they were sampled', async () => {
     const { settings } = world(PAIR);
     const evaluator = new Gated();
-    const plans = await extend({ ...settings, evaluator }, starts(instances(2)), 0, 1, NEVER);
+    const plans = await extend({ ...settings, evaluator }, starts(problems(2)), 0, 1, NEVER);
     const heard: (number | null | undefined)[] = [];
     const growing = extend(
       { ...settings, evaluator },
-      plans.map((node) => ({ instance: node.instance, node })),
+      plans.map((node) => ({ problem: node.problem, node })),
       1,
       2,
       NEVER,
@@ -103,7 +103,7 @@ describe('messages that are scored while others are sampled', () => {
     const { settings } = world(PAIR);
     const { signal } = new AbortController();
     for (let request = 0; request < 20; request++) {
-      await extend(settings, starts(instances(3)), 0, 2, { signal });
+      await extend(settings, starts(problems(3)), 0, 2, { signal });
     }
     assert.equal(getEventListeners(signal, 'abort').length, 0);
   });
@@ -111,12 +111,12 @@ describe('messages that are scored while others are sampled', () => {
   it('keeps what has its score when the work is cancelled, and hears of nothing later', async () => {
     const { settings } = world(PAIR);
     const evaluator = new Gated();
-    const plans = await extend({ ...settings, evaluator }, starts(instances(3)), 0, 1, NEVER);
+    const plans = await extend({ ...settings, evaluator }, starts(problems(3)), 0, 1, NEVER);
     const controller = new AbortController();
     let heard = 0;
     const growing = extend(
       { ...settings, evaluator },
-      plans.map((node) => ({ instance: node.instance, node })),
+      plans.map((node) => ({ problem: node.problem, node })),
       1,
       1,
       { signal: controller.signal },
@@ -136,7 +136,7 @@ describe('messages that are scored while others are sampled', () => {
 
   it('end with what failed where a message could not be kept', async () => {
     const { settings } = world(PAIR);
-    const stopped = extend(settings, starts(instances(2)), 0, 2, NEVER, () => {
+    const stopped = extend(settings, starts(problems(2)), 0, 2, NEVER, () => {
       throw new Error('disk full');
     });
     await assert.rejects(stopped, /disk full/);

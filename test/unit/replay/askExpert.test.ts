@@ -5,13 +5,13 @@ import type { Policy } from '../../../src/policy/policy.ts';
 import { askerOf } from '../../../src/replay/askExpert.ts';
 import { CancelledError, C3Error } from '../../../src/shared/errors.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { instances, ScriptedPolicy } from './helpers.ts';
+import { problems, ScriptedPolicy } from './helpers.ts';
 
 const PROMPT = { system: 'Review.', user: 'def f(n): ...' };
 
 /** What is said of one question that fails so. */
 async function asked(failure: Error, aborted: boolean): Promise<unknown> {
-  const [instance] = instances(1);
+  const [problem] = problems(1);
   const own: Policy = new ScriptedPolicy(() => assert.fail());
   const policy: Policy = {
     snapshot: own.snapshot,
@@ -21,7 +21,7 @@ async function asked(failure: Error, aborted: boolean): Promise<unknown> {
     answer: () => Promise.reject(failure),
   };
   const signal = aborted ? AbortSignal.abort() : new AbortController().signal;
-  return askerOf({ policy, render: renderPlain }, instance ?? assert.fail(), String, signal)(PROMPT, 1);
+  return askerOf({ policy, render: renderPlain }, problem ?? assert.fail(), String, signal)(PROMPT, 1);
 }
 
 it('a policy that fails gives the sentence of its failure', async () => {

@@ -10,11 +10,11 @@ import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/po
 import { callsOf, leavesOf, returnOf } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import { Stream } from '../../../src/runtime/random.ts';
-import { CountingEvaluator, ENVIRONMENT, instances, NEVER, PAIR, SNAPSHOT, starts, world } from './helpers.ts';
+import { CountingEvaluator, ENVIRONMENT, problems, NEVER, PAIR, SNAPSHOT, starts, world } from './helpers.ts';
 
 const SEEDS = 1200;
 const REPLAYS = 4;
-const [INSTANCE] = instances(1);
+const [INSTANCE] = problems(1);
 assert.ok(INSTANCE);
 
 /**

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import { evaluatorWithoutCode } from '../../../src/evaluate/named.ts';
 import { countedVote } from '../../../src/replay/countedVote.ts';
 import { streamKey } from '../../../src/runtime/random.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import type { ShownVote } from '../../../src/shared/transcript/shownVote.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 
-const INSTANCE: Instance = { uid: 'item', uidSha: 'ab', question: 'q', answer: 'A', source: 'test', level: null };
+const INSTANCE: Problem = { uid: 'item', uidSha: 'ab', question: 'q', answer: 'A', source: 'test', level: null };
 const KEY = streamKey({ seed: 0, scope: 'train', uidSha: 'ab', role: 'vote', turn: 0, sibling: 0 });
 
 /** A team of voters, one for each letter; another letter than A to D is a message without an answer. */
@@ -15,13 +15,13 @@ async function counted(
   letters: string,
   ties: ShownVote['ties'] = 'expected',
   evaluator = evaluatorWithoutCode('answer', 'stated'),
-  instance = INSTANCE,
+  problem = INSTANCE,
 ): Promise<ShownVote> {
   const roles = Array.from(letters, (_, index) => ({ role: `voter${String(index + 1)}`, prompt: 'Vote.' }));
   const text = JSON.stringify({ name: 'voters', roles, rounds: { turns: 1, closing: { name: 'vote', ties } } });
   const vote = await countedVote(
     {
-      instance,
+      problem,
       protocol: parseProtocol(text, 'voters.json'),
       messages: Array.from(letters, (letter, index) => ({
         id: 10 + index,
@@ -147,7 +147,7 @@ describe('a vote counted again', () => {
       JSON.stringify({ name: 'one', roles: [{ role: 'solver', prompt: 'Solve.', with_answer: true }] }),
       'one.json',
     );
-    const stored = { instance: INSTANCE, protocol, messages: [], event: { streamKey: KEY } };
+    const stored = { problem: INSTANCE, protocol, messages: [], event: { streamKey: KEY } };
     assert.equal(await countedVote(stored, evaluatorWithoutCode('answer', 'stated')), null);
   });
 });

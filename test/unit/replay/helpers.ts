@@ -11,7 +11,7 @@ import { decisionRow, type CreditRule, type RoundRecord } from '../../../src/rep
 import type { Branch, TreeNode } from '../../../src/replay/tree.ts';
 import type { TreeSettings } from '../../../src/replay/grow.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../src/shared/errors.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import type { NumericEnvironment } from '../../../src/domain/snapshot.ts';
 import type { Sampling } from '../../../src/domain/message.ts';
 import { UNIT_RULE } from '../../support/headlines.ts';
@@ -86,7 +86,7 @@ export const CHECKPOINTS: Protocol = parseProtocol(
   'checkpoints.json',
 );
 
-export function instances(count: number): Instance[] {
+export function problems(count: number): Problem[] {
   return Array.from({ length: count }, (_, index) => ({
     uid: `q-${String(index)}`,
     uidSha: createHash('sha256')
@@ -170,7 +170,7 @@ export class CountingEvaluator implements Evaluator {
     this.score = score;
   }
 
-  evaluate(_: Instance, text: string): ReturnType<Evaluator['evaluate']> {
+  evaluate(_: Problem, text: string): ReturnType<Evaluator['evaluate']> {
     this.calls++;
     const score = this.score(text);
     return Promise.resolve(
@@ -211,7 +211,7 @@ export function world(
   };
 }
 
-export const starts = (of: readonly Instance[]): Branch[] => of.map((instance) => ({ instance, node: null }));
+export const starts = (of: readonly Problem[]): Branch[] => of.map((problem) => ({ problem, node: null }));
 export const positionsOf = (protocol: Protocol): number[] => protocol.occurrences.map(({ position }) => position);
 
 /** Every node of a forest, parents first. */
@@ -227,8 +227,8 @@ export const ROUND: RoundRecord = {
   returnBound: 10,
 };
 
-/** A store of its own with one run, its snapshot, the instances and environment 1. */
-export function storeFor(t: TestContext, of: readonly Instance[]): StoreWriter {
+/** A store of its own with one run, its snapshot, the problems and environment 1. */
+export function storeFor(t: TestContext, of: readonly Problem[]): StoreWriter {
   const folder = mkdtempSync(join(tmpdir(), 'c3-replay-'));
   const store = openStoreForWriting(join(folder, 'c3.sqlite'), { headlines: UNIT_RULE });
   t.after(() => {
@@ -245,7 +245,7 @@ export function storeFor(t: TestContext, of: readonly Instance[]): StoreWriter {
     createdAt: '2026-01-01T00:00:00.000Z',
   });
   store.insertSnapshot({ id: SNAPSHOT, run: RUN, iteration: 0, base: 'nowhere', file: null });
-  store.insertInstances(of);
+  store.insertProblems(of);
   store.environmentId(ENVIRONMENT);
   return store;
 }

@@ -15,7 +15,7 @@ import { renderPlain } from '../../../src/team/render.ts';
 import {
   allNodes,
   CountingEvaluator,
-  instances,
+  problems,
   LOO,
   NEVER,
   ROUND,
@@ -26,7 +26,7 @@ import {
   world,
 } from './helpers.ts';
 
-const ONE = instances(1);
+const ONE = problems(1);
 const DISCOUNT = 0.5;
 
 /** Every other text is right. */

@@ -27,7 +27,7 @@ import {
   CountingEvaluator,
   digest,
   errorOfKind,
-  instances,
+  problems,
   LOO,
   NEVER,
   PAIR,
@@ -41,7 +41,7 @@ import {
   type World,
 } from './helpers.ts';
 
-const ALL = instances(1);
+const ALL = problems(1);
 
 interface Scene {
   readonly store: StoreWriter;

@@ -18,7 +18,7 @@ import {
   CHECKPOINTS,
   CountingEvaluator,
   digest,
-  instances,
+  problems,
   LOO,
   NEVER,
   PAIR,
@@ -31,7 +31,7 @@ import {
   type World,
 } from './helpers.ts';
 
-const ALL = instances(3);
+const ALL = problems(3);
 
 interface Recorded {
   readonly store: StoreWriter;
@@ -79,7 +79,7 @@ describe('recordTrainingTree', () => {
           row.streamKey,
           row.siblingIndex,
           row.parent,
-          row.instance,
+          row.problem,
           row.role,
           row.position,
         ],
@@ -90,7 +90,7 @@ describe('recordTrainingTree', () => {
           node.streamKey,
           node.sibling,
           node.parent === null ? null : stored(node.parent),
-          node.instance.uidSha,
+          node.problem.uidSha,
           node.position === 0 ? 'reasoner' : 'actor',
           node.position,
         ],
@@ -113,8 +113,8 @@ describe('recordTrainingTree', () => {
       assert.ok(first);
       const [bucket] = store.bucketsFor(stored(first));
       assert.deepEqual(
-        [bucket?.contextKey, bucket?.instance, bucket?.role],
-        [first.contextKey, first.instance.uidSha, first.position === 0 ? 'reasoner' : 'actor'],
+        [bucket?.contextKey, bucket?.problem, bucket?.role],
+        [first.contextKey, first.problem.uidSha, first.position === 0 ? 'reasoner' : 'actor'],
       );
       assert.deepEqual(
         bucket?.alternatives.map(({ decision, index, returns }) => ({ decision, index, returns })),
@@ -219,7 +219,7 @@ describe('recordTrainingTree', () => {
       { sampling: { ...second.sampling, maxNewTokens: 41 } },
       { siblingIndex: 7 },
       { position: 0 },
-      { instance: 'cd'.repeat(32) },
+      { problem: 'cd'.repeat(32) },
     ];
     const replays: readonly Partial<SealedReplay>[] = [
       { return: null },

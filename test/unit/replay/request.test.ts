@@ -18,7 +18,7 @@ import {
   CHAIN,
   CHECKPOINTS,
   errorOfKind,
-  instances,
+  problems,
   LOO,
   NEVER,
   PAIR,
@@ -35,7 +35,7 @@ import {
 } from './helpers.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
-const ALL = instances(1);
+const ALL = problems(1);
 
 interface Scene {
   readonly store: StoreWriter;

@@ -6,7 +6,7 @@ import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { FAMILIES, folderOf } from '../golden.ts';
-import { CHAIN, hashed, instances, NEVER, PARALLEL, ScriptedPolicy, starts, TWICE, world } from './helpers.ts';
+import { CHAIN, hashed, problems, NEVER, PARALLEL, ScriptedPolicy, starts, TWICE, world } from './helpers.ts';
 
 const LOOP = parseProtocol(
   JSON.stringify({
@@ -37,7 +37,7 @@ async function renderings(): Promise<readonly (readonly [string, Rendering | nul
 
 describe('a request', () => {
   it('carries the messages that its context is written from, to the byte', async () => {
-    const [first, second] = instances(2);
+    const [first, second] = problems(2);
     assert.ok(first && second);
     for (const [name, rendering] of await renderings()) {
       for (const protocol of PROTOCOLS) {

@@ -17,7 +17,7 @@ import {
   CHECKPOINTS,
   CountingEvaluator,
   digest,
-  instances,
+  problems,
   LOO,
   NEVER,
   PAIR,
@@ -32,8 +32,8 @@ import {
   type World,
 } from './helpers.ts';
 
-const ALL = instances(1);
-const [FIRST, SECOND] = instances(2);
+const ALL = problems(1);
+const [FIRST, SECOND] = problems(2);
 assert.ok(FIRST && SECOND);
 
 /** Says one of two things, by context and stream alone: so that much comes twice. */
@@ -44,7 +44,7 @@ const growAll = (made: World, fanout: readonly number[], reuse?: false): Promise
 
 /** Everything of a node that is no cost. */
 const kept = (node: TreeNode): unknown => ({
-  place: [node.instance.uid, node.position, node.sibling, node.alternative, node.replay],
+  place: [node.problem.uid, node.position, node.sibling, node.alternative, node.replay],
   context: node.context,
   stream: node.streamKey,
   text: node.answer.text,
@@ -99,7 +99,7 @@ describe('reuse in a tree', () => {
         if (node.score === undefined) {
           continue;
         }
-        const message = JSON.stringify([node.instance.uid, node.context, node.answer.text]);
+        const message = JSON.stringify([node.problem.uid, node.context, node.answer.text]);
         assert.equal(node.score.reused === true, scored.has(message));
         scored.add(message);
       }

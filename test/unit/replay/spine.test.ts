@@ -10,7 +10,7 @@ import {
   CHAIN,
   CHECKPOINTS,
   errorOfKind,
-  instances,
+  problems,
   NEVER,
   PAIR,
   PARALLEL,
@@ -21,7 +21,7 @@ import {
   type World,
 } from './helpers.ts';
 
-const [FIRST, SECOND] = instances(2);
+const [FIRST, SECOND] = problems(2);
 assert.ok(FIRST && SECOND);
 
 const grown = (made: World, fanout: readonly number[], of = [FIRST]): Promise<TreeNode[]> =>

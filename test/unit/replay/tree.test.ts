@@ -18,7 +18,7 @@ import {
   CountingEvaluator,
   digest,
   errorOfKind,
-  instances,
+  problems,
   NEVER,
   PAIR,
   PARALLEL,
@@ -31,7 +31,7 @@ import {
   type World,
 } from './helpers.ts';
 
-const [FIRST, SECOND] = instances(2);
+const [FIRST, SECOND] = problems(2);
 assert.ok(FIRST && SECOND);
 
 const growAll = (made: World, fanout: readonly number[], of = [FIRST]): Promise<TreeNode[]> =>
@@ -65,10 +65,10 @@ describe('grow', () => {
     }
   });
 
-  it('keeps the trees of several instances apart, in their order', async () => {
+  it('keeps the trees of several problems apart, in their order', async () => {
     const roots = await growAll(world(PAIR), [2, 1], [FIRST, SECOND]);
     assert.deepEqual(
-      roots.map(({ instance, sibling }) => [instance.uid, sibling]),
+      roots.map(({ problem, sibling }) => [problem.uid, sibling]),
       [
         ['q-0', 0],
         ['q-0', 1],
@@ -77,7 +77,7 @@ describe('grow', () => {
       ],
     );
     for (const node of allNodes(roots)) {
-      assert.ok(node.context.includes(node.instance.question));
+      assert.ok(node.context.includes(node.problem.question));
     }
   });
 
@@ -154,7 +154,7 @@ describe('contexts', () => {
     for (const node of allNodes(await growAll(world(PARALLEL), [2, 1, 1, 2]))) {
       const { context, key } = await contextOf(
         { protocol: PARALLEL, render: renderPlain },
-        { instance: node.instance, node: node.parent },
+        { problem: node.problem, node: node.parent },
         node.position,
       );
       assert.deepEqual({ context, key }, { context: node.context, key: node.contextKey });
@@ -246,7 +246,7 @@ describe('streams', () => {
     assert.deepEqual(new Set(allNodes(await growAll(made, [2, 2])).map(({ streamKey }) => streamKey)), new Set(['']));
   });
 
-  it('differ between instances, seeds and scopes, and come again with the same ones', async () => {
+  it('differ between problems, seeds and scopes, and come again with the same ones', async () => {
     const keys = async (made: World, of = FIRST): Promise<string> =>
       (await growAll(made, [1, 1], [of]))[0]?.streamKey ?? '';
     const all = [
@@ -267,15 +267,15 @@ describe('extend', () => {
     const heard: TreeNode[] = [];
     const nodes = await extend(
       made.settings,
-      roots.map((node) => ({ instance: node.instance, node })),
+      roots.map((node) => ({ problem: node.problem, node })),
       1,
       2,
       NEVER,
       (node) => heard.push(node),
     );
     assert.deepEqual(
-      nodes.map((node) => [node.instance.uid, ...pathOf(node)]),
-      roots.flatMap((node) => [0, 1].map((sibling) => [node.instance.uid, node.sibling, sibling])),
+      nodes.map((node) => [node.problem.uid, ...pathOf(node)]),
+      roots.flatMap((node) => [0, 1].map((sibling) => [node.problem.uid, node.sibling, sibling])),
     );
     // The scripted policy ends its answers from the last to the first.
     assert.deepEqual(heard, nodes.toReversed());

@@ -20,7 +20,7 @@ import {
   allNodes,
   CountingEvaluator,
   errorOfKind,
-  instances,
+  problems,
   LOO,
   NEVER,
   ROUND,
@@ -33,7 +33,7 @@ import {
   type World,
 } from './helpers.ts';
 
-const ALL = instances(2);
+const ALL = problems(2);
 const LOOP: Protocol = parseProtocol(
   JSON.stringify({
     name: 'loop',
@@ -65,7 +65,7 @@ interface Scene {
   readonly verify: (replays?: readonly Replay[]) => Promise<VerificationReport>;
 }
 
-/** Trees of two instances, stored, and what checks them. */
+/** Trees of two problems, stored, and what checks them. */
 async function scene(
   t: TestContext,
   protocol: Protocol,
@@ -75,10 +75,10 @@ async function scene(
   const store = storeFor(t, ALL);
   const settings = { ...made.settings, ...(environments && { environments }) };
   const roots = await grow(settings, starts(ALL), [2, 2], NEVER);
-  for (const instance of ALL) {
+  for (const problem of ALL) {
     recordTrainingTree(
       store,
-      roots.filter((root) => root.instance === instance),
+      roots.filter((root) => root.problem === problem),
       protocol,
       ROUND,
       LOO,
@@ -161,7 +161,7 @@ describe('a tree whose episodes unfold in rounds', () => {
 
     it(`is replayed from any of its messages, with the events before them: ${protocol.name}`, async (t) => {
       const { made, store, roots, verify } = await scene(t, protocol);
-      const nodes = allNodes(roots).filter(({ instance }) => instance === ALL[0]);
+      const nodes = allNodes(roots).filter(({ problem }) => problem === ALL[0]);
       for (const position of new Set(nodes.map((node) => node.position))) {
         const message = nodes.find((node) => node.position === position)?.stored ?? assert.fail();
         const bucket = await replayMessage(
@@ -317,7 +317,7 @@ it('a team whose speakers are drawn speaks in the same order whenever its seed d
   const [first = '', second = ''] = await speakers(3);
   assert.deepEqual(await speakers(3), [first, second]);
   assert.notDeepEqual(await speakers(4), [first, second]);
-  // Roots of one instance draw the first speaker together, and each of the others alone.
+  // Roots of one problem draw the first speaker together, and each of the others alone.
   assert.equal(first[0], second[0]);
   assert.notEqual(first, second);
   assert.match(first, /^[abc]{9}$/u);

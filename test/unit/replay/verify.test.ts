@@ -105,7 +105,7 @@ function tamper({ run }: Scene, ...statements: readonly string[]): void {
 describe('verifyReplays', () => {
   it('finds training trees and requests of two snapshots identical on the real runtime', async (t) => {
     const { run, replays, check, told } = await scene(t);
-    // Two steps of two instances with 8 + 8 replays, and a request of four alternatives.
+    // Two steps of two problems with 8 + 8 replays, and a request of four alternatives.
     assert.equal(replays.length, 2 * 2 * 16 + 4 * 2);
     assert.equal(new Set(replays.map(({ bucket }) => run.store.bucket(bucket).snapshot)).size, 2);
     assert.deepEqual(await check(), {

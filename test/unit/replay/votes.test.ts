@@ -10,7 +10,7 @@ import { isVotingTeam } from '../../../src/team/votingTeam.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { callsOfFanout } from '../../../src/team/rounds.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
-import { CountingEvaluator, digest, instances, NEVER, PAIR, ScriptedPolicy, starts, world } from './helpers.ts';
+import { CountingEvaluator, digest, problems, NEVER, PAIR, ScriptedPolicy, starts, world } from './helpers.ts';
 
 /** A is right; - states no answer. */
 const voteFor = (letters: string, ties: string, uniform = 0): Pick<Vote, 'ballots' | 'ties' | 'uniform'> => ({
@@ -157,7 +157,7 @@ it('a team votes where nobody sees another, and the vote of all ends its only ro
 });
 
 describe('the votes of a tree', () => {
-  const asked = instances(4);
+  const asked = problems(4);
   /** One of three answers in one of two forms, or none. */
   const policy = (): ScriptedPolicy =>
     new ScriptedPolicy(

@@ -7,7 +7,7 @@ import { assertBalanced, textOf } from './page.ts';
 
 interface Made {
   readonly message: number;
-  readonly instance: string;
+  readonly problem: string;
   readonly kept: readonly (number | null)[];
   readonly gone: readonly (number | null)[];
   readonly phase?: 'train' | 'evaluate';
@@ -31,9 +31,9 @@ function readerOf(made: readonly Made[]): EmptiedRows {
     ],
   });
   const messages = new Map(
-    made.map(({ message, instance, phase = 'evaluate' }) => [
+    made.map(({ message, problem, phase = 'evaluate' }) => [
       message,
-      { id: message, instance, phase, iteration: 4, role: '<b>' },
+      { id: message, problem, phase, iteration: 4, role: '<b>' },
     ]),
   );
   return {
@@ -44,9 +44,9 @@ function readerOf(made: readonly Made[]): EmptiedRows {
 }
 
 const HELD: readonly Made[] = [
-  { message: 1, instance: 'a', kept: [1, 1], gone: [0, 1] },
-  { message: 2, instance: 'a', kept: [1, null], gone: [1, 0] },
-  { message: 3, instance: 'b', kept: [0, 0, 1], gone: [0, 1, null] },
+  { message: 1, problem: 'a', kept: [1, 1], gone: [0, 1] },
+  { message: 2, problem: 'a', kept: [1, null], gone: [1, 0] },
+  { message: 3, problem: 'b', kept: [0, 0, 1], gone: [0, 1, null] },
 ];
 
 it('questions are the units, and only pairs of one stream count', () => {
@@ -69,10 +69,10 @@ it('questions are the units, and only pairs of one stream count', () => {
 
 it('training, other continuations and messages that are empty themselves are left out', () => {
   const others: readonly Made[] = [
-    { message: 4, instance: 'c', kept: [1], gone: [0], phase: 'train' },
-    { message: 5, instance: 'd', kept: [1], gone: [0], foreign: true },
-    { message: 6, instance: 'e', kept: [1], gone: [0], text: '' },
-    { message: 7, instance: 'f', kept: [null], gone: [0] },
+    { message: 4, problem: 'c', kept: [1], gone: [0], phase: 'train' },
+    { message: 5, problem: 'd', kept: [1], gone: [0], foreign: true },
+    { message: 6, problem: 'e', kept: [1], gone: [0], text: '' },
+    { message: 7, problem: 'f', kept: [null], gone: [0] },
   ];
   assert.deepEqual(emptiedEffects(readerOf(others), 'run'), []);
   assert.deepEqual(emptiedEffects(readerOf([...HELD, ...others]), 'run'), emptiedEffects(readerOf(HELD), 'run'));

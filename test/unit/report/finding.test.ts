@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { findingReport, reportJson, reportPage } from '../../../src/report/report.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
-import { addMessage, addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../extension/storeFixture.ts';
+import { addMessage, addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../extension/storeFixture.ts';
 import { assertBalanced, assertSelfContained, textOf } from './page.ts';
 
 function storeFor(t: TestContext): StoreWriter {
@@ -22,7 +22,7 @@ describe('findingReport', () => {
     const writer = storeFor(t);
     const [first, second] = addTree(writer, {
       iteration: 1,
-      instance: instance(3),
+      problem: problem(3),
       returns: [
         [1, 0],
         [0, null],
@@ -83,7 +83,7 @@ describe('findingReport', () => {
 
   it('takes the stored credit where there is one, and the newest of it', (t) => {
     const writer = storeFor(t);
-    const [first] = addTree(writer, { iteration: 1, instance: instance(3), returns: [[1], [0]] });
+    const [first] = addTree(writer, { iteration: 1, problem: problem(3), returns: [[1], [0]] });
     assert.ok(first !== undefined);
     const { bucket } = writer.message(first.plan);
     const credit = {
@@ -108,7 +108,7 @@ describe('findingReport', () => {
 
   it('shows replays newest first, with how they were verified, and what removing the message changes', (t) => {
     const writer = storeFor(t);
-    const [tree] = addTree(writer, { iteration: 1, instance: instance(3), returns: [[1, 0]] });
+    const [tree] = addTree(writer, { iteration: 1, problem: problem(3), returns: [[1, 0]] });
     const actor = tree?.actors[0] ?? 0;
     const older = addRequest(writer, actor, ['other'], [0]);
     const newer = addRequest(writer, actor, ['', 'third'], [0, 1]);
@@ -180,7 +180,7 @@ describe('findingReport', () => {
     const writer = storeFor(t);
     const [first] = addTree(writer, {
       iteration: 1,
-      instance: instance(3),
+      problem: problem(3),
       returns: [
         [1, 0],
         [0, 0],
@@ -195,7 +195,7 @@ describe('findingReport', () => {
 
   it('names the turn of a continuation from the second on', (t) => {
     const writer = storeFor(t);
-    const [first] = addTree(writer, { iteration: 1, instance: instance(3), returns: [[1], [0]] });
+    const [first] = addTree(writer, { iteration: 1, problem: problem(3), returns: [[1], [0]] });
     const report = findingReport(writer, first?.plan ?? 0);
     const inTurn = (turn: number): string =>
       textOf(
@@ -223,7 +223,7 @@ describe('findingReport', () => {
       '<script>alert(1)</script> [x](command:c3.startRun) file:///etc/passwd \u202egnp.exe \u001b[31m "\' onload=x \ud83d </pre></code></details>';
     const [first] = addTree(writer, {
       iteration: 1,
-      instance: { ...instance(3), question: hostile, answer: hostile, source: hostile, uid: hostile },
+      problem: { ...problem(3), question: hostile, answer: hostile, source: hostile, uid: hostile },
       returns: [
         [1, 0],
         [0, 1],
@@ -253,7 +253,7 @@ describe('findingReport', () => {
     const long = 'x'.repeat(1_000_000);
     const [first] = addTree(writer, {
       iteration: 1,
-      instance: instance(3),
+      problem: problem(3),
       returns: [[1], [0]],
       words: (plan, actor) => (actor === null && plan === 0 ? long : 'short'),
     });
@@ -281,14 +281,14 @@ describe('findingReport', () => {
 
   it('walks a branch of very many messages from its end, and counts those before', (t) => {
     const writer = storeFor(t);
-    const question = instance(3);
-    writer.insertInstances([question]);
+    const question = problem(3);
+    writer.insertProblems([question]);
     let parent: number | null = null;
     const ids: number[] = [];
     for (let position = 0; position < 500; position++) {
       parent = addMessage(writer, {
         iteration: 1,
-        instance: question,
+        problem: question,
         role: 'speaker',
         position,
         parent,
@@ -339,7 +339,7 @@ it('names its run and its protocol, and no path of the machine', (t) => {
     createdAt: '2026-01-02T03:04:05.000Z',
   });
   writer.insertSnapshot({ id: 'a'.repeat(64), run: RUN, iteration: 0, base: '/home/somebody/model', file: null });
-  const [first] = addTree(writer, { iteration: 1, instance: instance(3), returns: [[1], [0]] });
+  const [first] = addTree(writer, { iteration: 1, problem: problem(3), returns: [[1], [0]] });
   const report = findingReport(writer, first?.plan ?? 0);
   assert.deepEqual(
     [report.run.title, report.run.protocol, report.buckets[0]?.continuation.step, report.buckets[0]?.continuation.own],

@@ -9,7 +9,7 @@ import {
   addRequest,
   addRun,
   addTree,
-  instance,
+  problem,
   LEDGER,
   METRICS,
   RUN,
@@ -57,22 +57,22 @@ const SUMMARY: RunSummary = {
 };
 
 describe('runReport', () => {
-  it('has the learning curve with intervals over instances, and none where the mean is another', (t) => {
+  it('has the learning curve with intervals over problems, and none where the mean is another', (t) => {
     const writer = storeFor(t);
     addStep(writer, 1, 0.75, 4);
     // Means 1/2 and 1 over two instances: t(0.975, 1) = 12.7062 times the standard error 1/4.
-    addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
-    addTree(writer, { iteration: 1, instance: instance(2), returns: [[1, 1]] });
+    addTree(writer, { iteration: 1, problem: problem(1), returns: [[1, 0]] });
+    addTree(writer, { iteration: 1, problem: problem(2), returns: [[1, 1]] });
     addStep(writer, 2, 0.5, 8);
     addTree(writer, {
       iteration: 2,
-      instance: instance(1),
+      problem: problem(1),
       returns: [
         [1, null],
         [0, 0],
       ],
     });
-    addTree(writer, { iteration: 2, instance: instance(2), returns: [[1, 1]] });
+    addTree(writer, { iteration: 2, problem: problem(2), returns: [[1, 1]] });
     addStep(writer, 3, null, 12);
     const [first, second, third] = runReport(writer, RUN).steps;
     assert.ok(first?.meanReturn?.low !== undefined && first.meanReturn.low !== null && first.meanReturn.high !== null);
@@ -151,7 +151,7 @@ describe('runReport', () => {
 
   it('puts the messages first whose credit is clearest, each once', (t) => {
     const writer = storeFor(t);
-    const [a, b, c] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1], [0], [0]] });
+    const [a, b, c] = addTree(writer, { iteration: 1, problem: problem(1), returns: [[1], [0], [0]] });
     const bucket = writer.message(a?.plan ?? 0).bucket ?? 0;
     const credit = { estimator: 'loo', n: 8, evaluatorCalls: 8, interval: 'newcombe' };
     for (const [plan, value, low, high] of [

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import type { NewBucket, NewReplay } from '../../../src/domain/replay.ts';
 import type { NewDecision } from '../../../src/domain/message.ts';
 import type { NewEpisode } from '../../../src/domain/episode.ts';
@@ -16,7 +16,7 @@ import { openStoreForWriting, type StoreWriter, type WriterOptions } from '../..
 export const WEIGHTS = 'ab'.repeat(32);
 export const RUN = 'run-1';
 
-export const INSTANCE: Instance = {
+export const INSTANCE: Problem = {
   uid: 'sum-1',
   uidSha: '5e'.repeat(32),
   question: 'How many is 12 + 7?',
@@ -24,7 +24,7 @@ export const INSTANCE: Instance = {
   source: 'sums',
   level: 2,
 };
-export const OTHER_INSTANCE: Instance = {
+export const OTHER_INSTANCE: Problem = {
   uid: 'sum-2',
   uidSha: '6f'.repeat(32),
   question: 'How many is 3 + 4?',
@@ -48,14 +48,14 @@ export function temporaryFolder(t: TestContext): string {
   return folder;
 }
 
-/** A store in a folder of its own that holds one run, one snapshot, two instances and environment 1. */
+/** A store in a folder of its own that holds one run, one snapshot, two problems and environment 1. */
 export function filledStore(t: TestContext, options: WriterOptions = {}): StoreWriter {
   const store = openStoreForWriting(join(temporaryFolder(t), '.c3', 'c3.sqlite'), options);
   t.after(() => {
     store.close();
   });
   addRun(store, RUN, '2026-01-01T00:00:00.000Z');
-  store.insertInstances([INSTANCE, OTHER_INSTANCE]);
+  store.insertProblems([INSTANCE, OTHER_INSTANCE]);
   store.environmentId(ENVIRONMENT);
   return store;
 }
@@ -78,7 +78,7 @@ export function newDecision(changes: Partial<NewDecision> = {}): NewDecision {
     run: RUN,
     phase: 'train',
     iteration: 1,
-    instance: INSTANCE.uidSha,
+    problem: INSTANCE.uidSha,
     snapshot: WEIGHTS,
     environment: 1,
     role: 'reasoner',
@@ -106,7 +106,7 @@ export function newEpisode(leaf: number, value: number | null, changes: Partial<
     run: RUN,
     phase: 'train',
     iteration: 1,
-    instance: INSTANCE.uidSha,
+    problem: INSTANCE.uidSha,
     leaf,
     return: value,
     rule: 'exact',
@@ -120,7 +120,7 @@ export function newBucket(changes: Partial<NewBucket> = {}): NewBucket {
     run: RUN,
     origin: 'training',
     iteration: 1,
-    instance: INSTANCE.uidSha,
+    problem: INSTANCE.uidSha,
     role: 'reasoner',
     turn: 0,
     contextKey: '9007199254740993',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readCsvRecords } from '../../../src/tasks/files/csv.ts';
-import { loadInstances } from '../../../src/tasks/files/load.ts';
+import { loadProblems } from '../../../src/tasks/files/load.ts';
 import { isInputError } from './expect.ts';
 
 let folder = '';
@@ -90,11 +90,11 @@ test('a broken record is refused where it is broken', async () => {
   await assert.rejects(read(','.repeat(1001)), isInputError(/tasks\.csv:1: the record has more than 1000 fields/u));
 });
 
-test('CSV under a header becomes instances, by the name of the file or the format', async () => {
+test('CSV under a header becomes problems, by the name of the file or the format', async () => {
   const content = 'id,question,answer,level\nq1,"How many, in all?",12,\nq2,"Two\nlines",  7 ,3\n';
-  const { instances, formats } = await loadInstances(await written(content));
+  const { problems, formats } = await loadProblems(await written(content));
   assert.deepEqual(
-    instances.map(({ uid, question, answer, level }) => [uid, question, answer, level]),
+    problems.map(({ uid, question, answer, level }) => [uid, question, answer, level]),
     [
       ['q1', 'How many, in all?', '12', null],
       ['q2', 'Two\nlines', '7', null],
@@ -103,17 +103,17 @@ test('CSV under a header becomes instances, by the name of the file or the forma
   assert.deepEqual([...formats], [['jsonl', 2]]);
   const path = join(folder, 'tasks.txt');
   await writeFile(path, content);
-  assert.equal((await loadInstances(path, { format: 'csv' })).instances.length, 2);
-  await assert.rejects(loadInstances(path), isInputError(/tasks\.txt:1: the line is not JSON/u));
+  assert.equal((await loadProblems(path, { format: 'csv' })).problems.length, 2);
+  await assert.rejects(loadProblems(path), isInputError(/tasks\.txt:1: the line is not JSON/u));
   assert.equal(
-    (await loadInstances(await written('question,answer\nq,"steps\n#### 1,234"\n'))).instances[0]?.answer,
+    (await loadProblems(await written('question,answer\nq,"steps\n#### 1,234"\n'))).problems[0]?.answer,
     '1234',
   );
 });
 
 test('headers and records that do not fit are refused', async () => {
   const refused = async (content: string, message: RegExp): Promise<void> => {
-    await assert.rejects(loadInstances(await written(content)), isInputError(message));
+    await assert.rejects(loadProblems(await written(content)), isInputError(message));
   };
   await refused('question,answer\na,1\nb\n', /tasks\.csv:3: the record has 1 fields where the header names 2/u);
   await refused('question,answer\na,1,2\n', /tasks\.csv:2: the record has 3 fields/u);
@@ -121,6 +121,6 @@ test('headers and records that do not fit are refused', async () => {
   await refused('question,answer, answer\na,1,2\n', /tasks\.csv:1: the header names "answer" twice/u);
   await refused('question,answer\n,1\n', /tasks\.csv:2: the row has no question/u);
   await refused('question,answer\na,\n', /tasks\.csv:2: the row has no answer/u);
-  await refused('question,answer\n', /holds no instances: write a header and one record/u);
-  await refused('', /holds no instances/u);
+  await refused('question,answer\n', /holds no problems: write a header and one record/u);
+  await refused('', /holds no problems/u);
 });

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sandboxPlaces } from '../../support/programs.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { candidateCode } from '../../../src/tasks/candidate.ts';
 import type { TaskFormat } from '../../../src/tasks/files/formats.ts';
-import { loadInstances, type LoadedInstances, type LoadOptions } from '../../../src/tasks/files/load.ts';
+import { loadProblems, type LoadedProblems, type LoadOptions } from '../../../src/tasks/files/load.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { isInputError } from './expect.ts';
 
@@ -18,16 +18,16 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-async function load(rows: readonly object[], options?: LoadOptions): Promise<LoadedInstances> {
+async function load(rows: readonly object[], options?: LoadOptions): Promise<LoadedProblems> {
   const path = join(folder, 'data.jsonl');
   await writeFile(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  return loadInstances(path, options);
+  return loadProblems(path, options);
 }
 
-async function one(row: object, options?: LoadOptions): Promise<Instance> {
-  const [instance] = (await load([row], options)).instances;
-  assert.ok(instance);
-  return instance;
+async function one(row: object, options?: LoadOptions): Promise<Problem> {
+  const [problem] = (await load([row], options)).problems;
+  assert.ok(problem);
+  return problem;
 }
 
 /** Rows as the data sets publish them, in the form that each is to be recognised as. */
@@ -124,13 +124,13 @@ test('each form is recognised by its columns and read the same when it is named'
   for (const [format, row] of rows) {
     const found = await load([row]);
     assert.deepEqual([...found.formats], [[format, 1]], JSON.stringify(row));
-    assert.deepEqual((await load([row], { format })).instances, found.instances);
-    assert.equal(found.instances[0]?.uidSha, uidSha(found.instances[0]?.question ?? ''));
+    assert.deepEqual((await load([row], { format })).problems, found.problems);
+    assert.equal(found.problems[0]?.uidSha, uidSha(found.problems[0]?.question ?? ''));
   }
 });
 
 test('answers are found where each data set keeps them', async () => {
-  const shown = ({ uid, question, answer, level }: Instance): unknown[] => [uid, question, answer, level];
+  const shown = ({ uid, question, answer, level }: Problem): unknown[] => [uid, question, answer, level];
   assert.deepEqual(shown(await one(GSM8K)), ['data.jsonl:1', GSM8K.question, '3', null]);
   assert.deepEqual(shown(await one(MATH)), ['data.jsonl:1', MATH.problem, '\\frac{1}{2}', 5]);
   assert.deepEqual(shown(await one(MATH500)), ['test/precalculus/807.json', MATH500.problem, MATH500.answer, 2]);
@@ -210,7 +210,7 @@ test('a plain row may bring tests of its own', async () => {
 });
 
 test('rows of several forms may be in one file', async () => {
-  const { instances, formats } = await load([
+  const { problems, formats } = await load([
     MATH,
     CMATH,
     { ...MATH, problem: 'p' },
@@ -225,7 +225,7 @@ test('rows of several forms may be in one file', async () => {
     ],
   );
   assert.deepEqual(
-    instances.map((instance) => instance.answer),
+    problems.map((problem) => problem.answer),
     ['\\frac{1}{2}', '12', '\\frac{1}{2}', 'It is 4.'],
   );
 });

@@ -7,13 +7,13 @@ import { test, type TestContext } from 'node:test';
 import { changeSince, fingerprintOf } from '../../../src/engine/recipe/fingerprint.ts';
 import { bundledTeam } from '../../../src/engine/places.ts';
 import { loadData, parseRecipe, readRecipe, serialiseRecipe, type Recipe } from '../../../src/engine/recipe/recipe.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { holdOut } from '../../../src/tasks/holdOut.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { isInputError } from './expect.ts';
 
-const instance = (question: string): Instance => ({
+const problem = (question: string): Problem => ({
   uid: question,
   uidSha: uidSha(question),
   question,
@@ -21,9 +21,9 @@ const instance = (question: string): Instance => ({
   source: 'test',
   level: null,
 });
-const questions = (count: number): Instance[] =>
-  Array.from({ length: count }, (_, index) => instance(`What is ${String(index)} + 1?`));
-const asked = (items: readonly Instance[]): string[] => items.map(({ question }) => question);
+const questions = (count: number): Problem[] =>
+  Array.from({ length: count }, (_, index) => problem(`What is ${String(index)} + 1?`));
+const asked = (items: readonly Problem[]): string[] => items.map(({ question }) => question);
 
 /**
  * The rule, written down a second time: the first four bytes of a hash of seed and folded question, below the share.
@@ -77,7 +77,7 @@ test('questions that differ in case, whitespace or width are on one side', () =>
       question.toUpperCase(),
       `  ${question.replaceAll(' ', '\t ')}\n`,
       question.replace('W', '\uff37'),
-    ].map(instance);
+    ].map(problem);
     const { train, evaluation } = holdOut(variants, 0.5, 3);
     assert.ok(train.length === 0 || evaluation.length === 0, question);
   }
@@ -145,7 +145,7 @@ test('a resume finds the same split, and refuses another one of the file', async
       .map((question) => `${JSON.stringify({ question, answer: '1' })}\n`)
       .join(''),
   );
-  assert.match((await now()) ?? '', /^the (?:training|evaluation) instances in rows\.jsonl have changed/u);
+  assert.match((await now()) ?? '', /^the (?:training|evaluation) problems in rows\.jsonl have changed/u);
   assert.ok(stored.modelFolder === bundledTeam('arithmetic'));
 });
 

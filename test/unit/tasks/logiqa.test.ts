@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { mathEvaluator } from '../../../src/evaluate/evaluator.ts';
-import { loadInstances, type LoadedInstances } from '../../../src/tasks/files/load.ts';
+import { loadProblems, type LoadedProblems } from '../../../src/tasks/files/load.ts';
 import { isInputError } from './expect.ts';
 
 let folder = '';
@@ -13,10 +13,10 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-async function load(lines: readonly string[]): Promise<LoadedInstances> {
+async function load(lines: readonly string[]): Promise<LoadedProblems> {
   const path = join(folder, 'Train.txt');
   await writeFile(path, lines.join('\n'));
-  return loadInstances(path, { format: 'logiqa' });
+  return loadProblems(path, { format: 'logiqa' });
 }
 
 /** Records as the data set publishes them: options with letters of their own. */
@@ -24,10 +24,10 @@ const FIRST = ['', 'c', 'All birds fly.', 'Which must be true?', 'A.Owls swim.',
 const SECOND = ['', 'a', 'Ann sits left of Ben.', 'Who is left?', 'Ann', 'Ben', 'both', 'A. neither'];
 
 test('a record of LogiQA becomes a question with four lettered options and the letter as its answer', async () => {
-  const { instances, formats } = await load([...FIRST, ...SECOND]);
+  const { problems, formats } = await load([...FIRST, ...SECOND]);
   assert.deepEqual([...formats], [['logiqa', 2]]);
   assert.deepEqual(
-    instances.map(({ uid, question, answer, source }) => [uid, question, answer, source]),
+    problems.map(({ uid, question, answer, source }) => [uid, question, answer, source]),
     [
       [
         'Train.txt:2',
@@ -46,18 +46,17 @@ test('line ends, a mark of byte order and blank lines between records do not mat
     await load([...FIRST, ...SECOND]),
     await load(['\ufeff', ...[...FIRST, '', '', ...SECOND, '', ''].map((line) => `${line}\r`)]),
   ];
-  const texts = ({ instances }: LoadedInstances): unknown =>
-    instances.map(({ question, answer }) => [question, answer]);
+  const texts = ({ problems }: LoadedProblems): unknown => problems.map(({ question, answer }) => [question, answer]);
   assert.deepEqual(texts(other), texts(plain));
 });
 
 test('the letter scores a message, with or without brackets, and no other letter does, nor one that is only said', async () => {
-  const [instance] = (await load(FIRST)).instances;
-  assert.ok(instance !== undefined);
+  const [problem] = (await load(FIRST)).problems;
+  assert.ok(problem !== undefined);
   const evaluator = mathEvaluator('strict');
   const scores = await Promise.all(
     ['#### C', 'The answer is (C).', '\\boxed{\\text{(c)}}', '#### A', '#### (d)', 'Owls fly, as C says.'].map((text) =>
-      evaluator.evaluate(instance, text),
+      evaluator.evaluate(problem, text),
     ),
   );
   assert.deepEqual(
@@ -72,7 +71,7 @@ test('what is no record is refused with its place', async () => {
     [[...FIRST, 'E.Perhaps.', ...SECOND], /Train\.txt:2: the record has more than 7 lines/u],
     [['', 'e', ...FIRST.slice(2)], /Train\.txt:2: the record begins with "e"; LogiQA has the letter/u],
     [['{"question": "q", "answer": "A"}'], /Train\.txt:1: the record has fewer than 7 lines/u],
-    [['', ''], /Train\.txt holds no instances: write a blank line and the seven lines/u],
+    [['', ''], /Train\.txt holds no problems: write a blank line and the seven lines/u],
   ] as const) {
     await assert.rejects(load(lines), isInputError(message));
   }

@@ -24,7 +24,7 @@ test('sets without a shared question pass, with their sizes and the fingerprints
   });
   assert.match(
     describeOverlap(report).join(' '),
-    /1 training instances .* 0 of 1 evaluation questions are also trained on\.$/u,
+    /1 training problems .* 0 of 1 evaluation questions are also trained on\.$/u,
   );
 });
 

@@ -7,10 +7,10 @@ import { sandboxPlaces } from '../../support/programs.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { answerFormOf, evaluatorNamed, evaluatorWithoutCode } from '../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
-import { instanceOf, testsText } from '../../../src/store/tables/instanceTests.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
+import { problemOf, testsText } from '../../../src/store/tables/problemTests.ts';
 import type { TaskFormat } from '../../../src/tasks/files/formats.ts';
-import { loadInstances, type LoadedInstances } from '../../../src/tasks/files/load.ts';
+import { loadProblems, type LoadedProblems } from '../../../src/tasks/files/load.ts';
 import { numbersQuestion } from '../../../src/tasks/numbers/numbersQuestion.ts';
 import { isInputError } from './expect.ts';
 
@@ -20,21 +20,21 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-async function load(text: string, format: TaskFormat = 'auto', name = 'data.jsonl'): Promise<LoadedInstances> {
+async function load(text: string, format: TaskFormat = 'auto', name = 'data.jsonl'): Promise<LoadedProblems> {
   const path = join(folder, name);
   await writeFile(path, text);
-  return loadInstances(path, { format });
+  return loadProblems(path, { format });
 }
 
-async function one(row: object, format: TaskFormat = 'auto'): Promise<Instance> {
-  const [instance] = (await load(JSON.stringify(row), format)).instances;
-  return instance ?? assert.fail();
+async function one(row: object, format: TaskFormat = 'auto'): Promise<Problem> {
+  const [problem] = (await load(JSON.stringify(row), format)).problems;
+  return problem ?? assert.fail();
 }
 
 /** What `auto` scores in a user's own file. */
 const auto = (grader: PythonGrader): Evaluator => evaluatorNamed('auto', answerFormOf(null), () => grader);
-const scoreOf = async (instance: Instance, message: string): Promise<number | null> =>
-  (await evaluatorWithoutCode('auto', answerFormOf(null)).evaluate(instance, message)).score;
+const scoreOf = async (problem: Problem, message: string): Promise<number | null> =>
+  (await evaluatorWithoutCode('auto', answerFormOf(null)).evaluate(problem, message)).score;
 
 /** Rows as the data sets publish them. */
 const ZEBRA = {
@@ -84,7 +84,7 @@ test('each public form is recognized by its columns and read the same when it is
   ] as const) {
     const found = await load(JSON.stringify(row));
     assert.deepEqual([...found.formats], [[format, 1]]);
-    assert.deepEqual((await load(JSON.stringify(row), format)).instances, found.instances);
+    assert.deepEqual((await load(JSON.stringify(row), format)).problems, found.problems);
     // With a question and an answer of its own a row is what it was before these forms were known.
     const plain = await load(JSON.stringify({ ...row, question: 'q', answer: 1 }));
     assert.deepEqual([...plain.formats], [['jsonl', 1]]);
@@ -92,15 +92,15 @@ test('each public form is recognized by its columns and read the same when it is
 });
 
 test('a grid of ZebraLogic is asked with the form of its answer, and hidden solutions are refused', async () => {
-  const instance = await one(ZEBRA);
-  assert.equal(instance.uid, 'lgp-test-2x3-13');
-  assert.ok(instance.question.endsWith('"House 2":{"Name":"___","Education":"___","Mother":"___"}}}'));
+  const problem = await one(ZEBRA);
+  assert.equal(problem.uid, 'lgp-test-2x3-13');
+  assert.ok(problem.question.endsWith('"House 2":{"Name":"___","Education":"___","Mother":"___"}}}'));
   const answer = {
     'House 1': { Name: 'arnold', Education: 'associate', Mother: 'Holly' },
     'House 2': { Name: 'Eric', Education: 'high school', Mother: 'Aniya' },
   };
-  assert.equal(await scoreOf(instance, JSON.stringify({ reasoning: '', solution: answer })), 1);
-  assert.equal(await scoreOf(instance, JSON.stringify({ solution: { ...answer, 'House 1': {} } })), 0);
+  assert.equal(await scoreOf(problem, JSON.stringify({ reasoning: '', solution: answer })), 1);
+  assert.equal(await scoreOf(problem, JSON.stringify({ solution: { ...answer, 'House 1': {} } })), 0);
   const { header } = ZEBRA.solution;
   for (const [solution, message] of [
     [{ header, rows: [['___', '___', '___', '___']] }, /hides them, take the one with its solutions/u],
@@ -114,21 +114,21 @@ test('a grid of ZebraLogic is asked with the form of its answer, and hidden solu
 });
 
 test('the guessing numbers of AR-Bench are a list of secrets, with the questions of the bundled task', async () => {
-  const { instances, duplicates } = await load('[\n "0427",\n "9468", "0427"]', 'arbench', 'gn.json');
+  const { problems, duplicates } = await load('[\n "0427",\n "9468", "0427"]', 'arbench', 'gn.json');
   assert.deepEqual(
-    instances.map(({ uid, question, answer }) => [uid, question, answer]),
+    problems.map(({ uid, question, answer }) => [uid, question, answer]),
     [
       ['arbench-gn-0427', numbersQuestion('0427', 10), 'secret number 0427'],
       ['arbench-gn-9468', numbersQuestion('9468', 10), 'secret number 9468'],
     ],
   );
   assert.equal(duplicates, 1);
-  assert.equal(await scoreOf(instances[0] ?? assert.fail(), 'Guess: 0427'), 1);
+  assert.equal(await scoreOf(problems[0] ?? assert.fail(), 'Guess: 0427'), 1);
   for (const [text, message] of [
     ['["0427", "0044"]', /gn\.json, item 2: "value" is no text of four different digits/u],
     ['[427]', /item 1: "value" is no text/u],
     ['"0427"', /is no list of at most/u],
-    ['[]', /holds no instances: write one JSON list/u],
+    ['[]', /holds no problems: write one JSON list/u],
     ['[0427', /gn\.json:1: the line is not JSON/u],
   ] as const) {
     await assert.rejects(load(text, 'arbench', 'gn.json'), isInputError(message), text);
@@ -146,10 +146,10 @@ test('PlanBench is read as rows or as its document, and its last statement is th
     domain,
     instances: [{ instance_id: 2, query, ground_truth_plan: plan }],
   };
-  assert.deepEqual((await load(JSON.stringify(document, null, 2), 'planbench')).instances, [row]);
+  assert.deepEqual((await load(JSON.stringify(document, null, 2), 'planbench')).problems, [row]);
   const mystery = JSON.stringify({ ...document, domain: 'mystery_blocksworld' });
   await assert.rejects(load(mystery, 'planbench'), isInputError(/item 1: its domain is "mystery_blocksworld"/u));
-  assert.deepEqual((await load(`${JSON.stringify(PLANBENCH)}\n`, 'planbench')).instances, [row]);
+  assert.deepEqual((await load(`${JSON.stringify(PLANBENCH)}\n`, 'planbench')).problems, [row]);
   assert.equal(await scoreOf(row, plan), 1);
   assert.equal(await scoreOf(row, 'unstack the red block from on top of the blue block\nput down the red block'), 0);
   for (const [change, message] of [
@@ -168,12 +168,12 @@ test('PlanBench is read as rows or as its document, and its last statement is th
 test('problems in PDDL come one after another in a file, with the colors of PlanBench for letters', async () => {
   const problem = (goal: string): string =>
     `; a comment (\n(define (problem BW-rand-4)\n(:domain blocksworld-4ops)\n(:objects a b )\n(:init\n(handempty)\n(on a b)\n(ontable b)\n(clear a)\n)\n(:goal\n(and\n${goal})\n)\n)\n`;
-  const { instances } = await load(`${problem('(on b a)')}\n${problem('(ontable a)')}`, 'pddl', 'blocks.pddl');
+  const { problems } = await load(`${problem('(on b a)')}\n${problem('(ontable a)')}`, 'pddl', 'blocks.pddl');
   assert.deepEqual(
-    instances.map(({ uid }) => uid),
+    problems.map(({ uid }) => uid),
     ['blocks.pddl:2', 'blocks.pddl:18'],
   );
-  const [first = assert.fail()] = instances;
+  const [first = assert.fail()] = problems;
   assert.match(first.question, /the red block is on top of the blue block/u);
   assert.equal(await scoreOf(first, PLANBENCH.ground_truth_plan), 1);
   for (const [text, message] of [
@@ -181,7 +181,7 @@ test('problems in PDDL come one after another in a file, with the colors of Plan
     [`${problem('(on b a)')}(`, /blocks\.pddl:16: the problem that begins here is not closed/u],
     [`x ${problem('(on b a)')}`, /blocks\.pddl:1: there is something outside parentheses/u],
     [')', /blocks\.pddl:1: there is something outside parentheses/u],
-    ['', /holds no instances: write one or more problems/u],
+    ['', /holds no problems: write one or more problems/u],
     [`(${'a'.repeat(200_000)})`, /more than 100000 characters/u],
   ] as const) {
     await assert.rejects(load(text, 'pddl', 'blocks.pddl'), isInputError(message), text.slice(0, 60));
@@ -194,9 +194,9 @@ test('AIME has whole numbers from 0 to 999', async () => {
     [{ ID: '2024-II-4', Problem: 'p', Answer: 33 }, 'aime-2024-II-4', '33'],
     [{ question: 'p', answer: '000' }, 'data.jsonl:1', '0'],
   ] as const) {
-    const instance = await one(row, 'aime');
-    assert.deepEqual([instance.uid, instance.answer], [uid, answer]);
-    assert.equal(await scoreOf(instance, `So \\boxed{${answer}}.`), 1);
+    const problem = await one(row, 'aime');
+    assert.deepEqual([problem.uid, problem.answer], [uid, answer]);
+    assert.equal(await scoreOf(problem, `So \\boxed{${answer}}.`), 1);
   }
   for (const answer of ['1000', '-1', '1/2', 2.5]) {
     await assert.rejects(one({ problem: 'p', answer }, 'aime'), isInputError(/whole numbers from 0 to 999/u));
@@ -204,10 +204,10 @@ test('AIME has whole numbers from 0 to 999', async () => {
 });
 
 test('AutoLogi is checked by its own Python, in the sandbox, and a message is data there', async () => {
-  const instance = await one(AUTOLOGI);
-  assert.equal(instance.uid, 'autologi-en-7');
+  const problem = await one(AUTOLOGI);
+  assert.equal(problem.uid, 'autologi-en-7');
   // The store keeps what says that a value is read.
-  assert.deepEqual(instanceOf({ ...instance, tests: testsText(instance.tests) }), instance);
+  assert.deepEqual(problemOf({ ...problem, tests: testsText(problem.tests) }), problem);
   const grader = new PythonGrader({ places: sandboxPlaces() });
   try {
     const evaluator = auto(grader);
@@ -218,7 +218,7 @@ test('AutoLogi is checked by its own Python, in the sandbox, and a message is da
       ['Wine, Snacks, Oil', 0, 'no-value'],
       [`${'['.repeat(30_000)}]`, 0, 'no-value'],
     ] as const;
-    const found = await Promise.all(cases.map(([message]) => evaluator.evaluate(instance, message)));
+    const found = await Promise.all(cases.map(([message]) => evaluator.evaluate(problem, message)));
     assert.deepEqual(
       found.map(({ score, rule }) => [score, rule]),
       cases.map(([, score, rule]) => [score, rule]),

@@ -19,7 +19,7 @@ import {
   type Paired,
   type Statistics,
 } from '../../../src/training/methods/ccpoStatistics.ts';
-import { instances, SAMPLING } from '../replay/helpers.ts';
+import { problems, SAMPLING } from '../replay/helpers.ts';
 import { teamFolder, tinyWorld, type TinyRun } from './tinyRun.ts';
 import { FOUR, PAIR, sums } from './tinyTeam.ts';
 import { watchingSteps } from './watched.ts';
@@ -181,10 +181,10 @@ interface Trees {
 
 /** Whole episodes with these joint and solo returns, as a run grows them. */
 function treesOf(joint: readonly (number | null)[], solo: readonly (number | null)[]): Trees {
-  const [instance] = instances(1);
+  const [problem] = problems(1);
   const node = (parent: TreeNode | null, sibling: number, score?: number | null): TreeNode => {
     const made: TreeNode = {
-      instance: instance ?? assert.fail(),
+      problem: problem ?? assert.fail(),
       position: parent === null ? 0 : 1,
       parent,
       sibling,
@@ -227,7 +227,7 @@ const creditsOf = (
   const { credits, state: next } = ccpo.credit({
     settings: readConfig('', 'defaults', overrides),
     stage: 0,
-    instances: [episodes],
+    problems: [episodes],
     measured: [[without]],
     values: new Map(),
     state,
@@ -333,14 +333,8 @@ const world = async (t: TestContext, overrides: readonly string[]): Promise<Tiny
 };
 
 const messagesIn = ({ store }: TinyRun, iteration: number): ReturnType<typeof store.transcript>['messages'] =>
-  store.transcript({
-    run: 'run-1',
-    phase: 'train',
-    iteration,
-    instance: sums(1)[0]?.uidSha ?? '',
-    offset: 0,
-    limit: 99,
-  }).messages;
+  store.transcript({ run: 'run-1', phase: 'train', iteration, problem: sums(1)[0]?.uidSha ?? '', offset: 0, limit: 99 })
+    .messages;
 
 describe('a run of CCPO', () => {
   it('samples solo rollouts below an empty message of the thinker, and never learns from them', async (t) => {
@@ -377,7 +371,7 @@ describe('a run of CCPO', () => {
       [1, 2, 3].flatMap((number) =>
         store
           .episodes({ run: 'run-1', phase: 'train', iteration: 1, offset: 0, limit: 99 })
-          .filter(({ instance }) => instance === sums(3)[number - 1]?.uidSha)
+          .filter(({ problem }) => problem === sums(3)[number - 1]?.uidSha)
           .filter(({ leaf }) => (store.chain(leaf)[0]?.text === '') === without)
           .map((episode) => episode.return),
       );

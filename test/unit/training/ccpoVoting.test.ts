@@ -215,11 +215,11 @@ it('a run credits every voter with what the vote loses without it, and samples n
     const said = new Set<string>();
     const episodes = store.episodes({ run: 'run-1', phase: 'train', iteration, offset: 0, limit: 100 });
     assert.equal(episodes.length, 3 * 8);
-    for (const { leaf, answer, instance } of episodes) {
+    for (const { leaf, answer, problem } of episodes) {
       const messages = store.chain(leaf);
       const answers = messages.map(({ text }) => stated(text));
       for (const one of answers.flatMap((stating) => stating ?? [])) {
-        said.add(`${instance} ${one}`);
+        said.add(`${problem} ${one}`);
       }
       messages.forEach(({ trainingCredit }, voter) => {
         const without = answers.filter((_, other) => other !== voter);

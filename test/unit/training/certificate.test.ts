@@ -194,7 +194,7 @@ it('estimates from sampled messages what the tables say', () => {
       before: before ?? assert.fail(),
       after: after ?? assert.fail(),
       advantage: worth,
-      origin: { episode, instance: '', place: 0, worth },
+      origin: { episode, problem: '', place: 0, worth },
     };
   });
   const { k1, k3, gain, moves = [] } = messageDivergence(messages);

@@ -183,7 +183,7 @@ describe('readConfig', () => {
     refused(
       'seed: 1\nfanout: [3, 3]\n',
       [],
-      /line 2: fanout: \[3, 3\] needs 9 evaluator calls per instance, more than evaluator_budget \(8\)/,
+      /line 2: fanout: \[3, 3\] needs 9 evaluator calls per problem, more than evaluator_budget \(8\)/,
     );
     assert.deepEqual(readConfig('fanout: [3, 3]\nevaluator_budget: 9\n', 'x').fanout, [3, 3]);
     refused('chat:\n  template: none\n  thinking: true\n', [], /line 3: chat\.thinking: needs chat\.template: auto/);

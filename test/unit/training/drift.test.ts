@@ -90,7 +90,7 @@ it('gives the parts of zeta: clipped advantages, clipped ratios, statistics of h
     const total = returns.reduce((sum, one) => sum + one, 0);
     return returns.map((own, episode) => ({
       episode,
-      instance: 'x',
+      problem: 'x',
       worth: own - (total - own) / (returns.length - 1),
       logRatio: Math.log(ratio),
     }));

@@ -4,10 +4,10 @@ import { evaluate, solvedOnce, type EvaluationSettings } from '../../../src/trai
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { leavesOf } from '../../../src/replay/tree.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { CHECKPOINTS, CountingEvaluator, instances, PAIR, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
+import { CHECKPOINTS, CountingEvaluator, problems, PAIR, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
-const ALL = instances(7);
+const ALL = problems(7);
 const NOTHING = { signal: new AbortController().signal, onBegin: () => undefined, onBatch: () => undefined };
 
 /** The actor says its question's number and the check; what is right is a matter of the number. */
@@ -26,7 +26,7 @@ const settings = (changes: Partial<EvaluationSettings> = {}): EvaluationSettings
 });
 
 describe('evaluate', () => {
-  it('gives 1, 0 or null for each instance, in order, whatever the batch', async () => {
+  it('gives 1, 0 or null for each problem, in order, whatever the batch', async () => {
     for (const batch of [1, 3, 7, 100]) {
       const evaluator = new CountingEvaluator((text) => (text === '4' ? null : Number(text) % 3 === 0 ? 1 : 0));
       assert.deepEqual(await evaluate(settings({ batch, evaluator }), ALL, NOTHING), [1, 0, 0, 1, null, 0, 1]);
@@ -35,7 +35,7 @@ describe('evaluate', () => {
     assert.deepEqual(await evaluate(settings(), [], NOTHING), []);
   });
 
-  it('reports each batch with one episode per instance, and its evaluator calls before they are made', async () => {
+  it('reports each batch with one episode per problem, and its evaluator calls before they are made', async () => {
     const told: (readonly [number, string[], number])[] = [];
     const evaluator = new CountingEvaluator(() => 1);
     const begun: (readonly [number, number])[] = [];
@@ -43,9 +43,9 @@ describe('evaluate', () => {
       signal: new AbortController().signal,
       onBegin: (calls) => begun.push([evaluator.calls, calls]),
       onBatch: (done, roots) =>
-        told.push([done, roots.map(({ instance }) => instance.uid), roots.flatMap(leavesOf).length]),
+        told.push([done, roots.map(({ problem }) => problem.uid), roots.flatMap(leavesOf).length]),
     });
-    // Two scored messages for each instance.
+    // Two scored messages for each problem.
     assert.deepEqual(begun, [
       [0, 6],
       [6, 6],
@@ -72,7 +72,7 @@ describe('evaluate', () => {
     }
   });
 
-  it('draws numbers that depend on seed and instance, not on batch, order or company', async () => {
+  it('draws numbers that depend on seed and problem, not on batch, order or company', async () => {
     const streams = async (changes: Partial<EvaluationSettings>, of = ALL): Promise<Set<string>> => {
       const policy = new ScriptedPolicy();
       await evaluate(settings({ kind: 'sampled', ...changes, policy }), of, NOTHING);
@@ -85,7 +85,7 @@ describe('evaluate', () => {
     assert.ok((await streams({ seed: 4 })).isDisjointFrom(all));
   });
 
-  it('takes several samples of an instance as its mean, with numbers of their own for each, whatever the batch', async () => {
+  it('takes several samples of a problem as its mean, with numbers of their own for each, whatever the batch', async () => {
     const streams: Set<string>[] = [];
     for (const batch of [1, 8, 100]) {
       const policy = new ScriptedPolicy(({ context, streamKey }) =>
@@ -120,7 +120,7 @@ describe('evaluate', () => {
     assert.equal(greedy.calls, 7);
   });
 
-  it('counts an instance as solved only where every scored message is right', async () => {
+  it('counts a problem as solved only where every scored message is right', async () => {
     const policy = new ScriptedPolicy(
       ({ context }) => `${context.startsWith('Draft') ? 'draft' : 'final'} ${String(numberIn(context))}`,
     );
@@ -144,7 +144,7 @@ describe('evaluate', () => {
     assert.equal(ended, 1);
   });
 
-  it('counts an instance as solved once by any of its samples, and knows nothing where one of the others is masked', () => {
+  it('counts a problem as solved once by any of its samples, and knows nothing where one of the others is masked', () => {
     assert.deepEqual(solvedOnce([0, 1, 0, 0, null, 1, null, 0, null, null], 2), [1, 0, 1, null, null]);
     assert.deepEqual(solvedOnce([], 2), []);
   });

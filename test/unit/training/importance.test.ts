@@ -48,7 +48,7 @@ it('weighs an episode by all messages of updated agents, and learns from it as f
     { role: 'a', prompt: new Int32Array(1), messages: [first, second] },
     { role: 'b', prompt: new Int32Array(1), messages: [third, unknown] },
   ];
-  const of = (episode: number) => ({ episode, instance: 'x', place: 0, worth: 0 });
+  const of = (episode: number) => ({ episode, problem: 'x', place: 0, worth: 0 });
   const origins = new Map([
     [first.tokens, of(7)],
     [second.tokens, of(9)],

@@ -15,7 +15,7 @@ import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { creditNode, treeCounts } from '../../../src/training/methods/joint.ts';
 import { methodNamed, methodRemarks } from '../../../src/training/methods/methods.ts';
 import { NodesOfTurns } from '../../../src/training/nodesOfTurns.ts';
-import { instances, NEVER, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
+import { problems, NEVER, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
 import {
   teamOf,
   type Vector,
@@ -146,8 +146,8 @@ describe('a node whose mean processed reward is above the threshold', () => {
         scope: 'iteration:1',
         commonRandomNumbers: true,
       },
-      instances(2).map((instance, index) => ({
-        instance: { ...instance, question: index === 0 ? '#low?' : '#high?' },
+      problems(2).map((problem, index) => ({
+        problem: { ...problem, question: index === 0 ? '#low?' : '#high?' },
         node: null,
       })),
       rollout?.joint ?? assert.fail(),
@@ -165,7 +165,7 @@ it('what a tree costs is said before a run', () => {
   const [first] = methodRemarks(config, teamOf(2, config, ['main']));
   assert.equal(
     first,
-    'The tree of an instance has up to 17 nodes in 2 turns, 272 joint actions and 256 leaves: 136 sampled messages, 34 optimizer steps.',
+    'The tree of a problem has up to 17 nodes in 2 turns, 272 joint actions and 256 leaves: 136 sampled messages, 34 optimizer steps.',
   );
 });
 

@@ -7,7 +7,7 @@ import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { jointCredits } from '../../../src/training/methods/joint.ts';
 import { methodNamed } from '../../../src/training/methods/methods.ts';
 import { NodesOfTurns } from '../../../src/training/nodesOfTurns.ts';
-import { instances, SAMPLING } from '../replay/helpers.ts';
+import { problems, SAMPLING } from '../replay/helpers.ts';
 import { configOf, grown, rowsOf, near, updatesOf, rootCredits } from './jointTeam.ts';
 
 const NONE = new Int32Array();
@@ -29,7 +29,7 @@ describe('c3 on the rollout tree of MAGRPO', () => {
       [3, 3, 0],
     ];
     const nodeOf = (parent: TreeNode | null, sibling: number, score?: number | null): TreeNode => ({
-      instance: instances(1)[0] ?? assert.fail(),
+      problem: problems(1)[0] ?? assert.fail(),
       position: parent === null ? 0 : 1,
       parent,
       sibling,

@@ -11,7 +11,7 @@ import { runRounds, type RunConfig } from '../../../src/training/config/config.t
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { methodNamed } from '../../../src/training/methods/methods.ts';
 import { episodeOf, type Update } from '../../../src/training/methods/method.ts';
-import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
+import { problems, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
 
 const ROLES = ['aux', 'main', 'third'];
 
@@ -91,7 +91,7 @@ export async function grown(vector: Vector, scored = ROLES.slice(0, vector.n)): 
       scope: 'iteration:1',
       commonRandomNumbers: true,
     },
-    starts(instances(1)),
+    starts(problems(1)),
     joint,
     NEVER,
   );
@@ -105,7 +105,7 @@ const creditsOf = (
   methodNamed(method).credit({
     settings: config,
     stage: 0,
-    instances: [roots],
+    problems: [roots],
     measured: [],
     values: new Map(),
     state: { json: null, tensors: {} },
@@ -113,14 +113,14 @@ const creditsOf = (
 
 /** The rows of a tree as a store gives them. */
 export function rowsOf(roots: readonly TreeNode[]): {
-  readonly rows: { decision: number; parent: number | null; instance: string; position: number }[];
+  readonly rows: { decision: number; parent: number | null; problem: string; position: number }[];
   readonly ids: ReadonlyMap<TreeNode, number>;
 } {
   const ids = new Map(roots.flatMap((root) => [...episodeOf(root)]).map((node, index) => [node, index]));
   const rows = [...ids].map(([{ parent, position }, decision]) => ({
     decision,
     parent: parent === null ? null : (ids.get(parent) ?? assert.fail()),
-    instance: 'q',
+    problem: 'q',
     position,
   }));
   return { rows, ids };

@@ -9,13 +9,13 @@ import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/po
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { callsOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { grow, growSpine } from '../../../src/replay/episodes.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { messagesOf } from '../../../src/team/rounds.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { MethodSettings, ValueTarget } from '../../../src/training/methods/method.ts';
 import { methodNamed, type MethodName } from '../../../src/training/methods/methods.ts';
-import { ENVIRONMENT, instances, NEVER, PAIR, SAMPLING, SNAPSHOT, starts } from '../replay/helpers.ts';
+import { ENVIRONMENT, problems, NEVER, PAIR, SAMPLING, SNAPSHOT, starts } from '../replay/helpers.ts';
 
 const BUDGET = 4;
 /** Without common random numbers: the enumeration below lets every answer be drawn by itself. */
@@ -34,7 +34,7 @@ const SETTINGS: MethodSettings = {
     return_clip: 10,
   },
 };
-const INSTANCE: Instance = instances(1)[0] ?? assert.fail();
+const INSTANCE: Problem = problems(1)[0] ?? assert.fail();
 
 /** Logit of saying `1`: of the reasoner, then of the actor after the plan 0 and after the plan 1. */
 const PARAMETERS = [0.4, -0.7, 0.9];
@@ -153,7 +153,7 @@ async function expectedUpdate(
     const { credits } = method.credit({
       settings,
       stage: 0,
-      instances: [roots],
+      problems: [roots],
       measured: [[]],
       values,
       state: { json: null, tensors: {} },

@@ -134,7 +134,7 @@ describe('checkScripts', () => {
       () => {
         check(JSON.stringify([{ question: first?.question, answer: '3' }]));
       },
-      errorOfKind('input', /^policies\.actor\.answers has no answer for the actor for the instance "sum-1"; add one/),
+      errorOfKind('input', /^policies\.actor\.answers has no answer for the actor for the problem "sum-1"; add one/),
     );
     check('[{turn: 1, answer: "3"}]');
     // What a context key answers is known only in its context.

@@ -31,9 +31,9 @@ describe('demonstrations of a second turn', () => {
     const [problem] = problems;
     assert.ok(problem);
     const seen: string[] = [];
-    const [aux, main] = await revisions(problem, protocol, (instance, program, slice) => {
+    const [aux, main] = await revisions(problem, protocol, (problem, program, slice) => {
       seen.push(`${String(slice)} ${program}`);
-      return examine(instance, program, slice);
+      return examine(problem, program, slice);
     });
     assert.deepEqual([aux?.message, main?.message], problem.said);
     const isHasty = aux?.context.includes(problem.saidInHaste[0] ?? '') === true;

@@ -20,7 +20,7 @@ const turn = (weights: readonly number[], moved: number, fresh: boolean): Measur
   fresh,
   moves: weights.map((weight, episode) => ({
     episode,
-    instance: String(Math.floor(episode / 2)),
+    problem: String(Math.floor(episode / 2)),
     worth: episode % 2 === 0 ? 0.5 : -0.5,
     place: 0,
     logRatio: Math.log(weight),

@@ -22,7 +22,7 @@ const moved = (role: string): Divergence => ({
   gain: 0,
   moves: (FACTORS[role] ?? []).map((factor, index) => ({
     episode: index + 1,
-    instance: 'x',
+    problem: 'x',
     worth: 0,
     place: 0,
     logRatio: Math.log(factor),

@@ -8,7 +8,7 @@ import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { ModelHost } from '../../../src/runtime/host.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import type { RunProgress } from '../../../src/shared/protocols/jobs.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import type { RunSummary } from '../../../src/domain/run.ts';
 import type { Environments } from '../../../src/replay/unfold.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
@@ -53,8 +53,8 @@ export interface TinyRunOptions {
   readonly evaluator?: Evaluator;
   /** The one that the configuration names unless given. */
   readonly method?: Method;
-  readonly train?: readonly Instance[];
-  readonly evaluation?: readonly Instance[];
+  readonly train?: readonly Problem[];
+  readonly evaluation?: readonly Problem[];
   readonly control?: Partial<RunControl>;
   /** False: what is determined by an equal result is paid for all the same. */
   readonly reuse?: boolean;

@@ -11,7 +11,7 @@ import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../src/runtime/train/trainingState.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
-import type { Instance } from '../../../src/domain/problem.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
@@ -38,7 +38,7 @@ export const PAIR: Protocol = parseProtocol(PAIR_TEXT, 'pair.json');
 export const FOUR: Protocol = parseProtocol(FOUR_TEXT, 'four.json');
 
 /** Sums from `first` on whose answer is 3 or 4. */
-export function sums(count: number, first = 0): Instance[] {
+export function sums(count: number, first = 0): Problem[] {
   return Array.from({ length: count }, (_, index) => {
     const number = first + index;
     const answer = String(3 + (number % 2));
@@ -47,9 +47,9 @@ export function sums(count: number, first = 0): Instance[] {
   });
 }
 
-/** The instances in GSM8K's form, one JSON object a line. */
-export function jsonl(instances: readonly Instance[]): string {
-  return instances
+/** The problems in GSM8K's form, one JSON object a line. */
+export function jsonl(problems: readonly Problem[]): string {
+  return problems
     .map(
       ({ question, answer }) =>
         `${JSON.stringify({ question, answer: `2 and ${String(Number(answer) - 2)} more.\n#### ${answer}` })}\n`,
@@ -73,9 +73,9 @@ export async function makeTeam(
   { hiddenSize = 32, seed = 1, steps = 40 }: TeamOptions = {},
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
-  const instances = sums(16, 1000);
+  const problems = sums(16, 1000);
   const texts = [
-    ...instances.map(({ question }) => renderPlain(renderContext(PAIR, 0, question, new Map()))),
+    ...problems.map(({ question }) => renderPlain(renderContext(PAIR, 0, question, new Map()))),
     ...PLANS,
     ...ANSWERS,
   ].flatMap((text) => [text, text]);
@@ -104,7 +104,7 @@ export async function makeTeam(
       messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }],
     };
   };
-  const contexts = instances.flatMap(({ question }, index) => {
+  const contexts = problems.flatMap(({ question }, index) => {
     const plan = PLANS[index % 2] ?? '';
     return [
       demonstration(renderPlain(renderContext(PAIR, 0, question, new Map())), plan),

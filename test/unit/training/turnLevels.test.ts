@@ -24,7 +24,7 @@ const words = (structure: number, passed: number, cooperation = 0): string =>
   `ladder: 1 of 4 (structure ${String(structure)}, syntax 0.5, tests ${String(passed)}/4, cooperation ${String(cooperation)})`;
 /** A path of messages: each follows the one before. */
 const path = (...decisions: number[]): MessagePlace[] =>
-  decisions.map((decision, position) => ({ decision, instance: 7, parent: decisions[position - 1] ?? null, position }));
+  decisions.map((decision, position) => ({ decision, problem: 7, parent: decisions[position - 1] ?? null, position }));
 
 describe('the words of ladders', () => {
   it('are read back as shares of the points of each level', () => {
@@ -63,8 +63,8 @@ describe('levels by turn', () => {
     // Two joint actions in turn 1 (ends 2 and 6); the first is continued twice (ends 4 and 5), the other stopped.
     const messages = [
       ...path(1, 2, 3, 4),
-      { decision: 10, instance: 7, parent: 2, position: 2 },
-      { decision: 5, instance: 7, parent: 10, position: 3 },
+      { decision: 10, problem: 7, parent: 2, position: 2 },
+      { decision: 5, problem: 7, parent: 10, position: 3 },
       ...path(7, 6),
     ];
     const levels = turnLevels(
@@ -96,14 +96,14 @@ describe('levels by turn', () => {
   });
 
   it('tell by pass@k whether one of k joint actions of a node passes all tests', () => {
-    const of = (instance: number, first: number, passed: readonly number[]): [EpisodeRule[], MessagePlace[]] => [
+    const of = (problem: number, first: number, passed: readonly number[]): [EpisodeRule[], MessagePlace[]] => [
       passed.map((tests, index) => ({ leaf: first + index, rule: words(1, tests) })),
       passed.flatMap((_, index) => [
-        { decision: first + 100 + index, instance, parent: null, position: 0 },
-        { decision: first + index, instance, parent: first + 100 + index, position: 1 },
+        { decision: first + 100 + index, problem, parent: null, position: 0 },
+        { decision: first + index, problem, parent: first + 100 + index, position: 1 },
       ]),
     ];
-    // Of one instance 1 of 4 passes, of another 3 of 5; whoever passes 3 of its 4 tests does not.
+    // Of one problem 1 of 4 passes, of another 3 of 5; whoever passes 3 of its 4 tests does not.
     const [one, two] = [of(1, 10, [4, 3, 0, 0]), of(2, 20, [4, 4, 4, 0, 3])];
     const levels = turnLevels([...one[0], ...two[0]], [...one[1], ...two[1]], team(1));
     const pass = (k: 1 | 2 | 3 | 4 | 5 | 6): number | undefined => levels[`turn1PassAt${k}`];
@@ -115,17 +115,17 @@ describe('levels by turn', () => {
     close(pass(2), (1 - 3 / 6 + (1 - 1 / 10)) / 2);
     close(pass(3), (1 - 1 / 4 + 1) / 2);
     close(pass(4), 1);
-    // The first instance has no five.
+    // The first problem has no five.
     close(pass(5), 1);
     assert.equal(pass(6), undefined);
   });
 
-  it('take the nodes of a later turn apart, and those of two instances in the first', () => {
+  it('take the nodes of a later turn apart, and those of two problems in the first', () => {
     // Both first turns are followed by two joint actions: of one node both pass, of the other none.
     const node = (first: number): MessagePlace[] => [
       ...path(first, first + 1, first + 2, first + 3),
-      { decision: first + 4, instance: 7, parent: first + 1, position: 2 },
-      { decision: first + 5, instance: 7, parent: first + 4, position: 3 },
+      { decision: first + 4, problem: 7, parent: first + 1, position: 2 },
+      { decision: first + 5, problem: 7, parent: first + 4, position: 3 },
     ];
     const rule = (tests: number): string => `${words(1, 0)}, ${words(1, tests)}`;
     const { turn1PassAt2, turn2PassAt1, turn2PassAt2, turn2PassAt3 } = turnLevels(

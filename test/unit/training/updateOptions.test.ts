@@ -155,14 +155,14 @@ describe('dynamic sampling', () => {
       Promise.resolve({ score: Number(uid.slice(4)) % 3 === 0 || text.includes('3') ? 1 : 0, rule: 'some' }),
   };
   const options = { evaluation: [], train: sums(12), evaluator };
-  const instancesOf = ({ store }: TinyRun, iteration: number): string[] => [
-    ...new Set(store.trainingMessages('run-1', iteration, 'magrpo', 0).map(({ instance }) => instance)),
+  const problemsOf = ({ store }: TinyRun, iteration: number): string[] => [
+    ...new Set(store.trainingMessages('run-1', iteration, 'magrpo', 0).map(({ problem }) => problem)),
   ];
   const loudOf = ({ store }: TinyRun, iteration: number): Set<string> =>
     new Set(
       store
         .trainingMessages('run-1', iteration, 'magrpo', 0)
-        .flatMap(({ instance, credit }) => ((credit ?? 0) === 0 ? [] : [instance])),
+        .flatMap(({ problem, credit }) => ((credit ?? 0) === 0 ? [] : [problem])),
     );
   const callsOf = ({ store }: TinyRun, iteration: number): number =>
     store.roundCost({ run: 'run-1', phase: 'train', iteration }).evaluatorCalls;
@@ -173,9 +173,9 @@ describe('dynamic sampling', () => {
     const { steps } = await watched(world, [...OVERRIDES, 'dynamic_sampling=true'], -1, options);
     let replaced = 0;
     for (const iteration of [1, 2, 3]) {
-      assert.equal(instancesOf(plain, iteration).length, 4);
+      assert.equal(problemsOf(plain, iteration).length, 4);
       assert.ok(callsOf(world, iteration) <= 4 * 4, String(callsOf(world, iteration)));
-      const [all, loud] = [instancesOf(world, iteration), loudOf(world, iteration)];
+      const [all, loud] = [problemsOf(world, iteration), loudOf(world, iteration)];
       // The first ones are those of the step; those after them are of the next one.
       assert.deepEqual(
         all.slice(0, 4).sort(),
@@ -186,8 +186,7 @@ describe('dynamic sampling', () => {
       const taught = messagesOf(steps[iteration - 1] ?? []).length;
       assert.equal(
         taught,
-        world.store.trainingMessages('run-1', iteration, 'magrpo', 0).filter(({ instance }) => loud.has(instance))
-          .length,
+        world.store.trainingMessages('run-1', iteration, 'magrpo', 0).filter(({ problem }) => loud.has(problem)).length,
         'nothing is learned from those without a signal',
       );
     }

@@ -24,7 +24,7 @@ const ofMessages = (drafts: readonly ReplayDraft[]): readonly number[] => drafts
 
 /** Whether a panel's state takes the drafts. */
 function fits(drafts: readonly ReplayDraft[]): boolean {
-  const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
+  const target = { run: 'r', phase: 'train', iteration: 1, problem: 'i' };
   return isTranscriptState({
     version: 5,
     target,

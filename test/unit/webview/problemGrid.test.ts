@@ -17,7 +17,7 @@ const FACETS = { total: 100, trained: 100, evaluated: 0, roles: [], filled: [] }
 function problem(id: number): ShownProblem {
   return {
     id,
-    instance: String(id),
+    problem: String(id),
     uid: String(id),
     source: '',
     level: null,

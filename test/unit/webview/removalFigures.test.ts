@@ -6,7 +6,7 @@ import { removalFigures } from '../../../webview/dashboard/removalFigures.ts';
 import { row, view } from './dashboardFixture.ts';
 
 const rollout = (joint: number, solo: number, thinker: number, shared: number): RemovalRollout => ({
-  instance: 'a',
+  problem: 'a',
   joint,
   solo,
   shared,

@@ -8,7 +8,7 @@ export interface DriftScale {
   /** Roles of the chain, in the order of measuring. */
   readonly sizes: readonly number[];
   readonly seeds: readonly number[];
-  /** Evaluator calls of an instance in a step, for each role. */
+  /** Evaluator calls of a problem in a step, for each role. */
   readonly callsPerRole: number;
   readonly run: Keys;
 }

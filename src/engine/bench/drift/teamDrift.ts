@@ -133,7 +133,7 @@ async function write(
     environment: `Node ${process.versions.node}, ${process.platform} ${process.arch}`,
     finishedAt: new Date().toISOString(),
     quick,
-    settings: { ...scale.run, 'evaluator calls of an instance in a step, for each role': scale.callsPerRole },
+    settings: { ...scale.run, 'evaluator calls of a problem in a step, for each role': scale.callsPerRole },
     exponents: Object.fromEntries(
       STAGED_ARMS.map((arm) => [
         arm,

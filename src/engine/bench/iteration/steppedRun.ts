@@ -7,7 +7,7 @@ import type { Tokenizer } from '../../../policy/tokenizer.ts';
 import { writeRandomModel } from '../../../runtime/model/randomModel.ts';
 import { startRuntime } from '../../../runtime/remote.ts';
 import { anyOf } from '../../../shared/cancellation.ts';
-import type { Instance } from '../../../domain/problem.ts';
+import type { Problem } from '../../../domain/problem.ts';
 import { openStoreForWriting } from '../../../store/write/writer.ts';
 import { uidSha } from '../../../tasks/uid.ts';
 import { parseProtocol } from '../../../team/parseProtocol.ts';
@@ -97,7 +97,7 @@ export class SteppedRun {
             render: ({ system }) => run.turn.promise.then(() => system),
             maxPositions: config.maxPositions,
             evaluator: evenTokens,
-            train: instancesOf(task),
+            train: problemsOf(task),
             evaluation: [],
             recipe: '{}',
             modelFolder: model,
@@ -160,7 +160,7 @@ function configOf({ prompts, group, new: newTokens, threads, learningRate, klCoe
   });
 }
 
-const instancesOf = ({ prompts }: IterationTask): Instance[] =>
+const problemsOf = ({ prompts }: IterationTask): Problem[] =>
   prompts.map((prompt, index) => {
     const question = textOf(prompt);
     return {

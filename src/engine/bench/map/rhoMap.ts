@@ -376,10 +376,10 @@ function playerMessages(store: StoreReader, run: string, steps: number, method: 
   return Array.from({ length: steps }, (_, step) => step + 1).flatMap((step) =>
     store
       .trainingMessages(run, step, method === 'c3' ? 'loo' : 'magrpo')
-      .flatMap(({ position, instance, decision, credit }) =>
+      .flatMap(({ position, problem, decision, credit }) =>
         position === 0 || credit === null
           ? []
-          : [{ hand: `${String(step)} ${instance}`, text: store.decision(decision).text, credit }],
+          : [{ hand: `${String(step)} ${problem}`, text: store.decision(decision).text, credit }],
       ),
   );
 }

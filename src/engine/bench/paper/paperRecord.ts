@@ -28,7 +28,7 @@ const MOST_BYTES = 64 * 2 ** 20;
 /** Of one file of a bundled team. */
 const MOST_TEAM_BYTES = 64 * 2 ** 20;
 
-/** Solved episodes by instance: a digit of base 36 each, for as many samples each. `others` by position. */
+/** Solved episodes by problem: a digit of base 36 each, for as many samples each. `others` by position. */
 const countsSchema = z.object({
   samples: z.int().min(0).max(35),
   solved: z.string().regex(/^[0-9a-z]*$/u),
@@ -302,7 +302,7 @@ function keptRun({ run, definitions: _, config: __, team: ___, finishedAt: ____,
   };
 }
 
-/** Short for what the instances of an evaluation have: as many samples each, but for a few that are masked. */
+/** Short for what the problems of an evaluation have: as many samples each, but for a few that are masked. */
 function counts(all: readonly Solved[]): Counts {
   const samples = Math.min(35, Math.max(0, ...all.map((one) => one.samples)));
   const others = all.flatMap((one, index): [string, [number, number]][] =>

@@ -27,7 +27,7 @@ const MIX: readonly (readonly [kind: ProgramKind, share: number])[] = [
 ];
 
 /** A problem with what the right function gives; the wrong one gives something else for the input of every test. */
-interface Problem {
+interface GradedProblem {
   readonly right: string;
   readonly wrong: string;
   readonly cases: readonly (readonly [input: string, output: string])[];
@@ -35,7 +35,7 @@ interface Problem {
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-const PROBLEMS: readonly ((stream: HashedStream) => Problem)[] = [
+const PROBLEMS: readonly ((stream: HashedStream) => GradedProblem)[] = [
   (stream) => {
     const [factor, offset] = [stream.integer(2, 99), stream.integer(1, 999)];
     return {

@@ -11,15 +11,15 @@ const LOOKED_AT = 40;
 const ENOUGH = 5;
 
 /**
- * The paces of the newest runs with the same model, team, task, fan-out and machine; steps are scaled by instances.
- * @param instances of a step of the planned run
+ * The paces of the newest runs with the same model, team, task, fan-out and machine; steps are scaled by problems.
+ * @param problems of a step of the planned run
  * @param steps whether it trains: then only runs that trained say something
  */
 export function earlierPaces(
   store: StoreReader,
   recipe: Recipe,
   here: NumericEnvironment,
-  instances: number,
+  problems: number,
   steps: boolean,
 ): readonly Pace[] {
   const wanted = likeness(recipe);
@@ -33,7 +33,7 @@ export function earlierPaces(
       continue;
     }
     const pace = paceOfRun(store, id, steps);
-    const scale = instances / Math.max(1, earlier.config.instances_per_step);
+    const scale = problems / Math.max(1, earlier.config.instances_per_step);
     if (pace !== null) {
       paces.push({ ...pace, step: pace.step * scale });
     }

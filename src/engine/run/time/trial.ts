@@ -14,7 +14,7 @@ import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
 import { anyOf } from '../../../shared/cancellation.ts';
 import { CancelledError } from '../../../shared/errors.ts';
 import type { Examination, Sampling } from '../../../domain/message.ts';
-import type { Instance } from '../../../domain/problem.ts';
+import type { Problem } from '../../../domain/problem.ts';
 import { occurrenceAt, type Protocol } from '../../../team/protocol.ts';
 import type { Renderer } from '../../../team/render.ts';
 import type { MessageSeconds } from './estimate.ts';
@@ -27,7 +27,7 @@ export interface TrialInput {
   readonly protocol: Protocol;
   readonly render: Renderer;
   readonly sampling: Sampling;
-  readonly instances: readonly Instance[];
+  readonly problems: readonly Problem[];
   readonly signal: AbortSignal;
 }
 
@@ -79,7 +79,7 @@ interface Round {
  */
 export async function tryModel(input: TrialInput, episodes: number, together: number): Promise<MessageSeconds | null> {
   const began = performance.now();
-  const most = Math.min(Math.round(SHARE * episodes), input.instances.length);
+  const most = Math.min(Math.round(SHARE * episodes), input.problems.length);
   const counts = ROUNDS.map((count) => Math.max(FEW, Math.min(count, most)));
   const rounds: Round[] = [];
   for (const [index, count] of counts.entries()) {
@@ -111,13 +111,13 @@ function faster(a: Round, b: Round): Round {
 }
 
 async function oneRound(input: TrialInput, count: number): Promise<Round> {
-  const { runtime, tokenizer, info, protocol, render, sampling, instances, signal } = input;
+  const { runtime, tokenizer, info, protocol, render, sampling, problems, signal } = input;
   const policy = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
   const stop = anyOf(signal, AbortSignal.timeout(1000 * LIMIT));
   const streams = { seed: 0, scope: 'trial', commonRandomNumbers: false };
   const budget = new EvaluatorBudget(Infinity);
   const settings = { protocol, render, policy, evaluator: unscored, budget, sampling, ...streams };
-  const branches = instances.slice(0, count).map((instance) => ({ instance, node: null }));
+  const branches = problems.slice(0, count).map((problem) => ({ problem, node: null }));
   const started = performance.now();
   const roots = await grow(settings, branches, [], { signal: stop });
   const sampled = performance.now();

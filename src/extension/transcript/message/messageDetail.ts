@@ -44,7 +44,7 @@ export function headerOf(
   target: TranscriptTarget,
   protocols: ProtocolReader | null,
 ): TranscriptHeader {
-  const { question, answer, source } = reader.instance(target.instance);
+  const { question, answer, source } = reader.problem(target.problem);
   const { title, method } = reader.run(target.run);
   return {
     title: roundTitleOf(method, target.phase, target.iteration),
@@ -152,12 +152,12 @@ function recordedResult(reader: StoreReader, { id, run, phase }: Message): Pick<
 const closesWithVote = ({ rounds }: ProtocolGraph): boolean =>
   rounds?.environments.some(({ name, closing }) => closing && name === 'vote') === true;
 
-/** Whether a message is what the tests of its instance run. */
+/** Whether a message is what the tests of its problem run. */
 function isCode(
   reader: StoreReader,
-  { instance }: TranscriptTarget,
+  { problem }: TranscriptTarget,
   graph: ProtocolGraph | null,
   { role, turn }: Pick<Message, 'role' | 'turn'>,
 ): boolean {
-  return reader.instance(instance).tests !== undefined && graph !== null && nodeOf(graph, role, turn)?.scored === true;
+  return reader.problem(problem).tests !== undefined && graph !== null && nodeOf(graph, role, turn)?.scored === true;
 }

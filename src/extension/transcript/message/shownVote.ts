@@ -5,7 +5,7 @@ import type { ShownVote } from '../../../shared/transcript/shownVote.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 import { loadService, type Service } from '../../configuration/load.ts';
 
-export type VoteReader = Pick<StoreReader, 'chain' | 'children' | 'environmentEvents' | 'instance' | 'runConfig'>;
+export type VoteReader = Pick<StoreReader, 'chain' | 'children' | 'environmentEvents' | 'problem' | 'runConfig'>;
 
 /** A longer configuration is not read for it. */
 const MOST_CHARACTERS = 1 << 18;
@@ -31,14 +31,14 @@ export async function shownVote(
   if (event === undefined || recipe === null) {
     return null;
   }
-  const instance = reader.instance(leaf.instance);
+  const problem = reader.problem(leaf.problem);
   const { parseProtocol, storedRounds, storedScoring, countedVote, answerFormOf, evaluatorWithoutCode } =
     await service();
   try {
     const { evaluator: name, task } = storedScoring(recipe.config);
     const evaluator = evaluatorWithoutCode(name, answerFormOf(task.train_file === null ? task.name : null));
     const protocol = parseProtocol(recipe.text, 'protocol', storedRounds(recipe.config));
-    return await countedVote({ instance, protocol, messages, event }, evaluator);
+    return await countedVote({ problem, protocol, messages, event }, evaluator);
   } catch {
     // A configuration of another version: the event's own text stays.
     return null;

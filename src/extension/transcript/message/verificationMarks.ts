@@ -37,7 +37,7 @@ export class VerificationMarks {
   private readonly verdicts = new Map<number, readonly ReplayVerdict[]>();
   private readonly direct = new Map<number, VerdictsByMessage>();
   private readonly through = new Map<number, VerdictsByMessage>();
-  /** The replay requests about each instance. */
+  /** The replay requests about each problem. */
   private readonly requests = new Map<string, readonly Bucket[]>();
   private readonly others = new Map<number, string | null>();
 
@@ -109,13 +109,13 @@ export class VerificationMarks {
   }
 
   /** The same by every message of the request that they run through. */
-  private throughOf(bucket: number, { run, phase, iteration, instance }: Message): VerdictsByMessage {
+  private throughOf(bucket: number, { run, phase, iteration, problem }: Message): VerdictsByMessage {
     const known = this.through.get(bucket);
     if (known !== undefined) {
       return known;
     }
     const parents = new Map(
-      this.reader.outline({ run, phase, iteration, instance }).messages.map(({ id, parent }) => [id, parent]),
+      this.reader.outline({ run, phase, iteration, problem }).messages.map(({ id, parent }) => [id, parent]),
     );
     const ways: { readonly id: number; readonly verdict: ReplayVerdict }[] = [];
     for (const verdict of this.verdictsOf(bucket)) {
@@ -130,9 +130,9 @@ export class VerificationMarks {
     return read;
   }
 
-  private requestOf({ run, instance, iteration }: Message): number | null {
-    const name = `${run} ${instance}`;
-    const known = this.requests.get(name) ?? this.reader.requestsOf(run, instance);
+  private requestOf({ run, problem, iteration }: Message): number | null {
+    const name = `${run} ${problem}`;
+    const known = this.requests.get(name) ?? this.reader.requestsOf(run, problem);
     this.requests.set(name, known);
     return known.find((bucket) => bucket.iteration === iteration)?.id ?? null;
   }

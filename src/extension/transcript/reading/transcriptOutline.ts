@@ -16,7 +16,7 @@ import {
 import { beginning } from '../../../shared/text/visible.ts';
 
 /** What a layout is read from. */
-export type OutlineReader = Pick<StoreReader, 'outline' | 'requestsOf' | 'messages' | 'instance'>;
+export type OutlineReader = Pick<StoreReader, 'outline' | 'requestsOf' | 'messages' | 'problem'>;
 
 /**
  * What a row is numbered with: the rows of one parent; in a lane, what continues the message and its alternatives
@@ -131,7 +131,7 @@ export class TranscriptOutline {
 
   /** Reads the layout of a transcript. @throws C3Error('store') when the store cannot be read */
   static read(reader: OutlineReader, target: TranscriptTarget): TranscriptOutline {
-    const { run, instance } = target;
+    const { run, problem } = target;
     const own = reader.outline(target);
     const branch = target.phase === 'replay';
     const members: Member[] = own.messages.map(({ id, parent }) => ({
@@ -147,11 +147,11 @@ export class TranscriptOutline {
     const ids = new Set(members.map(({ id }) => id));
     const lanes = new Map<number, { requests: number; replays: number }>();
     const made = { requests: 0, replays: 0 };
-    for (const { message, iteration } of reader.requestsOf(run, instance)) {
+    for (const { message, iteration } of reader.requestsOf(run, problem)) {
       if (message === null || !ids.has(message)) {
         continue;
       }
-      const group: TreeGroup = { run, phase: 'replay', iteration, instance };
+      const group: TreeGroup = { run, phase: 'replay', iteration, problem };
       groups.push(group);
       const sampled = reader.outline(group);
       versions.push(sampled.version);
@@ -253,7 +253,7 @@ export class TranscriptOutline {
   }
 
   private question(reader: OutlineReader, target: TranscriptTarget): TranscriptRow {
-    const { question } = reader.instance(target.instance);
+    const { question } = reader.problem(target.problem);
     return {
       index: 0,
       depth: 0,
@@ -295,8 +295,8 @@ export function targetOf(reader: Pick<StoreReader, 'message' | 'bucket' | 'chain
   return groupTarget(message);
 }
 
-function groupTarget({ run, phase, iteration, instance }: Message): TranscriptTarget {
-  return { run, phase, iteration, instance };
+function groupTarget({ run, phase, iteration, problem }: Message): TranscriptTarget {
+  return { run, phase, iteration, problem };
 }
 
 function placeOf(node: Node): RowPlace {

@@ -133,7 +133,7 @@ export class TranscriptReading {
       .map((id) => this.shown.indexOf(id))
       .filter((index) => index !== null)
       .sort((a, b) => a - b);
-    const rows = reader.questionHas(this.target.instance, query) ? [0, ...found] : found;
+    const rows = reader.questionHas(this.target.problem, query) ? [0, ...found] : found;
     return {
       query,
       rows: rows.slice(0, MOST_HITS),

@@ -38,7 +38,7 @@ export function iterationReaders(
     `SELECT first_decision FROM stage WHERE run = @run AND iteration = @iteration AND stage = ${stage}`;
   // A unary plus keeps the rows' numbers out of the choice of an index.
   const messages = db.prepare<[{ run: string; iteration: number; estimator: string; stage: number }], MessageRow>(`
-    SELECT decision.bucket AS bucket, decision.id AS decision, decision.parent AS parent, uid_sha AS instance, decision.event_type AS role, position, decision.context AS context, prompt_tokens AS promptTokens, tokens, logprobs,
+    SELECT decision.bucket AS bucket, decision.id AS decision, decision.parent AS parent, uid_sha AS problem, decision.event_type AS role, position, decision.context AS context, prompt_tokens AS promptTokens, tokens, logprobs,
       (SELECT value FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id AND estimator = @estimator
         ORDER BY credit.id LIMIT 1) AS credit
     FROM decision JOIN instance ON instance.id = decision.instance
@@ -52,7 +52,7 @@ export function iterationReaders(
   const returns = db.prepare<[string, number], number | null>(learned('return')).pluck();
   const rules = db.prepare<[string, number], EpisodeRule>(learned('leaf, rule'));
   const places = db.prepare<[string, number], MessagePlace>(`
-    SELECT id AS decision, instance, parent, position FROM decision
+    SELECT id AS decision, instance AS problem, parent, position FROM decision
     WHERE run = ? AND phase = 'train' AND iteration = ? AND bucket IS NOT NULL ORDER BY id`);
   const costs = db.prepare<[string], PositionCost>(`
     SELECT event_type AS role, position, environment, count(*) AS decisions, ${TOKENS}

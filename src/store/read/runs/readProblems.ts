@@ -121,7 +121,7 @@ const FILLED: Readonly<Partial<Record<ProblemColumn, string>>> = {
 };
 
 const ROWS = `
-  SELECT problem.id, uid_sha AS instance, uid, source, level, substr(question, 1, ${String(QUESTION_LIMIT)}) AS question, length(question) AS length,
+  SELECT problem.id, uid_sha AS problem, uid, source, level, substr(question, 1, ${String(QUESTION_LIMIT)}) AS question, length(question) AS length,
     returns, total, masked, evaluator_calls AS evaluatorCalls, prompt_tokens AS prompt, reused_tokens AS reused, completion_tokens AS completion, seconds, clear_message AS clearMessage
   FROM json_each(?) AS asked CROSS JOIN problem ON problem.id = asked.value CROSS JOIN instance ON instance.id = problem.instance ORDER BY asked.key`;
 const ROUNDS = `
@@ -199,7 +199,7 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
         run: of.run,
         phase,
         iteration,
-        instance: of.uidSha,
+        problem: of.uidSha,
       });
       if (round === null && of.clearMessage !== null) {
         const message = messagesOf([of.clearMessage])[0];

@@ -33,10 +33,10 @@ export function questionReaders({ db, path }: Session): Pick<StoreReader, 'searc
     )
     .pluck();
   const has = db
-    .prepare<[{ match: string; instance: string }], number>(
+    .prepare<[{ match: string; problem: string }], number>(
       `
     SELECT 1 FROM instance CROSS JOIN question_search ON question_search.rowid = instance.id
-    WHERE uid_sha = @instance AND question_search MATCH @match`,
+    WHERE uid_sha = @problem AND question_search MATCH @match`,
     )
     .pluck();
   return {
@@ -52,9 +52,9 @@ export function questionReaders({ db, path }: Session): Pick<StoreReader, 'searc
               : first.get({ run: of, instance, phase: round.phase, iteration: round.iteration });
           return round === undefined || message === undefined
             ? []
-            : [{ run: of, ...round, instance: uidSha, question, message }];
+            : [{ run: of, ...round, problem: uidSha, question, message }];
         });
     }),
-    questionHas: guarded(session, (instance, query) => has.get({ match: matchOf(query), instance }) !== undefined),
+    questionHas: guarded(session, (problem, query) => has.get({ match: matchOf(query), problem }) !== undefined),
   };
 }

@@ -1,9 +1,9 @@
-/** Reading runs, steps, snapshots, instances and episodes. */
+/** Reading runs, steps, snapshots, problems and episodes. */
 import type { Episode } from '../../../domain/episode.ts';
 import type { Ledger, RunRecord, RunSummary } from '../../../domain/run.ts';
 import { OTHER_MODEL, WITHIN_STEP, type NumericEnvironment, type Snapshot } from '../../../domain/snapshot.ts';
 import type { Step, StepMetrics } from '../../../domain/step.ts';
-import { instanceOf, type InstanceRow } from '../../tables/instanceTests.ts';
+import { problemOf, type StoredProblem } from '../../tables/problemTests.ts';
 import { checkedPage, notFound } from '../../rows.ts';
 import { scaleReader } from '../../tables/returnScales.ts';
 import { guarded, type Session } from '../../files/sqlite.ts';
@@ -20,7 +20,7 @@ type RunReaders = Pick<
   | 'countSteps'
   | 'snapshots'
   | 'snapshotsOfRun'
-  | 'instance'
+  | 'problem'
   | 'environment'
   | 'episodes'
   | 'countEpisodes'
@@ -37,7 +37,7 @@ const RUN = `
     (SELECT count(*) FROM step WHERE step.run = run.id AND metrics IS NOT NULL) AS steps
   FROM run LEFT JOIN run_note ON run_note.id = (SELECT max(id) FROM run_note WHERE run_note.run = run.id)`;
 const EPISODES = `
-  SELECT episode.id, run, phase, iteration, uid_sha AS instance, leaf, return, rule, evaluator_calls AS evaluatorCalls, question, answer
+  SELECT episode.id, run, phase, iteration, uid_sha AS problem, leaf, return, rule, evaluator_calls AS evaluatorCalls, question, answer
   FROM episode JOIN instance ON instance.id = episode.instance
   WHERE run = @run AND phase = @phase AND iteration = @iteration`;
 const SNAPSHOT = 'SELECT weights AS id, run, iteration, base, file FROM snapshot';
@@ -61,7 +61,7 @@ export function runReaders(session: Session): RunReaders {
   const snapshotsOfRun = db.prepare<[string], Snapshot>(
     `${SNAPSHOT} WHERE run = ? AND iteration NOT IN (${String(OTHER_MODEL)}, ${String(WITHIN_STEP)}) ORDER BY iteration, id`,
   );
-  const instance = db.prepare<[string], InstanceRow>(
+  const problem = db.prepare<[string], StoredProblem>(
     'SELECT uid, uid_sha AS uidSha, question, answer, source, level, tests FROM instance WHERE uid_sha = ?',
   );
   const environment = db.prepare<[number], NumericEnvironment>(
@@ -93,7 +93,7 @@ export function runReaders(session: Session): RunReaders {
     countSteps: guarded(session, (of) => countSteps.get(of) ?? 0),
     snapshots: guarded(session, (id) => snapshots.all(id)),
     snapshotsOfRun: guarded(session, (of) => snapshotsOfRun.all(of)),
-    instance: guarded(session, (uidSha) => instanceOf(instance.get(uidSha) ?? notFound(session, 'instance', uidSha))),
+    problem: guarded(session, (uidSha) => problemOf(problem.get(uidSha) ?? notFound(session, 'problem', uidSha))),
     environment: guarded(session, (id) => environment.get(id) ?? notFound(session, 'environment', id)),
     episodes: guarded(session, ({ run: of, phase, iteration, ...page }) =>
       episodes.all({ run: of, phase, iteration, ...checkedPage(page) }),

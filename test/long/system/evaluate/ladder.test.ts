@@ -6,7 +6,7 @@ import { LADDER_POINTS } from '../../../../src/evaluate/ladder.ts';
 import { evaluatorNamed } from '../../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../../src/evaluate/python/grader.ts';
 import type { DecisionEvent } from '../../../../src/domain/episode.ts';
-import { ladderInstance, SUM } from '../../../system/evaluate/ladderCheats.ts';
+import { ladderProblem, SUM } from '../../../system/evaluate/ladderCheats.ts';
 
 const main = (...body: string[]): string => `def add_up(n, k):\n${body.map((line) => `    ${line}\n`).join('')}`;
 
@@ -25,14 +25,14 @@ describe('the ladder in the sandbox', () => {
     });
     const join = environmentKind('join');
     const joined = await join?.run({
-      instance: ladderInstance,
+      problem: ladderProblem,
       log: [],
       messages,
       options: { take: 'functions' },
       uniform: () => 0,
     });
     const { score } = await evaluatorNamed(rules, 'mathematics', () => grader).evaluate(
-      ladderInstance,
+      ladderProblem,
       joined?.text ?? '',
     );
     return Math.round((score ?? Number.NaN) * LADDER_POINTS * 1e9) / 1e9;

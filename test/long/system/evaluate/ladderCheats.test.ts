@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { LADDER_POINTS } from '../../../../src/evaluate/ladder.ts';
 import { evaluatorNamed } from '../../../../src/evaluate/named.ts';
-import { LADDER_CHEATS, LADDER_HONEST, ladderInstance, ladderProgram } from '../../../system/evaluate/ladderCheats.ts';
+import { LADDER_CHEATS, LADDER_HONEST, ladderProblem, ladderProgram } from '../../../system/evaluate/ladderCheats.ts';
 import { BACKENDS, grader } from '../../../unit/evaluate/python/support.ts';
 
 for (const backend of BACKENDS) {
@@ -18,7 +18,7 @@ for (const backend of BACKENDS) {
       const evaluator = evaluatorNamed('ladder-executed', 'mathematics', () => one);
       const given = await Promise.all(
         [...LADDER_CHEATS, ...LADDER_HONEST].map(async (cheat) => {
-          const { score } = await evaluator.evaluate(ladderInstance, ladderProgram(cheat));
+          const { score } = await evaluator.evaluate(ladderProblem, ladderProgram(cheat));
           return [cheat.body.join('; '), (score ?? Number.NaN) * LADDER_POINTS];
         }),
       );

@@ -114,7 +114,7 @@ describe('evaluation every so many steps', () => {
     const first = await plain.start({ overrides: OVERRIDES });
     const every = await begin(t);
     const second = await every.start({ overrides: EVERY });
-    // Two evaluations more, each of six instances greedily and six by sampling, with one scored message.
+    // Two evaluations more, each of six problems greedily and six by sampling, with one scored message.
     assert.equal(second.evaluatorCalls - first.evaluatorCalls, 2 * (6 + 6));
     // The clock of these runs counts how often it is asked: each of the two pauses asks once, and what evaluating asks
     // is not training's.

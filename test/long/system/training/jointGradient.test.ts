@@ -25,7 +25,7 @@ import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { methodNamed } from '../../../../src/training/methods/methods.ts';
 import { episodeOf, type Method } from '../../../../src/training/methods/method.ts';
 import { softmax } from '../../../support/tabularTeam.ts';
-import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../../../unit/replay/helpers.ts';
+import { problems, NEVER, SAMPLING, ScriptedPolicy, starts } from '../../../unit/replay/helpers.ts';
 
 const G = 2;
 const DISCOUNT = 0.7;
@@ -96,7 +96,7 @@ async function growTrees(method: Method, config: RunConfig, protocol: Protocol, 
       scope: 'iteration:1',
       commonRandomNumbers: true,
     },
-    starts(instances(count)),
+    starts(problems(count)),
     method.plan(config, protocol, 0)[0]?.joint ?? assert.fail(),
     NEVER,
   );
@@ -133,7 +133,7 @@ async function updates(
   const { credits } = method.credit({
     settings: config,
     stage: 0,
-    instances: trees,
+    problems: trees,
     measured: [],
     values: new Map(),
     state: { json: null, tensors: {} },

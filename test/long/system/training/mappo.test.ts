@@ -163,7 +163,7 @@ describe('a run of MAPPO', () => {
           run: 'run-1',
           phase: 'train',
           iteration,
-          instance: uidSha,
+          problem: uidSha,
           offset: 0,
           limit: 1000,
         });
@@ -244,7 +244,7 @@ describe('a run of MAPPO', () => {
     assert.deepEqual(store.steps('run-1', 0, 1)[0]?.ledger.evaluatorCalls, 2);
     await assert.rejects(
       judged(t, ['evaluator_budget=1'], { protocol: CHECKPOINTS }),
-      /evaluator_budget \(1\) pays for no episode of an instance/,
+      /evaluator_budget \(1\) pays for no episode of a problem/,
     );
   });
 
@@ -353,7 +353,7 @@ describe('a run of value-assisted C3', () => {
           run: 'run-1',
           phase: 'train',
           iteration: index + 1,
-          instance: uidSha,
+          problem: uidSha,
           offset: 0,
           limit: 1000,
         });
@@ -389,7 +389,7 @@ describe('a run of value-assisted C3', () => {
     const creditsOf = ({ store }: TinyRun): number[] =>
       INSTANCES.flatMap(({ uidSha }) =>
         store
-          .transcript({ run: 'run-1', phase: 'train', iteration: 1, instance: uidSha, offset: 0, limit: 1000 })
+          .transcript({ run: 'run-1', phase: 'train', iteration: 1, problem: uidSha, offset: 0, limit: 1000 })
           .messages.map(({ trainingCredit: credit }) => credit?.value ?? NaN),
       );
     const [some, same] = [creditsOf(assisted), creditsOf(plain)];

@@ -72,7 +72,7 @@ async function counted(t: TestContext, options: TinyRunOptions): Promise<Counted
   let [calls, tokens] = [0, 0];
   const evaluator: Evaluator = {
     name: 'answer',
-    evaluate: (instance, text) => (calls++, answerEvaluator.evaluate(instance, text)),
+    evaluate: (problem, text) => (calls++, answerEvaluator.evaluate(problem, text)),
   };
   const summary = await world.start({
     ...options,

@@ -86,7 +86,7 @@ describe('stages of a step', () => {
       assert.ok(anchors.has(behaviour ?? '') && anchors.has(stage.snapshot), 'each is held near who sampled it');
       const [first, second] = [0, 1].map((one) => store.trainingMessages('run-1', step, 'magrpo', one));
       assert.ok(first !== undefined && second !== undefined);
-      // 3 instances with 3 episodes of two messages; the second stage has one episode fewer to learn from.
+      // 3 problems with 3 episodes of two messages; the second stage has one episode fewer to learn from.
       assert.deepEqual([first.length, second.length], [18, 12]);
       const snapshots = (some: typeof first): string[] => [
         ...new Set(store.messages(some.map(({ decision }) => decision)).map(({ snapshot }) => snapshot)),
@@ -115,7 +115,7 @@ describe('stages of a step', () => {
       run: 'run-1',
       phase: 'train',
       iteration: 1,
-      instance: store.trainingMessages('run-1', 1, 'magrpo', 1)[0]?.instance ?? '',
+      problem: store.trainingMessages('run-1', 1, 'magrpo', 1)[0]?.problem ?? '',
       offset: 0,
       limit: 100,
     });
@@ -222,7 +222,7 @@ describe('stages of a step', () => {
     assert.equal(samplingFault(config, PAIR, method), null);
     assert.match(
       samplingFault(config, PAIR, { ...method, plan: () => [{ fanout: [BUDGET], commonRandomNumbers: false }] }) ?? '',
-      /^c3 makes up to 12 evaluator calls per instance in the 2 stages of a step, more than evaluator_budget \(6\); raise it\.$/,
+      /^c3 makes up to 12 evaluator calls per problem in the 2 stages of a step, more than evaluator_budget \(6\); raise it\.$/,
     );
     const world = await begin(t);
     await assert.rejects(

@@ -24,7 +24,7 @@ import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { ccpo } from '../../../../src/training/methods/ccpo.ts';
 import { NO_STATISTICS, stateOf } from '../../../../src/training/methods/ccpoStatistics.ts';
 import { softmax } from '../../../support/tabularTeam.ts';
-import { ENVIRONMENT, instances, NEVER, SAMPLING, SNAPSHOT, starts } from '../../../unit/replay/helpers.ts';
+import { ENVIRONMENT, problems, NEVER, SAMPLING, SNAPSHOT, starts } from '../../../unit/replay/helpers.ts';
 
 const ACTIONS = 3;
 const PROTOCOL = parseProtocol(
@@ -146,7 +146,7 @@ interface Estimates {
 async function estimates(team: Team, steps: number, draws: 'own' | 'shared' = 'own'): Promise<Estimates> {
   const config = settingsOf(draws);
   const gradients: number[][] = [];
-  const all = instances(INSTANCES);
+  const all = problems(INSTANCES);
   const budget = new EvaluatorBudget(Infinity);
   const evaluator: Evaluator = {
     name: 'table',
@@ -172,7 +172,7 @@ async function estimates(team: Team, steps: number, draws: 'own' | 'shared' = 'o
     const { credits } = ccpo.credit({
       settings: config,
       stage: 0,
-      instances: all.map((_, index) => roots.slice(index * EPISODES, (index + 1) * EPISODES)),
+      problems: all.map((_, index) => roots.slice(index * EPISODES, (index + 1) * EPISODES)),
       measured: emptied,
       values: new Map(),
       state: stateOf(NO_STATISTICS),

@@ -34,7 +34,7 @@ describe('c3 run', () => {
       [document['method'], document['seed'], document['steps'], document['store']],
       ['c3', 3, 2, join(workspace, '.c3', 'c3.sqlite')],
     );
-    // Two steps of two instances with 2 plans and 8 solutions, four evaluations of four.
+    // Two steps of two problems with 2 plans and 8 solutions, four evaluations of four.
     assert.deepEqual(
       [Number(document['evaluatorCalls']) + Number(document['reusedEvaluations']), document['decisions']],
       [2 * 2 * 8 + 16, { reasoner: 2 * 2 * 2 + 16, actor: 2 * 2 * 8 + 16 }],
@@ -104,8 +104,8 @@ describe('c3 run', () => {
       /What one message was worth: message \d+ by the reasoner.*\n {2}question {2}Box \d+ holds.*\n {2}expected {2}-?\d+\n {2}message .*\n {2}instead .*\n {2}credit /,
     );
     assert.match(result.stdout, /Message \d+ by the reasoner and its alternatives/);
-    assert.match(result.stderr, /the first 1 instances are held out/);
-    assert.match(result.stderr, /5 training instances are fewer than instances_per_step \(9\)/);
+    assert.match(result.stderr, /the first 1 problems are held out/);
+    assert.match(result.stderr, /5 training problems are fewer than instances_per_step \(9\)/);
   });
 
   it('runs a protocol of four roles, two of them in parallel', async (t) => {

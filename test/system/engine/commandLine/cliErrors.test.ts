@@ -171,7 +171,7 @@ describe('configurations and data', () => {
     writeFileSync(join(folder, 'empty.jsonl'), '\n');
     await refuses(folder, [...RUN, '--override', 'task.train_file=empty.jsonl'], {
       code: 2,
-      says: /empty\.jsonl holds no instances/,
+      says: /empty\.jsonl holds no problems/,
     });
     await refuses(folder, [...RUN, '--override', 'task.train_file=none.jsonl'], {
       code: 2,

@@ -210,7 +210,7 @@ describe('c3 blame --run', () => {
 
   it('leaves an episode of too many messages to itself, and counts it', async (t) => {
     const folder = folderFor(t);
-    const { leaf, instance, iteration } = lostAtTheEnd(folder)[0] ?? assert.fail();
+    const { leaf, problem, iteration } = lostAtTheEnd(folder)[0] ?? assert.fail();
     const store = openStoreForWriting(join(folder, '.c3', 'c3.sqlite'));
     const { id: _, ...said } = store.decision(leaf);
     // Beside the episode, not after it.
@@ -219,7 +219,7 @@ describe('c3 blame --run', () => {
       parent = store.insertDecision({ ...said, parent, turn });
     }
     store.insertEpisode({
-      ...{ run, phase: 'evaluate', iteration, instance, leaf: parent },
+      ...{ run, phase: 'evaluate', iteration, problem, leaf: parent },
       ...{ return: 0, rule: 'exact', evaluatorCalls: 1 },
     });
     store.close();

@@ -127,7 +127,7 @@ it('a server that keeps to no seeds: sampled, not exact, and verification says s
     .looseObject({ n: z.looseObject({ stored: z.number() }), p: z.number() })
     .parse(verified['returns']);
   assert.deepEqual([n.stored, p], [verified['checked'], 1]);
-  const { answer } = withStore(folder, (store) => store.instance(store.message(Number(message)).instance));
+  const { answer } = withStore(folder, (store) => store.problem(store.message(Number(message)).problem));
   answered = answer;
   t.after(() => {
     answered = '4';

@@ -119,9 +119,9 @@ describe('c3 run --resume', () => {
       [
         'train.jsonl',
         jsonl(sums(5)),
-        /^c3: Run \S+ cannot be resumed: the training instances in train\.jsonl have changed since it began; put the old ones back, or start a new run\.\n$/,
+        /^c3: Run \S+ cannot be resumed: the training problems in train\.jsonl have changed since it began; put the old ones back, or start a new run\.\n$/,
       ],
-      ['held.jsonl', jsonl(sums(6, 101)), /cannot be resumed: the evaluation instances in held\.jsonl have changed/],
+      ['held.jsonl', jsonl(sums(6, 101)), /cannot be resumed: the evaluation problems in held\.jsonl have changed/],
       ['pair.json', readFileSync(join(kept, 'four.json')), /cannot be resumed: the protocol .*pair\.json has changed/],
       [
         'team/tokenizer.json',

@@ -31,7 +31,7 @@ import {
   CHECKPOINTS,
   digest,
   errorOfKind,
-  instances,
+  problems,
   LOO,
   NEVER,
   PAIR,
@@ -53,9 +53,9 @@ interface Scene extends World {
   readonly dependencies: SampleDependencies;
 }
 
-/** A store with a training iteration of two instances and a sampled evaluation of eight others. */
+/** A store with a training iteration of two problems and a sampled evaluation of eight others. */
 async function scene(t: TestContext, protocol: Protocol = PAIR, evaluated = 8): Promise<Scene> {
-  const all = instances(10);
+  const all = problems(10);
   const store = storeFor(t, all);
   const made = world(protocol);
   for (const root of starts(all.slice(0, 2))) {
@@ -234,7 +234,7 @@ describe('credit against a value head', () => {
     const pairs: [number, number][] = [];
     const variances: number[] = [];
     for (const { view } of buckets) {
-      const value = says({ position: 0, question: here.store.instance(view.instance).question, messages: new Map() });
+      const value = says({ position: 0, question: here.store.problem(view.problem).question, messages: new Map() });
       const means = view.alternatives.map(({ returns }) =>
         mean(returns.map((one) => one ?? assert.fail('nothing is masked'))),
       );
@@ -286,11 +286,11 @@ describe('credit against a value head', () => {
       const [draft] = here.store.chain(view.message ?? 0);
       const moment: Moment = {
         position: 1,
-        question: here.store.instance(view.instance).question,
+        question: here.store.problem(view.problem).question,
         messages: new Map([[0, draft?.text ?? '']]),
       };
       assert.deepEqual(asked[index], moment);
-      const score = (await here.evaluator.evaluate(here.store.instance(view.instance), draft?.text ?? '')).score ?? NaN;
+      const score = (await here.evaluator.evaluate(here.store.problem(view.problem), draft?.text ?? '')).score ?? NaN;
       drafts.push(score);
       for (const { decision, returns } of view.alternatives.slice(0, 4)) {
         const credit = here.store.credits(view.id).find((one) => one.decision === decision);
@@ -366,7 +366,7 @@ describe('a diagnosis', () => {
       samples: 16,
     });
     assert.deepEqual([found.passAtK['1']?.n, found.passAtK['10'], found.accuracy.greedy], [8, null, null]);
-    assert.match(found.reasons['passAtK.10'] ?? '', /No instance has 10/);
+    assert.match(found.reasons['passAtK.10'] ?? '', /No problem has 10/);
     assert.deepEqual(
       [found.ledger.evaluatorCalls, found.ledger.decisions],
       [2 * 8 + 8, { reasoner: 2 * 2 + 8, actor: 2 * 8 + 8 }],

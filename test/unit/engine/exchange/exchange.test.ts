@@ -18,7 +18,7 @@ import { grow } from '../../../../src/replay/episodes.ts';
 import { recordTrainingTree } from '../../../../src/replay/recordTree.ts';
 import {
   CountingEvaluator,
-  instances,
+  problems,
   LOO,
   NEVER,
   PAIR,
@@ -320,7 +320,7 @@ describe('an imported file', () => {
 
 describe('an exported run', () => {
   it('comes back with the same alternatives, returns, masks, next messages, contexts and credit', async (t) => {
-    const of = instances(3);
+    const of = problems(3);
     const store = storeFor(t, of);
     const { settings } = world(PAIR, {
       evaluator: new CountingEvaluator((text) => (text.endsWith('7') ? null : text.length % 2 === 0 ? 1 : 0)),

@@ -205,7 +205,7 @@ describe('a log', () => {
         [1, 'Hi'],
       ],
     );
-    assert.equal(new Set(episodes.map(({ instance }) => instance)).size, 1);
+    assert.equal(new Set(episodes.map(({ problem }) => problem)).size, 1);
     assert.deepEqual(
       store.environmentEvents(episodes[0]?.leaf ?? 0, 'after').map(({ event }) => [event.source, event.text]),
       [['user', 'Thanks']],

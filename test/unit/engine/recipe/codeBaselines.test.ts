@@ -6,14 +6,14 @@ import { protocolOf, readRecipe } from '../../../../src/engine/recipe/recipe.ts'
 import { ladderEvaluator, type Evaluator } from '../../../../src/evaluate/evaluator.ts';
 import { EvaluatorBudget } from '../../../../src/replay/budget.ts';
 import { grow } from '../../../../src/replay/episodes.ts';
-import type { Instance } from '../../../../src/domain/problem.ts';
+import type { Problem } from '../../../../src/domain/problem.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
-import { instances, NEVER, SAMPLING, ScriptedPolicy, starts } from '../../replay/helpers.ts';
+import { problems, NEVER, SAMPLING, ScriptedPolicy, starts } from '../../replay/helpers.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../../media/examples');
-const [ONE] = instances(1);
-const INSTANCE: Instance = {
-  ...(ONE as Instance),
+const [ONE] = problems(1);
+const INSTANCE: Problem = {
+  ...(ONE as Problem),
   question: 'Write f.',
   tests: { tests: ['assert f(1) == 1'], test: '', entryPoint: 'f', setup: '', prefix: '' },
 };

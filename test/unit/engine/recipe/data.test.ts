@@ -32,12 +32,12 @@ test('files are read in their form, and the user hears of form, sizes and finger
   await writeFile(join(folder, 'held.jsonl'), rows('d'));
   const { train, evaluation, remarks } = await data(...FILES);
   assert.deepEqual(
-    [train.map((instance) => instance.answer), evaluation.map((instance) => instance.question)],
+    [train.map((problem) => problem.answer), evaluation.map((problem) => problem.question)],
     [['0', '1', '2'], ['d']],
   );
   assert.match(
     remarks.join('\n'),
-    /train\.jsonl: 3 instances, read as gsm8k\.\n.*held\.jsonl: 1 instances, read as gsm8k\.\nSplit: 3 training instances \([0-9a-f]{16}\), 1 evaluation instances \([0-9a-f]{16}\)\.\n0 of 1 evaluation questions are also trained on\.$/u,
+    /train\.jsonl: 3 problems, read as gsm8k\.\n.*held\.jsonl: 1 problems, read as gsm8k\.\nSplit: 3 training problems \([0-9a-f]{16}\), 1 evaluation problems \([0-9a-f]{16}\)\.\n0 of 1 evaluation questions are also trained on\.$/u,
   );
   await assert.rejects(data(...FILES, 'task.format=math'), isInputError(/train\.jsonl:1: "solution" is missing/u));
 });
@@ -68,7 +68,7 @@ test('the bundled Python task brings tests; a resume notices when tests have cha
   );
   const loaded = await loadData(recipe);
   assert.deepEqual([loaded.train.length, loaded.evaluation.length], [6, 4]);
-  assert.ok([...loaded.train, ...loaded.evaluation].every((instance) => (instance.tests?.tests.length ?? 0) >= 4));
+  assert.ok([...loaded.train, ...loaded.evaluation].every((problem) => (problem.tests?.tests.length ?? 0) >= 4));
   const rendering = { template: null, controls: [] };
   const before = await fingerprintOf(recipe, loaded, rendering);
   const stored = { ...recipe, fingerprint: before, rendering };
@@ -77,7 +77,7 @@ test('the bundled Python task brings tests; a resume notices when tests have cha
   const changed = { ...loaded, train: [{ ...first, tests: { ...first.tests, setup: 'import math' } }, ...rest] };
   assert.match(
     (await changeSince(stored, await fingerprintOf(recipe, changed, rendering))) ?? '',
-    /training instances that are generated have changed/u,
+    /training problems that are generated have changed/u,
   );
   assert.equal(await changeSince(stored, await fingerprintOf(recipe, await loadData(recipe), rendering)), null);
 });

@@ -66,7 +66,7 @@ describe('the budget', () => {
       { texts: new TextPool(), earlier: () => assert.fail('No role has a snapshot of an earlier run.') },
       () => Promise.resolve(null),
     );
-    // 32 instances, 2 plans each, 4 answers each; the reasoner may write 16 tokens, the actor 48. Evaluated: 512
+    // 32 problems, 2 plans each, 4 answers each; the reasoner may write 16 tokens, the actor 48. Evaluated: 512
     // greedily and 512 by sampling, twice.
     assert.deepEqual(budget.perStep.decisions, { reasoner: 64, actor: 256 });
     assert.equal(budget.perStep.evaluatorCalls, 256);
@@ -77,7 +77,7 @@ describe('the budget', () => {
     assert.equal(memory.totals.length, 1);
   });
 
-  it('of fewer instances than asked for, and of evaluation alone', () => {
+  it('of fewer problems than asked for, and of evaluation alone', () => {
     const { protocol, data } = inputs;
     assert.deepEqual(runBudget(readConfig('steps: 2', 'test'), protocol, data).perStep.decisions, {
       reasoner: 8,

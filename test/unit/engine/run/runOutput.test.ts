@@ -60,7 +60,7 @@ const MESSAGE: Message = {
   run: 'r',
   phase: 'train',
   iteration: 2,
-  instance: 'a',
+  problem: 'a',
   snapshot: 's',
   role: 'actor',
   turn: 0,
@@ -113,9 +113,9 @@ describe('speaking', () => {
         work({
           episodes: ({ iteration }) =>
             [
-              { instance: 'a', leaf: 1, return: 1.5, rule: 'exact' },
-              { instance: 'a', leaf: 2, return: null, rule: 'lost' },
-              { instance: 'b', leaf: 3, return: 1, rule: 'exact' },
+              { problem: 'a', leaf: 1, return: 1.5, rule: 'exact' },
+              { problem: 'a', leaf: 2, return: null, rule: 'lost' },
+              { problem: 'b', leaf: 3, return: 1, rule: 'exact' },
             ].map((one, id) => ({
               ...one,
               id,

@@ -17,14 +17,14 @@ test('a problem has the class of most of its buckets; among equals the one that 
   ] as const;
   assert.deepEqual(
     problemClasses(
-      cases.map(([instance]) => instance),
+      cases.map(([problem]) => problem),
       cases.map(([, name]) => ({ name })),
     ),
     [
-      { instance: 'a', name: 'Over-Coupling', cases: 2, of: 4 },
-      { instance: 'b', name: 'Misleading Plan', cases: 1, of: 2 },
-      { instance: 'c', name: 'unclassified', cases: 1, of: 3 },
-      { instance: 'd', name: 'all succeeded', cases: 1, of: 1 },
+      { problem: 'a', name: 'Over-Coupling', cases: 2, of: 4 },
+      { problem: 'b', name: 'Misleading Plan', cases: 1, of: 2 },
+      { problem: 'c', name: 'unclassified', cases: 1, of: 3 },
+      { problem: 'd', name: 'all succeeded', cases: 1, of: 1 },
     ],
   );
 });

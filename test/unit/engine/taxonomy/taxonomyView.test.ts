@@ -16,7 +16,7 @@ import {
 } from '../../../../src/domain/taxonomy.ts';
 import type { Label } from '../../../../src/store/types.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
-import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../extension/storeFixture.ts';
+import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../../extension/storeFixture.ts';
 
 function bucket(id: number, role: string, returns: readonly (readonly number[])[]): RunBucket {
   const alternatives = returns.map((one, index) => ({
@@ -31,7 +31,7 @@ function bucket(id: number, role: string, returns: readonly (readonly number[])[
     role,
     origin: 'training',
     iteration: 1,
-    instance: 'i',
+    problem: 'i',
     question: `question ${id}`,
     terminal: role === 'actor',
     fullReturn: 1,
@@ -199,7 +199,7 @@ describe('what is read of a run', () => {
     addRun(writer);
     const [tree] = addTree(writer, {
       iteration: 1,
-      instance: instance(1),
+      problem: problem(1),
       returns: [
         [1, 0],
         [1, 1],
@@ -242,7 +242,7 @@ describe('what is read of a run', () => {
     assert.deepEqual([await ask(false), read], [3, 1]);
     addTree(writer, {
       iteration: 2,
-      instance: instance(2),
+      problem: problem(2),
       returns: [
         [1, 0],
         [1, 1],

@@ -180,8 +180,8 @@ test('a blank gold cannot be graded against; an unmarked message of several line
   assert.equal(gradeMath('5', '5\nthat is it', 'strict').rule, 'no-answer');
 });
 
-test('the evaluator of a run masks an instance without an answer and grades the others', async () => {
-  const instance = (answer: string): Parameters<ReturnType<typeof mathEvaluator>['evaluate']>[0] => ({
+test('the evaluator of a run masks a problem without an answer and grades the others', async () => {
+  const problem = (answer: string): Parameters<ReturnType<typeof mathEvaluator>['evaluate']>[0] => ({
     uid: 'item',
     uidSha: uidSha('q'),
     question: 'q',
@@ -189,12 +189,12 @@ test('the evaluator of a run masks an instance without an answer and grades the 
     source: 'test',
     level: null,
   });
-  assert.deepEqual(await mathEvaluator('strict').evaluate(instance('\\frac12'), '\\boxed{0.5}'), {
+  assert.deepEqual(await mathEvaluator('strict').evaluate(problem('\\frac12'), '\\boxed{0.5}'), {
     score: 1,
     rule: 'boxed: equal numbers',
     answer: '0.5',
   });
-  assert.equal((await mathEvaluator('lenient').evaluate(instance('3'), '\\boxed{3.4}')).score, 1);
-  assert.equal((await mathEvaluator('strict').evaluate(instance(' '), '5')).rule, 'no-gold');
+  assert.equal((await mathEvaluator('lenient').evaluate(problem('3'), '\\boxed{3.4}')).score, 1);
+  assert.equal((await mathEvaluator('strict').evaluate(problem(' '), '5')).rule, 'no-gold');
   assert.notEqual(mathEvaluator('strict').name, mathEvaluator('lenient').name);
 });

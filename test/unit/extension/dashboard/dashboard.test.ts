@@ -9,7 +9,7 @@ import { childrenOf, findRound, Limits, PAGE, parentOf } from '../../../../src/e
 import { StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
 import { ofSameTask, type RunTask } from '../../../../src/shared/protocols/dashboardProtocol.ts';
 import type { Ledger, RunSummary } from '../../../../src/domain/run.ts';
-import { addRun, addTree, instance, METRICS, RUN, temporaryStore } from '../storeFixture.ts';
+import { addRun, addTree, problem, METRICS, RUN, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();
 const { writer } = store;
@@ -44,13 +44,13 @@ const summary = (before: number | null, after: number | null, steps: number): Ru
 before(() => {
   addRun(writer);
   // One episode was evaluated before: one call, two messages of 3 prompt and 3 completion tokens each.
-  addTree(writer, { phase: 'evaluate', iteration: 1, instance: instance(1), returns: [[1]] });
+  addTree(writer, { phase: 'evaluate', iteration: 1, problem: problem(1), returns: [[1]] });
   for (let iteration = 1; iteration <= STEPS; iteration++) {
     writer.insertStep({ run: RUN, iteration, snapshot: SNAPSHOT, ledger: ledger(0) });
     writer.finishStep(RUN, iteration, METRICS, ledger(5 * iteration));
   }
   writer.insertStep({ run: RUN, iteration: STEPS + 1, snapshot: SNAPSHOT, ledger: ledger(0) });
-  addTree(writer, { iteration: 150, instance: instance(2), returns: [[1, 0]] });
+  addTree(writer, { iteration: 150, problem: problem(2), returns: [[1, 0]] });
 });
 after(() => {
   store.remove();
@@ -97,7 +97,7 @@ test('an evaluation that continues when a run is first looked at is counted whol
   addRun(writer, 'live');
   const histories = new StepHistories();
   assert.equal(histories.advance(writer, 'live'), false);
-  addTree(writer, { run: 'live', phase: 'evaluate', iteration: 2, instance: instance(3), returns: [[1], [0], [1]] });
+  addTree(writer, { run: 'live', phase: 'evaluate', iteration: 2, problem: problem(3), returns: [[1], [0], [1]] });
   writer.insertStep({ run: 'live', iteration: 1, snapshot: SNAPSHOT, ledger: ledger(0) });
   writer.finishStep('live', 1, METRICS, ledger(8));
   readAll(histories, 'live');

@@ -10,11 +10,7 @@ function reader(perStep: number, asked: number[] = []): RemovalRows {
   return {
     episodes: ({ iteration }) => {
       asked.push(iteration);
-      return Array.from({ length: 2 * perStep }, (_, leaf) => ({
-        instance: 'a',
-        leaf,
-        return: leaf < perStep ? 1 : 0,
-      }));
+      return Array.from({ length: 2 * perStep }, (_, leaf) => ({ problem: 'a', leaf, return: leaf < perStep ? 1 : 0 }));
     },
     chain: (leaf) => [leaf < perStep ? message : empty],
   };

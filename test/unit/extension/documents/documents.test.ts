@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';
-import { addRun, addTree, instance, temporaryStore } from '../storeFixture.ts';
+import { addRun, addTree, problem, temporaryStore } from '../storeFixture.ts';
 
 const EDITOR =
   'export class EventEmitter {} export class MarkdownString {} export const FileType = { File: 1 }; export const FileSystemError = { NoPermissions: () => new Error("no permission") }; export const Uri = { from: (parts) => parts }; export const workspace = {};';
@@ -22,7 +22,7 @@ test('a document is read by its address alone, says why it cannot be had, and is
   addRun(writer);
   const [tree] = addTree(writer, {
     iteration: 1,
-    instance: instance(1),
+    problem: problem(1),
     returns: [[0.5]],
     words: (_, actor) => (actor === null ? 'plan\0 \u202e' : 'answer \u{1f600}'),
   });
@@ -46,7 +46,7 @@ test('a document is read by its address alone, says why it cannot be had, and is
   );
   assert.equal(
     await read(uri.path),
-    `\uFEFF──── question\n${instance(1).question}\n──── reasoner\nplan\u2400 \u202e\n──── actor\nanswer \u{1f600}\n──── return\n0.5\n`,
+    `\uFEFF──── question\n${problem(1).question}\n──── reasoner\nplan\u2400 \u202e\n──── actor\nanswer \u{1f600}\n──── return\n0.5\n`,
   );
   assert.match(
     await read(`/context/${String(leaf)}/x`),

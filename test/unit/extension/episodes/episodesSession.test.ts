@@ -18,7 +18,7 @@ import { judgeWords, type JudgeAgreement } from '../../../../src/domain/run.ts';
 import { isAnswer } from '../../../../src/shared/protocols/requests.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/domain/problem.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
-import { addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
+import { addRun, addTree, problem, RUN, temporaryStore } from '../storeFixture.ts';
 
 interface Desk {
   readonly session: EpisodesSession;
@@ -102,7 +102,7 @@ test('without a run the page says so, and shows the newest as soon as there is o
   await session.receive(ready);
   assert.equal(last(posted, 'empty').type, 'empty');
   addRun(writer);
-  addTree(writer, { iteration: 1, instance: instance(1), returns: [[1]] });
+  addTree(writer, { iteration: 1, problem: problem(1), returns: [[1]] });
   session.storeChanged();
   assert.equal(last(posted, 'opened').run.id, RUN);
   assert.equal(last(posted, 'layout').layout.rows, 1);
@@ -136,7 +136,7 @@ test('rows of an older order are not given, and a growing run keeps the places o
   const { session, writer, posted, later } = desk(t);
   addRun(writer);
   for (const number of [1, 2, 3]) {
-    addTree(writer, { iteration: 1, instance: instance(number), returns: [[number % 2]] });
+    addTree(writer, { iteration: 1, problem: problem(number), returns: [[number % 2]] });
   }
   await session.receive({ ...ready, sort: { column: 'question', descending: true } });
   const first = last(posted, 'layout').layout;
@@ -144,14 +144,14 @@ test('rows of an older order are not given, and a growing run keeps the places o
   assert.deepEqual(uids(posted), ['q3', 'q2', 'q1']);
   const [three, two] = rows(posted) ?? [];
   await session.receive({ type: 'place', place: { active: two?.id ?? null, top: three?.id ?? null, offset: 5 } });
-  addTree(writer, { iteration: 1, instance: instance(9), returns: [[1]] });
+  addTree(writer, { iteration: 1, problem: problem(9), returns: [[1]] });
   session.storeChanged();
   const { layout } = last(posted, 'layout');
   assert.deepEqual([layout.rows, layout.top, layout.active], [4, 1, 2]);
   await session.receive(asking(first.revision));
   assert.equal(rows(posted), null);
   // Changes while it rests are one more order, afterwards.
-  addTree(writer, { iteration: 1, instance: instance(10), returns: [[1]] });
+  addTree(writer, { iteration: 1, problem: problem(10), returns: [[1]] });
   session.storeChanged();
   session.storeChanged();
   assert.equal(last(posted, 'layout').layout.rows, 4);
@@ -182,14 +182,14 @@ test('a filter is saved under a name, comes back sorted by name, and a spoilt on
 });
 
 test('classes arrive after the rows, sort and filter them, and their failure is said', async (t) => {
-  const classes: ProblemClasses = new Map([[instance(2).uidSha, { name: 'Misleading Plan', cases: 2, of: 3 }]]);
+  const classes: ProblemClasses = new Map([[problem(2).uidSha, { name: 'Misleading Plan', cases: 2, of: 3 }]]);
   let fails = true;
   const { session, writer, posted } = desk(t, {
     classesOf: () => (fails ? Promise.reject(new Error('no engine here')) : Promise.resolve(classes)),
   });
   addRun(writer);
   for (const number of [1, 2]) {
-    addTree(writer, { iteration: 1, instance: instance(number), returns: [[1]] });
+    addTree(writer, { iteration: 1, problem: problem(number), returns: [[1]] });
   }
   await session.receive(ready);
   assert.equal(last(posted, 'classes').classes.state, 'none');
@@ -215,10 +215,10 @@ test('classes arrive after the rows, sort and filter them, and their failure is 
 test('a problem opens its transcript, in a round where one is named; one that is gone is said', async (t) => {
   const { session, writer, posted, opened } = desk(t);
   addRun(writer);
-  const [tree] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
+  const [tree] = addTree(writer, { iteration: 1, problem: problem(1), returns: [[1, 0]] });
   await session.receive(ready);
-  const [problem = 0] = writer.problemIds({ run: RUN, filter: NO_PROBLEM_FILTER, sort: CLEAREST_FIRST, classes: {} });
-  await session.receive({ type: 'open', problem, round: { phase: 'train', iteration: 1 }, beside: true });
+  const [id = 0] = writer.problemIds({ run: RUN, filter: NO_PROBLEM_FILTER, sort: CLEAREST_FIRST, classes: {} });
+  await session.receive({ type: 'open', problem: id, round: { phase: 'train', iteration: 1 }, beside: true });
   assert.deepEqual(opened, [{ message: tree?.actors[1] ?? 0, beside: true }]);
   await session.receive({ type: 'open', problem: 999, round: null, beside: false });
   assert.match(last(posted, 'failed').message, /no stored message yet/u);
@@ -250,8 +250,8 @@ test('which columns are shown is kept, and what is listed is saved in its order 
     },
   });
   addRun(writer);
-  addTree(writer, { iteration: 1, instance: instance(1), returns: [[1]] });
-  addTree(writer, { iteration: 1, instance: instance(2), returns: [[0]] });
+  addTree(writer, { iteration: 1, problem: problem(1), returns: [[1]] });
+  addTree(writer, { iteration: 1, problem: problem(2), returns: [[0]] });
   await session.receive(ready);
   const columns = { shown: [], hidden: ['tokens'] };
   await session.receive({ type: 'columns', columns });
@@ -265,7 +265,7 @@ test('which columns are shown is kept, and what is listed is saved in its order 
   assert.equal(name, `episodes-${RUN}.csv`);
   assert.deepEqual(
     lines.map((line) => line.split(',')[0]),
-    ['uid', instance(2).uid, instance(1).uid],
+    ['uid', problem(2).uid, problem(1).uid],
   );
   assert.match(lines[1] ?? '', /,,,,,0,1,0,/u, 'no evaluation, a mean return of 0 of one episode');
   assert.deepEqual(
@@ -274,7 +274,7 @@ test('which columns are shown is kept, and what is listed is saved in its order 
       .split('\n')
       .map((line): unknown => JSON.parse(line)),
     [2, 1].map((number) => {
-      const { uid, question, answer, level } = instance(number);
+      const { uid, question, answer, level } = problem(number);
       return { uid, question, answer, ...(level !== null && { level }) };
     }),
   );

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { placeOf, readLink, wrongFolder } from '../../../../src/extension/sharing/links.ts';
 import { linkText, type Link } from '../../../../src/shared/links.ts';
-import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
+import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../storeFixture.ts';
 
 /** As the editor hands an address on: split, and decoded once. */
 function handedOn(text: string): { readonly path: string; readonly query: string } {
@@ -86,7 +86,7 @@ describe('where a link leads', () => {
     });
     addRun(writer);
     addRun(writer, 'other');
-    const [tree] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
+    const [tree] = addTree(writer, { iteration: 1, problem: problem(1), returns: [[1, 0]] });
     const plan = tree?.plan ?? 0;
     const request = addRequest(writer, tree?.actors[1] ?? 0, ['else'], [1]);
     assert.deepEqual(placeOf(writer, { kind: 'run', run: RUN }), { run: RUN, message: null });

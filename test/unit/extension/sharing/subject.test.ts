@@ -6,7 +6,7 @@ import { bucketsOf } from '../../../../src/extension/sidebar/bucketsModel.ts';
 import { placeOf } from '../../../../src/extension/sharing/links.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
 import { childrenOf, Limits } from '../../../../src/extension/sidebar/runsModel.ts';
-import { addRequest, addRun, addTree, instance, LEDGER, RUN, temporaryStore } from '../storeFixture.ts';
+import { addRequest, addRun, addTree, problem, LEDGER, RUN, temporaryStore } from '../storeFixture.ts';
 
 registerHooks({
   resolve: (specifier, context, next) =>
@@ -26,7 +26,7 @@ test('an item of the side bar is the subject itself: a bucket is no message, tho
   });
   addRun(writer);
   writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
-  const [one, other] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1], [0]] });
+  const [one, other] = addTree(writer, { iteration: 1, problem: problem(1), returns: [[1], [0]] });
   const bucket = writer.message(one?.plan ?? 0).bucket ?? 0;
   for (const [plan, value] of [
     [one?.plan, 0.2],

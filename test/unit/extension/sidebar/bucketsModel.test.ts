@@ -24,7 +24,7 @@ import {
 import { childrenOf, Limits, PAGE, runOfNode } from '../../../../src/extension/sidebar/runsModel.ts';
 import { ALL_BUCKETS, isBucketFilter, type RankedBucket } from '../../../../src/domain/replay.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
-import { addRequest, addRun, addTree, instance, LEDGER, RUN, temporaryStore } from '../storeFixture.ts';
+import { addRequest, addRun, addTree, problem, LEDGER, RUN, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();
 const { writer } = store;
@@ -35,7 +35,7 @@ before(() => {
   writer.updateRunStatus('newer', 'done', '2026-02-03T00:00:00.000Z', null);
   writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
   for (let number = 0; number < PAGE; number++) {
-    const [tree] = addTree(writer, { iteration: 1, instance: instance(number), returns: [[1, 0]] });
+    const [tree] = addTree(writer, { iteration: 1, problem: problem(number), returns: [[1, 0]] });
     assert.ok(tree);
     setHeadline(store.path, tree.plan, headline(number / PAGE, { low: null, high: null }));
   }

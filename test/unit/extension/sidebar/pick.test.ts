@@ -43,7 +43,7 @@ test('a run is asked for only where there are several, the newest first', async 
 });
 
 test('a message is called the lowest-credit one only where its interval lies below 0; else it is the clearest candidate', () => {
-  const target = { run: RUN, phase: 'train', iteration: 1, instance: 'i' } as const;
+  const target = { run: RUN, phase: 'train', iteration: 1, problem: 'i' } as const;
   const reader = (decided: boolean | null): Parameters<typeof costliestMessage>[0] => ({
     costliestOf: () => (decided === null ? null : { message: 1, value: -0.1, decided }),
     costliestThrough: (message) => (decided === null ? null : { message: message + 1, value: -0.1, decided }),

@@ -9,7 +9,7 @@ import {
 } from '../../../../src/extension/sidebar/runWords.ts';
 import { overallPercent, progressWords, stageWords } from '../../../../src/extension/run/progressWords.ts';
 import type { RunSummary, ShownStatus } from '../../../../src/domain/run.ts';
-import { addRun, addTree, instance, LEDGER, METRICS, RUN, temporaryStore } from '../storeFixture.ts';
+import { addRun, addTree, problem, LEDGER, METRICS, RUN, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();
 const { writer } = store;
@@ -23,10 +23,10 @@ before(() => {
   }
   writer.finishStep(RUN, 1, METRICS, LEDGER);
   for (let number = 0; number < PAGE + 5; number++) {
-    addTree(writer, { iteration: 1, instance: instance(number), returns: [[number === 0 ? null : 1]] });
+    addTree(writer, { iteration: 1, problem: problem(number), returns: [[number === 0 ? null : 1]] });
   }
-  addTree(writer, { phase: 'evaluate', iteration: 1, instance: instance(1), returns: [[0]] });
-  addTree(writer, { phase: 'evaluate', iteration: 4, instance: instance(1), returns: [[1]] });
+  addTree(writer, { phase: 'evaluate', iteration: 1, problem: problem(1), returns: [[0]] });
+  addTree(writer, { phase: 'evaluate', iteration: 4, problem: problem(1), returns: [[1]] });
 });
 after(() => {
   store.remove();

@@ -27,7 +27,7 @@ import {
   type TaxonomyView,
 } from '../../../../src/domain/taxonomy.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
-import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
+import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../storeFixture.ts';
 
 const READY: TaxonomyToHost = { type: 'ready', filter: NO_FILTER, limit: 50 };
 
@@ -57,7 +57,7 @@ function scene(t: TestContext, engine: Partial<TaxonomyEngine> = {}) {
   addRun(writer);
   const [tree] = addTree(writer, {
     iteration: 1,
-    instance: instance(1),
+    problem: problem(1),
     returns: [
       [1, 0],
       [1, null],
@@ -234,7 +234,7 @@ describe('the session of a taxonomy panel', () => {
     assert.deepEqual(posted.at(-1), { type: 'grown', buckets: 3 });
     addTree(writer, {
       iteration: 2,
-      instance: instance(2),
+      problem: problem(2),
       returns: [
         [1, 0],
         [1, 1],

@@ -9,7 +9,7 @@ import { after, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { TAXONOMY_THRESHOLDS } from '../../../../src/domain/taxonomy.ts';
 import { modelFacts, runPlan } from '../model/modelFixture.ts';
-import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../storeFixture.ts';
+import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../storeFixture.ts';
 
 // What these modules take from the editor when they are loaded.
 const EDITOR =
@@ -152,9 +152,9 @@ after(() => {
   store.remove();
 });
 addRun(store.writer);
-const tree = addTree(store.writer, { iteration: 1, instance: instance(1), returns: [[1]] });
+const tree = addTree(store.writer, { iteration: 1, problem: problem(1), returns: [[1]] });
 
-const TARGET = { run: RUN, phase: 'train', iteration: 1, instance: instance(1).uidSha };
+const TARGET = { run: RUN, phase: 'train', iteration: 1, problem: problem(1).uidSha };
 const ALL = { role: null, credit: null, outcome: null, label: null, lane: null };
 const CASES = { verdict: null, role: null, labels: 'all' };
 const KINDS = {

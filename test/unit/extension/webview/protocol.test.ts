@@ -18,7 +18,7 @@ const taxonomyState = {
   scroll: 0,
 };
 const filter = { role: 'actor', credit: 'negative', outcome: null, label: 'class:Misleading Plan', lane: 'replays' };
-const target = { run: 'r', phase: 'train', iteration: 1, instance: 'i' };
+const target = { run: 'r', phase: 'train', iteration: 1, problem: 'i' };
 
 const labelRequest = (asked: unknown): unknown => ({ type: 'request', id: 1, kind: 'label', asked });
 

@@ -3,9 +3,9 @@ import { test, type TestContext } from 'node:test';
 import type { Headline } from '../../../../src/shared/credit/headline.ts';
 import type { StoreWriter } from '../../../../src/store/types.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
-import { addRun, addTree, instance, RUN, temporaryStore } from '../../extension/storeFixture.ts';
+import { addRun, addTree, problem, RUN, temporaryStore } from '../../extension/storeFixture.ts';
 
-const GROUP = { run: RUN, phase: 'train', iteration: 1, instance: instance(1).uidSha } as const;
+const GROUP = { run: RUN, phase: 'train', iteration: 1, problem: problem(1).uidSha } as const;
 
 function filled(t: TestContext): {
   readonly writer: StoreWriter;
@@ -19,7 +19,7 @@ function filled(t: TestContext): {
   addRun(writer);
   const trees = addTree(writer, {
     iteration: 1,
-    instance: instance(1),
+    problem: problem(1),
     returns: [
       [0, 1],
       [0, 0],

@@ -15,7 +15,7 @@ import {
   RUN,
 } from '../helpers.ts';
 
-const GROUP = { run: RUN, phase: 'train', iteration: 1, instance: INSTANCE.uidSha } as const;
+const GROUP = { run: RUN, phase: 'train', iteration: 1, problem: INSTANCE.uidSha } as const;
 
 test('an outline is the whole tree depth first, siblings by their index, as its windows show it', (t) => {
   const store = filledStore(t);
@@ -23,7 +23,7 @@ test('an outline is the whole tree depth first, siblings by their index, as its 
   const late = store.insertDecision(newDecision({ parent: root, siblingIndex: 1 }));
   const early = store.insertDecision(newDecision({ parent: root, siblingIndex: 0 }));
   const below = store.insertDecision(newDecision({ parent: early }));
-  store.insertDecision(newDecision({ instance: OTHER_INSTANCE.uidSha }));
+  store.insertDecision(newDecision({ problem: OTHER_INSTANCE.uidSha }));
   const branch = store.insertDecision(newDecision({ phase: 'replay', parent: early }));
   const { messages } = store.outline(GROUP);
   assert.deepEqual(messages, [
@@ -119,7 +119,7 @@ test('many messages come in the order that was asked for, each as it comes alone
   assert.throws(() => store.messages([first, 99]), inputErrorLike(/no message 99/));
 });
 
-test('buckets of one context come oldest first, by run, role and key; requests by run and instance', (t) => {
+test('buckets of one context come oldest first, by run, role and key; requests by run and problem', (t) => {
   const store = filledStore(t);
   addRun(store, 'run-2', '2026-02-01');
   const given = [
@@ -128,7 +128,7 @@ test('buckets of one context come oldest first, by run, role and key; requests b
     newBucket({ role: 'actor' }),
     newBucket({ run: 'run-2', origin: 'request' }),
     newBucket({ contextKey: '1' }),
-    newBucket({ origin: 'request', instance: OTHER_INSTANCE.uidSha }),
+    newBucket({ origin: 'request', problem: OTHER_INSTANCE.uidSha }),
     newBucket({ origin: 'request', iteration: 2 }),
   ].map((bucket) => ({ ...bucket, id: store.insertBucket(bucket) }));
   const { contextKey } = newBucket();

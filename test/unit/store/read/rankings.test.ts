@@ -16,15 +16,7 @@ import { BUCKET_MEASURES } from '../../../../src/store/tables/bucketMeasures.ts'
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import type { StoreWriter } from '../../../../src/store/types.ts';
 import { headline, joinPool, setHeadline } from '../../../support/headlines.ts';
-import {
-  addMessage,
-  addRequest,
-  addRun,
-  addTree,
-  instance,
-  RUN,
-  temporaryStore,
-} from '../../extension/storeFixture.ts';
+import { addMessage, addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../../extension/storeFixture.ts';
 
 /** A counter-based stream of numbers in [0, 1): the same in every run of the test. */
 function numbers(): () => number {
@@ -54,7 +46,7 @@ function fill(writer: StoreWriter): void {
   for (let number = 0; number < 12; number++) {
     const trees = addTree(writer, {
       iteration: 1 + (number % 3),
-      instance: instance(number),
+      problem: problem(number),
       returns: Array.from({ length: 3 }, () => Array.from({ length: 1 + Math.floor(next() * 3) }, score)),
     });
     for (const { plan, actors } of trees) {
@@ -88,7 +80,7 @@ function fill(writer: StoreWriter): void {
       }
     }
   }
-  addTree(writer, { run: 'other', iteration: 1, instance: instance(1), returns: [[1], [0]] });
+  addTree(writer, { run: 'other', iteration: 1, problem: problem(1), returns: [[1], [0]] });
 }
 
 function replayTree(writer: StoreWriter, trees: ReturnType<typeof addTree>, number: number): void {
@@ -112,7 +104,7 @@ function replayTree(writer: StoreWriter, trees: ReturnType<typeof addTree>, numb
     const leaf = addMessage(writer, {
       phase: 'replay',
       iteration: 99,
-      instance: instance(number),
+      problem: problem(number),
       role: 'actor',
       position: 1,
       parent: plan,
@@ -124,7 +116,7 @@ function replayTree(writer: StoreWriter, trees: ReturnType<typeof addTree>, numb
       run: RUN,
       phase: 'replay',
       iteration: 99,
-      instance: instance(number).uidSha,
+      problem: problem(number).uidSha,
       leaf,
       return: 7,
       rule: 'exact',
@@ -324,7 +316,7 @@ function addRemoval(
     const leaf = addMessage(writer, {
       phase: 'replay',
       iteration,
-      instance: writer.instance(asked.instance),
+      problem: writer.problem(asked.problem),
       role: 'actor',
       position: 1,
       parent: alternative,
@@ -360,7 +352,7 @@ function addRemoval(
 test('by distance, a bucket is where replacing and removing a message disagree, and last where nothing was removed', (t) => {
   const { writer } = store(t);
   addRun(writer);
-  const plans = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1], [0], [1], [0]] }).map(
+  const plans = addTree(writer, { iteration: 1, problem: problem(1), returns: [[1], [0], [1], [0]] }).map(
     ({ plan }) => plan,
   );
   const [a = 0, b = 0, c = 0, d = 0] = plans;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../extension/storeFixture.ts';
+import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../../extension/storeFixture.ts';
 
 it('gives the credit that each message of a run shows, and its replays by verdict, as its buckets say one by one', (t) => {
   const { writer, ...store } = temporaryStore();
@@ -12,14 +12,14 @@ it('gives the credit that each message of a run shows, and its replays by verdic
   const trees = [1, 2, 3].flatMap((number) =>
     addTree(writer, {
       iteration: number,
-      instance: instance(number),
+      problem: problem(number),
       returns: [
         [1, 0],
         [0, null],
       ],
     }),
   );
-  addTree(writer, { run: 'other', iteration: 1, instance: instance(1), returns: [[1]] });
+  addTree(writer, { run: 'other', iteration: 1, problem: problem(1), returns: [[1]] });
   const credit = { low: -0.5, high: 0.75, n: 4, evaluatorCalls: 4, interval: 'welch' };
   for (const [index, { plan, actors }] of trees.entries()) {
     const bucket = writer.message(plan).bucket ?? 0;

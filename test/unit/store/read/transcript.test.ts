@@ -17,7 +17,7 @@ import {
   RUN,
 } from '../helpers.ts';
 
-const GROUP = { run: RUN, phase: 'train', iteration: 1, instance: INSTANCE.uidSha } as const;
+const GROUP = { run: RUN, phase: 'train', iteration: 1, problem: INSTANCE.uidSha } as const;
 
 /** The test's own record of a tree: what the store should say about it is worked out from this by plain recursion. */
 interface Made {
@@ -229,11 +229,11 @@ test('children are all that continue a message, and a chain leads from the root 
   assert.throws(() => store.chain(999), inputErrorLike(/no message 999/));
 });
 
-test('instances do not mix', (t) => {
+test('problems do not mix', (t) => {
   const store = filledStore(t);
   const mine = store.insertDecision(newDecision());
-  const other = store.insertDecision(newDecision({ instance: OTHER_INSTANCE.uidSha }));
-  store.insertEpisode(newEpisode(other, 1, { instance: OTHER_INSTANCE.uidSha }));
+  const other = store.insertDecision(newDecision({ problem: OTHER_INSTANCE.uidSha }));
+  store.insertEpisode(newEpisode(other, 1, { problem: OTHER_INSTANCE.uidSha }));
   assert.deepEqual(store.transcript({ ...GROUP, offset: 0, limit: 9 }).messages.map(shown), [
     { id: mine, return: null, leaves: 0 },
   ]);

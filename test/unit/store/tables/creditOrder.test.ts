@@ -8,7 +8,7 @@ import { loadSqlite, type Connection } from '../../../../src/store/files/sqlite.
 import { clearnessOf, CREDIT_ORDER, lowestFirstOf, mayBeLowestOf } from '../../../../src/store/tables/creditOrder.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { headline, randomCredits, setHeadlines } from '../../../support/headlines.ts';
-import { addRun, addTree, instance, RUN, temporaryStore } from '../../extension/storeFixture.ts';
+import { addRun, addTree, problem, RUN, temporaryStore } from '../../extension/storeFixture.ts';
 import { rawConnection } from '../helpers.ts';
 import { makeEarlier } from '../earlierStore.ts';
 
@@ -60,7 +60,7 @@ function filled(t: TestContext): { readonly path: string; readonly writer: Store
   const messages = Array.from({ length: 12 }, (_, number) =>
     addTree(writer, {
       iteration: 1,
-      instance: instance(number),
+      problem: problem(number),
       returns: [
         [0, 1],
         [1, 0.5],

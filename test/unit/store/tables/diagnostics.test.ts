@@ -22,7 +22,7 @@ test('diagnostic buckets are apart from what a user asked for, and count as requ
   const sampled = store.insertBucket(newBucket({ origin: 'diagnostic', iteration: 2, message: clicked }));
   assert.equal(store.nextRequestNumber(RUN), 3);
   assert.deepEqual(
-    store.requestsOf(RUN, newBucket().instance).map(({ id }) => id),
+    store.requestsOf(RUN, newBucket().problem).map(({ id }) => id),
     [request],
   );
   assert.deepEqual(

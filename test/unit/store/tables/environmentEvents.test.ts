@@ -8,9 +8,9 @@ import { examineStore } from '../../../../src/store/repair/examine.ts';
 import { salvageStore } from '../../../../src/store/repair/salvage.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { UNIT_RULE } from '../../../support/headlines.ts';
-import { instances, NEVER, ROUND, starts, storeFor, world } from '../../replay/helpers.ts';
+import { problems, NEVER, ROUND, starts, storeFor, world } from '../../replay/helpers.ts';
 
-const ALL = instances(2);
+const ALL = problems(2);
 const LOOP = parseProtocol(
   JSON.stringify({
     name: 'loop',

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Instance } from '../../../../src/domain/problem.ts';
+import type { Problem } from '../../../../src/domain/problem.ts';
 import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { filledStore, rawConnection, storeErrorLike, temporaryFolder } from '../helpers.ts';
 
 const TESTS = { tests: ['assert f(1) == 2'], test: '', entryPoint: null, setup: 'import math\n', prefix: '' };
-const CODE: Instance = {
+const CODE: Problem = {
   uid: 'mbpp-1',
   uidSha: 'c'.repeat(64),
   question: 'Write f.',
@@ -16,7 +16,7 @@ const CODE: Instance = {
   level: null,
   tests: TESTS,
 };
-const PLAIN: Instance = {
+const PLAIN: Problem = {
   uid: 'sum-1',
   uidSha: 'd'.repeat(64),
   question: '1 + 1?',
@@ -25,17 +25,17 @@ const PLAIN: Instance = {
   level: 3,
 };
 
-test('an instance comes back with its tests, and without any where it has none', (t) => {
+test('a problem comes back with its tests, and without any where it has none', (t) => {
   const store = filledStore(t);
-  store.insertInstances([CODE, PLAIN]);
-  assert.deepEqual([store.instance(CODE.uidSha), store.instance(PLAIN.uidSha)], [CODE, PLAIN]);
+  store.insertProblems([CODE, PLAIN]);
+  assert.deepEqual([store.problem(CODE.uidSha), store.problem(PLAIN.uidSha)], [CODE, PLAIN]);
 });
 
 test('the same question with other tests is refused, with the same tests in another order of keys it is known', (t) => {
   const store = filledStore(t);
-  store.insertInstances([CODE, PLAIN]);
+  store.insertProblems([CODE, PLAIN]);
   const { prefix, setup, entryPoint, test: program, tests } = TESTS;
-  store.insertInstances([{ ...CODE, tests: { prefix, setup, entryPoint, test: program, tests } }, PLAIN]);
+  store.insertProblems([{ ...CODE, tests: { prefix, setup, entryPoint, test: program, tests } }, PLAIN]);
   const { tests: _, ...untested } = CODE;
   for (const other of [
     untested,
@@ -44,20 +44,20 @@ test('the same question with other tests is refused, with the same tests in anot
   ]) {
     assert.throws(
       () => {
-        store.insertInstances([other]);
+        store.insertProblems([other]);
       },
       storeErrorLike(/with other tests/, /--store/),
     );
   }
   assert.throws(
     () => {
-      store.insertInstances([{ ...CODE, answer: 'def f(x): pass' }]);
+      store.insertProblems([{ ...CODE, answer: 'def f(x): pass' }]);
     },
     storeErrorLike(/with another answer/),
   );
 });
 
-test('a store of version 2 keeps its instances, which have no tests', (t) => {
+test('a store of version 2 keeps its problems, which have no tests', (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
   const old = rawConnection(t, path);
   migrate(old, path, MIGRATIONS.slice(0, 2));
@@ -67,7 +67,7 @@ test('a store of version 2 keeps its instances, which have no tests', (t) => {
   t.after(() => {
     store.close();
   });
-  assert.deepEqual(store.instance(PLAIN.uidSha), PLAIN);
-  store.insertInstances([PLAIN, CODE]);
-  assert.deepEqual(store.instance(CODE.uidSha), CODE);
+  assert.deepEqual(store.problem(PLAIN.uidSha), PLAIN);
+  store.insertProblems([PLAIN, CODE]);
+  assert.deepEqual(store.problem(CODE.uidSha), CODE);
 });

@@ -17,7 +17,7 @@ import {
   addRequest,
   addRun,
   addTree,
-  instance,
+  problem,
   LEDGER,
   METRICS,
   RUN,
@@ -48,7 +48,7 @@ function fill(writer: StoreWriter): void {
   ): void => {
     writer.insertStep({ run: RUN, iteration, snapshot: 'a'.repeat(64), ledger: LEDGER });
     for (const [number, returns] of trees) {
-      addTree(writer, { iteration, instance: instance(number), returns });
+      addTree(writer, { iteration, problem: problem(number), returns });
     }
     writer.finishStep(RUN, iteration, METRICS, LEDGER);
   };
@@ -56,7 +56,7 @@ function fill(writer: StoreWriter): void {
     [8, 0],
     [9, 1],
   ] as const) {
-    addTree(writer, { phase: 'evaluate', iteration: 1, instance: instance(number), returns: [[before]] });
+    addTree(writer, { phase: 'evaluate', iteration: 1, problem: problem(number), returns: [[before]] });
   }
   step(1, [
     [
@@ -91,7 +91,7 @@ function fill(writer: StoreWriter): void {
     ],
   ]);
   for (const number of [8, 9]) {
-    addTree(writer, { phase: 'evaluate', iteration: 3, instance: instance(number), returns: [[1]] });
+    addTree(writer, { phase: 'evaluate', iteration: 3, problem: problem(number), returns: [[1]] });
   }
   const credits = [
     [1, -0.9, -1, -0.4],
@@ -101,7 +101,7 @@ function fill(writer: StoreWriter): void {
   for (const [number, value, low, high] of credits) {
     const { leaf } = writer
       .episodes({ run: RUN, phase: 'train', iteration: number === 3 ? 2 : 1, offset: 0, limit: 100 })
-      .find((episode) => episode.instance === instance(number).uidSha) ?? { leaf: 0 };
+      .find((episode) => episode.problem === problem(number).uidSha) ?? { leaf: 0 };
     const { bucket } = writer.message(leaf);
     writer.insertCredit(bucket ?? 0, leaf, {
       estimator: 'loo',
@@ -179,7 +179,7 @@ test('problems are sorted by every column, those without a value last in both di
   for (const column of PROBLEM_COLUMNS) {
     assert.equal(uids(writer, {}, { column, descending: true }).length, 5, column);
   }
-  const classes = { [instance(2).uidSha]: 'Misleading Plan' };
+  const classes = { [problem(2).uidSha]: 'Misleading Plan' };
   assert.equal(uids(writer, {}, { column: 'class', descending: false }, classes)[0], 'q2');
 });
 
@@ -197,7 +197,7 @@ test('filters ask for outcome, verdict, split, role and class', (t) => {
   assert.deepEqual(uids(writer, { verdict: 'none' }), ['q8', 'q9']);
   assert.deepEqual(uids(writer, { split: 'evaluation' }), ['q8', 'q9']);
   assert.deepEqual(uids(writer, { role: 'reasoner' }), []);
-  const classes = { [instance(2).uidSha]: 'Misleading Plan' };
+  const classes = { [problem(2).uidSha]: 'Misleading Plan' };
   assert.deepEqual(uids(writer, { className: 'Misleading Plan' }, BY_APPEARANCE, classes), ['q2']);
   assert.deepEqual(uids(writer, { className: NOT_CLASSIFIED, split: 'train' }, BY_APPEARANCE, classes), ['q1', 'q3']);
 });
@@ -207,7 +207,7 @@ test('a search finds words of questions, of messages and of metadata, and signs 
   fill(writer);
   addTree(writer, {
     iteration: 3,
-    instance: { ...instance(30), question: 'Is 50% of a_b more? it\'s "odd"', source: 'other', level: 12 },
+    problem: { ...problem(30), question: 'Is 50% of a_b more? it\'s "odd"', source: 'other', level: 12 },
     returns: [[1]],
     words: (_, actor) => (actor === null ? 'think of walnuts' : 'half'),
   });
@@ -229,7 +229,7 @@ test('a search finds words of questions, of messages and of metadata, and signs 
     [31, 'From B to H\nwithout G'],
     [32, 'Begin from H to G, without the other'],
   ] as const) {
-    addTree(writer, { iteration: 3, instance: { ...instance(id), question }, returns: [[1]] });
+    addTree(writer, { iteration: 3, problem: { ...problem(id), question }, returns: [[1]] });
   }
   assert.deepEqual(uids(writer, { search: ' From B to H without G ' }), ['q31']);
   assert.deepEqual(uids(writer, { search: 'From B to H' }), ['q31', 'q32']);
@@ -250,7 +250,7 @@ test('evaluations during training are after their step, and the newest of them i
     [roundDuring(2, 'greedy').iteration, 1],
     [roundDuring(10, 'sampled').iteration, 0],
   ] as const) {
-    addTree(writer, { phase: 'evaluate', iteration, instance: instance(1), returns: [[value]] });
+    addTree(writer, { phase: 'evaluate', iteration, problem: problem(1), returns: [[value]] });
   }
   const [id = 0] = writer.problemIds({
     run: RUN,
@@ -279,7 +279,7 @@ test('a transcript opens at the clearest message, or in a round at its lost epis
     classes: {},
   });
   const opening = writer.problemOpening(one ?? 0, null);
-  assert.deepEqual(opening?.target, { run: RUN, phase: 'train', iteration: 1, instance: instance(1).uidSha });
+  assert.deepEqual(opening?.target, { run: RUN, phase: 'train', iteration: 1, problem: problem(1).uidSha });
   assert.equal(writer.message(opening.message).credit?.value, -0.9);
   const lost = writer.problemOpening(one ?? 0, { phase: 'train', iteration: 1 });
   assert.equal(writer.message(lost?.message ?? 0).return, 0);
@@ -293,7 +293,7 @@ test('a transcript opens at the clearest message, or in a round at its lost epis
     run: RUN,
     phase: 'evaluate',
     iteration: 3,
-    instance: instance(8).uidSha,
+    problem: problem(8).uidSha,
   });
   assert.equal(writer.problemOpening(999, null), null);
 });

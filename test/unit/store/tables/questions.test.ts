@@ -20,10 +20,10 @@ function asking(t: TestContext): { readonly store: StoreWriter; readonly first: 
   const store = filledStore(t);
   addRun(store, 'run-2', '2026-02-01');
   const asked = [
-    { run: 'run-1', instance: INSTANCE.uidSha, iteration: 1 },
-    { run: 'run-1', instance: INSTANCE.uidSha, iteration: 2 },
-    { run: 'run-1', instance: OTHER_INSTANCE.uidSha, iteration: 1 },
-    { run: 'run-2', instance: INSTANCE.uidSha, iteration: 1 },
+    { run: 'run-1', problem: INSTANCE.uidSha, iteration: 1 },
+    { run: 'run-1', problem: INSTANCE.uidSha, iteration: 2 },
+    { run: 'run-1', problem: OTHER_INSTANCE.uidSha, iteration: 1 },
+    { run: 'run-2', problem: INSTANCE.uidSha, iteration: 1 },
   ];
   const first = asked.map((changes) => {
     const plan = store.insertDecision(newDecision({ ...changes, text: 'plan' }));

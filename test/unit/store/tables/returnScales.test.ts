@@ -8,7 +8,7 @@ import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type OutcomeFilter } from '../../../
 import { RETURN_SCALES } from '../../../../src/store/tables/returnScales.ts';
 import { openStoreForWriting, type HeadlineRule, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { whyLost } from '../../../../src/extension/transcript/message/whyLost.ts';
-import { addRun, addTree, instance, RUN } from '../../extension/storeFixture.ts';
+import { addRun, addTree, problem, RUN } from '../../extension/storeFixture.ts';
 import { rawConnection, temporaryFolder } from '../helpers.ts';
 import { makeEarlier } from '../earlierStore.ts';
 
@@ -47,7 +47,7 @@ test('the problems of a run are filtered by its own scale, as each return is jud
   const { writer } = storeOf(t);
   const returns = [0, 0.4, 1, 1.09, 1.9];
   returns.forEach((value, number) => {
-    addTree(writer, { iteration: 1, instance: instance(number), returns: [[value, value]] });
+    addTree(writer, { iteration: 1, problem: problem(number), returns: [[value, value]] });
   });
   const shown = (outcome: OutcomeFilter): number[] =>
     writer
@@ -67,7 +67,7 @@ test('the problems of a run are filtered by its own scale, as each return is jud
 
 test('an episode between the two is asked why it was lost', (t) => {
   const { writer } = storeOf(t);
-  const [tree] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1.09, 1.9]] });
+  const [tree] = addTree(writer, { iteration: 1, problem: problem(1), returns: [[1.09, 1.9]] });
   const [between = 0, won = 0] = tree?.actors ?? [];
   assert.equal(whyLost(writer, between)?.outcome, 'between');
   assert.equal(whyLost(writer, won), null);

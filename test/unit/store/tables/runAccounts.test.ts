@@ -100,12 +100,12 @@ test('the messages of an iteration come as they were appended, with the first cr
       logprobs: [...logprobs],
     }));
   const single = Math.fround(-0.1);
-  const { instance } = newDecision();
+  const { problem } = newDecision();
   assert.deepEqual(found, [
     {
       bucket: first,
       parent: null,
-      instance,
+      problem,
       role: 'reasoner',
       position: 0,
       context: 'Question: 12 + 7',
@@ -118,7 +118,7 @@ test('the messages of an iteration come as they were appended, with the first cr
     {
       bucket: first,
       parent: null,
-      instance,
+      problem,
       role: 'reasoner',
       position: 0,
       context: 'Question: 12 + 7',
@@ -131,7 +131,7 @@ test('the messages of an iteration come as they were appended, with the first cr
     {
       bucket: second,
       parent: one,
-      instance,
+      problem,
       role: 'actor',
       position: 1,
       context: 'other',

@@ -20,7 +20,7 @@ import {
 } from '../helpers.ts';
 
 const MOVED = 'cd'.repeat(32);
-const GROUP = { run: RUN, phase: 'train', iteration: 1, instance: INSTANCE.uidSha, offset: 0, limit: 100 } as const;
+const GROUP = { run: RUN, phase: 'train', iteration: 1, problem: INSTANCE.uidSha, offset: 0, limit: 100 } as const;
 const STATE = { name: 'mine', version: 1, json: 1, tensors: {} };
 
 /** Two messages of a bucket, of the same place as those of every other stage. */

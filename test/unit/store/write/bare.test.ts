@@ -76,11 +76,11 @@ test('the workload has the sizes that the bench speaks of', () => {
   assert.equal(decisions.length, 10_000);
   assert.ok(
     decisions.every(
-      ({ run, phase, iteration, instance }) =>
+      ({ run, phase, iteration, problem }) =>
         run === WIDE_GROUP.run &&
         phase === WIDE_GROUP.phase &&
         iteration === WIDE_GROUP.iteration &&
-        instance === WIDE_GROUP.instance,
+        problem === WIDE_GROUP.problem,
     ),
   );
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

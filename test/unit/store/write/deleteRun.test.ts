@@ -44,11 +44,11 @@ function fill(store: StoreWriter, run: string, said: string): void {
 test('a deleted run leaves the store as if it had never been in it, and the file smaller', (t) => {
   const store = filledStore(t);
   addRun(store, OTHER, '2026-01-02T00:00:00.000Z');
-  store.insertInstances([THIRD]);
+  store.insertProblems([THIRD]);
   fill(store, RUN, 'walrus');
-  store.insertDecision(newDecision({ instance: THIRD.uidSha, contextKey: '99', context: 'x'.repeat(500_000) }));
+  store.insertDecision(newDecision({ problem: THIRD.uidSha, contextKey: '99', context: 'x'.repeat(500_000) }));
   fill(store, OTHER, 'ostrich');
-  store.insertDecision(newDecision({ run: OTHER, instance: OTHER_INSTANCE.uidSha }));
+  store.insertDecision(newDecision({ run: OTHER, problem: OTHER_INSTANCE.uidSha }));
 
   const before = sizeOf(store.path);
   const { bytes, weights } = store.deleteRun(RUN);
@@ -83,7 +83,7 @@ test('a deleted run leaves the store as if it had never been in it, and the file
   assert.throws(() => db.exec('DELETE FROM decision'), /never changed/);
   // The same run can come again, with what was shared and what was not.
   addRun(store, RUN, '2026-01-03T00:00:00.000Z');
-  store.insertInstances([THIRD]);
+  store.insertProblems([THIRD]);
   fill(store, RUN, 'walrus');
   assert.equal(found('walrus'), 1);
 });
@@ -91,13 +91,13 @@ test('a deleted run leaves the store as if it had never been in it, and the file
 test('the numbers of deleted rows may come again, and stand for what has them now', (t) => {
   const store = filledStore(t);
   addRun(store, OTHER, '2026-01-02T00:00:00.000Z');
-  const group = { phase: 'train', iteration: 1, instance: INSTANCE.uidSha } as const;
+  const group = { phase: 'train', iteration: 1, problem: INSTANCE.uidSha } as const;
   const first = store.insertDecision(newDecision());
   const below = store.insertDecision(newDecision({ parent: first }));
   store.insertEpisode(newEpisode(below, 1));
   assert.equal(store.outline({ run: RUN, ...group }).messages[1]?.parent, first);
   store.deleteRun(RUN);
-  store.insertInstances([INSTANCE]);
+  store.insertProblems([INSTANCE]);
   store.environmentId(ENVIRONMENT);
   assert.equal(store.insertDecision(newDecision({ run: OTHER })), first);
   assert.equal(store.insertDecision(newDecision({ run: OTHER })), below);

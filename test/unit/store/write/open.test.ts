@@ -52,7 +52,7 @@ test('foreign keys are on: a row that refers to nothing is refused', (t) => {
     () => store.insertDecision(newDecision({ snapshot: 'unknown' })),
     storeErrorLike(/no snapshot unknown/),
   );
-  assert.throws(() => store.insertDecision(newDecision({ instance: 'unknown' })), storeErrorLike(/instance unknown/));
+  assert.throws(() => store.insertDecision(newDecision({ problem: 'unknown' })), storeErrorLike(/problem unknown/));
   assert.equal(store.counts().decisions, 0);
 });
 

@@ -187,22 +187,22 @@ test('snapshots are kept by run; a file that comes later is added and never lost
   );
 });
 
-test('instances and environments are stored once; a changed answer is refused', (t) => {
+test('problems and environments are stored once; a changed answer is refused', (t) => {
   const store = filledStore(t);
-  assert.deepEqual(store.instance(INSTANCE.uidSha), INSTANCE);
-  assert.deepEqual(store.instance(OTHER_INSTANCE.uidSha), OTHER_INSTANCE);
-  store.insertInstances([INSTANCE, { ...OTHER_INSTANCE, source: 'elsewhere' }]);
+  assert.deepEqual(store.problem(INSTANCE.uidSha), INSTANCE);
+  assert.deepEqual(store.problem(OTHER_INSTANCE.uidSha), OTHER_INSTANCE);
+  store.insertProblems([INSTANCE, { ...OTHER_INSTANCE, source: 'elsewhere' }]);
   assert.equal(store.counts().instances, 2);
-  assert.deepEqual(store.instance(OTHER_INSTANCE.uidSha), OTHER_INSTANCE);
+  assert.deepEqual(store.problem(OTHER_INSTANCE.uidSha), OTHER_INSTANCE);
   const third = { ...INSTANCE, uid: 'sum-3', uidSha: '70'.repeat(32) };
   assert.throws(
     () => {
-      store.insertInstances([third, { ...INSTANCE, answer: '20' }]);
+      store.insertProblems([third, { ...INSTANCE, answer: '20' }]);
     },
     storeErrorLike(/sum-1/, /another answer/),
   );
   assert.equal(store.counts().instances, 2, 'the whole list is undone');
-  assert.throws(() => store.instance(third.uidSha), inputErrorLike(/no instance 7070/));
+  assert.throws(() => store.problem(third.uidSha), inputErrorLike(/no problem 7070/));
 
   assert.equal(store.environmentId(ENVIRONMENT), 1);
   assert.equal(store.environmentId({ ...ENVIRONMENT, threads: 4 }), 2);
@@ -246,7 +246,7 @@ test('a decision comes back bit for bit, to the writer and to a reader', (t) => 
     run: RUN,
     phase: 'train',
     iteration: 1,
-    instance: INSTANCE.uidSha,
+    problem: INSTANCE.uidSha,
     snapshot: WEIGHTS,
     role: 'reasoner',
     turn: 2,
@@ -290,9 +290,9 @@ test('log-probabilities may be absent but not of another length', (t) => {
 test('episodes come back in order, by round, with their question; a masked return stays null and NaN is refused', (t) => {
   const store = filledStore(t);
   const leaf = store.insertDecision(newDecision());
-  const other = store.insertDecision(newDecision({ instance: OTHER_INSTANCE.uidSha }));
+  const other = store.insertDecision(newDecision({ problem: OTHER_INSTANCE.uidSha }));
   const given = [
-    newEpisode(other, 0.25, { instance: OTHER_INSTANCE.uidSha, evaluatorCalls: 3 }),
+    newEpisode(other, 0.25, { problem: OTHER_INSTANCE.uidSha, evaluatorCalls: 3 }),
     newEpisode(leaf, 1),
     newEpisode(leaf, null, { rule: 'time-out' }),
     newEpisode(leaf, 1, { phase: 'evaluate' }),

@@ -23,7 +23,7 @@ it('what is measured of replays is latency, reuse and verification, all of it id
   const first = named(figures, 'request to first alternative stored, median').value ?? NaN;
   const all = named(figures, 'request to all of 8 alternatives x 4 replays, median').value ?? NaN;
   assert.ok(first > 0 && first <= all);
-  // 2 instances have 1 x (8 + 1) messages of the first role; each request makes 8 alternatives, which share all but
+  // 2 problems have 1 x (8 + 1) messages of the first role; each request makes 8 alternatives, which share all but
   // one prefill, and 9 x 4 continuations, which share 3 of 4, and what their contexts begin with.
   const reused = named(figures, 'prompt tokens not recomputed').value ?? NaN;
   assert.ok(reused > 87.5 && reused < 97.5, String(reused));

@@ -204,21 +204,21 @@ function closed(expression: string): boolean {
 
 describe('greedy messages', () => {
   it('of the Python team are a helper line, and a function that begins with it', async () => {
-    const instances = problemsOf('python', 12);
+    const problems = problemsOf('python', 12);
     await withTeam('python', bundledTeam('python'), undefined, async (speak) => {
       const plans = await speak(
         0,
-        instances.map((instance) => ({ instance, plan: '', sibling: 0 })),
+        problems.map((problem) => ({ problem, plan: '', sibling: 0 })),
         0,
       );
       const codes = await speak(
         1,
-        instances.map((instance, index) => ({ instance, plan: plans[index] ?? '', sibling: 0 })),
+        problems.map((problem, index) => ({ problem, plan: plans[index] ?? '', sibling: 0 })),
         0,
       );
       const whole = codes.filter(
         (code, index) =>
-          wellFormed(code, instances[index]?.question ?? '') && code.includes(`\n    ${plans[index] ?? ''}\n`),
+          wellFormed(code, problems[index]?.question ?? '') && code.includes(`\n    ${plans[index] ?? ''}\n`),
       );
       assert.ok(
         plans.every((plan) => /^h = .+$/u.test(plan)),
@@ -229,16 +229,16 @@ describe('greedy messages', () => {
   });
 
   it('of the arithmetic team are a chain of operations, and an answer on a line of its own', async () => {
-    const instances = problemsOf('arithmetic', 12);
+    const problems = problemsOf('arithmetic', 12);
     await withTeam('arithmetic', bundledTeam('arithmetic'), undefined, async (speak) => {
       const plans = await speak(
         0,
-        instances.map((instance) => ({ instance, plan: '', sibling: 0 })),
+        problems.map((problem) => ({ problem, plan: '', sibling: 0 })),
         0,
       );
       const answers = await speak(
         1,
-        instances.map((instance, index) => ({ instance, plan: plans[index] ?? '', sibling: 0 })),
+        problems.map((problem, index) => ({ problem, plan: plans[index] ?? '', sibling: 0 })),
         0,
       );
       assert.ok(plans.filter((plan) => /^\d+(?:[-+*/]\d+)+$/u.test(plan)).length >= 9, plans.join('\n'));
@@ -306,11 +306,11 @@ describe('the bundled team of logic', () => {
   });
 
   it('answers greedily with a letter, after its steps or at once', async () => {
-    const instances = problemsOf('logic', 24);
+    const problems = problemsOf('logic', 24);
     await withTeam('logic', bundledTeam('logic'), undefined, async (speak) => {
       const answers = await speak(
         0,
-        instances.map((instance) => ({ instance, plan: '', sibling: 0 })),
+        problems.map((problem) => ({ problem, plan: '', sibling: 0 })),
         0,
       );
       assert.ok(
@@ -332,8 +332,8 @@ describe('the bundled team of functions', () => {
   });
 
   it('loses what it solves where the helper says nothing', async () => {
-    const instances = problemsOf('functions', 24);
-    const bare = instances.map((instance) => ({ instance, plan: '', sibling: 0 }));
+    const problems = problemsOf('functions', 24);
+    const bare = problems.map((problem) => ({ problem, plan: '', sibling: 0 }));
     await withTeam('functions', bundledTeam('functions'), undefined, async (speak) => {
       const [helpers, mains] = [await speak(0, bare, 0), await speak(1, bare, 0)];
       const defined = helpers.filter((text) => /^def aux\([\w, ]+\):\n {4}\w/u.test(text));
@@ -365,8 +365,8 @@ describe('the bundled team of functions', () => {
     const shown = await Promise.all(problems.map((problem) => revisions(problem, protocol, failed)));
     await withTeam('functions', bundledTeam('functions'), undefined, async (speak) => {
       for (const position of [0, 1]) {
-        const asked = problems.map((instance, index) => ({
-          instance,
+        const asked = problems.map((problem, index) => ({
+          problem,
           plan: '',
           sibling: 0,
           context: shown[index]?.[position]?.context ?? '',

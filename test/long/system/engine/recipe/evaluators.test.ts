@@ -15,22 +15,22 @@ test('the bundled Python task is scored in the sandbox, and its verdicts outlive
     evaluators.close();
   });
   const config = readConfig('task: {name: python}', 'test');
-  const [instance] = generateSplit({
+  const [problem] = generateSplit({
     task: 'python',
     seed: 'evaluators',
     train: 1,
     evaluation: 0,
     levels: config.task.levels,
   }).train;
-  assert.ok(instance);
+  assert.ok(problem);
   const score = async (text: string): Promise<(number | null)[]> => {
     using by = evaluators.take({ config, folder: '/' });
-    return [(await by.evaluator.evaluate(instance, text)).score];
+    return [(await by.evaluator.evaluate(problem, text)).score];
   };
-  assert.deepEqual(await score(instance.answer), [1]);
+  assert.deepEqual(await score(problem.answer), [1]);
   assert.deepEqual(await score('def'), [0]);
   evaluators.close();
-  assert.deepEqual(await score(instance.answer), [1]);
+  assert.deepEqual(await score(problem.answer), [1]);
 });
 
 test('a command scores where commands are allowed, and is not started elsewhere', async (t) => {
@@ -41,17 +41,17 @@ test('a command scores where commands are allowed, and is not started elsewhere'
   });
   const command = JSON.stringify([process.execPath, '-e', 'console.log(process.cwd() === process.argv[1] ? 1 : 0.5)']);
   const config = readConfig(`evaluator: command\nscorer: {command: ${command}}`, 'test');
-  const [instance] = generateSplit({
+  const [problem] = generateSplit({
     task: 'arithmetic',
     seed: 'c',
     train: 1,
     evaluation: 0,
     levels: config.task.levels,
   }).train;
-  assert.ok(instance);
+  assert.ok(problem);
   const score = async (): Promise<number | null> => {
     using by = evaluators.take({ config, folder: tmpdir() });
-    return (await by.evaluator.evaluate(instance, '')).score;
+    return (await by.evaluator.evaluate(problem, '')).score;
   };
   delete process.env['C3_ALLOW_COMMANDS'];
   await assert.rejects(score(), /would run with your rights: where you trust it, set C3_ALLOW_COMMANDS=1\.$/);

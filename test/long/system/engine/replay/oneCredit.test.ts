@@ -45,7 +45,7 @@ function askedMessage(store: StoreReader): number {
 /** The message's credit by every reader of the store that shows one; the name says which. */
 function readEverywhere(store: StoreReader, message: number): ReadonlyMap<string, Headline | null | undefined> {
   const own = store.message(message);
-  const target = { run, phase: own.phase, iteration: own.iteration, instance: own.instance };
+  const target = { run, phase: own.phase, iteration: own.iteration, problem: own.problem };
   const rows = new TranscriptReading(store, target).window(store, 0);
   const found = new Map<string, Headline | null | undefined>([
     ['message', own.credit],
@@ -115,7 +115,7 @@ describe('one credit per message', () => {
           run,
           phase: 'train',
           iteration: store.message(message).iteration,
-          instance: store.message(message).instance,
+          problem: store.message(message).problem,
         });
         assert.equal(facts.find(({ id }) => id === message)?.credit, credit.value);
       });

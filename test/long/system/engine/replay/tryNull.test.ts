@@ -6,9 +6,9 @@ import type { Trial } from '../../../../../src/domain/answer.ts';
 import type { PolicyRequest } from '../../../../../src/policy/policy.ts';
 import { Stream } from '../../../../../src/runtime/random.ts';
 import { renderPlain } from '../../../../../src/team/render.ts';
-import { instances, PAIR, SAMPLING, ScriptedPolicy } from '../../../../unit/replay/helpers.ts';
+import { problems, PAIR, SAMPLING, ScriptedPolicy } from '../../../../unit/replay/helpers.ts';
 
-const PROBLEMS = instances(24);
+const PROBLEMS = problems(24);
 
 /**
  * A team whose plan is sound with a chance of the problem's own, and whose answer is right after a sound plan with
@@ -36,7 +36,7 @@ const compare = (
   comparePairs(
     {
       run: 'run',
-      instances: PROBLEMS,
+      problems: PROBLEMS,
       evaluator: {
         name: 'script',
         evaluate: (_, text) => Promise.resolve({ score: text === '1' ? 1 : 0, rule: 'script' }),

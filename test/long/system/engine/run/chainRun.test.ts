@@ -37,13 +37,13 @@ describe('the bundled chain team', () => {
       const episodes = reader.episodes({ run, phase: 'evaluate', iteration: 2, offset: 0, limit: 1000 });
       assert.ok(episodes.length >= 40);
       let solved = 0;
-      for (const { leaf, return: value, instance } of episodes) {
+      for (const { leaf, return: value, problem } of episodes) {
         const chain = reader.chain(leaf);
         assert.deepEqual(
           chain.map(({ text }) => /^[A-P]$/u.test(text)),
           [true, true, true],
         );
-        const key = parseChain(reader.instance(instance).answer) ?? assert.fail();
+        const key = parseChain(reader.problem(problem).answer) ?? assert.fail();
         assert.equal(value, gradeChain(key, chain.map(({ text }) => text).join(', ')).score);
         solved += value;
       }

@@ -49,7 +49,7 @@ describe('a template', () => {
     );
     await refused(
       2,
-      /^c3: The context of the reasoner for the instance "held\.jsonl:2" has \d+ tokens and its answer may have 4, together more than the model's 512 positions/,
+      /^c3: The context of the reasoner for the problem "held\.jsonl:2" has \d+ tokens and its answer may have 4, together more than the model's 512 positions/,
     );
     writeFileSync(join(folder, 'held.jsonl'), held);
     writeFileSync(

@@ -77,8 +77,8 @@ export function everyMessageAnswers(families: readonly string[]): void {
       const [reasoner, actor] = withStore(folder, (store) => {
         const messages = messagesOf(store, id);
         assert.equal(messages.length, 2 * (2 + 4));
-        for (const { context, contextKey: key, promptTokens, parent: before, role, instance } of messages) {
-          const { question } = store.instance(instance);
+        for (const { context, contextKey: key, promptTokens, parent: before, role, problem } of messages) {
+          const { question } = store.problem(problem);
           const plan = before === null ? '' : store.decision(before).text.trim();
           const user = `Problem:\n${question.trim()}${plan === '' ? '' : `\n\nContext:\n${plan}`}`;
           assert.equal(context, chatOf(role === 'reasoner' ? 'Plan.' : 'Solve.', neutral(user)));
@@ -91,7 +91,7 @@ export function everyMessageAnswers(families: readonly string[]): void {
             [1, 2, 1, 2, 1],
           );
         }
-        assert.equal(new Set(messages.map(({ instance }) => instance)).size, 2);
+        assert.equal(new Set(messages.map(({ problem }) => problem)).size, 2);
         const of = (role: string): Decision =>
           messages.find(({ role: speaker, context }) => speaker === role && context.includes('Answer 7.')) ??
           assert.fail();

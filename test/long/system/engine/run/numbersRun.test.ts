@@ -45,8 +45,8 @@ describe('a game of guessing numbers', () => {
     assert.match(summaryWords(summary), /avg@2 \(pass@1\) +66\.7 %[^]*pass@2 +66\.7 %/u);
     withStore(folder, (reader) => {
       const episodes = reader.episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 10 });
-      const games = episodes.map(({ leaf, return: value, instance }) => {
-        const secret = reader.instance(instance).answer.slice(-4);
+      const games = episodes.map(({ leaf, return: value, problem }) => {
+        const secret = reader.problem(problem).answer.slice(-4);
         return [secret, value, reader.chain(leaf).length] as const;
       });
       // The first guess is 1234 and the fourth 6850; 0427 is guessed in none of ten.
@@ -55,7 +55,7 @@ describe('a game of guessing numbers', () => {
         ['1234', 1, 1],
         ['6850', 1, 4],
       ]);
-      const [last] = episodes.filter(({ instance }) => reader.instance(instance).answer.endsWith('6850'));
+      const [last] = episodes.filter(({ problem }) => reader.problem(problem).answer.endsWith('6850'));
       const context = reader.decision(last?.leaf ?? 0).context;
       assert.match(
         context,

@@ -61,7 +61,7 @@ describe('a YAML of the published scripts', () => {
       assert.deepEqual([steps, evaluatorCalls + reusedEvaluations, maskedEpisodes], [2, 2 * 20, 0]);
       // Planned after it was run: with a pace that is known, no time goes into a trial.
       const { budget } = await service.plan(recipe);
-      assert.match(budget.tree ?? '', /^The tree of an instance has up to 5 nodes in 2 turns, 20 joint actions/u);
+      assert.match(budget.tree ?? '', /^The tree of a problem has up to 5 nodes in 2 turns, 20 joint actions/u);
       service.reading((store) => {
         const [episode] = store.replaysOfRun(run, 0, 1);
         const messages = store.chain(episode?.leaf ?? assert.fail());

@@ -6,13 +6,13 @@ import { estimateOf, middlePace, paceOf, plannedWork } from '../../../../../src/
 import { protocolOf, readRecipe, type Recipe } from '../../../../../src/engine/recipe/recipe.ts';
 import { perEpisode } from '../../../../../src/engine/run/time/trial.ts';
 import { readConfig } from '../../../../../src/training/config/readConfig.ts';
-import type { Instance } from '../../../../../src/domain/problem.ts';
+import type { Problem } from '../../../../../src/domain/problem.ts';
 import type { StepMetrics } from '../../../../../src/domain/step.ts';
 import type { StoreWriter } from '../../../../../src/store/write/writer.ts';
 import { ENVIRONMENT, filledStore, INSTANCE, newDecision, newEpisode, WEIGHTS } from '../../../store/helpers.ts';
 
 const recipeWith = (...overrides: string[]): Promise<Recipe> => readRecipe(null, overrides, '/');
-const questions = (count: number, code = false): Instance[] =>
+const questions = (count: number, code = false): Problem[] =>
   Array.from({ length: count }, (_, index) => ({
     ...INSTANCE,
     uid: String(index),
@@ -23,7 +23,7 @@ describe('the work of a run', () => {
   it('of the bundled team, counted by hand', async () => {
     const recipe = await recipeWith();
     const data = { train: questions(40), evaluation: questions(10) };
-    // 32 instances with 2 plans and 8 answers each; greedily and by sampling, before and after.
+    // 32 problems with 2 plans and 8 answers each; greedily and by sampling, before and after.
     assert.deepEqual(plannedWork(recipe.config, protocolOf(recipe), data, 6), {
       episodes: 40,
       steps: 30,
@@ -139,14 +139,14 @@ describe('earlier runs', () => {
     t: TestContext,
     recipe: Recipe,
     fill: (store: StoreWriter) => void,
-    instances = 32,
+    problems = 32,
   ): readonly { episode: number; step: number }[] => {
     const store = filledStore(t);
     fill(store);
-    return earlierPaces(store, recipe, here, instances, recipe.config.steps > 0);
+    return earlierPaces(store, recipe, here, problems, recipe.config.steps > 0);
   };
 
-  it('like this one predict its pace, whatever their length; a step is scaled by its instances', async (t) => {
+  it('like this one predict its pace, whatever their length; a step is scaled by its problems', async (t) => {
     const recipe = await recipeWith();
     const [other, longer] = [
       await recipeWith('instances_per_step=8'),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { shownVote, type VoteReader } from '../../../../../src/extension/transcript/message/shownVote.ts';
 import type { EnvironmentEvent } from '../../../../../src/domain/episode.ts';
-import type { Instance } from '../../../../../src/domain/problem.ts';
+import type { Problem } from '../../../../../src/domain/problem.ts';
 import type { Message } from '../../../../../src/domain/message.ts';
 import { configSchema } from '../../../../../src/training/config/config.ts';
 
@@ -13,7 +13,7 @@ const RECIPE = {
   config: configSchema.parse({ method: 'ccpo', protocol: 'three-voters.json' }),
   protocolText: PROTOCOL,
 };
-const INSTANCE: Instance = { uid: 'sum', uidSha: 'ab', question: '6 + 7', answer: '13', source: 'test', level: 1 };
+const INSTANCE: Problem = { uid: 'sum', uidSha: 'ab', question: '6 + 7', answer: '13', source: 'test', level: 1 };
 const TEXTS = ['#### 13', 'so\n#### 13.0', '#### 14'];
 
 /** A store with one episode, whose messages have the ids 1 to 3, each below the one before it. */
@@ -24,7 +24,7 @@ function storeOf(more: { readonly recipe?: unknown; readonly source?: string; re
       run: 'run',
       phase: 'train',
       iteration: 1,
-      instance: 'ab',
+      problem: 'ab',
       role: `voter${String(index + 1)}`,
       position: index,
       text,
@@ -52,7 +52,7 @@ function storeOf(more: { readonly recipe?: unknown; readonly source?: string; re
       return child === undefined ? [] : [child, ...replayed, ...(more.twice === true ? [{ ...child, id: 8 }] : [])];
     },
     environmentEvents: (id, side) => (id === 3 && side === 'after' ? [{ id: 1, sha256: '', event: vote }] : []),
-    instance: () => INSTANCE,
+    problem: () => INSTANCE,
     runConfig: () => JSON.stringify(more.recipe ?? RECIPE),
   };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { remembering, VerificationMarks } from '../../../../../src/extension/transcript/message/verificationMarks.ts';
 import type { VerificationResult } from '../../../../../src/domain/verification.ts';
-import { addMessage, addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../storeFixture.ts';
+import { addMessage, addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../../storeFixture.ts';
 
 const store = temporaryStore();
 const { writer } = store;
@@ -11,7 +11,7 @@ let actor = 0;
 
 before(() => {
   addRun(writer);
-  const [first] = addTree(writer, { iteration: 1, instance: instance(1), returns: [[1, 0]] });
+  const [first] = addTree(writer, { iteration: 1, problem: problem(1), returns: [[1, 0]] });
   plan = first?.plan ?? 0;
   actor = first?.actors[0] ?? 0;
 });
@@ -52,7 +52,7 @@ test('every branch has a mark: first not verified yet, then what was found last'
 });
 
 test('a message of the run has a mark only once one of its replays was verified', () => {
-  const [tree] = addTree(writer, { iteration: 2, instance: instance(1), returns: [[1, 0]] });
+  const [tree] = addTree(writer, { iteration: 2, problem: problem(1), returns: [[1, 0]] });
   const [leaf = 0] = tree?.actors ?? [];
   const bucket = writer.message(tree?.plan ?? 0).bucket ?? 0;
   writer.insertReplay({
@@ -83,14 +83,14 @@ test('what continues an alternative has the mark of the replays that run through
     run: RUN,
     origin: 'request',
     iteration,
-    instance: asked.instance,
+    problem: asked.problem,
     role: asked.role,
     turn: 0,
     contextKey: asked.contextKey,
     snapshot: asked.snapshot,
     message: plan,
   });
-  const parts = { phase: 'replay', iteration, instance: instance(1) } as const;
+  const parts = { phase: 'replay', iteration, problem: problem(1) } as const;
   const alternative = addMessage(writer, {
     ...parts,
     role: 'reasoner',
@@ -157,7 +157,7 @@ test('an alternative that was not continued says that it is not verified', () =>
     run: RUN,
     origin: 'request',
     iteration,
-    instance: asked.instance,
+    problem: asked.problem,
     role: asked.role,
     turn: 0,
     contextKey: asked.contextKey,
@@ -167,7 +167,7 @@ test('an alternative that was not continued says that it is not verified', () =>
   const id = addMessage(writer, {
     phase: 'replay',
     iteration,
-    instance: instance(1),
+    problem: problem(1),
     role: 'actor',
     position: 1,
     parent: plan,

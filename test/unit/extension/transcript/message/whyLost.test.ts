@@ -7,7 +7,7 @@ import { whyLost } from '../../../../../src/extension/transcript/message/whyLost
 import { DIFF_LIMIT } from '../../../../../src/shared/transcript/wordDiff.ts';
 import { openStoreForWriting } from '../../../../../src/store/write/writer.ts';
 import { UNIT_RULE } from '../../../../support/headlines.ts';
-import { addComparison, addRun, addTree, instance } from '../../storeFixture.ts';
+import { addComparison, addRun, addTree, problem } from '../../storeFixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'c3-why-'));
 const writer = openStoreForWriting(join(folder, 'c3.sqlite'), { headlines: UNIT_RULE });
@@ -27,7 +27,7 @@ function lostTree(number: number): {
 } {
   const tree = addTree(writer, {
     iteration: 1,
-    instance: instance(number),
+    problem: problem(number),
     returns: [
       [1, 0],
       [0, 0],
@@ -92,7 +92,7 @@ test('with little evidence there is a candidate only, and no better message wher
 test('texts are cut where they are too long to be compared', () => {
   const [tree] = addTree(writer, {
     iteration: 1,
-    instance: instance(5),
+    problem: problem(5),
     returns: [[0]],
     words: () => 'x'.repeat(2 * DIFF_LIMIT),
   });

@@ -3,27 +3,27 @@ import { after, before, test } from 'node:test';
 import { targetOf, TranscriptOutline } from '../../../../../src/extension/transcript/reading/transcriptOutline.ts';
 import type { TranscriptTarget } from '../../../../../src/shared/protocols/transcriptProtocol.ts';
 import { PREVIEW, WINDOW } from '../../../../../src/shared/protocols/transcriptProtocol.ts';
-import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../storeFixture.ts';
+import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../../storeFixture.ts';
 
 const store = temporaryStore();
 const { writer } = store;
-const first = instance(1);
-const target: TranscriptTarget = { run: RUN, phase: 'train', iteration: 1, instance: first.uidSha };
+const first = problem(1);
+const target: TranscriptTarget = { run: RUN, phase: 'train', iteration: 1, problem: first.uidSha };
 let tree: ReturnType<typeof addTree>;
 
 before(() => {
   addRun(writer);
   tree = addTree(writer, {
     iteration: 1,
-    instance: first,
+    problem: first,
     returns: [
       [1, 0],
       [0, null],
     ],
     words: (plan, actor) => (actor === null ? 'p'.repeat(PREVIEW + 50) : `answer ${String(plan)}.${String(actor)}`),
   });
-  addTree(writer, { iteration: 1, instance: instance(2), returns: [[1]] });
-  addTree(writer, { iteration: 2, instance: first, returns: [[1]] });
+  addTree(writer, { iteration: 1, problem: problem(2), returns: [[1]] });
+  addTree(writer, { iteration: 2, problem: first, returns: [[1]] });
 });
 after(() => {
   store.remove();
@@ -33,7 +33,7 @@ function ids(): { readonly plans: readonly number[]; readonly actors: readonly n
   return { plans: tree.map(({ plan }) => plan), actors: tree.flatMap(({ actors }) => actors) };
 }
 
-test('rows are the question and the messages of this instance and iteration, depth first', () => {
+test('rows are the question and the messages of this problem and iteration, depth first', () => {
   const outline = TranscriptOutline.read(writer, target);
   const rows = outline.window(writer, target, 0);
   const {
@@ -86,7 +86,7 @@ test('a message is placed with the rows above it; a message of another transcrip
     run: RUN,
     phase: 'train',
     iteration: 2,
-    instance: first.uidSha,
+    problem: first.uidSha,
     offset: 0,
     limit: 1,
   }).messages[0];
@@ -154,9 +154,9 @@ test('a request about a sampled message leads back to the transcript of the run'
 });
 
 test('long transcripts travel in windows of equal size that join without a gap', () => {
-  const wide = instance(3);
-  addTree(writer, { iteration: 1, instance: wide, returns: Array.from({ length: 150 }, () => [1, 0]) });
-  const wideTarget = { ...target, instance: wide.uidSha };
+  const wide = problem(3);
+  addTree(writer, { iteration: 1, problem: wide, returns: Array.from({ length: 150 }, () => [1, 0]) });
+  const wideTarget = { ...target, problem: wide.uidSha };
   const outline = TranscriptOutline.read(writer, wideTarget);
   assert.equal(outline.rows, 451);
   const windows = [0, WINDOW, 2 * WINDOW].map((offset) => outline.window(writer, wideTarget, offset));

@@ -9,24 +9,24 @@ import {
   type TranscriptTarget,
 } from '../../../../../src/shared/protocols/transcriptProtocol.ts';
 import { headline, setHeadline } from '../../../../support/headlines.ts';
-import { addRequest, addRun, addTree, instance, RUN, temporaryStore } from '../../storeFixture.ts';
+import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../../storeFixture.ts';
 
 const store = temporaryStore();
 const { writer } = store;
-const target: TranscriptTarget = { run: RUN, phase: 'train', iteration: 1, instance: instance(1).uidSha };
+const target: TranscriptTarget = { run: RUN, phase: 'train', iteration: 1, problem: problem(1).uidSha };
 let tree: ReturnType<typeof addTree>;
 
 before(() => {
   addRun(writer);
   tree = addTree(writer, {
     iteration: 1,
-    instance: instance(1),
+    problem: problem(1),
     returns: [
       [1, 0],
       [0, null],
     ],
   });
-  addTree(writer, { iteration: 1, instance: instance(2), returns: [[1]] });
+  addTree(writer, { iteration: 1, problem: problem(2), returns: [[1]] });
   for (const [index, value] of [0.5, -0.5].entries()) {
     const actor = tree[0]?.actors[index] ?? -1;
     setHeadline(writer.path, actor, headline(value, { low: null, high: null }));

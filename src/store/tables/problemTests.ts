@@ -1,15 +1,15 @@
 /** How the store keeps the unit tests of an instance: as one JSON text beside its question. */
-import type { Instance, InstanceTests } from '../../domain/problem.ts';
+import type { Problem, ProblemTests } from '../../domain/problem.ts';
 
 /** The SQL of store version 3. */
 export const VERSION_3 = 'ALTER TABLE instance ADD COLUMN tests TEXT;';
 
-export type InstanceRow = Omit<Instance, 'tests'> & { readonly tests: string | null };
+export type StoredProblem = Omit<Problem, 'tests'> & { readonly tests: string | null };
 
 /** Tests as text, the same for the same tests whatever the order of their keys; null where there are none. */
-export function testsText(tests: InstanceTests): string;
-export function testsText(tests: InstanceTests | undefined): string | null;
-export function testsText(tests: InstanceTests | undefined): string | null {
+export function testsText(tests: ProblemTests): string;
+export function testsText(tests: ProblemTests | undefined): string | null;
+export function testsText(tests: ProblemTests | undefined): string | null {
   if (tests === undefined) {
     return null;
   }
@@ -17,8 +17,8 @@ export function testsText(tests: InstanceTests | undefined): string | null {
   return JSON.stringify({ tests: statements, test, entryPoint, setup, prefix, ...(reads !== undefined && { reads }) });
 }
 
-/** A row as an instance. */
-export function instanceOf({ tests, ...instance }: InstanceRow): Instance {
+/** A row as a problem. */
+export function problemOf({ tests, ...problem }: StoredProblem): Problem {
   // The store wrote this JSON itself.
-  return tests === null ? instance : { ...instance, tests: JSON.parse(tests) as InstanceTests };
+  return tests === null ? problem : { ...problem, tests: JSON.parse(tests) as ProblemTests };
 }
