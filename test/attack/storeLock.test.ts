@@ -44,7 +44,7 @@ const HOLDER = `
   import { addRun, INSTANCE, newBucket } from ${JSON.stringify(HELPERS)};
   const store = openStoreForWriting(process.argv[1], { purpose: { kind: 'run', what: 'live' } });
   addRun(store, 'live', '2026');
-  store.insertInstances([INSTANCE]);
+  store.insertProblems([INSTANCE]);
   store.insertBucket(newBucket({ run: 'live' }));
   console.log('holds');
   process.stdin.resume();

@@ -156,7 +156,7 @@ function write(db: Connection, given: readonly GivenHeadline[]): void {
     const { run, instance } = row;
     lists.set(JSON.stringify([run, instance]), { run, instance });
   }
-  // Once for each instance: a list reads all headlines of its problem.
+  // Once for each problem: a list reads all headlines of its problem.
   const list = db.prepare(LIST_CLEAREST);
   for (const one of lists.values()) {
     list.run(one);

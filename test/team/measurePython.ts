@@ -108,7 +108,7 @@ export async function measurePythonTeam(
 }
 
 /**
- * Greedy episodes, greedy solutions of other plans, and eight sampled leaves an instance: two plans with four solutions
+ * Greedy episodes, greedy solutions of other plans, and eight sampled leaves a problem: two plans with four solutions
  * each.
  */
 async function speakAll(

@@ -99,7 +99,7 @@ const schema = z.strictObject({
   expect: z.enum(EXPECTATIONS),
   /** Where the message is in the store that it was kept from. */
   from: z.strictObject({ run: z.string(), message: z.int().min(1) }),
-  problem: problem,
+  problem,
   /** What came before the message, in order: messages by the ids of their turns, and what environments said. */
   before: z.array(z.union([said, event], { error: 'must be {as, said} or an event of an environment' })),
   message: said,

@@ -1,4 +1,4 @@
-/** How the store keeps the unit tests of an instance: as one JSON text beside its question. */
+/** How the store keeps the unit tests of a problem: as one JSON text beside its question. */
 import type { Problem, ProblemTests } from '../../domain/problem.ts';
 
 /** The SQL of store version 3. */

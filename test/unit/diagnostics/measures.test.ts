@@ -26,7 +26,7 @@ describe('accuracy over problems', () => {
   ];
 
   it('pass@k is unbiased: the mean over all k-subsets of the samples', () => {
-    // Brute force over the pairs of each instance: 3/6, 0, 5/6, 1.
+    // Brute force over the pairs of each problem: 3/6, 0, 5/6, 1.
     close(passAtKOf(problems, 2)?.interval.value, (3 / 6 + 0 + 5 / 6 + 1) / 4);
     const four = passAtKOf(problems, 4);
     assert.deepEqual([four?.interval.value, four?.interval.n, four?.leftOut], [2 / 3, 3, 1]);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { compareMethods, measureOf, type MethodRun } from '../../../src/diagnostics/methods/methodComparison.ts';
 import { methodTable, type Claim } from '../../../src/diagnostics/methods/methodTable.ts';
 
-/** @param solved of each instance: whether greedily, and of ten samples */
+/** @param solved of each problem: whether greedily, and of ten samples */
 function run(
   method: string,
   seed: number,

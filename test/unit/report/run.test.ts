@@ -60,7 +60,7 @@ describe('runReport', () => {
   it('has the learning curve with intervals over problems, and none where the mean is another', (t) => {
     const writer = storeFor(t);
     addStep(writer, 1, 0.75, 4);
-    // Means 1/2 and 1 over two instances: t(0.975, 1) = 12.7062 times the standard error 1/4.
+    // Means 1/2 and 1 over two problems: t(0.975, 1) = 12.7062 times the standard error 1/4.
     addTree(writer, { iteration: 1, problem: problem(1), returns: [[1, 0]] });
     addTree(writer, { iteration: 1, problem: problem(2), returns: [[1, 1]] });
     addStep(writer, 2, 0.5, 8);

@@ -170,7 +170,7 @@ describe('weights that were not kept', () => {
     const verified = await c3(folder, ['verify', '--run', run, '--json']);
     assert.equal(verified.code, 0, verified.stderr);
     const { checked, identical, different, notComparable } = parseLine(verified.stdout);
-    // Six steps of two instances: a bucket of two plans with four solutions each, and two of four solutions.
+    // Six steps of two problems: a bucket of two plans with four solutions each, and two of four solutions.
     assert.deepEqual([checked, identical, different, notComparable], [6 * 2 * 16, 6 * 2 * 16, 0, 0]);
     // The five snapshots that sampled after the beginning.
     assert.equal(files().length, 5);
