@@ -86,8 +86,9 @@ export const MAX_EVENT_TEXT = 16_384;
 export const IMPORTED = 'imported';
 
 /**
- * How it is known who spoke: the log names it, or its system prompt gives it a name or sets it apart, or there is one
- * speaker only; or it is whoever spoke beyond as many as a team may have.
+ * Where the name of a speaker comes from. name: the log. prompt name: a name in the system prompt. system prompt: one
+ * name for each system prompt. only speaker: the log has one. renamed: the user. further speakers: one name for all
+ * speakers above the limit of a team.
  */
 export type SpeakerSource = 'name' | 'prompt name' | 'system prompt' | 'only speaker' | 'renamed' | 'further speakers';
 

@@ -307,7 +307,7 @@ export const SETTLE_LIMITS = { least: 4, most: 1000 } as const;
 
 /** Asks for paired replays of a message instead of a fixed number of alternatives and continuations. */
 export interface Settle {
-  /** Spends at most so many replays, and stops as soon as the credit is decided. */
+  /** The most replays to spend. The request stops as soon as the credit is decided. */
   readonly replays: number;
 }
 
@@ -328,8 +328,8 @@ export const settleReplays = (more: number | null): number =>
   Math.min(SETTLE_LIMITS.most, Math.max(SETTLE_LIMITS.least, more ?? SETTLE_LIMITS.most));
 
 /**
- * Pairs of an alternative and the message itself that fit into so many replays: where the text of a message settles its
- * return, its own is known, and a pair takes one.
+ * The number of pairs that a number of replays pays for. A pair is an alternative and the message itself.
+ * @param terminal the text alone decides the return: the message's own return is known, and a pair takes one replay
  */
 export const pairsOf = (replays: number, terminal: boolean): number => (terminal ? replays : Math.floor(replays / 2));
 
@@ -416,11 +416,12 @@ export type BucketFilter = Guarded<typeof isBucketFilter>;
 
 export const ALL_BUCKETS: BucketFilter = { roles: [], origins: [], credit: [] };
 
-/** So many buckets of a run are alike in all that they can be filtered by. */
+/** Buckets of a run with equal values in every filter. */
 export interface BucketKind {
   readonly role: string;
   readonly origin: BucketOrigin;
   readonly credit: BucketFilter['credit'][number];
+  /** The number of these buckets. */
   readonly count: number;
 }
 

@@ -184,8 +184,8 @@ export const KL_TURN_MEASURES = byTurn('klTurn', 'KL', 'trustRegionKl');
 /** In the order in which they are drawn. */
 export const DRIFT_MEASURES = {
   /**
-   * Of method teamtr with `teamtr.diagnostics`, as those below: what the surrogate of each turn says on the episodes
-   * with which the step began less what it says on those of the team of then, the sum over turns.
+   * The stale gap, summed over turns: the surrogate on the episodes of the step's beginning, less the surrogate on
+   * episodes of the team at that turn. Method teamtr with `teamtr.diagnostics`, as for all measures below.
    */
   staleGap: {
     title: 'Stale gap',

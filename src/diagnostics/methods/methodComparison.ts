@@ -16,9 +16,11 @@ export interface CurvePoint {
   readonly tokens: number;
 }
 
-/** Solved episodes of one problem, of so many that were not masked. */
+/** The results of one problem, without masked episodes. */
 export interface Solved {
+  /** Episodes that solved it. */
   readonly solved: number;
+  /** All episodes that were scored. */
   readonly samples: number;
 }
 

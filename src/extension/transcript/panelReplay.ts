@@ -133,13 +133,13 @@ export class PanelReplay implements Disposable {
     }
   }
 
-  /** Replays a message in pairs until its credit is decided, with at most so many replays. */
+  /** Replays a message in pairs until its credit is decided or the replays are spent. */
   settle(message: number, replays: number): Promise<void> {
     return this.begin(settling(message, replays));
   }
 
   /**
-   * Settles the credit of several messages of one run, each with at most so many replays.
+   * Settles the credit of several messages of one run, each with `replays` replays at most.
    * @param around shows how far it is: it is given the work, which says each message before its replays
    * @returns false where one was cancelled, left or failed
    */

@@ -382,7 +382,7 @@ export const isTranscriptToHost = anyOf(
   object({ type: literal('verify'), message: integer() }),
   object({ type: literal('exportReport', 'copyLink'), message: integer() }),
   object({ type: literal('cancelReplay') }),
-  // Replay a message until its credit is decided, with at most so many replays.
+  // Replay a message until its credit is decided or the replays are spent.
   object({ type: literal('settle'), message: integer(), replays: integer(SETTLE_LIMITS.least, SETTLE_LIMITS.most) }),
   // Settle the credit of every message of the episode that a message is of, and select the lowest.
   object({ type: literal('findLost'), message: integer() }),

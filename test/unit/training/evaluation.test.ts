@@ -36,14 +36,14 @@ describe('evaluate', () => {
   });
 
   it('reports each batch with one episode per problem, and its evaluator calls before they are made', async () => {
-    const told: (readonly [number, string[], number])[] = [];
+    const batches: (readonly [number, string[], number])[] = [];
     const evaluator = new CountingEvaluator(() => 1);
     const begun: (readonly [number, number])[] = [];
     await evaluate(settings({ evaluator, protocol: CHECKPOINTS }), ALL, {
       signal: new AbortController().signal,
       onBegin: (calls) => begun.push([evaluator.calls, calls]),
       onBatch: (done, roots) =>
-        told.push([done, roots.map(({ problem }) => problem.uid), roots.flatMap(leavesOf).length]),
+        batches.push([done, roots.map(({ problem }) => problem.uid), roots.flatMap(leavesOf).length]),
     });
     // Two scored messages for each problem.
     assert.deepEqual(begun, [
@@ -51,7 +51,7 @@ describe('evaluate', () => {
       [6, 6],
       [12, 2],
     ]);
-    assert.deepEqual(told, [
+    assert.deepEqual(batches, [
       [3, ['q-0', 'q-1', 'q-2'], 3],
       [6, ['q-3', 'q-4', 'q-5'], 3],
       [7, ['q-6'], 1],

@@ -33,7 +33,7 @@ import { WhyView } from './why.ts';
 export interface DetailEvents {
   replay(message: number, request: ReplayRequest): void;
   cancelReplay(): void;
-  /** Replay a message until its credit is decided, with at most so many replays. */
+  /** Replay a message until its credit is decided or the replays are spent. */
   settle(message: number, replays: number): void;
   findLost(message: number): void;
   /** Execute the message's replays again and compare. */

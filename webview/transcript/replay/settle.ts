@@ -7,7 +7,7 @@ import { button } from '../../common/toolkit.ts';
 import { settleLabel, settleWords } from './replayWords.ts';
 
 export interface SettleEvents {
-  /** Replay until the credit is decided, with at most so many replays. */
+  /** Replay until the credit is decided or the replays are spent. */
   settle(replays: number): void;
   cancel(): void;
 }
