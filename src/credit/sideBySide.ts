@@ -14,7 +14,7 @@ import type { BucketEvidence } from './pairing.ts';
 export const REMOVAL = { name: 'remove', label: 'remove (empty message)' } as const;
 
 export interface ComparedAlternative extends CreditInput {
-  readonly decision: number;
+  readonly message: number;
   readonly text: string;
   readonly finish: 'end' | 'length' | 'typed';
   /** Its headline in the pool of the bucket. */
@@ -95,7 +95,7 @@ export function sideBySide(
   buckets: readonly ComparedBucket[],
 ): readonly MessageEstimate[] {
   const found = buckets.flatMap(({ id, alternatives }) => {
-    const own = alternatives.find(({ decision }) => decision === message);
+    const own = alternatives.find(({ message: one }) => one === message);
     return own === undefined || !isReturned(own) ? [] : [{ id, own, alternatives }];
   });
   const empty = found.some(({ own }) => own.text.trim() === '');

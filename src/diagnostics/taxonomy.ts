@@ -22,7 +22,7 @@ export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'rol
   /** The return of an episode whose every scored message succeeds. */
   readonly fullReturn: number;
   /** In index order. The real action is the one marked original, the first where none is. */
-  readonly alternatives: readonly Pick<Alternative, 'decision' | 'original' | 'returns' | 'evaluatorCalls'>[];
+  readonly alternatives: readonly Pick<Alternative, 'message' | 'original' | 'returns' | 'evaluatorCalls'>[];
 }
 
 /** So that 0.8 - 0.6 is not greater than 0.2. */
@@ -240,7 +240,7 @@ export function evidenceOf(bucket: TaxonomyBucket, { reason }: Verdict): string 
  * The message that a case is about: the one that was clicked, else the real one; null in a bucket that is still empty.
  */
 export function messageOfCase(bucket: Pick<TaxonomyBucket, 'message' | 'alternatives'>): number | null {
-  return bucket.message ?? realOf(bucket)?.decision ?? null;
+  return bucket.message ?? realOf(bucket)?.message ?? null;
 }
 
 /** The cases of a verdict, in the order of the buckets; one that is still empty is left out. */

@@ -5,7 +5,7 @@ import { counted } from '../shared/text/words.ts';
 export type Phase = 'train' | 'evaluate' | 'replay';
 
 /**
- * One leaf: a path of decisions from the root to a scored message. return is null when the evaluator failed (masked).
+ * One leaf: a path of messages from the root to a scored message. return is null when the evaluator failed (masked).
  */
 export interface NewEpisode {
   readonly run: string;
@@ -27,7 +27,7 @@ export interface Episode extends NewEpisode {
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** A role's message. */
-export interface DecisionEvent {
+export interface SaidEvent {
   readonly kind: 'decision';
   readonly position: number;
   readonly role: string;
@@ -57,7 +57,7 @@ export interface EnvironmentEvent {
   readonly reward?: number | null;
 }
 
-export type LogEvent = DecisionEvent | EnvironmentEvent;
+export type LogEvent = SaidEvent | EnvironmentEvent;
 
 /**
  * What a role reads of an environment event: the text that `json.prompts` has for it, where it has texts of roles; else

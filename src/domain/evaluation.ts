@@ -5,7 +5,7 @@ import type { RunRecord } from './run.ts';
 
 export type EvaluationKind = 'greedy' | 'sampled';
 
-/** One evaluation of a run: its number is the `iteration` of its decisions and episodes under phase `evaluate`. */
+/** One evaluation of a run: its number is the `iteration` of its messages and episodes under phase `evaluate`. */
 export interface EvaluationRound {
   readonly iteration: number;
   readonly stage: 'before' | 'during' | 'after';

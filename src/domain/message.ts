@@ -25,33 +25,39 @@ export interface GrownContext {
   readonly sha256: string;
 }
 
-/** One message by one role in one context, as it is appended. */
-export interface NewDecision {
+/** What every form of a message says: who said what, and where in its run. */
+interface Said {
   readonly run: string;
   readonly phase: Phase;
   /** Training iteration (1-based), evaluation number, or replay request number. */
   readonly iteration: number;
+  /** A uidSha. */
   readonly problem: string;
   readonly snapshot: string;
-  readonly environment: number;
   readonly role: string;
   readonly turn: number;
   /** Position in the protocol's canonical order, from 0. */
   readonly position: number;
+  /** The message before it in its episode. */
   readonly parent: number | null;
   readonly bucket: number | null;
   /** Index among the alternatives of its bucket (j), or the replay index (m) of a continuation. */
   readonly siblingIndex: number;
-  /** Exact text of the model input, stored once by its SHA-256; or how it goes on from one that is stored. */
-  readonly context: string | GrownContext;
   /** BLAKE2b-64 masked to 63 bits, decimal text. */
   readonly contextKey: string;
   readonly text: string;
+  readonly finish: FinishReason;
+}
+
+/** A message as it is appended. */
+export interface NewMessage extends Said {
+  readonly environment: number;
+  /** Exact text of the model input, stored once by its SHA-256; or how it goes on from one that is stored. */
+  readonly context: string | GrownContext;
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
   readonly streamKey: string;
   readonly sampling: Sampling;
-  readonly finish: FinishReason;
   readonly promptTokens: number;
   /**
    * Prompt tokens that were not computed again; of a message that was taken from an equal request, all tokens of prompt
@@ -62,7 +68,8 @@ export interface NewDecision {
   readonly measured?: Measured;
 }
 
-export interface Decision extends NewDecision {
+/** A stored message with its context and its tokens: what a replay or a verification begins from. */
+export interface FullMessage extends NewMessage {
   readonly id: number;
   /** Exact text of the model input. */
   readonly context: string;
@@ -72,26 +79,13 @@ export interface Decision extends NewDecision {
   readonly leaves: number;
 }
 
-/** A decision without its token payload: what lists and trees show. */
-export interface Message {
+/** A stored message without its context and its tokens: what lists and trees show. */
+export interface Message extends Said {
   readonly id: number;
-  readonly run: string;
-  readonly phase: Phase;
-  readonly iteration: number;
   /** Of rollouts between two updates of the step, from 1; left out for what a step sampled at its beginning. */
   readonly stage?: number;
-  readonly problem: string;
-  readonly snapshot: string;
-  readonly role: string;
-  readonly turn: number;
-  readonly position: number;
-  readonly parent: number | null;
-  readonly bucket: number | null;
-  readonly siblingIndex: number;
-  readonly contextKey: string;
-  readonly text: string;
   readonly tokenCount: number;
-  readonly finish: FinishReason;
+  /** Mean return of the leaves below; null while none is scored or all are masked. */
   readonly return: number | null;
   readonly leaves: number;
   /**

@@ -33,11 +33,11 @@ export interface Bucket extends NewBucket {
 /** One continuation of an alternative to the end of the episode. */
 export interface NewReplay {
   readonly bucket: number;
-  /** The alternative's decision. */
+  /** The alternative's message. */
   readonly alternative: number;
   /** m, from 0. */
   readonly replayIndex: number;
-  /** The last decision of the continuation; equals the alternative when its role is terminal. */
+  /** The last message of the continuation; equals the alternative when its role is terminal. */
   readonly leaf: number;
   readonly return: number | null;
   readonly evaluatorCalls: number;
@@ -54,7 +54,7 @@ export interface Replay extends NewReplay {
 }
 
 export interface Alternative {
-  readonly decision: number;
+  readonly message: number;
   readonly index: number;
   readonly text: string;
   /** True for the message that was clicked, when it is in its own request bucket. */

@@ -228,7 +228,7 @@ export const EMPTY_LEDGER = {
 /** The sum of any number of ledgers; roles are in the order of their first appearance. */
 export function addLedgers(...ledgers: readonly Ledger[]): Ledger {
   // A map, because a role may be called like a property that every object has.
-  const decisions = new Map<string, number>();
+  const spoken = new Map<string, number>();
   let [evaluatorCalls, reusedEvaluations, voteCalls, seconds] = [0, 0, 0, 0];
   let tokens: Tokens = EMPTY_LEDGER.tokens;
   for (const ledger of ledgers) {
@@ -238,7 +238,7 @@ export function addLedgers(...ledgers: readonly Ledger[]): Ledger {
     seconds += ledger.seconds;
     tokens = addTokens(tokens, ledger.tokens);
     for (const [role, count] of Object.entries(ledger.decisions)) {
-      decisions.set(role, (decisions.get(role) ?? 0) + count);
+      spoken.set(role, (spoken.get(role) ?? 0) + count);
     }
   }
   return {
@@ -246,7 +246,7 @@ export function addLedgers(...ledgers: readonly Ledger[]): Ledger {
     reusedEvaluations,
     ...(voteCalls > 0 && { voteCalls }),
     tokens,
-    decisions: Object.fromEntries(decisions),
+    decisions: Object.fromEntries(spoken),
     seconds,
   };
 }

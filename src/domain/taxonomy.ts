@@ -16,7 +16,7 @@ export type TaxonomyClassName = (typeof TAXONOMY_CLASSES)[number];
 
 export interface TaxonomyCase {
   readonly bucket: number;
-  /** The decision that a click opens. */
+  /** The message that a click opens. */
   readonly message: number;
   readonly role: string;
   readonly question: string;
@@ -256,7 +256,7 @@ export const NO_FILTER: TaxonomyFilter = { verdict: null, role: null, labels: 'a
 
 export interface TaxonomyRow {
   readonly bucket: number;
-  /** The decision that a click opens; null for a bucket that is still empty. */
+  /** The message that a click opens; null for a bucket that is still empty. */
   readonly message: number | null;
   readonly origin: BucketOrigin;
   readonly iteration: number;

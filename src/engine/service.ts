@@ -258,7 +258,7 @@ export class EngineService {
   async replay(request: EngineReplay, control: ReplayControl): Promise<ReplayResult> {
     checkReplay(request);
     const { message, spending: limit } = request;
-    const { run } = this.reading((store) => store.decision(message));
+    const { run } = this.reading((store) => store.fullMessage(message));
     const work = { what: `replay of message ${String(message)}`, run, limit };
     await using session = await this.session(work, control.signal);
     return await replayStored(session, request, control);
@@ -394,15 +394,15 @@ export class EngineService {
   }
 
   /**
-   * The token boundaries of a stored decision's context and answer.
+   * The token boundaries of a stored message's context and answer.
    * @throws C3Error('model') when the run's tokenizer is gone
    */
   async contextTokens(message: number, signal: AbortSignal = NEVER): Promise<ContextTokens> {
-    const { decision, recipe } = this.work.reading((store) => {
-      const found = store.decision(message);
-      return { decision: found, recipe: parseRecipe(store.runConfig(found.run), found.run) };
+    const { message: said, recipe } = this.work.reading((store) => {
+      const found = store.fullMessage(message);
+      return { message: found, recipe: parseRecipe(store.runConfig(found.run), found.run) };
     });
-    return messageTokens(this.engine.models.texts, recipe, decision, this.work.stopping(signal));
+    return messageTokens(this.engine.models.texts, recipe, said, this.work.stopping(signal));
   }
 
   /** The failure taxonomy of a run, for the command line. */

@@ -2,7 +2,7 @@
  * What describes an environment: where events come from that no policy says. One file of src/environment/kinds and one
  * row of the table in kinds.ts add one.
  */
-import type { Json, DecisionEvent, LogEvent } from '../domain/episode.ts';
+import type { Json, SaidEvent, LogEvent } from '../domain/episode.ts';
 import type { Examined } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 
@@ -21,7 +21,7 @@ export interface EnvironmentInput {
   /** All events so far. */
   readonly log: readonly LogEvent[];
   /** The messages of this round that it reads, in order. */
-  readonly messages: readonly DecisionEvent[];
+  readonly messages: readonly SaidEvent[];
   /** One value for each option of its kind. */
   readonly options: Readonly<Record<string, string>>;
   /**

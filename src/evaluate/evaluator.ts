@@ -1,5 +1,5 @@
 /** What scores a message. */
-import type { DecisionEvent } from '../domain/episode.ts';
+import type { SaidEvent } from '../domain/episode.ts';
 import type { Examined } from '../domain/message.ts';
 import type { Problem, ProblemTests } from '../domain/problem.ts';
 import { gradeAnswer } from './answer.ts';
@@ -53,7 +53,7 @@ export interface Evaluator {
 }
 
 /** A message of a turn. */
-export type TurnMessage = Pick<DecisionEvent, 'role' | 'text'>;
+export type TurnMessage = Pick<SaidEvent, 'role' | 'text'>;
 
 /** What is scored of a turn, whose last message is the scored one. */
 export const scoredText = (

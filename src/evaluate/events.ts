@@ -1,7 +1,7 @@
 /** What scores an event of a log: the door through which evaluators of messages score events too. */
 import { isReturn } from '../shared/credit/returns.ts';
 import { isRecord } from '../shared/guard.ts';
-import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
+import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { Evaluator, Graded } from './evaluator.ts';
 
@@ -54,5 +54,5 @@ function ownReward(event: LogEvent): number | null {
   return typeof reward === 'number' && isReturn(reward) ? reward : null;
 }
 
-const textsOf = (event: DecisionEvent | EnvironmentEvent): readonly string[] =>
+const textsOf = (event: SaidEvent | EnvironmentEvent): readonly string[] =>
   event.kind === 'environment' && event.answers !== undefined ? event.answers : [event.text];

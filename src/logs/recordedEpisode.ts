@@ -2,18 +2,18 @@
 import { stringify } from 'yaml';
 import { C3Error } from '../shared/errors.ts';
 import { IMPORTED, type EnvironmentEvent } from '../domain/episode.ts';
-import type { Decision, Message } from '../domain/message.ts';
+import type { FullMessage, Message } from '../domain/message.ts';
 import { MAX_YAML_CHARACTERS } from '../shared/text/yaml.ts';
 import { masked } from './secrets.ts';
 import { inferredSteps, MOST_STEPS, unseenSteps, type EpisodeEntry, type EpisodeStep } from './inferred.ts';
 
 /** What is read of a store. */
 export interface EpisodeReader {
-  readonly decision: (id: number) => Decision;
+  readonly fullMessage: (id: number) => FullMessage;
   readonly chain: (leaf: number) => readonly Message[];
-  readonly children: (decision: number) => readonly Message[];
+  readonly children: (message: number) => readonly Message[];
   readonly environmentEvents: (
-    decision: number,
+    message: number,
     side: 'before' | 'after',
   ) => readonly { readonly event: EnvironmentEvent }[];
   readonly problem: (uidSha: string) => { readonly question: string };
@@ -34,7 +34,7 @@ function episodeThrough(reader: EpisodeReader, message: number): EpisodeEntry[] 
     ids.push(...(last === undefined ? [] : [last]));
   }
   return ids.flatMap((id): EpisodeEntry[] => {
-    const { role, context, text } = reader.decision(id);
+    const { role, context, text } = reader.fullMessage(id);
     const before = reader
       .environmentEvents(id, 'before')
       .map(({ event: { source, text: given } }) => ({ kind: 'event' as const, source, text: given }));
@@ -47,7 +47,7 @@ function episodeThrough(reader: EpisodeReader, message: number): EpisodeEntry[] 
  * @throws C3Error('input') for a message that was not recorded elsewhere, or an episode that does not show its protocol
  */
 export function inferredTeam(reader: EpisodeReader, message: number, { endpoint, model }: NamedModel): string {
-  const { run, problem } = reader.decision(message);
+  const { run, problem } = reader.fullMessage(message);
   if (reader.run(run).method !== IMPORTED) {
     throw new C3Error(
       'input',

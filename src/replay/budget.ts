@@ -62,7 +62,7 @@ export class LedgerCounter {
   private reusedEvaluations = 0;
   private voteCalls = 0;
   private tokens: Required<Tokens> = { prompt: 0, reused: 0, completion: 0, reusedCompletion: 0 };
-  private readonly decisions = new Map<string, number>();
+  private readonly spoken = new Map<string, number>();
   private readonly clock: () => number;
   private readonly started: number;
 
@@ -73,7 +73,7 @@ export class LedgerCounter {
   }
 
   /** Of an answer that was taken from an equal request only its tokens are counted, apart. */
-  addDecision(role: string, answer: PolicyAnswer): void {
+  addMessage(role: string, answer: PolicyAnswer): void {
     const { prompt, reused, completion, reusedCompletion } = this.tokens;
     this.tokens = isReusedAnswer(answer)
       ? { ...this.tokens, reusedCompletion: reusedCompletion + answer.tokens.length }
@@ -83,7 +83,7 @@ export class LedgerCounter {
           completion: completion + answer.tokens.length,
           reusedCompletion,
         };
-    this.decisions.set(role, (this.decisions.get(role) ?? 0) + 1);
+    this.spoken.set(role, (this.spoken.get(role) ?? 0) + 1);
   }
 
   addCalls(calls: number): void {
@@ -106,7 +106,7 @@ export class LedgerCounter {
       reusedEvaluations: this.reusedEvaluations,
       ...(this.voteCalls > 0 && { voteCalls: this.voteCalls }),
       tokens: this.tokens,
-      decisions: Object.fromEntries(this.decisions),
+      decisions: Object.fromEntries(this.spoken),
       seconds: this.clock() - this.started,
     };
   }

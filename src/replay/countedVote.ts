@@ -3,7 +3,7 @@ import { MOST_AGENTS, removalContributions, shapleyValues } from '../credit/coal
 import { ballotOf, tallyOf, TIE_RULES, winnersOf, type Ballot } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';
-import type { DecisionEvent, EnvironmentEvent } from '../domain/episode.ts';
+import type { SaidEvent, EnvironmentEvent } from '../domain/episode.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { Message } from '../domain/message.ts';
 import type { ShownVote } from '../shared/transcript/shownVote.ts';
@@ -80,9 +80,9 @@ function askedIn(
 ): readonly StoredVote['messages'][number][] {
   const log = messages.map((message) => {
     const { role, position, text } = message;
-    return { message, event: { kind: 'decision', position, role, text } satisfies DecisionEvent };
+    return { message, event: { kind: 'decision', position, role, text } satisfies SaidEvent };
   });
-  const read: ReadonlySet<DecisionEvent> = new Set(
+  const read: ReadonlySet<SaidEvent> = new Set(
     readBy(
       protocol,
       closing,

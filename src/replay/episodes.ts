@@ -10,7 +10,7 @@ const ALTERNATIVES: Growth = { kind: 'alternatives', first: 0 };
 const CONTINUATIONS: Growth = { kind: 'continuations' };
 
 /**
- * Grows whole episodes below the branches: fanout[i] messages in the place of the i-th decision, 1 where it says
+ * Grows whole episodes below the branches: fanout[i] messages in the i-th place, 1 where it says
  * nothing. The first are alternatives, the others continue them; the m-th continuation of one alternative draws the
  * numbers of the m-th of the others, and no two of one alternative share any.
  * @returns the roots, in order
@@ -39,9 +39,9 @@ export async function grow(
 
 /**
  * Grows a spine below every branch: one episode, with alternatives to each of its messages that are continued once.
- * fanout[i] messages answer the context of its i-th decision, 1 where it says nothing; the first is the episode's own.
+ * fanout[i] messages answer its i-th context, 1 where it says nothing; the first is the episode's own.
  * Nothing shares a stream unless continuations are to.
- * @returns the messages of the first decision, in order
+ * @returns the first messages, in order
  * @throws as `grow`
  */
 export async function growSpine(

@@ -69,7 +69,7 @@ export function samplingOf(settings: Pick<TreeSettings, 'protocol' | 'sampling'>
   return cap === null ? settings.sampling : { ...settings.sampling, maxNewTokens: cap };
 }
 
-/** The exact model input of the decision at `position` after a branch, its key, and the messages it is written from. */
+/** The exact model input at `position` after a branch, its key, and the messages it is written from. */
 export async function contextOf(
   { protocol, render }: Pick<TreeSettings, 'protocol' | 'render'>,
   branch: Branch,

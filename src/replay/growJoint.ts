@@ -23,7 +23,7 @@ interface Row {
  * Grows a tree below every branch. The g-th message of a role at the n-th node of a turn draws from the stream of that
  * role and turn with the number n G + g: with `cross`, where it has a row for every combination of those before it, all
  * of these are one sample, and the policy is asked once.
- * @returns the messages of the first decision, in order
+ * @returns the first messages, in order
  * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach to the leaves
  */
 export async function growJoint(
@@ -74,7 +74,7 @@ export async function growJoint(
   return roots ?? [];
 }
 
-/** Alternatives in the first decision; later ones continue them. */
+/** Alternatives in the first place; later ones continue them. */
 const placeAt = ({ node }: Branch, sibling: number, number: number): Place =>
   node === null
     ? { sibling, alternative: sibling, replay: null }

@@ -19,13 +19,13 @@ export interface JointGrowth {
 /** The source of the event that ends the branches of a node. */
 export const TERMINATION = 'termination';
 
-/** Messages in the place of each decision, below each message before it: the rows of a tree. */
+/** Messages in each place, below each message before it: the rows of a tree. */
 export const jointFanout = (
   { generations, mode }: Pick<JointGrowth, 'generations' | 'mode'>,
-  decisions: number,
+  messages: number,
   perTurn: number,
 ): number[] =>
-  Array.from({ length: decisions }, (_, level) => (mode === 'cross' || level % perTurn === 0 ? generations : 1));
+  Array.from({ length: messages }, (_, level) => (mode === 'cross' || level % perTurn === 0 ? generations : 1));
 
 /**
  * The reward of a joint action: the scores of its messages, and of the event that closes the episode after it. Null

@@ -3,7 +3,7 @@
  */
 import { C3Error } from '../shared/errors.ts';
 import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
-import type { Decision } from '../domain/message.ts';
+import type { FullMessage } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { Protocol } from '../team/protocol.ts';
 
@@ -72,8 +72,8 @@ export function positionAt({ occurrences, name }: Protocol, role: string, turn: 
 }
 
 /** A stored message where it is in the episode of a program: what is recorded has one place for all turns of a role. */
-export const placedDecision = (
+export const placedMessage = (
   { program, protocol }: { readonly program?: EpisodeProgram; readonly protocol: Protocol },
-  decision: Decision,
-): Decision =>
-  program === undefined ? decision : { ...decision, position: positionAt(protocol, decision.role, decision.turn) };
+  message: FullMessage,
+): FullMessage =>
+  program === undefined ? message : { ...message, position: positionAt(protocol, message.role, message.turn) };

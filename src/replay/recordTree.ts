@@ -1,6 +1,6 @@
-/** From trees to rows: decisions, episodes, buckets, replays and credits, appended in one transaction per call. */
+/** From trees to rows: messages, episodes, buckets, replays and credits, appended in one transaction per call. */
 import { hash } from 'node:crypto';
-import type { NewDecision } from '../domain/message.ts';
+import type { NewMessage } from '../domain/message.ts';
 import type { NewReplay } from '../domain/replay.ts';
 import type { Phase } from '../domain/episode.ts';
 import type { Credit } from '../shared/credit/credit.ts';
@@ -45,15 +45,10 @@ export interface CreditedGroup {
 }
 
 /** The row of one node. Its parent must be stored. */
-export function decisionRow(
-  node: TreeNode,
-  protocol: Protocol,
-  round: RoundRecord,
-  bucket: number | null,
-): NewDecision {
+export function messageRow(node: TreeNode, protocol: Protocol, round: RoundRecord, bucket: number | null): NewMessage {
   const occurrence = occurrenceAt(protocol, node.position);
   if (node.parent !== null && node.parent.stored === undefined) {
-    throw new Error('A decision is stored after its parent.');
+    throw new Error('A message is stored after its parent.');
   }
   return {
     run: round.run,
@@ -89,16 +84,16 @@ export function recordNode(
   round: RoundRecord,
   bucket: number | null,
 ): number {
-  const id = store.insertDecision(decisionRow(node, protocol, round, bucket));
+  const id = store.insertMessage(messageRow(node, protocol, round, bucket));
   node.stored = id;
-  recordEvents(store, round.run, { decision: id, side: 'before', parent: node.parent?.stored ?? null }, node.before);
+  recordEvents(store, round.run, { message: id, side: 'before', parent: node.parent?.stored ?? null }, node.before);
   return id;
 }
 
 /** Appends what environments said at the end of an episode. Its leaf must be stored. */
 export function recordEnd(store: StoreWriter, leaf: TreeNode, run: string): void {
   if (leaf.stored !== undefined) {
-    recordEvents(store, run, { decision: leaf.stored, side: 'after', parent: leaf.stored }, leaf.after);
+    recordEvents(store, run, { message: leaf.stored, side: 'after', parent: leaf.stored }, leaf.after);
   }
 }
 
@@ -106,7 +101,7 @@ export function recordEnd(store: StoreWriter, leaf: TreeNode, run: string): void
 function recordEvents(
   store: StoreWriter,
   run: string,
-  { decision, side, parent }: { decision: number; side: 'before' | 'after'; parent: number | null },
+  { message, side, parent }: { message: number; side: 'before' | 'after'; parent: number | null },
   events: readonly EnvironmentNode[] = [],
 ): void {
   let previous: number | null = null;
@@ -121,11 +116,11 @@ function recordEvents(
     previous = one.stored;
   }
   if (previous !== null) {
-    store.linkEnvironmentEvent(decision, side, previous);
+    store.linkEnvironmentEvent(message, side, previous);
   }
 }
 
-/** Appends the decisions of a subtree and the episodes at its leaves; no buckets. For evaluations and continuations. */
+/** Appends the messages of a subtree and the episodes at its leaves; no buckets. For evaluations and continuations. */
 export function recordSubtree(
   store: StoreWriter,
   nodes: readonly TreeNode[],
@@ -199,7 +194,7 @@ function firstLeafOf(leaf: TreeNode): (node: TreeNode) => boolean {
 
 /** The stored side of a message that its replays' hash covers; a tree's node gives the same. */
 export type SealedMessage = Pick<
-  NewDecision,
+  NewMessage,
   | 'problem'
   | 'position'
   | 'siblingIndex'
@@ -300,7 +295,7 @@ export function recordReplay(
   round: RoundRecord,
 ): void {
   if (alternative.stored === undefined || leaf.stored === undefined) {
-    throw new Error('A replay is stored after its decisions.');
+    throw new Error('A replay is stored after its messages.');
   }
   const outcome = {
     replayIndex,

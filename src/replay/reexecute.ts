@@ -2,7 +2,7 @@
 import { PolicyGone, takesSeeds, type Policy, type PolicyAnswer } from '../policy/policy.ts';
 import { NO_SEEDS_REMARK } from '../domain/replay.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Decision } from '../domain/message.ts';
+import type { FullMessage } from '../domain/message.ts';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import {
   changedRow,
@@ -37,19 +37,19 @@ const PROBABILITY_TOLERANCE = 1e-4;
  */
 export async function reexecute(
   store: StoreReader,
-  decisions: readonly Decision[],
+  messages: readonly FullMessage[],
   policy: Policy | PolicyGone,
   found: Map<number, Outcome>,
   signal: AbortSignal,
 ): Promise<void> {
-  const fresh = [...new Map(decisions.map((one) => [one.id, one])).values()].filter(({ id }) => !found.has(id));
-  const comparable: Decision[] = [];
-  for (const decision of fresh) {
-    const reason = reasonAgainst(store, decision, policy);
+  const fresh = [...new Map(messages.map((one) => [one.id, one])).values()].filter(({ id }) => !found.has(id));
+  const comparable: FullMessage[] = [];
+  for (const message of fresh) {
+    const reason = reasonAgainst(store, message, policy);
     if (reason === null) {
-      comparable.push(decision);
+      comparable.push(message);
     } else {
-      found.set(decision.id, { result: 'notComparable', detail: reason, message: decision.id, difference: null });
+      found.set(message.id, { result: 'notComparable', detail: reason, message: message.id, difference: null });
     }
   }
   if (policy instanceof PolicyGone || comparable.length === 0) {
@@ -71,18 +71,18 @@ export async function reexecute(
       })),
       { signal },
     );
-    for (const [index, decision] of sampled.entries()) {
-      found.set(decision.id, compare(decision, answers[index]));
+    for (const [index, message] of sampled.entries()) {
+      found.set(message.id, compare(message, answers[index]));
     }
   }
-  for (const decision of comparable) {
-    if (decision.finish !== 'typed') {
+  for (const message of comparable) {
+    if (message.finish !== 'typed') {
       continue;
     }
-    const { role, context, text, sampling } = decision;
+    const { role, context, text, sampling } = message;
     found.set(
-      decision.id,
-      compare(decision, await policy.typed({ role, context, text, temperature: sampling.temperature }, { signal })),
+      message.id,
+      compare(message, await policy.typed({ role, context, text, temperature: sampling.temperature }, { signal })),
     );
   }
 }
@@ -90,7 +90,7 @@ export async function reexecute(
 /** Why a message cannot be expected to come out the same; null where it can. */
 function reasonAgainst(
   store: StoreReader,
-  { environment, streamKey, finish, role }: Decision,
+  { environment, streamKey, finish, role }: FullMessage,
   policy: Policy | PolicyGone,
 ): string | null {
   if (policy instanceof PolicyGone) {
@@ -111,8 +111,8 @@ function environmentReason(stored: NumericEnvironment, current: NumericEnvironme
     : `other numeric environment: ${differing.map((key) => `${key} ${String(stored[key])}, now ${String(current[key])}`).join('; ')}`;
 }
 
-function compare(decision: Decision, answer: PolicyAnswer | undefined): Outcome {
-  const { id, text, finish, tokens, logprobs } = decision;
+function compare(message: FullMessage, answer: PolicyAnswer | undefined): Outcome {
+  const { id, text, finish, tokens, logprobs } = message;
   const different = (detail: string, difference: Difference = { kind: 'row' }): Outcome => ({
     result: 'different',
     detail,

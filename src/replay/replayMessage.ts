@@ -1,12 +1,12 @@
 /** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode. */
 import type { PolicyControl } from '../policy/policy.ts';
 import { NO_SEEDS_REMARK, type BucketView, type ReplayResult } from '../domain/replay.ts';
-import type { Decision } from '../domain/message.ts';
+import type { FullMessage } from '../domain/message.ts';
 import { isTerminal, occurrenceAt } from '../team/protocol.ts';
 import { EvaluatorBudget } from './budget.ts';
 import { continueRounds } from './episodes.ts';
 import { extend, samplingOf, scoreNode, type TreeSettings } from './grow.ts';
-import { placedDecision } from './program.ts';
+import { placedMessage } from './program.ts';
 import { recordEnd, recordEpisode, recordNode, recordReplay, type RoundRecord } from './recordTree.ts';
 import { checkRequest, type ReplayControl, type ReplayDependencies, type ReplayRequest } from './request.ts';
 import { ScoreBook } from './reuse.ts';
@@ -31,20 +31,20 @@ export async function replayMessage(
 ): Promise<ReplayResult> {
   checkRequest(request);
   const { store } = dependencies;
-  const decision = placedDecision(dependencies, store.decision(request.message));
+  const message = placedMessage(dependencies, store.fullMessage(request.message));
   if (!dependencies.policy.seeded) {
     control.onRemark?.(NO_SEEDS_REMARK);
   }
   // Before anything is stored: a context that cannot be had again is refused. The number is taken and stored without a
   // pause.
-  const branch = await frozenBranch(decision, dependencies, control.signal);
+  const branch = await frozenBranch(message, dependencies, control.signal);
   return new Replaying(
     request,
-    decision,
-    { ...branch, results: editedResult(dependencies, decision, request.result) },
+    message,
+    { ...branch, results: editedResult(dependencies, message, request.result) },
     dependencies,
     control,
-    store.nextRequestNumber(decision.run),
+    store.nextRequestNumber(message.run),
   ).execute();
 }
 
@@ -52,7 +52,7 @@ type ForkedBranch = Branch & { readonly results: EditedResult | null };
 
 class Replaying {
   private readonly request: ReplayRequest;
-  private readonly decision: Decision;
+  private readonly message: FullMessage;
   private readonly dependencies: ReplayDependencies;
   private readonly control: ReplayControl;
   private readonly settings: TreeSettings;
@@ -70,7 +70,7 @@ class Replaying {
 
   constructor(
     request: ReplayRequest,
-    decision: Decision,
+    message: FullMessage,
     branch: ForkedBranch,
     dependencies: ReplayDependencies,
     control: ReplayControl,
@@ -78,10 +78,10 @@ class Replaying {
   ) {
     const { store, protocol, render, policy, evaluator, sampling, seed, returnBound, program } = dependencies;
     this.request = request;
-    this.decision = decision;
+    this.message = message;
     this.dependencies = dependencies;
     this.control = control;
-    this.terminal = isTerminal(protocol, decision.position);
+    this.terminal = isTerminal(protocol, message.position);
     this.paired = request.design === 'paired';
     this.settings = {
       protocol,
@@ -97,7 +97,7 @@ class Replaying {
       ...(dependencies.reuse === false ? { reuse: false } : { scores: new ScoreBook() }),
     };
     this.round = {
-      run: decision.run,
+      run: message.run,
       phase: 'replay',
       iteration: number,
       snapshot: policy.snapshot,
@@ -107,17 +107,17 @@ class Replaying {
     this.branch = branch;
     this.bucket = store.transaction(() => {
       const bucket = store.insertBucket({
-        run: decision.run,
+        run: message.run,
         origin: dependencies.origin ?? 'request',
         iteration: number,
-        problem: decision.problem,
-        role: decision.role,
-        turn: decision.turn,
-        contextKey: decision.contextKey,
+        problem: message.problem,
+        role: message.role,
+        turn: message.turn,
+        contextKey: message.contextKey,
         snapshot: policy.snapshot,
-        message: decision.id,
+        message: message.id,
       });
-      store.insertAlternative(bucket, decision.id, 0, true);
+      store.insertAlternative(bucket, message.id, 0, true);
       return bucket;
     });
   }
@@ -134,7 +134,7 @@ class Replaying {
   private async fill(): Promise<ReplayResult> {
     const { store } = this.dependencies;
     const { branch } = this;
-    const stored = storedNode(store, branch.problem, this.decision, branch.node);
+    const stored = storedNode(store, branch.problem, this.message, branch.node);
     const original = this.branch.results === null ? stored : { ...stored, edited: this.branch.results.recorded };
     this.original = original;
     // The scores of stored messages are taken again where they are part of the return.
@@ -147,7 +147,7 @@ class Replaying {
     }
     const control: PolicyControl = { signal: this.control.signal };
     // What is stored is UTF-8, which has no lone surrogates.
-    const typed = this.request.text?.toWellFormed() ?? (this.branch.results === null ? null : this.decision.text);
+    const typed = this.request.text?.toWellFormed() ?? (this.branch.results === null ? null : this.message.text);
     if (typed !== null) {
       alternatives.push(await this.typedNode(branch, typed, this.request.alternatives + 1, control));
     }
@@ -161,9 +161,9 @@ class Replaying {
     }
     const credited = this.credits();
     store.transaction(() => {
-      for (const { decision, bucketCredit } of credited.alternatives) {
+      for (const { message, bucketCredit } of credited.alternatives) {
         if (bucketCredit !== null) {
-          store.insertCredit(this.bucket, decision, bucketCredit);
+          store.insertCredit(this.bucket, message, bucketCredit);
         }
       }
     });
@@ -177,7 +177,7 @@ class Replaying {
     return extend(
       this.settings,
       [this.branch],
-      this.decision.position,
+      this.message.position,
       count,
       control,
       (node) => {
@@ -214,10 +214,10 @@ class Replaying {
 
   private async typedNode(branch: Branch, text: string, sibling: number, control: PolicyControl): Promise<TreeNode> {
     const { policy } = this.dependencies;
-    const { role, context } = this.decision;
-    const sampling = samplingOf(this.settings, this.decision.position);
+    const { role, context } = this.message;
+    const sampling = samplingOf(this.settings, this.message.position);
     const answer = await policy.typed({ role, context, text, temperature: sampling.temperature }, control);
-    const node = typedNode(branch, this.decision, { sibling, sampling, answer, edited: this.branch.results?.edited });
+    const node = typedNode(branch, this.message, { sibling, sampling, answer, edited: this.branch.results?.edited });
     await this.score(node);
     this.appear(node);
     return node;
@@ -255,7 +255,7 @@ class Replaying {
       await this.unfold(alternatives, numbers, control);
       return;
     }
-    const later = protocol.occurrences.filter(({ position }) => position > this.decision.position);
+    const later = protocol.occurrences.filter(({ position }) => position > this.message.position);
     const alternativeOf = new Map<TreeNode, TreeNode>(alternatives.map((node) => [node, node]));
     let frontier: readonly TreeNode[] = alternatives;
     for (const [level, { position }] of later.entries()) {
@@ -322,7 +322,7 @@ class Replaying {
         const isFirst = (through: TreeNode): boolean => through !== alternative || this.isFirst(alternative, leaf);
         recordEpisode(store, leaf, this.round, isFirst);
       } else if (leaf.after?.some(({ stored }) => stored === undefined) === true) {
-        recordEnd(store, leaf, this.decision.run);
+        recordEnd(store, leaf, this.message.run);
       }
     });
   }

@@ -1,11 +1,11 @@
 /** Stored returns against what the evaluator says of the stored messages now. */
 import { onEvents } from '../evaluate/events.ts';
 import { EvaluatorLost, scoredText, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
-import type { Decision } from '../domain/message.ts';
+import type { FullMessage } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { Replay } from '../domain/replay.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
-import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
+import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import { changedRow, returnDifference } from '../domain/verification.ts';
 import type { StoredEvent, StoreReader } from '../store/types.ts';
 import { eventHash } from '../store/tokens.ts';
@@ -62,11 +62,11 @@ export class ReturnCheck {
    */
   async outcome(
     replay: Replay,
-    episode: readonly Decision[],
+    episode: readonly FullMessage[],
     events: readonly (readonly StoredEvent[])[] = [],
   ): Promise<Outcome | null> {
     const { protocol, returnBound } = this.rules;
-    if (replay.return === null && episode.some((decision) => lostWhenStored(decision) !== null)) {
+    if (replay.return === null && episode.some((message) => lostWhenStored(message) !== null)) {
       // Nobody scored it, whatever the evaluator would say of the text that is not there.
       return null;
     }
@@ -77,9 +77,9 @@ export class ReturnCheck {
         : (returnOutcome(replay, unfolded.verdicts, returnBound) ?? recordedOutcome(replay, unfolded.recorded));
     }
     const verdicts = await Promise.all(
-      episode.flatMap((decision, index) =>
-        protocol.occurrences[decision.position]?.scored === true
-          ? [this.verdict(decision, episode.slice(0, index).map(saidIn))]
+      episode.flatMap((message, index) =>
+        protocol.occurrences[message.position]?.scored === true
+          ? [this.verdict(message, episode.slice(0, index).map(saidIn))]
           : [],
       ),
     );
@@ -88,7 +88,7 @@ export class ReturnCheck {
 
   /** Executes the environments of an episode again, each on the log as it was then. */
   private async unfold(
-    episode: readonly Decision[],
+    episode: readonly FullMessage[],
     events: readonly (readonly StoredEvent[])[],
   ): Promise<Unfolded | { readonly outcome: Omit<Outcome, 'message'> }> {
     const { protocol, evaluator } = this.rules;
@@ -168,16 +168,16 @@ export class ReturnCheck {
   }
 
   /** @param before the log that the message was said after */
-  private verdict(decision: Decision, before: readonly LogEvent[]): Promise<Graded> {
-    const known = this.verdicts.get(decision.id) ?? this.evaluate(decision, before);
-    this.verdicts.set(decision.id, known);
+  private verdict(message: FullMessage, before: readonly LogEvent[]): Promise<Graded> {
+    const known = this.verdicts.get(message.id) ?? this.evaluate(message, before);
+    this.verdicts.set(message.id, known);
     return known;
   }
 
-  private async evaluate(decision: Decision, before: readonly LogEvent[]): Promise<Graded> {
+  private async evaluate(message: FullMessage, before: readonly LogEvent[]): Promise<Graded> {
     const { protocol, evaluator } = this.rules;
-    const problem = this.problem(decision.problem);
-    const text = scoredText(evaluator, problem, turnOf(protocol, [...before, saidIn(decision)]));
+    const problem = this.problem(message.problem);
+    const text = scoredText(evaluator, problem, turnOf(protocol, [...before, saidIn(message)]));
     return this.orLost(() => evaluator.evaluate(problem, text, this.signal));
   }
 
@@ -201,7 +201,7 @@ export class ReturnCheck {
 }
 
 /** A stored message as an event of its log. */
-const saidIn = ({ position, role, text }: Decision): DecisionEvent => ({ kind: 'decision', position, role, text });
+const saidIn = ({ position, role, text }: FullMessage): SaidEvent => ({ kind: 'decision', position, role, text });
 
 /** A stored return against that of the verdicts, which come in the order of the episode; null where it is the same. */
 function returnOutcome(

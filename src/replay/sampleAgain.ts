@@ -1,5 +1,5 @@
 /** Replays that cannot be had again to the token, sampled again: their returns beside those that are stored. */
-import type { Decision } from '../domain/message.ts';
+import type { FullMessage } from '../domain/message.ts';
 import type { Replay } from '../domain/replay.ts';
 import type { ReturnSamples } from '../domain/verification.ts';
 import type { StoreReader } from '../store/types.ts';
@@ -18,14 +18,14 @@ export function isUnseeded(store: StoreReader, { alternative, leaf }: Replay): b
   const start = chain.findIndex(({ id }) => id === alternative);
   return chain
     .slice(Math.max(0, start))
-    .some(({ id, finish }) => finish !== 'typed' && store.decision(id).streamKey === '');
+    .some(({ id, finish }) => finish !== 'typed' && store.fullMessage(id).streamKey === '');
 }
 
 /** What is sampled again at once: the replays of one message, or all last messages of one context. */
 interface Group {
   readonly branch: Branch;
   readonly replays: readonly Replay[];
-  readonly decision: Decision;
+  readonly message: FullMessage;
 }
 
 /**
@@ -40,13 +40,13 @@ export async function sampleAgain(
 ): Promise<ReturnSamples[]> {
   const { store, protocol, returnBound } = dependencies;
   const samples: ReturnSamples[] = [];
-  for (const { branch, replays: own, decision } of await groupsOf(replays, dependencies)) {
+  for (const { branch, replays: own, message } of await groupsOf(replays, dependencies)) {
     const calls = (own.length + 1) * scoredAtMost(protocol);
     const settings = {
       ...dependencies,
       budget: new EvaluatorBudget(2 * calls),
       sampling: { ...dependencies.sampling, temperature: temperatureOf(store, own) },
-      scope: `verify:${String(decision.id)}`,
+      scope: `verify:${String(message.id)}`,
       commonRandomNumbers: false,
     };
     for (let node: TreeNode | null = branch.node; node !== null; node = node.parent) {
@@ -63,7 +63,7 @@ export async function sampleAgain(
 
 /** All of a group were sampled alike: the last message of one says how. */
 const temperatureOf = (store: StoreReader, [replay]: readonly Replay[]): number =>
-  replay === undefined ? 1 : store.decision(replay.leaf).sampling.temperature;
+  replay === undefined ? 1 : store.fullMessage(replay.leaf).sampling.temperature;
 
 async function groupsOf(
   replays: readonly Replay[],
@@ -73,24 +73,24 @@ async function groupsOf(
   const groups: Group[] = [];
   for (const own of Map.groupBy(replays, ({ alternative }) => alternative).values()) {
     const [first] = own;
-    const decision = first === undefined ? null : store.decision(first.alternative);
-    if (decision === null || isTerminal(protocol, decision.position)) {
+    const message = first === undefined ? null : store.fullMessage(first.alternative);
+    if (message === null || isTerminal(protocol, message.position)) {
       continue;
     }
-    const before = await frozenBranch(decision, dependencies);
-    const node = storedNode(store, before.problem, decision, before.node);
-    groups.push({ branch: { problem: before.problem, node }, replays: own, decision });
+    const before = await frozenBranch(message, dependencies);
+    const node = storedNode(store, before.problem, message, before.node);
+    groups.push({ branch: { problem: before.problem, node }, replays: own, message });
   }
   // The return of a last message is settled by it: messages are compared, as often as each temperature sampled one.
   const last = replays.filter(({ alternative }) => isTerminal(protocol, store.message(alternative).position));
   const alike = Map.groupBy(last, ({ bucket, leaf }) =>
-    JSON.stringify([bucket, store.decision(leaf).sampling.temperature]),
+    JSON.stringify([bucket, store.fullMessage(leaf).sampling.temperature]),
   );
   for (const own of alike.values()) {
     const [first] = own;
     if (first !== undefined) {
-      const decision = store.decision(first.alternative);
-      groups.push({ branch: await frozenBranch(decision, dependencies), replays: own, decision });
+      const message = store.fullMessage(first.alternative);
+      groups.push({ branch: await frozenBranch(message, dependencies), replays: own, message });
     }
   }
   return groups;

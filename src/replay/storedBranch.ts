@@ -1,7 +1,7 @@
 /** Stored messages as nodes of a tree: the branch that a stored message is on. */
 import { NEVER } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
-import { EDITED, type Decision, type Message } from '../domain/message.ts';
+import { EDITED, type FullMessage, type Message } from '../domain/message.ts';
 import { textHash } from '../store/tokens.ts';
 import { contextOf } from './grow.ts';
 import type { ReplayDependencies } from './request.ts';
@@ -12,20 +12,20 @@ import { logOf, type Branch, type EnvironmentNode, type TreeNode } from './tree.
  * @throws C3Error('engine') where its context would be another one now
  */
 export async function frozenBranch(
-  decision: Decision,
+  said: FullMessage,
   { store, protocol, render, program }: Pick<ReplayDependencies, 'store' | 'protocol' | 'render' | 'program'>,
   signal: AbortSignal = NEVER,
 ): Promise<Branch> {
-  const problem = store.problem(decision.problem);
+  const problem = store.problem(said.problem);
   let node: TreeNode | null = null;
-  for (const message of store.chain(decision.id).slice(0, -1)) {
+  for (const message of store.chain(said.id).slice(0, -1)) {
     node = storedNode(store, problem, message, node);
   }
-  const events = storedEvents(store, decision.id, 'before');
+  const events = storedEvents(store, said.id, 'before');
   const branch: Branch = { problem, node, ...(events.length > 0 && { events }) };
   if (program !== undefined) {
     const step = await program.next(problem, logOf(protocol, branch), signal);
-    const { role, context } = decision;
+    const { role, context } = said;
     if (step.kind === 'message' && step.role === role && (step.context === context || program.ownContexts)) {
       return { ...branch, asked: step.context };
     }
@@ -33,25 +33,25 @@ export async function frozenBranch(
       step.kind === 'message' ? `asks ${step.role}` : step.kind === 'end' ? 'ends' : `has an event of ${step.source}`;
     throw new C3Error(
       'engine',
-      `Message ${String(decision.id)} cannot be replayed: after what was said before it, the program ${found}${step.kind === 'message' && step.role === role ? ' with another context than the recorded one; where the log has the state of the program and not what a model was asked with, as checkpoints of LangGraph do, write contexts: program in the team file' : `, where ${role} was recorded`}.`,
+      `Message ${String(said.id)} cannot be replayed: after what was said before it, the program ${found}${step.kind === 'message' && step.role === role ? ' with another context than the recorded one; where the log has the state of the program and not what a model was asked with, as checkpoints of LangGraph do, write contexts: program in the team file' : `, where ${role} was recorded`}.`,
     );
   }
   // What was sampled without the first message may have kept the heading of an empty context.
   for (const one of [branch, { ...branch, headed: true }]) {
-    if ((await contextOf({ protocol, render }, one, decision.position)).context === decision.context) {
+    if ((await contextOf({ protocol, render }, one, said.position)).context === said.context) {
       return one;
     }
   }
   throw new C3Error(
     'engine',
-    `Message ${String(decision.id)} cannot be replayed: its context renders to other bytes than the stored ones.`,
+    `Message ${String(said.id)} cannot be replayed: its context renders to other bytes than the stored ones.`,
   );
 }
 
 /** A node that represents a message that somebody typed in the place of a stored one. */
 export const typedNode = (
   { problem, node, events }: Branch,
-  { position, context, contextKey }: Decision,
+  { position, context, contextKey }: FullMessage,
   {
     sibling,
     sampling,
@@ -89,7 +89,7 @@ export interface EditedResult {
  */
 export function editedResult(
   { store, program }: Pick<ReplayDependencies, 'store' | 'program'>,
-  { id }: Decision,
+  { id }: FullMessage,
   text: string | null | undefined,
 ): EditedResult | null {
   if (text === null || text === undefined) {
@@ -113,27 +113,28 @@ export function editedResult(
   return { edited: { event, stored: undefined }, recorded };
 }
 
-const storedEvents = (
-  store: ReplayDependencies['store'],
-  decision: number,
-  side: 'before' | 'after',
-): EnvironmentNode[] => store.environmentEvents(decision, side).map(({ id, event }) => ({ event, stored: id }));
+const storedEvents = (store: ReplayDependencies['store'], one: number, side: 'before' | 'after'): EnvironmentNode[] =>
+  store.environmentEvents(one, side).map(({ id, event }) => ({ event, stored: id }));
 
 /**
  * Why a stored message is missing; null where it is there. An endpoint that gave no answer left neither text nor
  * tokens, and the finish `length`, which every message of a model reaches with tokens.
  */
-export const lostWhenStored = ({ text, tokens, finish }: Pick<Decision, 'text' | 'tokens' | 'finish'>): string | null =>
+export const lostWhenStored = ({
+  text,
+  tokens,
+  finish,
+}: Pick<FullMessage, 'text' | 'tokens' | 'finish'>): string | null =>
   finish === 'length' && text === '' && tokens.length === 0 ? 'it was not answered when it was recorded' : null;
 
 /** A node that represents a stored message. */
 export function storedNode(
   store: ReplayDependencies['store'],
   problem: Branch['problem'],
-  message: Message | Decision,
+  message: Message | FullMessage,
   parent: TreeNode | null,
 ): TreeNode {
-  const full = 'tokens' in message ? message : store.decision(message.id);
+  const full = 'tokens' in message ? message : store.fullMessage(message.id);
   const [before, after] = [storedEvents(store, full.id, 'before'), storedEvents(store, full.id, 'after')];
   const lost = lostWhenStored(full);
   return {

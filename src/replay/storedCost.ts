@@ -25,14 +25,14 @@ export function storedCost(
     { ...EMPTY_LEDGER, evaluatorCalls: closingScores(protocol) * ended - reusedEvaluations, reusedEvaluations },
     ...costs.map((cost) => ({
       ...EMPTY_LEDGER,
-      evaluatorCalls: occurrenceAt(protocol, cost.position).scored ? cost.decisions : 0,
+      evaluatorCalls: occurrenceAt(protocol, cost.position).scored ? cost.messages : 0,
       tokens: {
         prompt: cost.promptTokens,
         reused: cost.reusedTokens,
         completion: cost.completionTokens,
         reusedCompletion: cost.reusedCompletionTokens,
       },
-      decisions: { [cost.role]: cost.decisions },
+      decisions: { [cost.role]: cost.messages },
     })),
   );
 }

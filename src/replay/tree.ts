@@ -1,5 +1,5 @@
 /**
- * Episodes as trees. A node is one decision; its children continue the episode after it. A nested fan-out such as [2,4]
+ * Episodes as trees. A node is one message; its children continue the episode after it. A nested fan-out such as [2,4]
  * is a tree whose leaves are episodes; a replay is a tree with one child per level below an alternative.
  */
 import type { PolicyAnswer } from '../policy/policy.ts';
@@ -29,7 +29,7 @@ export interface EnvironmentNode {
 /** Where an episode is before its next decision: all that a restart needs (replay state). */
 export interface Branch {
   readonly problem: Problem;
-  /** The last decision, or null at the start. */
+  /** The last message, or null at the start. */
   readonly node: TreeNode | null;
   /** What environments said since. */
   readonly events?: readonly EnvironmentNode[];
@@ -62,13 +62,13 @@ export interface TreeNode {
   /** Scores of a scored occurrence; undefined for the others. */
   score: Score | undefined;
   readonly children: TreeNode[];
-  /** What environments said since the decision before it. */
+  /** What environments said since the message before it. */
   readonly before?: readonly EnvironmentNode[];
   /** What follows it in the place of what was recorded; it is the first event after it. */
   readonly edited?: EnvironmentNode;
-  /** What environments said at the end of the episode, where it ends with this decision and that is known. */
+  /** What environments said at the end of the episode, where it ends with this message and that is known. */
   after?: readonly EnvironmentNode[];
-  /** The decision's id once it is stored; known from the start for a decision that came from the store. */
+  /** The message's id once it is stored; known from the start for a message that came from the store. */
   stored: number | undefined;
 }
 
@@ -76,7 +76,7 @@ export interface TreeNode {
 export const saidBy = ({ answer: { tokens, text } }: Pick<TreeNode, 'answer'>): string =>
   tokens.length === 0 ? `text ${text}` : tokens.join();
 
-/** Decisions before a node. */
+/** Messages before a node. */
 export function depthOf(node: TreeNode): number {
   return node.parent === null ? 0 : 1 + depthOf(node.parent);
 }

@@ -72,7 +72,7 @@ export async function advance(
       events = [...events, { event, stored: undefined }];
       continue;
     }
-    if (step.kind === 'decisions' && !isEnded) {
+    if (step.kind === 'messages' && !isEnded) {
       return { branch: events.length === 0 ? branch : { ...branch, events }, position: step.positions[0] ?? null };
     }
     await scoreEvents(settings, branch, events, signal);

@@ -7,7 +7,7 @@ import { PolicyGone, type Policy, type PolicySource } from '../policy/policy.ts'
 import { unlessCancelled } from '../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
 import type { Held } from '../shared/holds.ts';
-import type { Decision } from '../domain/message.ts';
+import type { FullMessage } from '../domain/message.ts';
 import type { Replay } from '../domain/replay.ts';
 import { changedRow, type VerificationReport, type VerificationResult } from '../domain/verification.ts';
 import type { StoredEvent, StoreReader, StoreWriter } from '../store/types.ts';
@@ -32,8 +32,8 @@ const TOGETHER = 256;
 /** A replay with its messages from the alternative to the leaf, and from the start of the episode. */
 interface Path {
   readonly replay: Replay;
-  readonly decisions: readonly Decision[];
-  readonly episode: readonly Decision[];
+  readonly messages: readonly FullMessage[];
+  readonly episode: readonly FullMessage[];
   /** What environments said before each message of the episode, and after its last one. */
   readonly events: readonly (readonly StoredEvent[])[];
 }
@@ -60,7 +60,7 @@ export async function verifyReplays(
     await using taken = await takeOrGone(source, snapshot);
     const { policy } = taken;
     const messages = new Map(strange);
-    const isOwn = ({ snapshot: made }: Decision): boolean => made === snapshot;
+    const isOwn = ({ snapshot: made }: FullMessage): boolean => made === snapshot;
     for (let start = 0; start < members.length; start += TOGETHER) {
       const paths = pathsOf(store, rules.protocol, members.slice(start, start + TOGETHER));
       const checking = paths.map(async (path) => ({
@@ -74,14 +74,14 @@ export async function verifyReplays(
       }
       await reexecute(
         store,
-        decisionsWhere(checks, (change) => change === null).filter(isOwn),
+        messagesWhere(checks, (change) => change === null).filter(isOwn),
         policy,
         messages,
         control.signal,
       );
       await reexecuteChanged(
         store,
-        decisionsWhere(checks, (change) => change !== null).filter(isOwn),
+        messagesWhere(checks, (change) => change !== null).filter(isOwn),
         policy,
         messages,
         control.signal,
@@ -151,15 +151,15 @@ export function replaysOfMessage(store: StoreReader, id: number): Replay[] {
  * The messages that a replay begins with and that other weights than its bucket's made, by those: another snapshot or
  * model was chosen to continue them.
  */
-function strangersOf(store: StoreReader, replays: readonly Replay[]): Map<string, Decision[]> {
-  const strangers = new Map<number, Decision>();
+function strangersOf(store: StoreReader, replays: readonly Replay[]): Map<string, FullMessage[]> {
+  const strangers = new Map<number, FullMessage>();
   for (const bucket of new Set(replays.map((replay) => replay.bucket))) {
     const { message, snapshot } = store.bucket(bucket);
     if (message === null || store.message(message).snapshot === snapshot) {
       continue;
     }
     if (replays.some((replay) => replay.bucket === bucket && replay.alternative === message)) {
-      strangers.set(message, store.decision(message));
+      strangers.set(message, store.fullMessage(message));
     }
   }
   return Map.groupBy(strangers.values(), ({ snapshot }) => snapshot);
@@ -168,22 +168,22 @@ function strangersOf(store: StoreReader, replays: readonly Replay[]): Map<string
 /** What cannot be asked of its model says so; nothing else would say that it was not executed. */
 async function reexecuteStrangers(
   store: StoreReader,
-  decisions: readonly Decision[],
+  messages: readonly FullMessage[],
   policy: Policy | PolicyGone,
   found: Map<number, Outcome>,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const decision of decisions) {
+  for (const message of messages) {
     try {
-      await reexecute(store, [decision], policy, found, signal);
+      await reexecute(store, [message], policy, found, signal);
     } catch (error) {
       if (error instanceof CancelledError) {
         throw error;
       }
-      found.set(decision.id, {
+      found.set(message.id, {
         result: 'notComparable',
-        detail: `Message ${String(decision.id)} cannot be executed again: ${messageOf(error)}`,
-        message: decision.id,
+        detail: `Message ${String(message.id)} cannot be executed again: ${messageOf(error)}`,
+        message: message.id,
         difference: null,
       });
     }
@@ -201,14 +201,14 @@ function bySnapshot(store: StoreReader, replays: readonly Replay[]): Map<string,
 }
 
 function pathsOf(store: StoreReader, protocol: Protocol, replays: readonly Replay[]): Path[] {
-  const known = new Map<number, Decision>();
-  const read = (id: number): Decision => {
-    const decision = known.get(id) ?? store.decision(id);
-    known.set(id, decision);
-    return decision;
+  const known = new Map<number, FullMessage>();
+  const read = (id: number): FullMessage => {
+    const message = known.get(id) ?? store.fullMessage(id);
+    known.set(id, message);
+    return message;
   };
   return replays.map((replay) => {
-    const episode: Decision[] = [];
+    const episode: FullMessage[] = [];
     for (let id: number | null = replay.leaf; id !== null; id = episode[0]?.parent ?? null) {
       episode.unshift(read(id));
     }
@@ -223,7 +223,7 @@ function pathsOf(store: StoreReader, protocol: Protocol, replays: readonly Repla
       replay,
       episode,
       events: sides,
-      decisions: episode.slice(
+      messages: episode.slice(
         Math.max(
           0,
           episode.findIndex(({ id }) => id === replay.alternative),
@@ -239,30 +239,30 @@ function pathsOf(store: StoreReader, protocol: Protocol, replays: readonly Repla
  */
 async function reexecuteChanged(
   store: StoreReader,
-  decisions: readonly Decision[],
+  messages: readonly FullMessage[],
   policy: Policy | PolicyGone,
   found: Map<number, Outcome>,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await reexecute(store, decisions, policy, found, signal);
+    await reexecute(store, messages, policy, found, signal);
   } catch (error) {
     if (error instanceof CancelledError) {
       throw error;
     }
-    if (decisions.length > 1) {
-      for (const decision of decisions) {
-        await reexecuteChanged(store, [decision], policy, found, signal);
+    if (messages.length > 1) {
+      for (const message of messages) {
+        await reexecuteChanged(store, [message], policy, found, signal);
       }
     }
   }
 }
 
-function decisionsWhere(
+function messagesWhere(
   checks: readonly { readonly path: Path; readonly change: Outcome | null }[],
   wanted: (change: Outcome | null) => boolean,
-): Decision[] {
-  return checks.flatMap(({ path, change }) => (wanted(change) ? path.decisions : []));
+): FullMessage[] {
+  return checks.flatMap(({ path, change }) => (wanted(change) ? path.messages : []));
 }
 
 /**
@@ -270,12 +270,12 @@ function decisionsWhere(
  * could not be compared.
  */
 function verdict(
-  { replay, decisions }: Path,
-  messages: ReadonlyMap<number, Outcome>,
+  { replay, messages }: Path,
+  known: ReadonlyMap<number, Outcome>,
   change: Outcome | null,
   returned: Outcome | null,
 ): Outcome {
-  const outcomes = decisions.flatMap(({ id }) => messages.get(id) ?? []);
+  const outcomes = messages.flatMap(({ id }) => known.get(id) ?? []);
   const different = outcomes.find(({ result }) => result === 'different');
   if (different !== undefined) {
     return change === null || different.detail === change.detail
@@ -293,8 +293,8 @@ function verdict(
 }
 
 /** The stored hashes were taken when the rows were appended: a row that no longer gives them was changed. */
-function changeIn({ replay, decisions, episode, events }: Path): Outcome | null {
-  for (const { id, tokens, tokenHash: stored, context, contextKey: key } of decisions) {
+function changeIn({ replay, messages, episode, events }: Path): Outcome | null {
+  for (const { id, tokens, tokenHash: stored, context, contextKey: key } of messages) {
     if (tokenHash(tokens) !== stored) {
       return changed(id, `the stored tokens of message ${String(id)} do not have their hash`);
     }
@@ -307,14 +307,14 @@ function changeIn({ replay, decisions, episode, events }: Path): Outcome | null 
       return changed(replay.leaf, `the stored environment event ${String(id)} does not have its hash`);
     }
   }
-  const start = episode.length - decisions.length;
-  const hashes = decisions.flatMap((decision, index) => [
+  const start = episode.length - messages.length;
+  const hashes = messages.flatMap((message, index) => [
     ...(index === 0 ? [] : hashesOf(events[start + index])),
-    messageHash(decision),
+    messageHash(message),
   ]);
   if (
     replay.tokenHash === replayHash([...hashes, ...hashesOf(events[episode.length])], replay) ||
-    replay.tokenHash === tokensOnly(decisions)
+    replay.tokenHash === tokensOnly(messages)
   ) {
     return null;
   }
@@ -334,8 +334,8 @@ const changed = (message: number, what: string): Outcome => ({
 const hashesOf = (events: readonly StoredEvent[] = []): string[] => events.map(({ sha256 }) => sha256);
 
 /** What the hash of a replay covered at first: stores hold such replays. */
-function tokensOnly(decisions: readonly Decision[]): string {
-  return hash('sha256', decisions.map(({ tokens }) => tokenHash(tokens)).join('\n'));
+function tokensOnly(messages: readonly FullMessage[]): string {
+  return hash('sha256', messages.map(({ tokens }) => tokenHash(tokens)).join('\n'));
 }
 
 function report(replays: readonly Replay[], outcomes: ReadonlyMap<number, Outcome>): VerificationReport {

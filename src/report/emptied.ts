@@ -14,7 +14,7 @@ import type { Message } from '../domain/message.ts';
 interface RequestedBucket {
   readonly message: number | null;
   readonly continuation: object | null;
-  readonly alternatives: readonly Pick<Alternative, 'decision' | 'text' | 'finish' | 'returns'>[];
+  readonly alternatives: readonly Pick<Alternative, 'message' | 'text' | 'finish' | 'returns'>[];
 }
 
 /** What is read of a store. */
@@ -53,7 +53,7 @@ const MOST = 20_000;
 const PAGE = 500;
 
 function emptiedIn({ message, alternatives, continuation }: RequestedBucket): Emptied | null {
-  const original = alternatives.find((one) => one.decision === message);
+  const original = alternatives.find((one) => one.message === message);
   const empty = alternatives.find(isEmptied);
   if (message === null || continuation !== null || original === undefined || empty === undefined) {
     return null;

@@ -53,7 +53,7 @@ const COMPARED = 512;
 export function findingReport(store: StoreReader, id: number): FindingReport {
   const allowance = new Allowance();
   const message = store.message(id);
-  const decision = store.decision(id);
+  const said = store.fullMessage(id);
   const { run, phase, iteration } = message;
   const { uid, question, answer, source, level } = store.problem(message.problem);
   const all = store.bucketsFor(id);
@@ -66,21 +66,21 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
     trainingCredit: message.trainingCredit,
     estimates: estimatesOf(message, all),
   };
-  const said = {
+  const reported = {
     ...reportedMessage(message, allowance),
     ...credits,
     return: message.return,
     leaves: message.leaves,
-    sampling: decision.sampling,
-    snapshot: decision.snapshot,
-    environment: store.environment(decision.environment),
+    sampling: said.sampling,
+    snapshot: said.snapshot,
+    environment: store.environment(said.environment),
     measured: measuredFacts(store.measured(id) ?? NOTHING_MEASURED),
   };
   const context = {
-    key: decision.contextKey,
-    tokens: decision.promptTokens,
-    reusedTokens: Math.min(decision.promptTokens, decision.reusedTokens),
-    text: allowance.excerpt(decision.context, CONTEXT_CHARACTERS),
+    key: said.contextKey,
+    tokens: said.promptTokens,
+    reusedTokens: Math.min(said.promptTokens, said.reusedTokens),
+    text: allowance.excerpt(said.context, CONTEXT_CHARACTERS),
   };
   const problem = {
     uid: uid.slice(0, 2000),
@@ -106,7 +106,7 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
     iteration,
     place: roundTitleOf(store.run(run).method, phase, iteration),
     instance: problem,
-    message: said,
+    message: reported,
     context,
     before: path.messages,
     branches,
@@ -162,7 +162,7 @@ function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, 
     allowance.omit('credits that are not stored, of buckets with very many alternatives', 1);
   }
   const credits = creditsOf(store, bucket);
-  const messages = store.messages(bucket.alternatives.map(({ decision }) => decision));
+  const messages = store.messages(bucket.alternatives.map(({ message: one }) => one));
   const shapes = new Map<string, Shape>();
   const shape = (message: Message): Shape => {
     const name = `${message.phase} ${String(message.iteration)}`;
@@ -171,9 +171,9 @@ function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, 
     return known;
   };
   const alternatives = bucket.alternatives.slice(0, ALTERNATIVES).map((alternative, index): ReportedAlternative => {
-    const message = messages[index] ?? store.message(alternative.decision);
+    const message = messages[index] ?? store.message(alternative.message);
     const said = reportedMessage(message, allowance);
-    const own = replays.filter((replay) => replay.alternative === alternative.decision);
+    const own = replays.filter((replay) => replay.alternative === alternative.message);
     allowance.omit(BRANCHES, own.length - BRANCHES_EACH);
     // A training bucket may have replays of its own; else the episodes below an alternative are what continued it.
     const branches =
@@ -188,7 +188,7 @@ function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, 
       returns,
       evaluatorCalls,
       credit: reportedCredit(credit),
-      credits: credits.get(alternative.decision) ?? [],
+      credits: credits.get(alternative.message) ?? [],
       verification,
       branches,
     };
@@ -221,9 +221,7 @@ function creditsOf(
   store: Pick<StoreReader, 'credits'>,
   { id, alternatives }: BucketView,
 ): ReadonlyMap<number, readonly EstimatedCredit[]> {
-  const found = new Map<number, Map<string, EstimatedCredit>>(
-    alternatives.map(({ decision }) => [decision, new Map()]),
-  );
+  const found = new Map<number, Map<string, EstimatedCredit>>(alternatives.map(({ message: one }) => [one, new Map()]));
   if (
     alternatives.length <= COMPARED &&
     alternatives.filter(({ returns }) => returns.some((value) => value !== null)).length >= 2
@@ -231,15 +229,15 @@ function creditsOf(
     for (const { name: estimator } of CONFIGURABLE_ESTIMATORS.filter(({ needs }) => needs === 'returns')) {
       for (const [index, credit] of creditGroup({ alternatives }, estimator).entries()) {
         if (credit !== null) {
-          found.get(alternatives[index]?.decision ?? -1)?.set(estimator, { ...credit, stored: false });
+          found.get(alternatives[index]?.message ?? -1)?.set(estimator, { ...credit, stored: false });
         }
       }
     }
   }
-  for (const { bucket: _, decision, ...credit } of store.credits(id)) {
-    found.get(decision)?.set(credit.estimator, { ...credit, stored: true });
+  for (const { bucket: _, message: one, ...credit } of store.credits(id)) {
+    found.get(one)?.set(credit.estimator, { ...credit, stored: true });
   }
-  return new Map([...found].map(([decision, byEstimator]) => [decision, [...byEstimator.values()]]));
+  return new Map([...found].map(([one, byEstimator]) => [one, [...byEstimator.values()]]));
 }
 
 /** The original against an empty message in its place; null where either has no return. */
@@ -260,7 +258,7 @@ function continuationOf(
   const sampled =
     bucket.alternatives.findLast(({ finish, original }) => finish !== 'typed' && !original) ??
     bucket.alternatives.at(-1);
-  const decision = sampled === undefined ? null : store.decision(sampled.decision);
+  const said = sampled === undefined ? null : store.fullMessage(sampled.message);
   const own = snapshot === asked.snapshot && (bucket.continuation === null || asked.bucket === bucket.id);
   const found = store.snapshots(snapshot).find((one) => one.run === run)?.iteration ?? null;
   const step = found === null ? null : stepOfWeights(found);
@@ -278,10 +276,10 @@ function continuationOf(
     step,
     own,
     other,
-    sampling: decision?.sampling ?? null,
-    environment: decision === null ? null : store.environment(decision.environment),
-    draws: drawsOf(replays, (message) => store.decision(message).streamKey),
-    assumption: `${other === null ? '' : `This is ${other}: its returns and credits are of that distribution, not of the message's own. `}What follows an alternative is said by ${weights}${decision === null ? '' : `, sampled at ${samplingWords(decision.sampling)}`}; other weights, decoding or teammates may return otherwise, which nothing here measures.`,
+    sampling: said?.sampling ?? null,
+    environment: said === null ? null : store.environment(said.environment),
+    draws: drawsOf(replays, (message) => store.fullMessage(message).streamKey),
+    assumption: `${other === null ? '' : `This is ${other}: its returns and credits are of that distribution, not of the message's own. `}What follows an alternative is said by ${weights}${said === null ? '' : `, sampled at ${samplingWords(said.sampling)}`}; other weights, decoding or teammates may return otherwise, which nothing here measures.`,
   };
 }
 
@@ -300,22 +298,26 @@ export function tally(verdicts: readonly Pick<ReplayVerdict, 'result'>[]): Verif
   };
 }
 
-function costOf(store: Pick<StoreReader, 'decision'>, { alternatives }: BucketView, messages: readonly number[]): Cost {
+function costOf(
+  store: Pick<StoreReader, 'fullMessage'>,
+  { alternatives }: BucketView,
+  messages: readonly number[],
+): Cost {
   const evaluatorCalls = alternatives.reduce((sum, alternative: Alternative) => sum + alternative.evaluatorCalls, 0);
   if (messages.length > COUNTED) {
     return { evaluatorCalls, tokens: null, decisions: null };
   }
   const tokens = { prompt: 0, reused: 0, completion: 0 };
-  const decisions = new Map<string, number>();
+  const spoken = new Map<string, number>();
   for (const id of messages) {
-    const { promptTokens, reusedTokens, tokens: own, role } = store.decision(id);
+    const { promptTokens, reusedTokens, tokens: own, role } = store.fullMessage(id);
     // Nothing was computed for what was taken from an equal request.
     if (reusedTokens <= promptTokens) {
       tokens.prompt += promptTokens;
       tokens.reused += reusedTokens;
       tokens.completion += own.length;
     }
-    decisions.set(role, (decisions.get(role) ?? 0) + 1);
+    spoken.set(role, (spoken.get(role) ?? 0) + 1);
   }
-  return { evaluatorCalls, tokens, decisions: Object.fromEntries(decisions) };
+  return { evaluatorCalls, tokens, decisions: Object.fromEntries(spoken) };
 }

@@ -224,9 +224,9 @@ function creditedMessage(
     .bucketsFor(message)
     .findLast(
       ({ continuation, alternatives }) =>
-        continuation === null && alternatives.some(({ decision }) => decision === message),
+        continuation === null && alternatives.some(({ message: one }) => one === message),
     );
-  const alternative = found?.alternatives.find(({ decision }) => decision === message);
+  const alternative = found?.alternatives.find(({ message: one }) => one === message);
   if (found === undefined || alternative === undefined) {
     return null;
   }

@@ -253,7 +253,7 @@ export interface RunReport {
   readonly steps: readonly ReportedStep[];
   /** Held-out accuracy over training, by step: before, every so many steps, after. */
   readonly evaluations: readonly EvaluationPoint[];
-  /** Evaluator calls, tokens and decisions of the run so far. */
+  /** Evaluator calls, tokens and messages of the run so far. */
   readonly cost: Cost & { readonly seconds: number | null };
   /** Replays of all kinds, training among them; `requests` counts those that somebody asked for. */
   readonly replays: { readonly requests: number; readonly replays: number; readonly verified: Verified };

@@ -2,7 +2,7 @@
  * What can be read of a store, by what it is about. Every function throws C3Error('store') when the store cannot be
  * read, and C3Error('input') for an id or a page that cannot be. Lists of something that does not exist are empty.
  */
-import type { EpisodeMeasured, Measured, Decision, Message, MessagePage } from '../domain/message.ts';
+import type { EpisodeMeasured, Measured, FullMessage, Message, MessagePage } from '../domain/message.ts';
 import type {
   Bucket,
   BucketView,
@@ -96,9 +96,9 @@ export interface CostReader {
   latestLedger(run: string): Ledger | null;
   /** Requests to the server of a role that a run and its replays made, and the tokens that these cost. */
   spent(run: string, role: string): { readonly calls: number; readonly prompt: number; readonly completion: number };
-  /** What a run's own decisions cost (replay requests left out), positions in the order in which they first came. */
+  /** What a run's own messages cost (replay requests left out), positions in the order in which they first came. */
   costs(run: string): PositionCost[];
-  /** What a run's replays cost beside its own decisions, by origin and position. */
+  /** What a run's replays cost beside its own messages, by origin and position. */
   replayCosts(run: string): ReplayCost[];
   /** Evaluator calls of a run's episodes: what its messages cost less than one call each was known from equal ones. */
   episodeCosts(run: string): EpisodeCost[];
@@ -146,17 +146,17 @@ export interface EpisodeReader {
    * What environments said directly before a message, or after one that ends its episode, in order; empty where none
    * did.
    */
-  environmentEvents(decision: number, side: 'before' | 'after'): StoredEvent[];
+  environmentEvents(message: number, side: 'before' | 'after'): StoredEvent[];
   /** Episodes of a run's training and evaluations that the evaluator failed to score; they count nowhere else. */
   maskedEpisodes(run: string): number;
   /** The message with its tokens and its context. */
-  decision(id: number): Decision;
+  fullMessage(id: number): FullMessage;
   message(id: number): Message;
   /** Many messages in the order of the ids as given; far quicker than one by one. */
   messages(ids: readonly number[]): Message[];
   /** Messages whose parent this is, of any phase, by phase and sibling index. */
-  children(decision: number): Message[];
-  /** The path from the root of the episode to this decision. */
+  children(message: number): Message[];
+  /** The path from the root of the episode to this message. */
   chain(leaf: number): Message[];
   /**
    * What the alternatives of a message are continued with as recorded: its own weights and temperature; of one that was
@@ -168,7 +168,7 @@ export interface EpisodeReader {
 /** Transcripts as trees, and what is shown and filtered in them. */
 export interface TranscriptReader {
   /** What was measured of a message; null for one that is not in the store. */
-  measured(decision: number): Measured | null;
+  measured(message: number): Measured | null;
   /** The same of the episodes of a problem in a round together. */
   episodesMeasured(group: TreeGroup): EpisodeMeasured;
   /** One window of a transcript tree in depth-first order, siblings by their index. */
@@ -218,7 +218,7 @@ export interface BucketReader {
    * The bucket that the message belongs to and every request's bucket of the same context, newest last.
    * @param most alternatives read of each, the first ones with the message itself; all where it is left out
    */
-  bucketsFor(decision: number, most?: number): BucketView[];
+  bucketsFor(message: number, most?: number): BucketView[];
   /** Buckets of one context, oldest first. */
   bucketsOfContext(query: RoleContext & Page): Bucket[];
   /** How a request was continued where that is not how its message was made; null elsewhere. */

@@ -18,7 +18,7 @@ export interface Round {
   readonly iteration: number;
 }
 
-/** The decisions of one problem in one round: the tree that a transcript shows. `problem` is a uidSha. */
+/** The messages of one problem in one round: the tree that a transcript shows. `problem` is a uidSha. */
 export interface TreeGroup extends Round {
   readonly problem: string;
 }
@@ -173,8 +173,8 @@ export interface RunAccount {
 /** A message as the optimiser learned from it. */
 export interface TrainingMessage {
   readonly bucket: number;
-  readonly decision: number;
-  /** The decision before it. */
+  readonly message: number;
+  /** The message before it. */
   readonly parent: number | null;
   /** A uidSha. */
   readonly problem: string;
@@ -197,10 +197,10 @@ export interface EpisodeRule {
 
 /** The place of a message in its tree. */
 export interface MessagePlace {
-  readonly decision: number;
+  readonly message: number;
   /** The number of its problem in the store. */
   readonly problem: number;
-  /** The decision before it. */
+  /** The message before it. */
   readonly parent: number | null;
   readonly position: number;
 }
@@ -210,12 +210,12 @@ export interface ReplayCost extends Omit<PositionCost, 'environment'> {
   readonly origin: BucketOrigin;
 }
 
-/** What the decisions at one position of the protocol cost, under one environment. */
+/** What the messages at one position of the protocol cost, under one environment. */
 export interface PositionCost {
   readonly role: string;
   readonly position: number;
   readonly environment: number;
-  readonly decisions: number;
+  readonly messages: number;
   readonly promptTokens: number;
   readonly reusedTokens: number;
   readonly completionTokens: number;
@@ -237,13 +237,13 @@ export interface EpisodeCost {
 
 export interface StoredCredit extends Credit {
   readonly bucket: number;
-  readonly decision: number;
+  readonly message: number;
 }
 
 /** A message's credit as it is shown, without what is behind it. */
 export interface RunCredit {
   readonly bucket: number;
-  readonly decision: number;
+  readonly message: number;
   readonly origin: BucketOrigin;
   readonly role: string;
   readonly value: number;
@@ -327,7 +327,7 @@ export interface DiagnosticRow {
 export interface StoreCounts {
   readonly runs: number;
   readonly instances: number;
-  readonly decisions: number;
+  readonly messages: number;
   readonly episodes: number;
   readonly buckets: number;
   readonly replays: number;

@@ -22,11 +22,11 @@ export interface TreeEntry {
 }
 
 export interface Tree {
-  /** Every decision in depth-first order, siblings by their index, the roots of later stages last. */
+  /** Every message in depth-first order, siblings by their index, the roots of later stages last. */
   readonly entries: readonly TreeEntry[];
-  /** The mean return of the unmasked episodes at or below a decision and their number. */
+  /** The mean return of the unmasked episodes at or below a message and their number. */
   outcome(id: number): { readonly return: number | null; readonly leaves: number };
-  /** The episodes at or below a decision, leaves in depth-first order. */
+  /** The episodes at or below a message, leaves in depth-first order. */
   episodes(id: number): LeafEpisode[];
 }
 

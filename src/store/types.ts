@@ -2,7 +2,7 @@
 import type { Problem } from '../domain/problem.ts';
 import type { Ledger, RunStatus, RunSummary } from '../domain/run.ts';
 import type { NewBucket, NewReplay } from '../domain/replay.ts';
-import type { NewDecision } from '../domain/message.ts';
+import type { NewMessage } from '../domain/message.ts';
 import type { NewEpisode } from '../domain/episode.ts';
 import type { NumericEnvironment, Snapshot } from '../domain/snapshot.ts';
 import type { StepMetrics, StoredMethodState } from '../domain/step.ts';
@@ -96,12 +96,12 @@ export interface StoreWriter extends StoreReader {
    * needed).
    * @throws C3Error('store') naming both hashes when its context key already represents another context
    */
-  insertDecision(decision: NewDecision): number;
+  insertMessage(message: NewMessage): number;
   /**
    * Makes a message that is already stored an alternative of a bucket: the clicked one (`original`), or one shared by
    * two buckets.
    */
-  insertAlternative(bucket: number, decision: number, index: number, original: boolean): void;
+  insertAlternative(bucket: number, message: number, index: number, original: boolean): void;
   insertEpisode(episode: NewEpisode): number;
   /**
    * Appends a replay. Headlines follow at the end of its transaction; of one that is in none, with
@@ -110,7 +110,7 @@ export interface StoreWriter extends StoreReader {
   insertReplay(replay: NewReplay): number;
   /** Brings the headline credits up to date with the replays that are stored. */
   refreshHeadlines(): void;
-  insertCredit(bucket: number, decision: number, credit: Credit): number;
+  insertCredit(bucket: number, message: number, credit: Credit): number;
   /** Begins a step; one that a crash left unfinished may be begun again. */
   insertStep(step: NewStep): void;
   /** Begins a stage of a step, in the transaction that appends its messages, before them. */
@@ -127,7 +127,7 @@ export interface StoreWriter extends StoreReader {
   /** Appends what an environment said. */
   insertEnvironmentEvent(event: NewEvent): number;
   /** Says which event is the last directly before a message, or after one that ends its episode. */
-  linkEnvironmentEvent(decision: number, side: 'before' | 'after', event: number): void;
+  linkEnvironmentEvent(message: number, side: 'before' | 'after', event: number): void;
   /** Rewrites a run's account. */
   writeAccount(run: string, account: RunAccount): void;
   insertVerification(verification: NewVerification): number;

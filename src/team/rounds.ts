@@ -3,7 +3,7 @@
  * and one may close the episode. What comes next is asked of the log, so branches of one tree may have different
  * lengths.
  */
-import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
+import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import { occurrenceAt, type Occurrence, type Protocol } from './protocol.ts';
 import { isOneByOne, type EnvironmentCall, type Rounds } from './roundsForm.ts';
 
@@ -13,7 +13,7 @@ export const NEXT_SPEAKER = 'next:';
 /** What an episode waits for. */
 export type Step =
   /** Messages that do not see each other, in canonical order. */
-  | { readonly kind: 'decisions'; readonly positions: readonly number[] }
+  | { readonly kind: 'messages'; readonly positions: readonly number[] }
   | {
       readonly kind: 'environment';
       readonly call: EnvironmentCall;
@@ -22,7 +22,7 @@ export type Step =
     }
   | { readonly kind: 'end'; readonly reason: string };
 
-const isDecision = (event: LogEvent): event is DecisionEvent => event.kind === 'decision';
+const isSaid = (event: LogEvent): event is SaidEvent => event.kind === 'decision';
 const isEnvironment = (event: LogEvent): event is EnvironmentEvent => event.kind === 'environment';
 
 /**
@@ -32,11 +32,11 @@ const isEnvironment = (event: LogEvent): event is EnvironmentEvent => event.kind
 export function next(protocol: Protocol, log: readonly LogEvent[], uniform: () => number): Step {
   const { rounds } = protocol;
   if (rounds === undefined) {
-    const last = log.reduce((most, event) => (isDecision(event) ? Math.max(most, event.position) : most), -1);
-    return decisionsAmong(protocol.occurrences.slice(last + 1)) ?? { kind: 'end', reason: 'every role has spoken' };
+    const last = log.reduce((most, event) => (isSaid(event) ? Math.max(most, event.position) : most), -1);
+    return messagesAmong(protocol.occurrences.slice(last + 1)) ?? { kind: 'end', reason: 'every role has spoken' };
   }
-  const made = log.filter(isDecision);
-  const tail = log.slice(log.findLastIndex(isDecision) + 1).filter(isEnvironment);
+  const made = log.filter(isSaid);
+  const tail = log.slice(log.findLastIndex(isSaid) + 1).filter(isEnvironment);
   if (tail.at(-1)?.closing === true) {
     return { kind: 'end', reason: 'it is closed' };
   }
@@ -78,12 +78,12 @@ export function next(protocol: Protocol, log: readonly LogEvent[], uniform: () =
 function speakers(
   protocol: Protocol,
   rounds: Rounds,
-  made: readonly DecisionEvent[],
-  spoken: readonly DecisionEvent[],
+  made: readonly SaidEvent[],
+  spoken: readonly SaidEvent[],
   uniform: () => number,
   end: (reason: string) => Step,
 ): Step {
-  const of = (positions: readonly number[]): Step => ({ kind: 'decisions', positions });
+  const of = (positions: readonly number[]): Step => ({ kind: 'messages', positions });
   const roles = protocol.roles.map(({ name }) => name);
   const nextOf = (role: string): Step => {
     const turn = made.filter((event) => event.role === role).length;
@@ -112,11 +112,11 @@ function speakers(
     const chosen = open[Math.floor(uniform() * open.length)];
     return chosen === undefined ? end('every role has spoken') : of([chosen.position]);
   }
-  return decisionsAmong(open, rounds) ?? end('every role has spoken');
+  return messagesAmong(open, rounds) ?? end('every role has spoken');
 }
 
 /** The first of some occurrences, with those after it that see none of these; an environment between ends them. */
-function decisionsAmong(open: readonly Occurrence[], rounds?: Rounds): Step | null {
+function messagesAmong(open: readonly Occurrence[], rounds?: Rounds): Step | null {
   const together: number[] = [];
   for (const { position, ancestors } of open) {
     const before = together.at(-1);
@@ -126,7 +126,7 @@ function decisionsAmong(open: readonly Occurrence[], rounds?: Rounds): Step | nu
     }
     together.push(position);
   }
-  return together.length === 0 ? null : { kind: 'decisions', positions: together };
+  return together.length === 0 ? null : { kind: 'messages', positions: together };
 }
 
 /** The name after the last `next:` of a message, on its line. */
@@ -138,7 +138,7 @@ function namedIn(text: string): string | null {
 }
 
 /** The reward of a round: the sum over its scored messages; null where one is masked or none is scored. */
-export function roundReward(messages: readonly DecisionEvent[]): number | null {
+export function roundReward(messages: readonly SaidEvent[]): number | null {
   const rewards = messages.flatMap(({ reward }) => (reward === undefined ? [] : [reward]));
   return rewards.length === 0
     ? null
@@ -155,7 +155,7 @@ export const messagesPerTurn = ({ rounds, occurrences }: Protocol): number =>
 /** Whether the newest event of a log is the last message of a turn. */
 export function endsTurn(protocol: Protocol, log: readonly LogEvent[]): boolean {
   const newest = log.at(-1);
-  return newest !== undefined && isDecision(newest) && log.filter(isDecision).length % messagesPerTurn(protocol) === 0;
+  return newest !== undefined && isSaid(newest) && log.filter(isSaid).length % messagesPerTurn(protocol) === 0;
 }
 
 /** Events of one round at most. */
@@ -167,10 +167,10 @@ export function eventsPerRound(rounds: Pick<Rounds, 'order' | 'size' | 'after' |
 /** The round of each event of a log, from 0; an environment event belongs to that of the message before it. */
 function roundsOf(rounds: Rounds, log: readonly LogEvent[]): number[] {
   const perRound = messagesPerRound(rounds);
-  let decisions = 0;
+  let messages = 0;
   return log.map((event) => {
-    const round = Math.floor((isDecision(event) ? decisions : Math.max(0, decisions - 1)) / perRound);
-    decisions += isDecision(event) ? 1 : 0;
+    const round = Math.floor((isSaid(event) ? messages : Math.max(0, messages - 1)) / perRound);
+    messages += isSaid(event) ? 1 : 0;
     return round;
   });
 }
@@ -180,14 +180,14 @@ export function visibleEvents(protocol: Protocol, position: number, log: readonl
   const { rounds } = protocol;
   const { ancestors } = occurrenceAt(protocol, position);
   if (rounds === undefined) {
-    return log.filter((event) => isDecision(event) && ancestors.includes(event.position));
+    return log.filter((event) => isSaid(event) && ancestors.includes(event.position));
   }
   const perRound = messagesPerRound(rounds);
-  const current = Math.floor(log.filter(isDecision).length / perRound);
+  const current = Math.floor(log.filter(isSaid).length / perRound);
   const places = roundsOf(rounds, log);
   let speaker = -1;
   return log.filter((event, index) => {
-    speaker = isDecision(event) ? event.position : speaker;
+    speaker = isSaid(event) ? event.position : speaker;
     const round = places[index] ?? 0;
     if (round < current) {
       return rounds.memory === 'full' || round === current - 1;
@@ -201,12 +201,12 @@ export function betweenRounds(rounds: Rounds, log: readonly LogEvent[]): Readonl
   const perRound = messagesPerRound(rounds);
   const places = roundsOf(rounds, log);
   const between = new Map<number, EnvironmentEvent[]>();
-  let decisions = 0;
+  let messages = 0;
   for (const [index, event] of log.entries()) {
     const round = places[index] ?? 0;
-    if (isDecision(event)) {
-      decisions += 1;
-    } else if (decisions > 0 && decisions % perRound === 0) {
+    if (isSaid(event)) {
+      messages += 1;
+    } else if (messages > 0 && messages % perRound === 0) {
       between.set(round, [...(between.get(round) ?? []), event]);
     }
   }
@@ -218,17 +218,17 @@ export function ownMessages(
   rounds: Rounds,
   log: readonly LogEvent[],
   role: string,
-): readonly { readonly round: number; readonly event: DecisionEvent }[] {
+): readonly { readonly round: number; readonly event: SaidEvent }[] {
   const places = roundsOf(rounds, log);
   return log.flatMap((event, index) =>
-    isDecision(event) && event.role === role ? [{ round: places[index] ?? 0, event }] : [],
+    isSaid(event) && event.role === role ? [{ round: places[index] ?? 0, event }] : [],
   );
 }
 
 /** What the role at a position sees of the round that it speaks in. */
 export function visibleInRound(protocol: Protocol, position: number, log: readonly LogEvent[]): LogEvent[] {
   const { rounds } = protocol;
-  const made = log.filter(isDecision);
+  const made = log.filter(isSaid);
   const spoken = rounds === undefined ? 0 : made.length % messagesPerRound(rounds);
   const first = made[made.length - spoken];
   const start = first === undefined ? log.length : log.indexOf(first);
@@ -237,9 +237,9 @@ export function visibleInRound(protocol: Protocol, position: number, log: readon
 }
 
 /** What an environment reads: the messages of the newest round, or those of one role in it. */
-export function readBy(protocol: Protocol, { of }: EnvironmentCall, log: readonly LogEvent[]): DecisionEvent[] {
+export function readBy(protocol: Protocol, { of }: EnvironmentCall, log: readonly LogEvent[]): SaidEvent[] {
   const { rounds } = protocol;
-  const made = log.filter(isDecision);
+  const made = log.filter(isSaid);
   const perRound = rounds === undefined ? made.length : messagesPerRound(rounds);
   const length = made.length % perRound === 0 ? Math.min(perRound, made.length) : made.length % perRound;
   const newest = made.slice(made.length - length);
@@ -247,8 +247,8 @@ export function readBy(protocol: Protocol, { of }: EnvironmentCall, log: readonl
 }
 
 /** The messages of the turn that the last message of a log is in, up to it. */
-export function turnOf({ rounds }: Protocol, log: readonly LogEvent[]): DecisionEvent[] {
-  const made = log.filter(isDecision);
+export function turnOf({ rounds }: Protocol, log: readonly LogEvent[]): SaidEvent[] {
+  const made = log.filter(isSaid);
   const spoken = rounds === undefined ? made.length : ((made.length - 1) % messagesPerRound(rounds)) + 1;
   return made.slice(made.length - spoken);
 }
@@ -263,8 +263,8 @@ export function discountOf({ rounds }: Protocol, index: number): number {
     : rounds.discount ** Math.floor(index / messagesPerRound(rounds));
 }
 
-/** Decisions of an episode at most. */
-export const decisionsAtMost = ({ occurrences, rounds }: Protocol): number =>
+/** Messages of an episode at most. */
+export const messagesAtMost = ({ occurrences, rounds }: Protocol): number =>
   rounds !== undefined && isOneByOne(rounds.order) ? rounds.turns : occurrences.length;
 
 /** Messages of an episode that may be scored, and its closing event where it has one. */
@@ -319,15 +319,15 @@ export function mostReturn(protocol: Protocol, wholeScores: boolean): number {
 }
 
 /**
- * How a tree spends what it samples. nested: fanout[i] messages continue every message before the i-th decision. spine:
- * one episode, to whose i-th decision there are fanout[i] messages, its own among them; the others are continued once.
+ * How a tree spends what it samples. nested: fanout[i] messages continue every message in the place before. spine:
+ * one episode, with fanout[i] messages in the i-th context, its own among them; the others are continued once.
  */
 export type Shape = 'nested' | 'spine';
 
-/** Messages that one tree has in the place of each of some decisions, where no episode ends before. */
-export function messagesOf(fanout: readonly number[], shape: Shape, decisions: number): number[] {
+/** Messages that one tree has in each of some places, where no episode ends before. */
+export function messagesOf(fanout: readonly number[], shape: Shape, places: number): number[] {
   let continued = shape === 'nested' ? 1 : 0;
-  return Array.from({ length: decisions }, (_, level) => {
+  return Array.from({ length: places }, (_, level) => {
     const count = fanout[level] ?? 1;
     const messages = shape === 'nested' ? continued * count : continued + count;
     continued = shape === 'nested' ? messages : messages - 1;
@@ -341,7 +341,7 @@ export function messagesOf(fanout: readonly number[], shape: Shape, decisions: n
  */
 export function callsOfFanout(protocol: Protocol, fanout: readonly number[], shape: Shape = 'nested'): number {
   const { occurrences, rounds } = protocol;
-  const levels = messagesOf(fanout, shape, decisionsAtMost(protocol));
+  const levels = messagesOf(fanout, shape, messagesAtMost(protocol));
   const calls = levels.reduce((total, messages, level) => {
     const start = rounds === undefined ? 0 : level - (level % rounds.size);
     const may =

@@ -19,7 +19,7 @@ import type { Problem } from '../domain/problem.ts';
 import { learns } from '../shared/rolePolicies.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
-import { decisionsAtMost } from '../team/rounds.ts';
+import { messagesAtMost } from '../team/rounds.ts';
 import type { Renderer } from '../team/render.ts';
 import { runSampling, type RunConfig } from './config/config.ts';
 import { requireMeasured } from './measure/measured.ts';
@@ -224,7 +224,7 @@ function spreadBefore({ config, method, protocol, store, round, stage }: Iterati
     return null;
   }
   const messages = store.trainingMessages(round.run, round.iteration - 1, method.estimator(config));
-  return spreadOf(messages, decisionsAtMost(protocol));
+  return spreadOf(messages, messagesAtMost(protocol));
 }
 
 interface Grown {

@@ -24,16 +24,16 @@ export async function learnValues(
   settings: ValueSettings,
 ): Promise<ValueReport> {
   const { store, runtime, signal } = input;
-  const stored = new Map(store.messages(said.map(({ decision }) => decision)).map((message) => [message.id, message]));
+  const stored = new Map(store.messages(said.map(({ message }) => message)).map((message) => [message.id, message]));
   const questions = new Map(
     [...new Set(learned.map(({ problem }) => problem))].map((problem) => [problem, store.problem(problem).question]),
   );
   const { states, places } = await statesOf(
     input,
-    learned.map(({ decision, problem, position, tokens }): Moment => {
+    learned.map(({ message, problem, position, tokens }): Moment => {
       const messages = new Map<number, string>();
       for (
-        let above = stored.get(stored.get(decision)?.parent ?? -1);
+        let above = stored.get(stored.get(message)?.parent ?? -1);
         above !== undefined;
         above = stored.get(above.parent ?? -1)
       ) {
@@ -47,8 +47,8 @@ export async function learnValues(
       };
     }),
   );
-  const examples = learned.flatMap(({ credit, decision }, index): ValueExample[] => {
-    const [state, value] = [places[index] ?? -1, stored.get(decision)?.return ?? null];
+  const examples = learned.flatMap(({ credit, message }, index): ValueExample[] => {
+    const [state, value] = [places[index] ?? -1, stored.get(message)?.return ?? null];
     if (credit === null) {
       return [];
     }

@@ -1,7 +1,7 @@
 /** The nodes of rollout trees, from stored messages: one turn of one branch each. */
 import type { TrainingMessage } from '../store/types.ts';
 
-type Placed = Pick<TrainingMessage, 'decision' | 'parent' | 'problem' | 'position'>;
+type Placed = Pick<TrainingMessage, 'message' | 'parent' | 'problem' | 'position'>;
 
 /** Nodes by name: the message that their turn follows, or the problem where it is the first. */
 export class NodesOfTurns {
@@ -15,11 +15,11 @@ export class NodesOfTurns {
    * @param perTurn messages of a turn
    */
   constructor(said: readonly Placed[], perTurn: number) {
-    this.parents = new Map(said.map((message) => [message.decision, message]));
+    this.parents = new Map(said.map((message) => [message.message, message]));
     this.perTurn = perTurn;
     const below = new Map<string, Set<string>>();
     const roots = new Set<string>();
-    for (const message of said.toSorted((one, other) => one.decision - other.decision)) {
+    for (const message of said.toSorted((one, other) => one.message - other.message)) {
       const before = this.before(message);
       if (before === undefined) {
         roots.add(this.of(message));
@@ -35,7 +35,7 @@ export class NodesOfTurns {
   /** The node at which something was said. */
   of(message: Placed): string {
     const before = this.before(message);
-    return before === undefined ? `problem ${message.problem}` : `after ${String(before.decision)}`;
+    return before === undefined ? `problem ${message.problem}` : `after ${String(before.message)}`;
   }
 
   /** The last message of the turn before; undefined in the first turn. */

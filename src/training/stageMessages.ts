@@ -69,17 +69,17 @@ function originsOf(
   said: readonly TrainingMessage[],
   credits: ReadonlyMap<string, number[]>,
 ): ReadonlyMap<Int32Array, Origin> {
-  const parents = new Map(said.map(({ decision, parent }) => [decision, parent]));
-  const startOf = (decision: number, place = 0): { readonly episode: number; readonly place: number } => {
-    const parent = parents.get(decision) ?? null;
-    return parent === null ? { episode: decision, place } : startOf(parent, place + 1);
+  const parents = new Map(said.map(({ message, parent }) => [message, parent]));
+  const startOf = (message: number, place = 0): { readonly episode: number; readonly place: number } => {
+    const parent = parents.get(message) ?? null;
+    return parent === null ? { episode: message, place } : startOf(parent, place + 1);
   };
   return new Map(
-    said.flatMap(({ decision, problem, credit, tokens }): [Int32Array, Origin][] => {
+    said.flatMap(({ message, problem, credit, tokens }): [Int32Array, Origin][] => {
       const count = credits.get(problem)?.length ?? 0;
       return credit === null || count < 2
         ? []
-        : [[tokens, { ...startOf(decision), problem, worth: (credit * count) / (count - 1) }]];
+        : [[tokens, { ...startOf(message), problem, worth: (credit * count) / (count - 1) }]];
     }),
   );
 }
@@ -87,12 +87,12 @@ function originsOf(
 /** The credit of each episode that has one, by problem: what its first message has. */
 function creditsOfEpisodes(store: StoreReader, said: readonly TrainingMessage[]): ReadonlyMap<string, number[]> {
   const first = new Set(
-    store.messages(said.map(({ decision }) => decision)).flatMap(({ id, parent }) => (parent === null ? [id] : [])),
+    store.messages(said.map(({ message }) => message)).flatMap(({ id, parent }) => (parent === null ? [id] : [])),
   );
   return new Map(
     [...Map.groupBy(said, ({ problem }) => problem)].map(([problem, own]) => [
       problem,
-      own.flatMap(({ decision, credit }) => (credit !== null && first.has(decision) ? [credit] : [])),
+      own.flatMap(({ message, credit }) => (credit !== null && first.has(message) ? [credit] : [])),
     ]),
   );
 }

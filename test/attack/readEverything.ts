@@ -75,7 +75,7 @@ export function browse(store: StoreReader): number {
         store.outline(group).messages,
         store.costliestOf(group),
         store.costliestThrough(leaf),
-        store.decision(leaf),
+        store.fullMessage(leaf),
         store.children(leaf),
         store.facts(group),
       ]) {

@@ -27,7 +27,7 @@ export async function recordedStore(): Promise<RecordedStore> {
   const { run } = found;
   const reader = openStoreForReading(path);
   const [bucket] = reader.bucketsOfRun({ run, offset: 0, limit: 1 });
-  const message = bucket?.alternatives[0]?.decision;
+  const message = bucket?.alternatives[0]?.message;
   reader.close();
   assert.ok(bucket !== undefined && message !== undefined);
   await did('replay', String(message), '--alternatives', '2', '--replays', '2');

@@ -21,7 +21,7 @@ import {
   ENVIRONMENT,
   INSTANCE,
   newBucket,
-  newDecision,
+  newMessage,
   newEpisode,
   OTHER_INSTANCE,
   RUN,
@@ -125,8 +125,8 @@ function chainStore(path: string, length: number): void {
   let parent: number | null = null;
   store.transaction(() => {
     for (let position = 0; position < length; position++) {
-      parent = store.insertDecision(
-        newDecision({ position, parent, bucket: position === 0 ? bucket : null, text: `message ${String(position)}` }),
+      parent = store.insertMessage(
+        newMessage({ position, parent, bucket: position === 0 ? bucket : null, text: `message ${String(position)}` }),
       );
     }
     if (parent !== null) {

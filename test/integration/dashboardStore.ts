@@ -99,7 +99,7 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
     text: string,
   ): number => {
     const context = contextOf(role, parent);
-    return store.insertDecision({
+    return store.insertMessage({
       ...common,
       environment,
       role,
@@ -143,8 +143,8 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
       environment,
     });
   };
-  const credit = (bucket: number, decision: number, value: number): void => {
-    store.insertCredit(bucket, decision, {
+  const credit = (bucket: number, message: number, value: number): void => {
+    store.insertCredit(bucket, message, {
       estimator: 'loo',
       value,
       low: null,
@@ -158,21 +158,21 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
   const plans = group('reasoner', null);
   const means: number[] = [];
   const ids = [0, 1].map((plan) => {
-    const decision = say('reasoner', 0, null, plans, plan, `12 + 7, plan ${String(plan)}`);
-    const answers = group('actor', decision);
+    const message = say('reasoner', 0, null, plans, plan, `12 + 7, plan ${String(plan)}`);
+    const answers = group('actor', message);
     const returns = [0, 1].map((answer) => right(2 * plan + answer));
     returns.forEach((value, answer) => {
-      const leaf = say('actor', 1, decision, answers, answer, value === 1 ? '19' : '17');
+      const leaf = say('actor', 1, message, answers, answer, value === 1 ? '19' : '17');
       store.insertEpisode({ ...common, leaf, return: value, rule: 'exact', evaluatorCalls: 1 });
-      replay(plans, decision, answer, leaf, value);
+      replay(plans, message, answer, leaf, value);
       replay(answers, leaf, 0, leaf, value);
       credit(answers, leaf, value - (returns[1 - answer] ?? 0));
     });
     means.push(((returns[0] ?? 0) + (returns[1] ?? 0)) / 2);
-    return decision;
+    return message;
   });
-  ids.forEach((decision, plan) => {
-    credit(plans, decision, (means[plan] ?? 0) - (means[1 - plan] ?? 0));
+  ids.forEach((message, plan) => {
+    credit(plans, message, (means[plan] ?? 0) - (means[1 - plan] ?? 0));
   });
   const metrics: StepMetrics = {
     meanReturn: ((means[0] ?? 0) + (means[1] ?? 0)) / 2,

@@ -37,7 +37,7 @@ export function firstEpisode(workbench: Workbench): FirstEpisode {
     const { messages } = store.transcript({ run, phase: 'train', iteration: 1, problem, offset: 0, limit: 100 });
     const plans = messages
       .filter(({ parent }) => parent === null)
-      .map(({ id, text }) => ({ id, text, context: store.decision(id).context }));
+      .map(({ id, text }) => ({ id, text, context: store.fullMessage(id).context }));
     const answers = messages.filter(({ parent }) => parent === plans[0]?.id);
     return { question, leaf, actor: actor.text, planId: plan.id, plans, answers };
   });

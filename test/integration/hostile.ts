@@ -370,7 +370,7 @@ export function hostileTexts(
       const again = openStoreForReading(storeOf(workbench.folder));
       const leaf =
         again.replaysOfBucket(Number(told['bucket'])).find(({ alternative }) => alternative !== plan)?.leaf ?? 0;
-      const { question } = again.problem(again.decision(leaf).problem);
+      const { question } = again.problem(again.fullMessage(leaf).problem);
       again.close();
       assert.ok(leaf > 0);
       await workbench.runCommand('C3: Refresh');

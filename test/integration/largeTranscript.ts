@@ -17,7 +17,7 @@ const ROW_HEIGHT = 22;
 
 export interface LargeTranscript {
   /** Messages; a multiple of ten times as many as there are between two needles. */
-  readonly decisions: number;
+  readonly messages: number;
   /** How far the tree is scrolled at each frame, and for how many frames at most. */
   readonly speeds: readonly (readonly [pixels: number, frames: number])[];
   /** The plan in whose answers a filter is set. */
@@ -70,8 +70,8 @@ interface Scrolled {
 }
 
 /** Makes the run with the large transcript, and one with a broad one. */
-function write(workbench: Workbench, decisions: number): void {
-  writeBigTranscript(workbench.folder, decisions);
+function write(workbench: Workbench, messages: number): void {
+  writeBigTranscript(workbench.folder, messages);
   const writer = openStoreForWriting(storeOf(workbench.folder));
   addRun(writer, 'broad', '2020-01-01T00:00:00.000Z');
   writer.insertStep({
@@ -137,13 +137,13 @@ async function assertMemory(
 /** Declares what is shown of a large transcript, one scenario after another in one window. */
 export function largeTranscript(
   scenario: ReturnType<typeof workbenchScenarios>,
-  { decisions, speeds, plan, links, reloads, memory }: LargeTranscript,
+  { messages, speeds, plan, links, reloads, memory }: LargeTranscript,
 ): void {
-  const plans = decisions / (BIG_WIDTH + 1);
+  const plans = messages / (BIG_WIDTH + 1);
   let before = 0;
 
   scenario('it opens from the palette and draws its rows', async (workbench) => {
-    write(workbench, decisions);
+    write(workbench, messages);
     await workbench.openView('C3');
     await workbench.runCommand('C3: Refresh');
     await workbench.treeItem(await workbench.openView('C3'), `Run ${BIG_RUN}`).click();
@@ -171,7 +171,7 @@ export function largeTranscript(
     console.log(
       `first rows ${String(Math.round(first - start))} ms after the key; the panel's page began after ${String(Math.round(origin - start))} ms`,
     );
-    await transcript.getByText(`${decisions.toLocaleString('en')} messages`).waitFor();
+    await transcript.getByText(`${messages.toLocaleString('en')} messages`).waitFor();
     await settled(transcript);
     const selected = transcript.locator('[role="treeitem"][aria-selected="true"]');
     await selected.waitFor();
@@ -263,7 +263,7 @@ export function largeTranscript(
     const transcript = await workbench.webview(TITLE);
     const top = (panel: FrameLocator): Promise<number> =>
       evaluate(panel, 'document.querySelector(\'[role="tree"]\').scrollTop');
-    const place = 12 * decisions + 7;
+    const place = 12 * messages + 7;
     await evaluate(transcript, `document.querySelector('[role="tree"]').scrollTop = ${String(place)}`);
     await settled(transcript);
     // A place is kept once scrolling rests, or the keyboard leaves the panel; here the page has heard of the scrolling.
@@ -337,7 +337,7 @@ export function largeTranscript(
         .outline({ run: BIG_RUN, phase: 'train', iteration: 1, problem: '7'.padStart(64, '0') })
         .messages.map(({ id }) => id),
     );
-    assert.equal(ids.length, decisions);
+    assert.equal(ids.length, messages);
     for (const place of links) {
       const id = ids[place] ?? 0;
       const { text } = reading(workbench, (store) => store.message(id));

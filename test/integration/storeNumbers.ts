@@ -25,22 +25,22 @@ export function roundNumbers(store: StoreReader, run: string, phase: Phase, iter
   const messages = [...problems].flatMap(
     (problem) => store.transcript({ run, phase, iteration, problem, ...page }).messages,
   );
-  const all = messages.map(({ id }) => store.decision(id));
-  const decisions = all.filter(({ promptTokens, reusedTokens }) => reusedTokens <= promptTokens);
+  const all = messages.map(({ id }) => store.fullMessage(id));
+  const computed = all.filter(({ promptTokens, reusedTokens }) => reusedTokens <= promptTokens);
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
   const credits = new Map<string, number[]>();
   for (const { id, role, bucket } of messages) {
-    const first = bucket === null ? undefined : store.credits(bucket).find(({ decision }) => decision === id);
+    const first = bucket === null ? undefined : store.credits(bucket).find(({ message }) => message === id);
     if (first !== undefined) {
       credits.set(role, [...(credits.get(role) ?? []), first.value]);
     }
   }
   return {
     calls: sum(episodes.map(({ evaluatorCalls }) => evaluatorCalls)),
-    reusedCompletion: sum(all.filter((one) => !decisions.includes(one)).map(({ tokens }) => tokens.length)),
-    prompt: sum(decisions.map(({ promptTokens }) => promptTokens)),
-    reused: sum(decisions.map(({ reusedTokens }) => reusedTokens)),
-    completion: sum(decisions.map(({ tokens }) => tokens.length)),
+    reusedCompletion: sum(all.filter((one) => !computed.includes(one)).map(({ tokens }) => tokens.length)),
+    prompt: sum(computed.map(({ promptTokens }) => promptTokens)),
+    reused: sum(computed.map(({ reusedTokens }) => reusedTokens)),
+    completion: sum(computed.map(({ tokens }) => tokens.length)),
     credits,
   };
 }

@@ -108,7 +108,7 @@ export function teamScenarios(
     );
     assertQuiet(workbench);
     // Of this run alone: what the scenarios before have stored is verified in them.
-    const run = reading(workbench, (store) => store.decision(message).run);
+    const run = reading(workbench, (store) => store.fullMessage(message).run);
     const report = await c3(workbench.folder, 'verify', '--run', run);
     assert.deepEqual([report['different'], report['notComparable']], [0, 0]);
     return bucket;
@@ -211,8 +211,8 @@ export function teamScenarios(
       await picture(workbench, 'role-policy');
       const bucket = await replay(workbench, opened, 'reasoner', messages[0] ?? 0);
       reading(workbench, (store) => {
-        for (const { decision } of bucket?.alternatives ?? []) {
-          assert.match(store.decision(decision).context, /^<\|im_start\|>system\n/u);
+        for (const { message } of bucket?.alternatives ?? []) {
+          assert.match(store.fullMessage(message).context, /^<\|im_start\|>system\n/u);
         }
       });
     },

@@ -1,5 +1,5 @@
 /**
- * A store with one transcript of 100,000 decisions, and how long it takes to open and to search:
+ * A store with one transcript of 100,000 messages, and how long it takes to open and to search:
  * node test/support/bigTranscript.ts FOLDER [DECISIONS]
  *
  * The store lies in FOLDER/.c3/c3.sqlite, so that the folder can be opened in the editor as a workspace.
@@ -19,11 +19,11 @@ export const BIG_WIDTH = 9;
 const WORDS = ['subtract', 'add', 'carry', 'double', 'halve', 'check', 'guess', 'restate', 'sum', 'product'];
 
 /** Writes the store. @returns the transcript in it */
-export function writeBigTranscript(folder: string, decisions: number): TranscriptTarget {
+export function writeBigTranscript(folder: string, messages: number): TranscriptTarget {
   const store = join(folder, '.c3', 'c3.sqlite');
   mkdirSync(join(folder, '.c3'), { recursive: true });
   const writer = openStoreForWriting(store);
-  const plans = Math.round(decisions / (BIG_WIDTH + 1));
+  const plans = Math.round(messages / (BIG_WIDTH + 1));
   const word = (number: number): string => WORDS[number % WORDS.length] ?? '';
   addRun(writer, BIG_RUN, '2026-01-02T03:04:05.000Z');
   writer.insertStep({

@@ -89,7 +89,7 @@ function intervalCell(interval: Interval | null, write: (share: number) => strin
 export const judgeNote = ({ judge }: DashboardSnapshot): HTMLElement | null =>
   judge === null ? null : h('p', { class: 'judge' }, judge);
 
-/** The ledger: evaluator calls, tokens, decisions by role, seconds. */
+/** The ledger: evaluator calls, tokens, messages by role, seconds. */
 export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLElement {
   const ledger = ledgerOf(run.summary, latest);
   const rows: readonly (readonly [string, string])[] =
@@ -97,7 +97,7 @@ export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLEle
       ? [
           ['Evaluator calls', NOT_MEASURED],
           ['Tokens', NOT_MEASURED],
-          ['Decisions', NOT_MEASURED],
+          ['Messages', NOT_MEASURED],
           ['Training time', NOT_MEASURED],
         ]
       : [
@@ -107,7 +107,7 @@ export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLEle
             `${count(ledger.tokens.prompt)} prompt, ${count(ledger.tokens.reused)} of them reused; ${count(ledger.tokens.completion)} completion${(ledger.tokens.reusedCompletion ?? 0) === 0 ? '' : `, ${count(ledger.tokens.reusedCompletion ?? 0)} more reused from equal requests`}`,
           ],
           [
-            'Decisions',
+            'Messages',
             Object.entries(ledger.decisions)
               .map(([role, number]) => `${role} ${count(number)}`)
               .join(', '),

@@ -71,10 +71,10 @@ export function verdict(fits: boolean | null): string {
 
 /** What a run would cost. */
 export function budgetWords({ steps, evaluations, total }: RunBudget): string {
-  const decisions = Object.entries(total.decisions)
+  const messages = Object.entries(total.decisions)
     .map(([role, number]) => `${role} ${count(number)}`)
     .join(', ');
-  return `${plural(steps, 'training step')} and ${plural(evaluations, 'evaluation')}: at most ${plural(total.evaluatorCalls, 'evaluator call')} and ${count(total.tokens)} sampled tokens; messages: ${decisions}.`;
+  return `${plural(steps, 'training step')} and ${plural(evaluations, 'evaluation')}: at most ${plural(total.evaluatorCalls, 'evaluator call')} and ${count(total.tokens)} sampled tokens; messages: ${messages}.`;
 }
 
 /** Progress of a self-test. */

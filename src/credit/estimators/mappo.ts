@@ -50,7 +50,7 @@ export function againstValue(
   );
 }
 
-/** Advantages and value targets of one episode's decisions, in order. */
+/** Advantages and value targets of one episode's messages, in order. */
 export interface Advantages {
   readonly advantages: readonly number[];
   /** Advantage + value: what the value head is to learn. */
@@ -64,8 +64,8 @@ export interface Advantages {
  *   A_t     = delta_t + gamma lambda A_(t+1)
  *
  * With gamma = lambda = 1, the paper's setting, A_t is the sum of the rewards from t on, less V_t.
- * @param rewards one per decision; without shaping all but the last are 0
- * @param values V of each decision's context
+ * @param rewards one per message; without shaping all but the last are 0
+ * @param values V of each message's context
  * @throws C3Error('input') unless both are as long, finite, and gamma and lambda in [0, 1]
  */
 export function generalisedAdvantages(
@@ -77,7 +77,7 @@ export function generalisedAdvantages(
   if (rewards.length !== values.length || ![...rewards, ...values].every(Number.isFinite)) {
     throw new C3Error(
       'input',
-      `${rewards.length} rewards and ${values.length} values do not form an episode; give one finite number of each for every decision.`,
+      `${rewards.length} rewards and ${values.length} values do not form an episode; give one finite number of each for every message.`,
     );
   }
   if (!(gamma >= 0 && gamma <= 1 && lambda >= 0 && lambda <= 1)) {

@@ -38,7 +38,7 @@ interface Stop {
   /** Milliseconds from the cancel to the last write to the store, 0 where that came before; and to the answer. */
   readonly stored: number;
   readonly answered: number;
-  /** Decisions that were stored after the answer. */
+  /** Messages that were stored after the answer. */
   readonly late: number;
 }
 
@@ -127,9 +127,9 @@ async function cancelOnce(
       return null;
     }
     const answered = performance.now() - began.started;
-    const kept = reader.counts().decisions;
+    const kept = reader.counts().messages;
     await pause(AFTERWARDS);
-    return { answered, stored: Math.max(0, lastWrite(store) - began.wall), late: reader.counts().decisions - kept };
+    return { answered, stored: Math.max(0, lastWrite(store) - began.wall), late: reader.counts().messages - kept };
   } finally {
     listener.dispose();
     source.dispose();

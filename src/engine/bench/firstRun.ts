@@ -94,7 +94,7 @@ async function clickMedian(service: EngineService, summary: RunSummary, signal: 
     const offset = Math.floor(((click + 0.5) * total) / CLICKS);
     const message = service.reading((store) =>
       store.bucketsOfRun({ run: summary.run, origin: 'training', offset, limit: 1 }),
-    )[0]?.alternatives[0]?.decision;
+    )[0]?.alternatives[0]?.message;
     if (message === undefined) {
       continue;
     }

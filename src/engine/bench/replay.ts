@@ -90,7 +90,7 @@ function spread(store: StoreReader, run: string, count: number): number[] {
     .bucketsOfRun({ run, origin: 'training', offset: 0, limit: total })
     .filter(({ role: speaker }) => speaker === role);
   for (let index = 0; index < Math.min(count, buckets.length); index++) {
-    const message = buckets[Math.floor(((index + 0.5) * buckets.length) / count)]?.alternatives[0]?.decision;
+    const message = buckets[Math.floor(((index + 0.5) * buckets.length) / count)]?.alternatives[0]?.message;
     if (message !== undefined) {
       messages.push(message);
     }
@@ -104,7 +104,7 @@ function spread(store: StoreReader, run: string, count: number): number[] {
  */
 export function requestCost(store: StoreReader, bucket: number): { readonly prompt: number; readonly reused: number } {
   const made = new Set(
-    store.bucketView(bucket).alternatives.flatMap(({ decision, original }) => (original ? [] : [decision])),
+    store.bucketView(bucket).alternatives.flatMap(({ message, original }) => (original ? [] : [message])),
   );
   for (const { alternative, leaf } of store.replaysOfBucket(bucket)) {
     const chain = store.chain(leaf).map(({ id }) => id);
@@ -112,12 +112,12 @@ export function requestCost(store: StoreReader, bucket: number): { readonly prom
       made.add(id);
     }
   }
-  const decisions = [...made]
-    .map((id) => store.decision(id))
+  const messages = [...made]
+    .map((id) => store.fullMessage(id))
     .filter(({ promptTokens, reusedTokens }) => reusedTokens <= promptTokens);
   return {
-    prompt: decisions.reduce((sum, { promptTokens }) => sum + promptTokens, 0),
-    reused: decisions.reduce((sum, { reusedTokens }) => sum + reusedTokens, 0),
+    prompt: messages.reduce((sum, { promptTokens }) => sum + promptTokens, 0),
+    reused: messages.reduce((sum, { reusedTokens }) => sum + reusedTokens, 0),
   };
 }
 

@@ -23,9 +23,9 @@ import {
 } from './report.ts';
 import { appendAll, beginWorkload, BENCH_RUN, COMMON_WORDS, StoreWorkload, WIDE_GROUP } from './storeWorkload.ts';
 
-/** Decisions that the store holds while it is measured; `rounds` of appends by each side, in turns. */
-const FULL = { decisions: 1_000_000, rounds: 21 };
-const QUICK = { decisions: 50_000, rounds: 11 };
+/** Messages that the store holds while it is measured; `rounds` of appends by each side, in turns. */
+const FULL = { messages: 1_000_000, rounds: 21 };
+const QUICK = { messages: 50_000, rounds: 11 };
 const TRANSACTIONS_A_ROUND = 8;
 /** Fresh connections on which opening and first windows are measured, and look-ups of each kind on one connection. */
 const OPENINGS = 9;
@@ -46,10 +46,10 @@ export async function benchStore(options: BenchOptions): Promise<BenchReport> {
 }
 
 async function measure(folder: string, options: BenchOptions): Promise<BenchFigure[]> {
-  const { decisions, rounds } = options.quick ? QUICK : FULL;
+  const { messages: stored, rounds } = options.quick ? QUICK : FULL;
   const path = join(folder, 'c3.sqlite');
   const workload = new StoreWorkload();
-  await filling(path, workload, decisions, options);
+  await filling(path, workload, stored, options);
   // Both sides go on from the same file.
   const barePath = join(folder, 'bare.sqlite');
   await copyFile(path, barePath);
@@ -79,7 +79,7 @@ async function pause({ signal }: BenchOptions): Promise<void> {
   }
 }
 
-async function filling(path: string, workload: StoreWorkload, decisions: number, options: BenchOptions): Promise<void> {
+async function filling(path: string, workload: StoreWorkload, messages: number, options: BenchOptions): Promise<void> {
   const store = openStoreForWriting(path);
   try {
     beginWorkload(store);
@@ -88,14 +88,14 @@ async function filling(path: string, workload: StoreWorkload, decisions: number,
       appendAll(store, wide);
     });
     for (let tenth = 1; tenth <= 10; tenth++) {
-      while (workload.decisions < (decisions * tenth) / 10) {
+      while (workload.messages < (messages * tenth) / 10) {
         const appends = workload.next();
         store.transaction(() => {
           appendAll(store, appends);
         });
         await pause(options);
       }
-      options.note(`${String(workload.decisions)} decisions stored`);
+      options.note(`${String(workload.messages)} messages stored`);
     }
   } finally {
     store.close();
@@ -189,12 +189,12 @@ async function reading(path: string, options: BenchOptions): Promise<BenchFigure
 }
 
 async function lookingUp(reader: StoreReader, options: BenchOptions): Promise<BenchFigure[]> {
-  const { decisions, buckets } = reader.counts();
+  const { messages: stored, buckets } = reader.counts();
   const contexts = spread(buckets).map((id): RoleContext => {
     const { role, contextKey } = reader.bucket(id);
     return { run: BENCH_RUN.id, role, contextKey };
   });
-  const messages = spread(decisions);
+  const messages = spread(stored);
   const figures: BenchFigure[] = [];
   const looked = async <Asked>(name: string, asked: readonly Asked[], ask: (one: Asked) => unknown): Promise<void> => {
     const times: number[] = [];

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { Problem } from '../../domain/problem.ts';
 import type { NewBucket, NewReplay } from '../../domain/replay.ts';
-import type { NewDecision, Sampling } from '../../domain/message.ts';
+import type { NewMessage, Sampling } from '../../domain/message.ts';
 import type { NewEpisode, Phase } from '../../domain/episode.ts';
 import type { NumericEnvironment, Snapshot } from '../../domain/snapshot.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
@@ -17,11 +17,11 @@ import type { NewRun, StoreWriter, TreeGroup } from '../../store/types.ts';
 /** One append. Rows name each other by the ids that an empty store gives out. */
 export type Append =
   | { readonly table: 'bucket'; readonly row: NewBucket }
-  | { readonly table: 'decision'; readonly row: NewDecision }
-  | { readonly table: 'alternative'; readonly bucket: number; readonly decision: number }
+  | { readonly table: 'decision'; readonly row: NewMessage }
+  | { readonly table: 'alternative'; readonly bucket: number; readonly message: number }
   | { readonly table: 'episode'; readonly row: NewEpisode }
   | { readonly table: 'replay'; readonly row: NewReplay }
-  | { readonly table: 'credit'; readonly bucket: number; readonly decision: number; readonly credit: Credit };
+  | { readonly table: 'credit'; readonly bucket: number; readonly message: number; readonly credit: Credit };
 
 export const BENCH_RUN: NewRun = {
   id: 'bench',
@@ -104,10 +104,10 @@ export function appendAll(store: BulkAppender, appends: readonly Append[]): void
         store.insertBucket(append.row);
         break;
       case 'decision':
-        store.insertDecision(append.row);
+        store.insertMessage(append.row);
         break;
       case 'alternative':
-        store.insertAlternative(append.bucket, append.decision, 0, true);
+        store.insertAlternative(append.bucket, append.message, 0, true);
         break;
       case 'episode':
         store.insertEpisode(append.row);
@@ -116,7 +116,7 @@ export function appendAll(store: BulkAppender, appends: readonly Append[]): void
         store.insertReplay(append.row);
         break;
       case 'credit':
-        store.insertCredit(append.bucket, append.decision, append.credit);
+        store.insertCredit(append.bucket, append.message, append.credit);
         break;
     }
   }
@@ -124,8 +124,8 @@ export function appendAll(store: BulkAppender, appends: readonly Append[]): void
 
 /** Makes the transactions of the run one after another; the same ones in the same order every time. */
 export class StoreWorkload {
-  /** Decisions and buckets made so far: the ids given out. */
-  decisions = 0;
+  /** Messages and buckets made so far: the ids given out. */
+  messages = 0;
   buckets = 0;
   private iteration = 0;
   private requests = 0;
@@ -156,16 +156,16 @@ export class StoreWorkload {
   private tree(index: number, phase: Phase, iteration: number, plans: number): number {
     const place = { index, phase, iteration };
     const bucket = this.bucket(place, 'reasoner', rootContext(index), null);
-    const first = this.decisions + 1;
+    const first = this.messages + 1;
     const ids = Array.from({ length: plans }, (_, sibling) =>
-      this.decision(place, 'reasoner', rootContext(index), null, bucket, sibling),
+      this.message(place, 'reasoner', rootContext(index), null, bucket, sibling),
     );
     for (const id of ids) {
       this.credit(bucket, id);
       const context = answerContext(index, id);
       const below = this.bucket(place, 'actor', context, null);
       for (let sibling = 0; sibling < ANSWERS; sibling++) {
-        const leaf = this.decision(place, 'actor', context, id, below, sibling);
+        const leaf = this.message(place, 'actor', context, id, below, sibling);
         this.episode(place, leaf);
         this.credit(below, leaf);
       }
@@ -179,13 +179,13 @@ export class StoreWorkload {
   private request(index: number, asked: number): void {
     const place = { index, phase: 'replay', iteration: ++this.requests } as const;
     const bucket = this.bucket(place, 'reasoner', rootContext(index), asked);
-    this.appends.push({ table: 'alternative', bucket, decision: asked });
+    this.appends.push({ table: 'alternative', bucket, message: asked });
     const fresh = Array.from({ length: ALTERNATIVES_A_REQUEST }, (_, sibling) =>
-      this.decision(place, 'reasoner', rootContext(index), null, bucket, sibling + 1),
+      this.message(place, 'reasoner', rootContext(index), null, bucket, sibling + 1),
     );
     for (const alternative of [asked, ...fresh]) {
       for (let replayIndex = 0; replayIndex < REPLAYS; replayIndex++) {
-        const leaf = this.decision(place, 'actor', answerContext(index, alternative), alternative, null, replayIndex);
+        const leaf = this.message(place, 'actor', answerContext(index, alternative), alternative, null, replayIndex);
         this.episode(place, leaf);
         const row = {
           bucket,
@@ -219,7 +219,7 @@ export class StoreWorkload {
     return ++this.buckets;
   }
 
-  private decision(
+  private message(
     { index, phase, iteration }: Place,
     role: string,
     context: string,
@@ -227,9 +227,9 @@ export class StoreWorkload {
     bucket: number | null,
     siblingIndex: number,
   ): number {
-    const id = ++this.decisions;
+    const id = ++this.messages;
     const tokens = Int32Array.from({ length: TOKENS }, (_, at) => mixed(id * TOKENS + at) % 512);
-    const row: NewDecision = {
+    const row: NewMessage = {
       run: BENCH_RUN.id,
       phase,
       iteration,
@@ -271,12 +271,12 @@ export class StoreWorkload {
     this.appends.push({ table: 'episode', row });
   }
 
-  private credit(bucket: number, decision: number): void {
-    const value = (mixed(decision) % 1000) / 1000 - 0.5;
+  private credit(bucket: number, message: number): void {
+    const value = (mixed(message) % 1000) / 1000 - 0.5;
     this.appends.push({
       table: 'credit',
       bucket,
-      decision,
+      message,
       credit: {
         estimator: 'loo',
         value,

@@ -146,7 +146,7 @@ function mostCredited(store: StoreReader, id: string): Message | null {
   const steps = store.countSteps(id);
   return clearestOf(
     lastBuckets(store, id, steps).flatMap(({ alternatives }) =>
-      alternatives.map(({ decision }) => store.message(decision)),
+      alternatives.map(({ message: one }) => store.message(one)),
     ),
   );
 }
@@ -211,7 +211,7 @@ export async function replay(args: readonly string[], context: CommandContext): 
     const { stored, estimates, draws } = service.reading((store) => ({
       stored: store.message(message),
       estimates: withVote(estimatesOf(store.message(message), store.bucketsFor(message)), message, vote),
-      draws: drawsOf(store.replaysOfBucket(bucket.id), (id) => store.decision(id).streamKey),
+      draws: drawsOf(store.replaysOfBucket(bucket.id), (id) => store.fullMessage(id).streamKey),
     }));
     if (parsed.values['json'] === true) {
       print(
@@ -314,10 +314,10 @@ function estimateDocument(estimates: readonly MessageEstimate[]): object {
 /** The contract's document: the message's own row apart from the alternatives that were asked for. */
 function replayDocument(message: number, bucket: BucketView): object {
   const rows = bucket.alternatives.map(
-    ({ original, decision, text: words, returns, credit, evaluatorCalls, verified }) => ({
+    ({ original, message: one, text: words, returns, credit, evaluatorCalls, verified }) => ({
       original,
       row: {
-        message: decision,
+        message: one,
         text: words,
         returns,
         credit: credit === null ? null : headlineJson(credit),

@@ -98,7 +98,7 @@ export function summaryWords(summary: RunSummary): string {
       `${String(tokens.prompt)} prompt (${String(tokens.reused)} reused), ${String(tokens.completion)} completion${takenWords(tokens)}`,
     ],
     [
-      'decisions',
+      'messages',
       Object.entries(decisions)
         .map(([role, count]) => `${role} ${String(count)}`)
         .join(', '),

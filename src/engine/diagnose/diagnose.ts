@@ -268,11 +268,11 @@ function continuationOf(
   const snapshots = [...new Set(buckets.map(({ view }) => view.snapshot))];
   const draws =
     buckets
-      .map(({ view }) => drawsOf(store.replaysOfBucket(view.id), (id) => store.decision(id).streamKey))
+      .map(({ view }) => drawsOf(store.replaysOfBucket(view.id), (id) => store.fullMessage(id).streamKey))
       .find((one) => one !== null) ?? null;
   // The last alternative was sampled in its bucket; the first may be a greedy message that was clicked.
   const sampled = buckets[0]?.view.alternatives.at(-1);
-  const sampling = sampled === undefined ? null : store.decision(sampled.decision).sampling;
+  const sampling = sampled === undefined ? null : store.fullMessage(sampled.message).sampling;
   const foreign = buckets.some(({ row }) => row !== null && row.source !== null);
   const decoding =
     sampling === null

@@ -72,20 +72,20 @@ function* measured(
   );
   // A file may hold other numbers of next messages than of returns, so that not each of them ends a replay.
   for (const [view] of page.filter(([, row]) => row !== null && row.source !== null)) {
-    for (const { decision } of view.alternatives) {
+    for (const { message } of view.alternatives) {
       replies.set(
-        decision,
-        store.children(decision).map(({ text }) => text),
+        message,
+        store.children(message).map(({ text }) => text),
       );
     }
   }
   for (const [view, row] of page) {
     const alternatives = view.alternatives.map(
-      ({ text, returns, decision, evaluatorCalls, bucketCredit: credit }): DiagnosticAlternative => {
+      ({ text, returns, message, evaluatorCalls, bucketCredit: credit }): DiagnosticAlternative => {
         return {
           text,
           returns,
-          next: replies.get(decision) ?? [],
+          next: replies.get(message) ?? [],
           evaluatorCalls,
           credit: credit !== null && findEstimator(credit.estimator)?.diagnosed === 'stored' ? credit.value : null,
         };

@@ -10,7 +10,7 @@ import { replayMessage } from '../../replay/replayMessage.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { Held } from '../../shared/holds.ts';
-import type { DecisionEvent } from '../../domain/episode.ts';
+import type { SaidEvent } from '../../domain/episode.ts';
 import type { Message, Sampling } from '../../domain/message.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
@@ -142,7 +142,7 @@ export async function sampleDiagnostics(
         for (const alternative of bucket.alternatives.slice(0, settings.alternatives)) {
           const credit = creditOf?.(alternative) ?? null;
           if (credit !== null) {
-            store.insertCredit(bucket.id, alternative.decision, credit);
+            store.insertCredit(bucket.id, alternative.message, credit);
           }
         }
         store.insertDiagnosticBucket({
@@ -180,7 +180,7 @@ async function creditAgainst(
     messages: new Map(earlier.map(({ position, text }) => [position, text])),
   });
   let before = 0;
-  const log = earlier.map(({ position, role, text }): DecisionEvent => {
+  const log = earlier.map(({ position, role, text }): SaidEvent => {
     return { kind: 'decision', position, role, text };
   });
   for (const [index, { position }] of earlier.entries()) {
@@ -257,7 +257,7 @@ function populationOf(
       break;
     }
     messages.push(
-      ...store.messages(page.flatMap(({ alternatives }) => alternatives.slice(0, 1).map(({ decision }) => decision))),
+      ...store.messages(page.flatMap(({ alternatives }) => alternatives.slice(0, 1).map(({ message }) => message))),
     );
   }
   return { name: `training iteration ${String(iteration)}`, messages: distinct(messages, positions) };

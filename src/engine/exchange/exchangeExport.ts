@@ -69,10 +69,10 @@ function lineOf(
   if (kept.length === 0 || first === undefined) {
     return null;
   }
-  const decision = store.decision(first.decision);
+  const said = store.fullMessage(first.message);
   const prefix = new Map(
     store
-      .chain(first.decision)
+      .chain(first.message)
       .slice(0, -1)
       .map((message) => [nameAt(protocol, message.position), message.text]),
   );
@@ -105,17 +105,17 @@ function lineOf(
       candidate_total_req: bucket.alternatives.length,
       candidate_total_got: kept.length,
       decoding: {
-        temperature: floatOf(decision.sampling.temperature),
-        top_p: floatOf(decision.sampling.topP),
-        top_k: decision.sampling.topK,
-        max_new_tokens: decision.sampling.maxNewTokens,
+        temperature: floatOf(said.sampling.temperature),
+        top_p: floatOf(said.sampling.topP),
+        top_k: said.sampling.topK,
+        max_new_tokens: said.sampling.maxNewTokens,
       },
       record_next_teammate: listener !== undefined,
       next_role: listener?.id,
       // Their tools need one; where none was really said, any sample is as good, and theirs is the first.
       real_j: real === null || !kept.some(({ index }) => index === real) ? 0 : before(real),
       include_real_as_j0: real === 0,
-      [OWN_KEY]: ownPart(bucket, row, decision.context, problem.answer),
+      [OWN_KEY]: ownPart(bucket, row, said.context, problem.answer),
     },
   };
   const line = jsonOf(fields);

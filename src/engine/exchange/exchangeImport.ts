@@ -75,14 +75,14 @@ export async function importBuckets(store: StoreWriter, path: string, now: strin
       run,
       JSON.stringify({ imported: basename(path), sha256: createHash('sha256').update(bytes).digest('hex') }),
     );
-    const decisions = new Map<string, number>();
+    const spoken = new Map<string, number>();
     const count = { buckets: buckets.length, alternatives: 0, evaluatorCalls: 0 };
     for (const [index, bucket] of buckets.entries()) {
       const writer = new BucketImport(
         store,
         { run, environment, iteration: index + 1, roles: protocol.occurrences.map(({ role }) => role) },
         bucket,
-        decisions,
+        spoken,
       );
       writer.store(sample);
       count.alternatives += bucket.alternatives.length;
@@ -95,7 +95,7 @@ export async function importBuckets(store: StoreWriter, path: string, now: strin
       steps: 0,
       evaluatorCalls: count.evaluatorCalls,
       tokens: { prompt: 0, reused: 0, completion: 0 },
-      decisions: Object.fromEntries(decisions),
+      decisions: Object.fromEntries(spoken),
       accuracy: { before: null, after: null, difference: null },
       passAt1: { before: null, after: null, difference: null },
       seconds: 0,

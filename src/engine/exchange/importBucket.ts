@@ -20,14 +20,14 @@ export class BucketImport {
   private readonly writer: StoreWriter;
   private readonly place: Place;
   private readonly bucket: Imported;
-  private readonly decisions: Map<string, number>;
+  private readonly spoken: Map<string, number>;
   private readonly problem: string;
 
-  constructor(writer: StoreWriter, place: Place, bucket: Imported, decisions: Map<string, number>) {
+  constructor(writer: StoreWriter, place: Place, bucket: Imported, spoken: Map<string, number>) {
     this.writer = writer;
     this.place = place;
     this.bucket = bucket;
-    this.decisions = decisions;
+    this.spoken = spoken;
     // Apart from problems that have a gold answer: a file does not say it, and one question has one answer in a
     // store.
     this.problem = createHash('sha256')
@@ -53,7 +53,7 @@ export class BucketImport {
     for (const [at, role] of place.roles.slice(0, position).entries()) {
       const text = bucket.prefix.get(role);
       if (text !== undefined) {
-        parent = this.decision({
+        parent = this.message({
           role,
           position: at,
           parent,
@@ -108,7 +108,7 @@ export class BucketImport {
     parent: number | null,
   ): void {
     const { writer, place } = this;
-    const decision = this.decision({
+    const message = this.message({
       role: this.bucket.targetRole,
       position,
       parent,
@@ -119,17 +119,17 @@ export class BucketImport {
       finish,
     });
     if (original) {
-      writer.insertAlternative(bucket, decision, index, true);
+      writer.insertAlternative(bucket, message, index, true);
     }
     const follower = place.roles[position + 1];
     const replies =
       follower === undefined
         ? []
         : next.map((reply, m) =>
-            this.decision({
+            this.message({
               role: follower,
               position: position + 1,
-              parent: decision,
+              parent: message,
               bucket: null,
               sibling: m,
               text: reply,
@@ -141,10 +141,10 @@ export class BucketImport {
             }),
           );
     for (const [m, value] of returns.entries()) {
-      const leaf = replies[m] ?? decision;
+      const leaf = replies[m] ?? message;
       // The calls that the file counts, spread over its returns.
       const evaluatorCalls = Math.floor(calls / returns.length) + (m < calls % returns.length ? 1 : 0);
-      if (leaf !== decision || returns.length === 1) {
+      if (leaf !== message || returns.length === 1) {
         writer.insertEpisode({
           run: place.run,
           phase: 'replay',
@@ -161,7 +161,7 @@ export class BucketImport {
         .digest('hex');
       writer.insertReplay({
         bucket,
-        alternative: decision,
+        alternative: message,
         replayIndex: m,
         leaf,
         return: value,
@@ -172,7 +172,7 @@ export class BucketImport {
     }
   }
 
-  private decision(of: {
+  private message(of: {
     role: string;
     position: number;
     parent: number | null;
@@ -182,8 +182,8 @@ export class BucketImport {
     context: string;
     finish?: 'end' | 'length' | 'typed';
   }): number {
-    this.decisions.set(of.role, (this.decisions.get(of.role) ?? 0) + 1);
-    return this.writer.insertDecision({
+    this.spoken.set(of.role, (this.spoken.get(of.role) ?? 0) + 1);
+    return this.writer.insertMessage({
       run: this.place.run,
       phase: 'replay',
       iteration: this.place.iteration,

@@ -53,7 +53,7 @@ export class LogRows {
   /** Roles by speaker. */
   private roles: ReadonlyMap<string, string>;
   private positions: ReadonlyMap<string, number>;
-  private readonly decisions = new Map<string, number>();
+  private readonly spoken = new Map<string, number>();
   private readonly tokens = { prompt: 0, reused: 0, completion: 0 };
   private readonly counter: EpisodeCounter;
   private environment = 0;
@@ -130,7 +130,7 @@ export class LogRows {
     const problem = this.problem(about);
     const sibling = this.counter(problem);
     return new EpisodeRows(problem, sibling, {
-      decision: (...given) => this.decision(...given),
+      message: (...given) => this.message(...given),
       events: (...given) => {
         this.events(...given);
       },
@@ -150,7 +150,7 @@ export class LogRows {
       steps: 0,
       evaluatorCalls: 0,
       tokens: this.tokens,
-      decisions: Object.fromEntries(this.decisions),
+      decisions: Object.fromEntries(this.spoken),
       accuracy: { before: null, after: null, difference: null },
       passAt1: { before: null, after: null, difference: null },
       seconds: 0,
@@ -167,16 +167,16 @@ export class LogRows {
     return uidSha;
   }
 
-  private decision(
+  private message(
     { speaker, context, text, model, promptTokens, completionTokens, measured, finish }: RecordedMessage,
-    place: DecisionPlace,
+    place: LogPlace,
   ): number {
     const role = this.roles.get(speaker) ?? OTHERS;
     const asked = this.names.of(context.list, this.contexts.of(context));
-    this.decisions.set(role, (this.decisions.get(role) ?? 0) + 1);
+    this.spoken.set(role, (this.spoken.get(role) ?? 0) + 1);
     this.tokens.prompt += promptTokens;
     this.tokens.completion += completionTokens;
-    return this.store.insertDecision({
+    return this.store.insertMessage({
       run: this.run,
       phase: 'evaluate',
       iteration: ROUND,
@@ -209,7 +209,7 @@ export class LogRows {
     });
   }
 
-  private events(events: readonly RecordedEvent[], { decision, side, parent }: EventsPlace): void {
+  private events(events: readonly RecordedEvent[], { message, side, parent }: EventsPlace): void {
     let previous: number | null = null;
     for (const { source, text } of events) {
       previous = this.store.insertEnvironmentEvent({
@@ -230,12 +230,12 @@ export class LogRows {
       });
     }
     if (previous !== null) {
-      this.store.linkEnvironmentEvent(decision, side, previous);
+      this.store.linkEnvironmentEvent(message, side, previous);
     }
   }
 }
 
-interface DecisionPlace {
+interface LogPlace {
   readonly problem: string;
   readonly parent: number | null;
   readonly turn: number;
@@ -243,14 +243,14 @@ interface DecisionPlace {
 }
 
 interface EventsPlace {
-  readonly decision: number;
+  readonly message: number;
   readonly side: 'before' | 'after';
   readonly parent: number | null;
 }
 
 /** What writes the rows of an episode. */
 interface EpisodeWriter {
-  readonly decision: (message: RecordedMessage, place: DecisionPlace) => number;
+  readonly message: (message: RecordedMessage, place: LogPlace) => number;
   readonly events: (events: readonly RecordedEvent[], place: EventsPlace) => void;
   readonly score: (leaf: number, value: number) => void;
 }
@@ -279,8 +279,8 @@ export class EpisodeRows {
     const { problem, parent, turns, write } = this;
     const turn = turns.get(entry.speaker) ?? 0;
     turns.set(entry.speaker, turn + 1);
-    const id = write.decision(entry, { problem, parent, turn, sibling: parent === null ? this.sibling : 0 });
-    write.events(this.waiting, { decision: id, side: 'before', parent });
+    const id = write.message(entry, { problem, parent, turn, sibling: parent === null ? this.sibling : 0 });
+    write.events(this.waiting, { message: id, side: 'before', parent });
     this.waiting = [];
     this.parent = id;
   }
@@ -289,7 +289,7 @@ export class EpisodeRows {
   end(score: number | null): void {
     const { parent } = this;
     if (parent !== null) {
-      this.write.events(this.waiting, { decision: parent, side: 'after', parent });
+      this.write.events(this.waiting, { message: parent, side: 'after', parent });
       this.waiting = [];
       // An episode without a score has none: a masked one would say that an evaluator failed.
       if (score !== null) {

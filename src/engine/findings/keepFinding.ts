@@ -10,7 +10,7 @@ import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import { asksServers } from '../../domain/run.ts';
 import { FINDING_DRAWS, FINDING_FILE, type KeptFinding } from '../../domain/answer.ts';
 import { IMPORTED } from '../../domain/episode.ts';
-import type { Decision } from '../../domain/message.ts';
+import type { FullMessage } from '../../domain/message.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
 import { parseRecipe, protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
@@ -38,14 +38,14 @@ export async function keepFinding(
   }
   const signal = engine.work.stopping(asked);
   const { finding, title, weights, file } = engine.work.reading((store) => {
-    const decision = store.decision(message);
+    const said = store.fullMessage(message);
     const path = out.endsWith(FINDING_FILE)
       ? out
-      : resolve(out, `${decision.role.replaceAll(/[^\w-]/gu, '_')}-${String(message)}${FINDING_FILE}`);
+      : resolve(out, `${said.role.replaceAll(/[^\w-]/gu, '_')}-${String(message)}${FINDING_FILE}`);
     return {
-      finding: drawableOf(store, decision, dirname(path)),
-      title: titleOf(store, decision),
-      weights: decision.snapshot,
+      finding: drawableOf(store, said, dirname(path)),
+      title: titleOf(store, said),
+      weights: said.snapshot,
       file: path,
     };
   });
@@ -80,13 +80,13 @@ export async function keepFinding(
 }
 
 /** All of a message that drawing it again needs. */
-function drawableOf(store: StoreReader, decision: Decision, folder: string): Drawable {
-  const { id, run, context, contextKey: key, text, position } = decision;
+function drawableOf(store: StoreReader, said: FullMessage, folder: string): Drawable {
+  const { id, run, context, contextKey: key, text, position } = said;
   const recipe = recipeToKeep(store, id, run);
   const protocol = protocolOf(recipe);
   return {
     from: { run, message: id },
-    problem: { ...store.problem(decision.problem) },
+    problem: { ...store.problem(said.problem) },
     before: beforeOf(store, id, protocol),
     message: { as: occurrenceAt(protocol, position).id, said: text },
     context: { key, text: context },
@@ -139,7 +139,7 @@ function modelName({ config, modelFolder }: StoredRecipe, folder: string): strin
 }
 
 /** The question, and what is known of the message by searches of its episode. */
-function titleOf(store: StoreReader, { id, role, problem }: Decision): string {
+function titleOf(store: StoreReader, { id, role, problem }: FullMessage): string {
   const question = oneLine(store.problem(problem).question, SHOWN);
   const end = episodeThrough(store, id).at(-1);
   const episode = end === undefined || end.return === null ? null : lostEpisode(store, id);

@@ -13,7 +13,7 @@ import {
   type RolePolicySettings,
 } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { decisionsAtMost } from '../../team/rounds.ts';
+import { messagesAtMost } from '../../team/rounds.ts';
 
 /** What a replay is asked to do. */
 interface Asked {
@@ -98,14 +98,14 @@ export function replayCosts(
     design === 'paired'
       ? 2 * alternatives
       : (alternatives + Number(text !== null) + Number(result !== null) + 1) * replays;
-  const later = rounds === undefined ? occurrences.length - 1 - position : decisionsAtMost(team.protocol);
+  const later = rounds === undefined ? occurrences.length - 1 - position : messagesAtMost(team.protocol);
   return endpointCosts(team, bytes, later, (role) => {
     const own = occurrences[position]?.role === role ? alternatives : 0;
     // Who speaks how often in an episode that unfolds is known only in its end.
     const after =
       rounds === undefined
         ? occurrences.filter((one) => one.position > position && one.role === role).length
-        : decisionsAtMost(team.protocol);
+        : messagesAtMost(team.protocol);
     return own + after * continued;
   });
 }
@@ -130,5 +130,5 @@ export function judgeCosts(
   const policies = { [JUDGE_ROLE]: { ...judge, spending: { ...judge.spending, ...limit } } };
   const asked = { protocol, policies, spent, sampling: { ...sampling, maxNewTokens: JUDGE_TOKENS } };
   const said = Buffer.byteLength(JSON.stringify(rubric)) + JUDGE_INSTRUCTIONS + bytes;
-  return endpointCosts(asked, said, decisionsAtMost(protocol), () => requests + MOST_PROBES);
+  return endpointCosts(asked, said, messagesAtMost(protocol), () => requests + MOST_PROBES);
 }

@@ -46,7 +46,7 @@ export async function findWhatLost(engine: Engine, request: BlameParams, control
   checkBudget(budget, BLAME_BUDGET);
   const { episode, greedy } = engine.work.reading((store) => {
     const found = lostEpisode(store, request.message);
-    return { episode: found, greedy: found !== null && store.decision(found.leaf).sampling.temperature === 0 };
+    return { episode: found, greedy: found !== null && store.fullMessage(found.leaf).sampling.temperature === 0 };
   });
   if (episode === null) {
     throw new C3Error(
@@ -284,7 +284,7 @@ function pairsIn(store: StoreReader, id: number, replays: readonly Replay[], end
   const others = replays.filter(({ alternative }) => alternative !== id);
   const isPaired =
     new Set(others.map(({ alternative }) => alternative)).size === others.length &&
-    others.every(({ alternative }) => store.decision(alternative).finish !== 'typed');
+    others.every(({ alternative }) => store.fullMessage(alternative).finish !== 'typed');
   return others.flatMap(({ alternative, replayIndex, return: fresh }): StoredPair[] => {
     const kept = end ?? own.get(replayIndex)?.return ?? null;
     return isPaired && fresh !== null && kept !== null ? [{ alternative, returns: [kept, fresh] }] : [];
@@ -311,7 +311,7 @@ function requestsAbout(store: StoreReader, { id, run, role, contextKey }: Messag
 function remedyOf(store: StoreReader, episode: LostEpisode, message: Message): Remedy | null {
   const { end } = episode;
   const fresh = storedPairs(store, episode, message).map(({ alternative, returns }) => ({
-    text: store.decision(alternative).text,
+    text: store.fullMessage(alternative).text,
     value: returns[1],
   }));
   const better = [...Map.groupBy(fresh, ({ text }) => text)].flatMap(([text, alike]) => {

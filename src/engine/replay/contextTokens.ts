@@ -1,28 +1,28 @@
-/** The token boundaries of a stored decision, by the tokenizer of the model that read it. */
+/** The token boundaries of a stored message, by the tokenizer of the model that read it. */
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { requireCapability } from '../../shared/rolePolicies.ts';
 import type { TextPool } from '../models/texts.ts';
 import { roleWeights, type StoredRecipe } from '../recipe/recipe.ts';
 import type { ContextTokens } from '../../shared/transcript/contextTokens.ts';
-import type { Decision } from '../../domain/message.ts';
+import type { FullMessage } from '../../domain/message.ts';
 
 /** Splits the context as it was given to the model, and names the stored tokens of the message. */
 export async function contextTokens(
   tokenizer: Tokenizer,
-  decision: Pick<Decision, 'id' | 'context' | 'text' | 'tokens' | 'promptTokens'>,
+  message: Pick<FullMessage, 'id' | 'context' | 'text' | 'tokens' | 'promptTokens'>,
 ): Promise<ContextTokens> {
-  const ids = Int32Array.from(decision.tokens);
-  const [contextIds, answered] = await Promise.all([tokenizer.encode(decision.context), tokenizer.decodeWhole(ids)]);
+  const ids = Int32Array.from(message.tokens);
+  const [contextIds, answered] = await Promise.all([tokenizer.encode(message.context), tokenizer.decodeWhole(ids)]);
   const [context, answer] = await Promise.all([
-    tokenizer.spans(contextIds, decision.context),
+    tokenizer.spans(contextIds, message.context),
     tokenizer.spans(ids, answered),
   ]);
   return {
-    message: decision.id,
+    message: message.id,
     context: context.spans,
     answer: answer.spans,
     exact: context.exact,
-    storedPromptTokens: decision.promptTokens,
+    storedPromptTokens: message.promptTokens,
   };
 }
 
@@ -30,10 +30,10 @@ export async function contextTokens(
 export async function messageTokens(
   texts: TextPool,
   recipe: StoredRecipe,
-  decision: Decision,
+  message: FullMessage,
   signal: AbortSignal,
 ): Promise<ContextTokens> {
-  requireCapability(recipe.config.policies, decision.role, 'tokens', 'look at its text');
-  const folder = roleWeights(recipe, decision.role)?.folder ?? recipe.modelFolder;
-  return contextTokens(await texts.tokenizer(folder, signal), decision);
+  requireCapability(recipe.config.policies, message.role, 'tokens', 'look at its text');
+  const folder = roleWeights(recipe, message.role)?.folder ?? recipe.modelFolder;
+  return contextTokens(await texts.tokenizer(folder, signal), message);
 }

@@ -1,12 +1,12 @@
 /** What a replay may ask of servers at most, from what the store knows. */
 import type { ReplayRequest } from '../../replay/request.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
-import type { Decision } from '../../domain/message.ts';
+import type { FullMessage } from '../../domain/message.ts';
 import type { Replay } from '../../domain/replay.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { runSampling } from '../../training/config/config.ts';
 import { isTerminal } from '../../team/protocol.ts';
-import { decisionsAtMost, scoredAtMost } from '../../team/rounds.ts';
+import { messagesAtMost, scoredAtMost } from '../../team/rounds.ts';
 import { endpointCosts, judgeCosts, replayCosts, type CostedTeam, type Scorer } from '../models/endpointCost.ts';
 import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
 
@@ -21,16 +21,16 @@ export const costedTeam = (recipe: StoredRecipe, limit: CostedTeam['limit'] = {}
   limit,
 });
 
-/** The costs of replaying a decision, by the roles that servers answer. */
+/** The costs of replaying a message, by the roles that servers answer. */
 export function costsOf(
   store: StoreReader,
-  decision: Decision,
+  message: FullMessage,
   asked: ReplayRequest,
   team: Team,
 ): readonly EndpointCost[] {
-  const { run, position } = decision;
+  const { run, position } = message;
   const costed = { ...team, spent: (role: string) => store.spent(run, role) };
-  const bytes = bytesOf(store, decision);
+  const bytes = bytesOf(store, message);
   const { alternatives, replays, text, result = null, design } = asked;
   const others = alternatives + (text === null ? 0 : 1) + (result === null ? 0 : 1);
   const each = isTerminal(team.protocol, position) ? 1 : replays;
@@ -39,8 +39,8 @@ export function costsOf(
   return [...replayCosts(asked, costed, position, bytes), ...judge];
 }
 
-/** Bytes of what a context after a decision may have, the later messages left out. */
-function bytesOf(store: StoreReader, { id, context, problem }: Decision): number {
+/** Bytes of what a context after a message may have, the later messages left out. */
+function bytesOf(store: StoreReader, { id, context, problem }: FullMessage): number {
   // What is said of one message may be longer than what is said of another.
   const said = [store.problem(problem).question, ...store.chain(id).map(({ text }) => text), context];
   return said.reduce((total, text) => total + Buffer.byteLength(text), 0);
@@ -53,29 +53,29 @@ export function samplingCosts(store: StoreReader, replays: readonly Replay[], te
     return [];
   }
   const { occurrences, rounds } = team.protocol;
-  const { run } = store.decision(first.alternative);
+  const { run } = store.fullMessage(first.alternative);
   let bytes = 0;
   const requests = new Map<string, number>();
   const ask = (role: string, times: number): void => {
     requests.set(role, (requests.get(role) ?? 0) + times);
   };
   for (const own of Map.groupBy(replays, ({ alternative }) => alternative).values()) {
-    const decision = store.decision(own[0]?.alternative ?? first.alternative);
-    bytes = Math.max(bytes, bytesOf(store, decision));
+    const message = store.fullMessage(own[0]?.alternative ?? first.alternative);
+    bytes = Math.max(bytes, bytesOf(store, message));
     // The last message is itself what is sampled again; of others, what comes after them.
-    if (isTerminal(team.protocol, decision.position)) {
-      ask(decision.role, own.length);
+    if (isTerminal(team.protocol, message.position)) {
+      ask(message.role, own.length);
     } else if (rounds === undefined) {
       for (const { role, position } of occurrences) {
-        ask(role, position > decision.position ? own.length : 0);
+        ask(role, position > message.position ? own.length : 0);
       }
     } else {
       for (const { name } of team.protocol.roles) {
-        ask(name, decisionsAtMost(team.protocol) * own.length);
+        ask(name, messagesAtMost(team.protocol) * own.length);
       }
     }
   }
-  const later = rounds === undefined ? occurrences.length : decisionsAtMost(team.protocol);
+  const later = rounds === undefined ? occurrences.length : messagesAtMost(team.protocol);
   const costed = { ...team, spent: (role: string) => store.spent(run, role) };
   const asked = endpointCosts(costed, bytes, later, (role) => requests.get(role) ?? 0);
   const calls = 2 * replays.length * scoredAtMost(team.protocol);

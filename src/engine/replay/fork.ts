@@ -11,7 +11,7 @@ import { replayMessage } from '../../replay/replayMessage.ts';
 import type { ReplayControl } from '../../replay/request.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { IMPORTED } from '../../domain/episode.ts';
-import type { Decision } from '../../domain/message.ts';
+import type { FullMessage } from '../../domain/message.ts';
 import type { NumericEnvironment } from '../../domain/snapshot.ts';
 import type { ReplayResult } from '../../domain/replay.ts';
 import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
@@ -45,7 +45,7 @@ const NO_TOKENS = { encode: () => new Int32Array(), decode: () => '' };
  */
 export async function forkMessage(
   session: RunSession,
-  decision: Decision,
+  message: FullMessage,
   request: EngineReplay & { readonly team: string },
   control: ReplayControl,
 ): Promise<ReplayResult> {
@@ -60,10 +60,10 @@ export async function forkMessage(
   if (next.kind === 'steps') {
     // An edited result follows no other message than its own.
     const isGiven = typeof request.result === 'string' && request.alternatives === 0;
-    new InferredProgram(next.steps, team).check(entriesThrough(store, decision.id) + (isGiven ? 1 : 0));
+    new InferredProgram(next.steps, team).check(entriesThrough(store, message.id) + (isGiven ? 1 : 0));
   }
-  const asked = withPairs(request, store.message(decision.id), true, protocol);
-  for (const cost of forkCosts(store, decision, request, team)) {
+  const asked = withPairs(request, store.message(message.id), true, protocol);
+  for (const cost of forkCosts(store, message, request, team)) {
     control.onRemark?.(costWords(cost));
   }
   const { evaluator, temperature: usual, maxNewTokens } = team;
@@ -83,7 +83,7 @@ export async function forkMessage(
       protocol,
       program,
       render: renderPlain,
-      policy: policyOf(store.environment(decision.environment), policies, endpoints, program),
+      policy: policyOf(store.environment(message.environment), policies, endpoints, program),
       evaluator: needingAnswers(scoring, team.answer),
       sampling: { ...rules.sampling, temperature: temperature ?? usual ?? rules.sampling.temperature, maxNewTokens },
       credit: (alternatives) => comparedCredits(alternatives, 'loo'),
@@ -99,19 +99,19 @@ export async function forkMessage(
  */
 export function forkCosts(
   store: StoreReader,
-  decision: Decision,
+  message: FullMessage,
   request: EngineReplay,
   team: RecordedTeam,
 ): readonly EndpointCost[] {
-  const recipe = parseRecipe(store.runConfig(decision.run), decision.run);
+  const recipe = parseRecipe(store.runConfig(message.run), message.run);
   const protocol = openProtocol(protocolOf(recipe), turnsOf(team));
   const here = team.serve === null ? null : { url: 'http://127.0.0.1/v1', model: team.serve };
   const policies = policiesOf(team, protocol, here);
-  const asked = withPairs(request, store.message(decision.id), true, protocol);
+  const asked = withPairs(request, store.message(message.id), true, protocol);
   const sampling = { ...runSampling(recipe.config), maxNewTokens: team.maxNewTokens };
-  const position = protocol.roles.findIndex(({ name }) => name === decision.role);
+  const position = protocol.roles.findIndex(({ name }) => name === message.role);
   const limit = request.spending ?? {};
-  return costsOf(store, { ...decision, position }, asked, { protocol, policies, sampling, limit });
+  return costsOf(store, { ...message, position }, asked, { protocol, policies, sampling, limit });
 }
 
 /** The roles of a protocol, where every one may speak at any time: the program knows when. @param most turns of each */

@@ -37,22 +37,22 @@ export async function replayStored(
   control: ReplayControl,
 ): Promise<ReplayResult> {
   const { store, run, recipe, protocol, signal, rules } = session;
-  const decision = store.decision(request.message);
+  const message = store.fullMessage(request.message);
   const { team: file, ...rest } = request;
   if (session.isImported) {
     if (file === undefined) {
       throw new C3Error(
         'input',
-        `Message ${String(decision.id)} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer, or what c3 infer ${String(decision.id)} writes.`,
+        `Message ${String(message.id)} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer, or what c3 infer ${String(message.id)} writes.`,
       );
     }
-    return forkMessage(session, decision, { ...rest, team: file }, control);
+    return forkMessage(session, message, { ...rest, team: file }, control);
   }
   if (file !== undefined) {
     throw new C3Error('input', `Run ${run} has a team of its own, so --team does not apply; omit it.`);
   }
   const { policies } = recipe.config;
-  const role = decision.role;
+  const role = message.role;
   if (request.settle !== undefined || request.alternatives > 0) {
     requireCapability(
       policies,
@@ -62,14 +62,14 @@ export async function replayStored(
     );
   }
   const { snapshot: name, temperature, model } = request.continuation ?? AS_RECORDED;
-  const named = name === null ? decision.snapshot : snapshotNamed(store, run, name);
+  const named = name === null ? message.snapshot : snapshotNamed(store, run, name);
   const remark = await templateRemark(recipe, run);
   if (remark !== null) {
     control.onRemark?.(remark);
   }
   const own = name === null && temperature === null && model === null;
-  const asked = withPairs(request, store.message(decision.id), own, protocol);
-  for (const cost of costsOf(store, decision, asked, costedTeam(recipe, request.spending))) {
+  const asked = withPairs(request, store.message(message.id), own, protocol);
+  for (const cost of costsOf(store, message, asked, costedTeam(recipe, request.spending))) {
     control.onRemark?.(costWords(cost));
   }
   const agreement = recipe[JUDGE_KEY];
@@ -80,7 +80,7 @@ export async function replayStored(
   const evaluator = session.evaluator(session.judge);
   await using team = await session.team(snapshot);
   if (request.text !== null && capabilitiesOf(policies, role).tokens) {
-    await checkLength(request.text, decision.context, team.roles.get(role) ?? team);
+    await checkLength(request.text, message.context, team.roles.get(role) ?? team);
   }
   return await replayMessage(
     asked,
@@ -90,7 +90,7 @@ export async function replayStored(
       evaluator,
       sampling: {
         ...rules.sampling,
-        temperature: temperature ?? store.ownContinuation(decision.id).temperature ?? rules.sampling.temperature,
+        temperature: temperature ?? store.ownContinuation(message.id).temperature ?? rules.sampling.temperature,
       },
       credit: (alternatives) => comparedCredits(alternatives, 'loo'),
       decided: decidedIn,
@@ -112,13 +112,13 @@ export async function replayCosts(
 }
 
 function costsIn(store: StoreReader, request: EngineReplay, team: RecordedTeam | null): readonly EndpointCost[] {
-  const decision = store.decision(request.message);
-  if (store.run(decision.run).method === IMPORTED) {
-    return team === null ? [] : forkCosts(store, decision, request, team);
+  const message = store.fullMessage(request.message);
+  if (store.run(message.run).method === IMPORTED) {
+    return team === null ? [] : forkCosts(store, message, request, team);
   }
-  const recipe = parseRecipe(store.runConfig(decision.run), decision.run);
+  const recipe = parseRecipe(store.runConfig(message.run), message.run);
   const { snapshot, temperature, model } = request.continuation ?? AS_RECORDED;
   const own = snapshot === null && temperature === null && model === null;
-  const asked = withPairs(request, store.message(decision.id), own, protocolOf(recipe));
-  return costsOf(store, decision, asked, costedTeam(recipe, request.spending));
+  const asked = withPairs(request, store.message(message.id), own, protocolOf(recipe));
+  return costsOf(store, message, asked, costedTeam(recipe, request.spending));
 }

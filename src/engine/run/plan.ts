@@ -22,7 +22,7 @@ import { evaluationTimes } from '../../domain/evaluation.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { callsOfFanout, decisionsAtMost, messagesOf } from '../../team/rounds.ts';
+import { callsOfFanout, messagesAtMost, messagesOf } from '../../team/rounds.ts';
 import { teamRenderer } from '../../team/render.ts';
 import { configSchema, runSampling, type RunConfig } from '../../training/config/config.ts';
 import { checkScripts } from '../../training/policies.ts';
@@ -154,7 +154,7 @@ export function memoryLine({ totals }: MemoryPlan): string {
   return `Memory: ${totals.map(one).join(', ')}`;
 }
 
-/** Evaluator calls, decisions and tokens that a run's configuration allows, at most. */
+/** Evaluator calls, messages and tokens that a run's configuration allows, at most. */
 export function runBudget(config: RunConfig, protocol: Protocol, { train, evaluation }: RunData): RunBudget {
   const problems = Math.min(config.instances_per_step, train.length);
   const rollouts = config.steps === 0 ? [] : plannedRollouts(config, protocol);
@@ -181,7 +181,7 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
   const nothing = { prompt: 0, completion: 0 };
   const team = { protocol, policies: config.policies, sampling: runSampling(config), spent: () => nothing };
   const endpoints = [
-    ...endpointCosts(team, bytes, decisionsAtMost(protocol), (role) => (total.decisions[role] ?? 0) + MOST_PROBES),
+    ...endpointCosts(team, bytes, messagesAtMost(protocol), (role) => (total.decisions[role] ?? 0) + MOST_PROBES),
     // It answers for every label twice before the run.
     ...judgeCosts(config.scorer, team, bytes, total.evaluatorCalls + 2 * MOST_LABELS),
   ];
@@ -219,12 +219,12 @@ function costOf(
   { fanout, shape = 'nested', withoutFirst }: Pick<Rollout, 'fanout' | 'shape' | 'withoutFirst'>,
 ): WorkCost {
   const sampling = runSampling(config);
-  const decisions = new Map<string, number>();
+  const spoken = new Map<string, number>();
   const levels = messagesOf(fanout, shape, protocol.occurrences.length);
   let tokens = 0;
   protocol.occurrences.forEach(({ role, position }, level) => {
     const messages = problems * (levels[level] ?? 1);
-    decisions.set(role, (decisions.get(role) ?? 0) + messages);
+    spoken.set(role, (spoken.get(role) ?? 0) + messages);
     // What no model says costs no tokens.
     if (capabilitiesOf(config.policies, role).tokens) {
       // An empty message in the place of the first one is its end token alone.
@@ -234,7 +234,7 @@ function costOf(
   });
   return {
     evaluatorCalls: problems * callsOfFanout(protocol, fanout, shape),
-    decisions: Object.fromEntries(decisions),
+    decisions: Object.fromEntries(spoken),
     tokens,
   };
 }

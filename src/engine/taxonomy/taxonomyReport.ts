@@ -245,7 +245,7 @@ function emptiedReplays(store: StoreReader, plan: number | undefined): DetectedE
     const pairs = replays
       .filter(({ alternative }) => alternative === plan)
       .flatMap(({ replayIndex, leaf }) => {
-        const other = leafOf(empty.decision, replayIndex);
+        const other = leafOf(empty.message, replayIndex);
         return other === undefined ? [] : [{ kept: store.message(leaf).text, emptied: store.message(other).text }];
       });
     if (pairs.length > 0) {

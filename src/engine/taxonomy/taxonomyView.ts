@@ -106,8 +106,8 @@ export async function readBuckets(store: StoreReader, run: string, protocol: Pro
         question,
         fullReturn,
         terminal: occurrence === undefined || isTerminal(protocol, occurrence.position),
-        alternatives: alternatives.map(({ decision, original, returns, evaluatorCalls }) => ({
-          decision,
+        alternatives: alternatives.map(({ message: one, original, returns, evaluatorCalls }) => ({
+          message: one,
           original,
           returns,
           evaluatorCalls,

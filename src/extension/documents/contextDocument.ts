@@ -1,10 +1,10 @@
-/** "Context as the model saw it": the exact bytes and the token boundaries of one decision as a document. */
+/** "Context as the model saw it": the exact bytes and the token boundaries of one message as a document. */
 import type { ContextTokens, TokenSpan } from '../../shared/transcript/contextTokens.ts';
-import type { Decision } from '../../domain/message.ts';
+import type { FullMessage } from '../../domain/message.ts';
 import { visible } from '../../shared/text/visible.ts';
 
 type Shown = Pick<
-  Decision,
+  FullMessage,
   'id' | 'role' | 'context' | 'contextKey' | 'promptTokens' | 'snapshot' | 'tokens' | 'logprobs' | 'text'
 >;
 
@@ -18,17 +18,15 @@ const MOST_BYTES = 12;
  * the rest of it.
  * @param tokens what the engine said; a sentence where it could not
  */
-export function contextDocument(decision: Shown, tokens: ContextTokens | string): string {
-  const bytes = Buffer.byteLength(decision.context, 'utf8');
+export function contextDocument(message: Shown, tokens: ContextTokens | string): string {
+  const bytes = Buffer.byteLength(message.context, 'utf8');
   const head = [
-    `Message ${String(decision.id)} of ${decision.role}: the model input, exactly as the model saw it`,
-    `context key ${decision.contextKey} · snapshot ${decision.snapshot.slice(0, 12)} · ${String(bytes)} bytes · ${String(decision.promptTokens)} tokens`,
+    `Message ${String(message.id)} of ${message.role}: the model input, exactly as the model saw it`,
+    `context key ${message.contextKey} · snapshot ${message.snapshot.slice(0, 12)} · ${String(bytes)} bytes · ${String(message.promptTokens)} tokens`,
     'Invisible characters are shown by name or code, as ⟨LF⟩ or ⟨U+202E⟩.',
   ];
   if (typeof tokens === 'string') {
-    return [...head, '', `Token boundaries cannot be shown: ${tokens}`, '', ...byLines(decision.context), ''].join(
-      '\n',
-    );
+    return [...head, '', `Token boundaries cannot be shown: ${tokens}`, '', ...byLines(message.context), ''].join('\n');
   }
   const counted = tokens.context.reduce((sum, { ids }) => sum + ids.length, 0);
   if (counted !== tokens.storedPromptTokens) {
@@ -45,9 +43,9 @@ export function contextDocument(decision: Shown, tokens: ContextTokens | string)
     '   byte      id  bytes                                 text',
     ...rows(tokens.context, null),
     '',
-    `What it answered: ${String(decision.tokens.length)} tokens, each with the natural logarithm of its probability`,
+    `What it answered: ${String(message.tokens.length)} tokens, each with the natural logarithm of its probability`,
     '   byte      id  bytes                                 text',
-    ...rows(tokens.answer, decision.logprobs),
+    ...rows(tokens.answer, message.logprobs),
     '',
   ].join('\n');
 }

@@ -73,15 +73,15 @@ export class Documents implements FileSystemProvider {
   }
 
   private async context(message: number): Promise<string> {
-    const decision = this.reader().decision(message);
+    const said = this.reader().fullMessage(message);
     const reason = this.engine.unavailable();
     if (reason !== null) {
-      return contextDocument(decision, reason);
+      return contextDocument(said, reason);
     }
     try {
-      return contextDocument(decision, await this.engine.client().contextTokens({ message }));
+      return contextDocument(said, await this.engine.client().contextTokens({ message }));
     } catch (error) {
-      return contextDocument(decision, messageOf(error));
+      return contextDocument(said, messageOf(error));
     }
   }
 

@@ -88,6 +88,6 @@ export function placeOf(
  */
 export function messageOfBucket(reader: Pick<StoreReader, 'bucketView'>, id: number): number | null {
   const { message, alternatives } = reader.bucketView(id);
-  const clearest = clearestOf(alternatives.map(({ decision, credit }) => ({ id: decision, credit })));
-  return message ?? clearest?.id ?? alternatives[0]?.decision ?? null;
+  const clearest = clearestOf(alternatives.map(({ message: one, credit }) => ({ id: one, credit })));
+  return message ?? clearest?.id ?? alternatives[0]?.message ?? null;
 }

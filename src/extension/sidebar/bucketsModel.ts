@@ -91,11 +91,11 @@ function alternativesOf(reader: Reader, node: BucketNode, limits: Limits): reado
     const original = all.find((one) => one.original) ?? first;
     return {
       kind: 'alternative',
-      id: `${node.id}/${String(original.decision)}`,
+      id: `${node.id}/${String(original.message)}`,
       alternative: { ...original, returns: all.flatMap(({ returns }) => returns) },
       copies: all.length,
       bucket: node.bucket,
-      message: original.decision,
+      message: original.message,
     };
   });
   return withMore(shown, node.id, node, groups.length);

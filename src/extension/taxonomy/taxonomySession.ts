@@ -184,11 +184,11 @@ export function caseDetail(reader: Pick<StoreReader, 'bucketView' | 'labelsOfBuc
   const real = alternatives.find(({ original }) => original) ?? alternatives[0];
   return {
     bucket,
-    alternatives: alternatives.map(({ decision, text, returns, evaluatorCalls, credit }) => ({
-      message: decision,
+    alternatives: alternatives.map(({ message, text, returns, evaluatorCalls, credit }) => ({
+      message: message,
       text: beginning(text, ALTERNATIVE_PREVIEW),
       cut: text.length > ALTERNATIVE_PREVIEW,
-      real: decision === real?.decision,
+      real: message === real?.message,
       returns,
       evaluatorCalls,
       credit,

@@ -95,7 +95,7 @@ export class RecordedTeam {
     if (command === null || answering === undefined) {
       return undefined;
     }
-    const { answer } = reader.problem(reader.decision(message).problem);
+    const { answer } = reader.problem(reader.fullMessage(message).problem);
     const { programTeam } = await loadService();
     return newTeamFile(folder, programTeam({ command, answering, evaluator: evaluatorOfAnswer(answer) }));
   }

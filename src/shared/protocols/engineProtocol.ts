@@ -353,7 +353,7 @@ export const REQUESTS = {
    * cancelled.
    */
   record: new RequestType<RecordParams, Recorded, void>('record/start'),
-  /** Token boundaries of a stored decision; needs no model, only the run's tokenizer. */
+  /** Token boundaries of a stored message; needs no model, only the run's tokenizer. */
   contextTokens: new RequestType<ContextTokensParams, ContextTokens, void>('context/tokens'),
   /** Looks at the headers of a folder's files; refused with one sentence where the model could not be loaded. */
   inspectModel: new RequestType<InspectModelParams, ModelFacts, void>('model/inspect'),

@@ -21,7 +21,7 @@ export const isStoreExamination = object({
     object({
       runs: count,
       instances: count,
-      decisions: count,
+      messages: count,
       episodes: count,
       buckets: count,
       replays: count,

@@ -6,7 +6,7 @@ export interface TokenSpan {
   readonly text: string;
 }
 
-/** What the engine says of one decision's tokens. */
+/** What the engine says of one message's tokens. */
 export interface ContextTokens {
   readonly message: number;
   readonly context: readonly TokenSpan[];
@@ -14,7 +14,7 @@ export interface ContextTokens {
   readonly answer: readonly TokenSpan[];
   /** False where the tokenizer changes texts, so that the pieces do not join to the exact text. */
   readonly exact: boolean;
-  /** Tokens that the decision counted when it was sampled; another number says that the tokenizer has changed since. */
+  /** Tokens that the message counted when it was sampled; another number says that the tokenizer has changed since. */
   readonly storedPromptTokens: number;
 }
 

@@ -32,7 +32,7 @@ type BucketReaders = Pick<
 >;
 
 interface AlternativeRow {
-  readonly decision: number;
+  readonly message: number;
   readonly index: number;
   readonly original: 0 | 1;
   readonly text: string;
@@ -81,7 +81,7 @@ export function bucketReaders(
       SELECT id, sibling_index, 0 FROM decision
       WHERE bucket = @bucket AND id NOT IN (SELECT decision FROM alternative WHERE bucket = @bucket)
     )
-    SELECT decision.id AS decision, idx AS "index", original, text.body AS text, length(decision.tokens) / 4 AS tokenCount, finish, phase, iteration
+    SELECT decision.id AS message, idx AS "index", original, text.body AS text, length(decision.tokens) / 4 AS tokenCount, finish, phase, iteration
     FROM member JOIN decision ON decision.id = member.decision JOIN text ON text.id = decision.message
     ORDER BY idx, original DESC, decision.id`);
   const outcomeRows = db.prepare<[number], Omit<ReplayOutcome, 'difference'> & DifferenceColumns>(`
@@ -94,11 +94,11 @@ export function bucketReaders(
   const newestVerification = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM verification').pluck();
   const owner = db.prepare<[number], { bucket: number | null }>('SELECT bucket FROM decision WHERE id = ?');
   const sameContext = db
-    .prepare<[{ decision: number }], number>(
+    .prepare<[{ message: number }], number>(
       `
     SELECT bucket.id FROM decision JOIN context ON context.id = decision.context
     JOIN bucket ON bucket.run = decision.run AND bucket.event_type = decision.event_type AND bucket.context_key = context.key
-    WHERE decision.id = @decision AND (bucket.origin = 'request' OR bucket.id = decision.bucket) ORDER BY bucket.id`,
+    WHERE decision.id = @message AND (bucket.origin = 'request' OR bucket.id = decision.bucket) ORDER BY bucket.id`,
     )
     .pluck();
   const ofContext = db.prepare<[RoleContext & Page], Bucket>(`
@@ -133,7 +133,7 @@ export function bucketReaders(
     )
     .pluck();
   const credits = db.prepare<[number], StoredCredit>(`
-    SELECT bucket, decision, estimator, value, low, high, n, evaluator_calls AS evaluatorCalls, interval FROM credit WHERE bucket = ? ORDER BY id`);
+    SELECT bucket, decision AS message, estimator, value, low, high, n, evaluator_calls AS evaluatorCalls, interval FROM credit WHERE bucket = ? ORDER BY id`);
   const verifications = db.prepare<[number], Omit<Verification, 'difference'> & DifferenceColumns>(`
     SELECT id, replay, result, detail, environment, kind, token
     FROM verification LEFT JOIN verification_difference ON verification_difference.verification = verification.id WHERE replay = ? ORDER BY id`);
@@ -146,10 +146,10 @@ export function bucketReaders(
     const found = bucketOf(id);
     const replayed = Map.groupBy(outcomesOf(id), (outcome) => outcome.alternative);
     const all = alternatives.all({ bucket: id });
-    const shown = all.length <= most ? all : all.filter(({ decision }, place) => place < most || decision === own);
+    const shown = all.length <= most ? all : all.filter(({ message }, place) => place < most || message === own);
     const view = {
       ...found,
-      alternatives: shown.map((row) => alternativeOf(found, row, replayed.get(row.decision) ?? [])),
+      alternatives: shown.map((row) => alternativeOf(found, row, replayed.get(row.message) ?? [])),
       continuation: continuationOf(id),
     };
     return shown.length === all.length ? view : { ...view, omitted: all.length - shown.length };
@@ -160,15 +160,15 @@ export function bucketReaders(
     // A training bucket has no replays of its own: the episodes below an alternative are what continued it.
     const inTree = replays.length === 0 && of.origin === 'training';
     const scored = inTree
-      ? treeOf({ run: of.run, phase, iteration, problem: of.problem }).episodes(row.decision)
+      ? treeOf({ run: of.run, phase, iteration, problem: of.problem }).episodes(row.message)
       : replays;
     return {
       ...shown,
       original: original === 1,
       returns: scored.map((outcome) => outcome.return),
       evaluatorCalls: scored.reduce((sum, outcome) => sum + outcome.evaluatorCalls, 0),
-      credit: headlineOf(of.id, row.decision),
-      bucketCredit: creditOf(of.id, row.decision),
+      credit: headlineOf(of.id, row.message),
+      bucketCredit: creditOf(of.id, row.message),
       verified: verdictOf(replays),
       verification: markOf(replays),
     };
@@ -177,11 +177,11 @@ export function bucketReaders(
   return {
     bucket: guarded(session, bucketOf),
     bucketView: guarded(session, (id) => viewOf(id)),
-    bucketsFor: guarded(session, (decision, most) => {
-      if (owner.get(decision) === undefined) {
-        notFound(session, 'message', decision);
+    bucketsFor: guarded(session, (message, most) => {
+      if (owner.get(message) === undefined) {
+        notFound(session, 'message', message);
       }
-      return sameContext.all({ decision }).map((id) => viewOf(id, most, decision));
+      return sameContext.all({ message }).map((id) => viewOf(id, most, message));
     }),
     bucketsOfContext: guarded(session, ({ run, role, contextKey, ...page }) =>
       ofContext.all({ run, role, contextKey, ...checkedPage(page) }),

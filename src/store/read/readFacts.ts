@@ -10,7 +10,7 @@ type FactReaders = Pick<StoreReader, 'facts' | 'searchIds' | 'labelNames' | 'lab
 
 /**
  * Messages with the name that they have: the newest label on a message, or on the bucket that it is an alternative of.
- * An empty name is none. A cross join is walked from left to right: labels are few, decisions many.
+ * An empty name is none. A cross join is walked from left to right: labels are few, messages many.
  */
 const WORN = `
   WITH newest AS (SELECT message, bucket, name FROM label WHERE id IN (SELECT max(id) FROM label GROUP BY message, bucket)),

@@ -100,14 +100,14 @@ interface OwnRow extends HeadlineRow {
 }
 
 /** The headline of an alternative in the pool of a bucket. */
-export type HeadlineOf = (bucket: number, decision: number) => Headline | null;
+export type HeadlineOf = (bucket: number, message: number) => Headline | null;
 
 export function headlineReader({ db }: Session): HeadlineOf {
   const read = db.prepare<[number, number], HeadlineRow>(`
     SELECT ${HEADLINE_COLUMNS} FROM bucket_pool CROSS JOIN decision CROSS JOIN headline ON headline.pool = bucket_pool.pool AND headline.token_key = ${tokenKey('decision')}
     WHERE bucket_pool.bucket = ? AND decision.id = ?`);
-  return (bucket, decision) => {
-    const row = read.get(bucket, decision);
+  return (bucket, message) => {
+    const row = read.get(bucket, message);
     return row === undefined ? null : takeHeadline(row).credit;
   };
 }

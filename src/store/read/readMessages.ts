@@ -1,5 +1,5 @@
 /** Reading messages: one, its relatives, and windows of a transcript tree. */
-import type { Decision, Message, Sampling } from '../../domain/message.ts';
+import type { FullMessage, Message, Sampling } from '../../domain/message.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { HEADLINE_COLUMNS, takeHeadline, WITH_HEADLINE, type HeadlineRow } from './readHeadlines.ts';
 import type { TreeOf } from './readTrees.ts';
@@ -12,13 +12,13 @@ import { float32Of, int32Of } from '../tokens.ts';
 import type { Tree } from '../tree.ts';
 import type { StoreReader, TreeGroup } from '../types.ts';
 
-type MessageReaders = Pick<StoreReader, 'decision' | 'message' | 'messages' | 'children' | 'chain' | 'transcript'>;
+type MessageReaders = Pick<StoreReader, 'fullMessage' | 'message' | 'messages' | 'children' | 'chain' | 'transcript'>;
 
 type CreditRow = { readonly [Field in keyof Credit]: Credit[Field] | null };
 type MessageRow = Omit<Message, 'return' | 'leaves' | 'credit' | 'trainingCredit' | 'stage'> &
   CreditRow &
   HeadlineRow & { readonly stage: number | null };
-type DecisionRow = Omit<Decision, 'context' | 'tokens' | 'logprobs' | 'sampling' | 'return' | 'leaves'> &
+type FullMessageRow = Omit<FullMessage, 'context' | 'tokens' | 'logprobs' | 'sampling' | 'return' | 'leaves'> &
   Sampling & { readonly context: number; readonly tokens: Buffer; readonly logprobs: Buffer };
 
 const MESSAGE = `
@@ -33,7 +33,7 @@ const CREDIT =
   'credit.estimator, credit.value, credit.low, credit.high, credit.n, credit.evaluator_calls AS evaluatorCalls, credit.interval';
 
 /** The newest credit of an alternative in a bucket, by the estimator that messages show first. */
-export type CreditOf = (bucket: number, decision: number) => Credit | null;
+export type CreditOf = (bucket: number, message: number) => Credit | null;
 
 /** Messages in the order of their ids as given. Throws C3Error('input') when one is not in the store. */
 export type MessagesOf = (ids: readonly number[]) => Message[];
@@ -42,7 +42,7 @@ export type MessagesOf = (ids: readonly number[]) => Message[];
 export function creditReader({ db }: Session): CreditOf {
   const latest = db.prepare<[number, number], Credit>(`
     SELECT ${CREDIT} FROM credit WHERE bucket = ? AND decision = ? ${SHOWN_FIRST}`);
-  return (bucket, decision) => latest.get(bucket, decision) ?? null;
+  return (bucket, message) => latest.get(bucket, message) ?? null;
 }
 
 /** Reads many messages at once: one statement for all is far quicker than one for each. */
@@ -79,7 +79,7 @@ export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
 export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: MessagesOf): MessageReaders {
   const { db } = session;
   const contextOf = contextReader(session);
-  const decision = db.prepare<[number], DecisionRow>(`
+  const message = db.prepare<[number], FullMessageRow>(`
     SELECT ${MESSAGE}, environment, stream_key AS streamKey, temperature, top_p AS topP, top_k AS topK, max_new_tokens AS maxNewTokens,
       prompt_tokens AS promptTokens, reused_tokens AS reusedTokens, token_hash AS tokenHash, tokens, logprobs,
       decision.context AS context
@@ -103,10 +103,10 @@ export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: Mes
   return {
     message: guarded(session, (id) => messagesOf([id])[0] ?? notFound(session, 'message', id)),
     messages: guarded(session, (ids) => messagesOf(ids)),
-    decision: guarded(session, (id) => {
+    fullMessage: guarded(session, (id) => {
       const { temperature, topP, topK, maxNewTokens, tokens, logprobs, context, ...row } = inOrder(
         session,
-        decision.get(id) ?? notFound(session, 'message', id),
+        message.get(id) ?? notFound(session, 'message', id),
       );
       return {
         ...row,

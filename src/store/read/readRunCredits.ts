@@ -9,7 +9,7 @@ export function runCreditReaders(session: Session): Pick<StoreReader, 'creditsOf
   const { db } = session;
   // The buckets come first, newest before older ones, so that a page ends early.
   const credits = db.prepare<[{ run: string } & Page], RunCredit>(`
-    SELECT credit.bucket, credit.decision, origin, event_type AS role, value, low, high
+    SELECT credit.bucket, credit.decision AS message, origin, event_type AS role, value, low, high
     FROM bucket CROSS JOIN credit ON credit.bucket = bucket.id
     WHERE bucket.run = @run AND NOT ${IS_OTHER} AND credit.id = (
       SELECT id FROM credit AS other WHERE other.bucket = credit.bucket AND other.decision = credit.decision ${SHOWN_FIRST})

@@ -11,7 +11,7 @@ export interface GroupTree extends Tree {
   readonly state: string;
 }
 
-/** Answers which tree a group's decisions form. */
+/** Answers which tree a group's messages form. */
 export type TreeOf = (group: TreeGroup) => GroupTree;
 
 /** The trees of recently shown transcripts; rows are never changed, so a tree is stale only when rows were added. */

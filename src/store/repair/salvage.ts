@@ -124,7 +124,7 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
       }
       const isWhole = (verification: unknown): boolean => whole.get('verification')?.kept.has(verification) === true;
       done.push(copyTable({ source, db, table: 'verification_difference' }, isWhole));
-      const isKept = (decision: unknown): boolean => whole.get('decision')?.kept.has(decision) === true;
+      const isKept = (message: unknown): boolean => whole.get('decision')?.kept.has(message) === true;
       done.push(copyTable({ source, db, table: 'measurement' }, isKept));
       done.push(...copyEvents({ source, db }, isKept, runs));
     })();
@@ -137,7 +137,7 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
 /** Copies what environments said, each event whose message and earlier events are whole, and where they are. */
 function copyEvents(
   place: Omit<Place, 'table'>,
-  isKept: (decision: unknown) => boolean,
+  isKept: (message: unknown) => boolean,
   runs: ReadonlySet<unknown>,
 ): Salvaged[] {
   const kept = new Set<unknown>();
@@ -155,7 +155,7 @@ function copyEvents(
   });
   const links = copyTable(
     { ...place, table: 'decision_events' },
-    (_, { decision, event }) => isKept(decision) && kept.has(event),
+    (_, { decision: message, event }) => isKept(message) && kept.has(event),
   );
   return [events, links];
 }

@@ -63,14 +63,14 @@ export function environmentEventReaders(session: Session): Pick<StoreReader, 'en
     SELECT id, previous, source, body, json, answers, done, derived, closing, stream_key AS streamKey, reward, sha256
     FROM environment_event WHERE id = ?`);
   return {
-    environmentEvents: guarded(session, (decision, side) => {
+    environmentEvents: guarded(session, (message, side) => {
       const events: StoredEvent[] = [];
       let limit = Infinity;
-      for (let id = last.get(decision, side) ?? null; id !== null;) {
+      for (let id = last.get(message, side) ?? null; id !== null;) {
         const row = one.get(id);
         // An event is stored before the one that follows it.
         if (row === undefined || id >= limit) {
-          throw damagedStore(path, `an environment event ${side} message ${String(decision)} does not follow its own`);
+          throw damagedStore(path, `an environment event ${side} message ${String(message)} does not follow its own`);
         }
         limit = id;
         id = row.previous;
@@ -155,8 +155,8 @@ export function environmentEventWriters({ db, path }: Session): Writers {
       } as const;
       return Number(insert.run(row).lastInsertRowid);
     }),
-    linkEnvironmentEvent: guarded(session, (decision, side, event) => {
-      link.run(decision, side, event);
+    linkEnvironmentEvent: guarded(session, (message, side, event) => {
+      link.run(message, side, event);
     }),
   };
 }

@@ -13,7 +13,7 @@ export const tokenKey = (said: string): string =>
 export interface ResultRow {
   readonly bucket: number;
   readonly origin: string;
-  readonly decision: number;
+  readonly message: number;
   readonly key: string;
   readonly finish: FinishReason;
   /** Whether the message was made for the bucket, and else whether it was continued there by what sampled it. */
@@ -33,7 +33,7 @@ export interface ResultRow {
 }
 
 export const RESULTS = `
-  SELECT bucket.id AS bucket, origin, said.id AS decision, ${tokenKey('said')} AS key, said.finish AS finish, said.bucket IS bucket.id AS inBucket,
+  SELECT bucket.id AS bucket, origin, said.id AS message, ${tokenKey('said')} AS key, said.finish AS finish, said.bucket IS bucket.id AS inBucket,
     iif(said.bucket IS bucket.id, 1, NOT ${IS_OTHER}) AS asMade, said.temperature = bucket_pool.temperature AS atTemperature, said.phase <> 'replay' AS ofRun, replay.id AS replay, replay_index AS replayIndex, leaf,
     leaf.parent AS leafParent, leaf.stream_key AS source, said.stream_key AS drawSource,
     replay.return AS value, replay.evaluator_calls AS evaluatorCalls
@@ -43,7 +43,7 @@ export const RESULTS = `
 
 interface FoundPool {
   readonly pool: CreditPool;
-  readonly decisions: number;
+  readonly rowCount: number;
   /** The earliest message of the run itself of each key whose own distribution this is. */
   readonly messages: ReadonlyMap<string, number>;
 }
@@ -61,7 +61,7 @@ export function poolFrom(
   const buckets: PoolBucket[] = [];
   for (const [id, inBucket] of Map.groupBy(rows, ({ bucket }) => bucket)) {
     const members: PoolMember[] = [];
-    for (const [decision, own] of Map.groupBy(inBucket, (row) => row.decision)) {
+    for (const [message, own] of Map.groupBy(inBucket, (row) => row.message)) {
       const [first] = own;
       if (first === undefined) {
         continue;
@@ -79,27 +79,27 @@ export function poolFrom(
       }
       members.push({
         key: first.key,
-        drawn: sampled && !drawn.has(decision),
+        drawn: sampled && !drawn.has(message),
         repeated,
         results: resultsOf(own, branchOf),
       });
       if (sampled) {
-        drawn.add(decision);
+        drawn.add(message);
       }
       const known = messages.get(first.key);
       if (
         first.ofRun === 1 &&
         (first.inBucket === 1 || first.asMade === 1) &&
-        (known === undefined || decision < known)
+        (known === undefined || message < known)
       ) {
-        messages.set(first.key, decision);
+        messages.set(first.key, message);
       }
     }
     buckets.push({ id, members });
   }
   return {
-    pool: { buckets, terminal: rows.length > 0 && rows.every(({ leaf, decision }) => leaf === decision), range },
-    decisions: rows.length,
+    pool: { buckets, terminal: rows.length > 0 && rows.every(({ leaf, message }) => leaf === message), range },
+    rowCount: rows.length,
     messages,
   };
 }

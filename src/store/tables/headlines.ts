@@ -229,16 +229,16 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
    * The first message below the alternative on the way to a leaf: what continues below one such message is not
    * independent.
    */
-  function branchOf({ leaf, leafParent, decision, origin }: ResultRow): number {
-    if (leaf === decision || leafParent === decision || origin !== 'training') {
+  function branchOf({ leaf, leafParent, message, origin }: ResultRow): number {
+    if (leaf === message || leafParent === message || origin !== 'training') {
       return leaf;
     }
-    return firstBelow.get({ leaf, alternative: decision }) ?? leaf;
+    return firstBelow.get({ leaf, alternative: message }) ?? leaf;
   }
 
   function derivePool({ pool, run, instance }: PoolPlace): void {
     const rows = results.all(pool);
-    const { pool: found, decisions, messages } = poolFrom(rows, scaleOf(run), branchOf);
+    const { pool: found, rowCount, messages } = poolFrom(rows, scaleOf(run), branchOf);
     removeOld.run(pool);
     const ranks = new Map<string, number>();
     const amounts = new Map<string, number>();
@@ -276,7 +276,7 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
     for (const { id, members } of found.buckets) {
       measure.run(largest(members, ranks), largest(members, amounts), id);
     }
-    if (decisions > 0) {
+    if (rowCount > 0) {
       date.run(
         rows.reduce((newest, { replay }) => Math.max(newest, replay), 0),
         pool,

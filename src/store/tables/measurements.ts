@@ -72,7 +72,7 @@ export function measurementReaders(session: Session): Pick<StoreReader, 'measure
     .pluck();
 
   return {
-    measured: guarded(session, (decision) => one.get(decision) ?? null),
+    measured: guarded(session, (message) => one.get(message) ?? null),
     episodesMeasured: guarded(session, ({ run, phase, iteration, problem }): EpisodeMeasured => {
       const asked = { run, phase, iteration, problem };
       const row = summary.get(asked) ?? {};
@@ -100,14 +100,14 @@ export function measurementReaders(session: Session): Pick<StoreReader, 'measure
 }
 
 /** Appends what was measured of a message; a row that says nothing is left out. */
-export function measurementWriter({ db }: Session): (decision: number, measured: Measured) => void {
+export function measurementWriter({ db }: Session): (message: number, measured: Measured) => void {
   const insert = db.prepare<[readonly (number | string | null)[]]>(
     'INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   );
-  return (decision, { model, ...numbers }) => {
+  return (message, { model, ...numbers }) => {
     const values = MEASURED_NUMBERS.map((field) => numbers[field]);
     if (model !== null || values.some((value) => value !== null)) {
-      insert.run([decision, model, ...values]);
+      insert.run([message, model, ...values]);
     }
   };
 }

@@ -211,7 +211,7 @@ CREATE INDEX label_message ON label (message) WHERE message IS NOT NULL;
 CREATE INDEX label_bucket ON label (bucket) WHERE bucket IS NOT NULL;
 `;
 
-// Each distinct message text is indexed once, when the first decision says it; contexts are not indexed.
+// Each distinct message text is indexed once, when the first message says it; contexts are not indexed.
 const SEARCH = `
 CREATE VIRTUAL TABLE message_search USING fts5 (
   body, content = 'text', content_rowid = 'id', tokenize = "unicode61 remove_diacritics 2"

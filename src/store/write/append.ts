@@ -87,56 +87,56 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
       problems.forEach(keys.storeProblem);
     }),
     environmentId: together(keys.environmentId),
-    insertDecision: together(decisionAppender(session, keys, texts)),
+    insertMessage: together(messageAppender(session, keys, texts)),
   };
 }
 
-function decisionAppender(session: Session, keys: KeyWriter, texts: TextWriter): StoreWriter['insertDecision'] {
+function messageAppender(session: Session, keys: KeyWriter, texts: TextWriter): StoreWriter['insertMessage'] {
   const { db } = session;
   const insert = db.prepare<[readonly Value[]]>(`
     INSERT INTO decision (run, phase, iteration, instance, snapshot, environment, event_type, turn, position, parent, bucket, sibling_index, context,
       message, stream_key, temperature, top_p, top_k, max_new_tokens, finish, prompt_tokens, reused_tokens, token_hash, tokens, logprobs)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertMeasured = measurementWriter(session);
-  return (decision) => {
-    const { run, tokens, logprobs, sampling } = decision;
+  return (message) => {
+    const { run, tokens, logprobs, sampling } = message;
     if (logprobs.length !== 0 && logprobs.length !== tokens.length) {
       throw new C3Error(
         'store',
-        `A message of ${tokens.length} tokens came with ${logprobs.length} log-probabilities (run ${run}, ${decision.role}): give one each, or none.`,
+        `A message of ${tokens.length} tokens came with ${logprobs.length} log-probabilities (run ${run}, ${message.role}): give one each, or none.`,
       );
     }
     const id = Number(
       insert.run([
         run,
-        decision.phase,
-        decision.iteration,
-        keys.problemId(decision.problem),
-        keys.snapshotId(run, decision.snapshot),
-        decision.environment,
-        decision.role,
-        decision.turn,
-        decision.position,
-        decision.parent,
-        decision.bucket,
-        decision.siblingIndex,
-        texts.contextId(decision.contextKey, decision.context),
-        texts.textId(decision.text),
-        decision.streamKey,
+        message.phase,
+        message.iteration,
+        keys.problemId(message.problem),
+        keys.snapshotId(run, message.snapshot),
+        message.environment,
+        message.role,
+        message.turn,
+        message.position,
+        message.parent,
+        message.bucket,
+        message.siblingIndex,
+        texts.contextId(message.contextKey, message.context),
+        texts.textId(message.text),
+        message.streamKey,
         sampling.temperature,
         sampling.topP,
         sampling.topK,
         sampling.maxNewTokens,
-        decision.finish,
-        decision.promptTokens,
-        decision.reusedTokens,
+        message.finish,
+        message.promptTokens,
+        message.reusedTokens,
         tokenHash(tokens),
         bytesOf(tokens),
         bytesOf(logprobs),
       ]).lastInsertRowid,
     );
-    if (decision.measured !== undefined) {
-      insertMeasured(id, decision.measured);
+    if (message.measured !== undefined) {
+      insertMeasured(id, message.measured);
     }
     return id;
   };
@@ -270,8 +270,8 @@ function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditApp
   const insertDifference = differenceWriter(session);
 
   return {
-    insertAlternative: guarded(session, (bucket, decision, index, original) => {
-      insertAlternative.run(bucket, decision, index, original ? 1 : 0);
+    insertAlternative: guarded(session, (bucket, message, index, original) => {
+      insertAlternative.run(bucket, message, index, original ? 1 : 0);
     }),
     insertReplay: guarded(session, (replay) => {
       refuseNoReturn(`replay ${replay.replayIndex} of message ${replay.alternative}`, replay.return);
@@ -290,12 +290,12 @@ function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditApp
         ]).lastInsertRowid,
       );
     }),
-    insertCredit: guarded(session, (bucket, decision, { estimator, value, low, high, n, evaluatorCalls, interval }) => {
-      refuseNotFinite(`value of the credit of message ${decision}`, value);
-      refuseNotFinite(`lower bound of the credit of message ${decision}`, low);
-      refuseNotFinite(`upper bound of the credit of message ${decision}`, high);
+    insertCredit: guarded(session, (bucket, message, { estimator, value, low, high, n, evaluatorCalls, interval }) => {
+      refuseNotFinite(`value of the credit of message ${message}`, value);
+      refuseNotFinite(`lower bound of the credit of message ${message}`, low);
+      refuseNotFinite(`upper bound of the credit of message ${message}`, high);
       return Number(
-        insertCredit.run([bucket, decision, estimator, value, low, high, n, evaluatorCalls, interval]).lastInsertRowid,
+        insertCredit.run([bucket, message, estimator, value, low, high, n, evaluatorCalls, interval]).lastInsertRowid,
       );
     }),
     insertVerification: guarded(session, ({ difference = null, ...verification }) => {

@@ -13,7 +13,7 @@ import { prepareForWriting } from './writer.ts';
 /** The appends that a run makes in bulk. */
 export type BulkAppender = Pick<
   StoreWriter,
-  'insertBucket' | 'insertDecision' | 'insertAlternative' | 'insertEpisode' | 'insertReplay' | 'insertCredit'
+  'insertBucket' | 'insertMessage' | 'insertAlternative' | 'insertEpisode' | 'insertReplay' | 'insertCredit'
 >;
 
 /** A transaction whose values are all known. */
@@ -131,7 +131,7 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
         snapshotOf(row.snapshot, row.run) ?? 0,
         row.message,
       ]),
-    insertDecision: (row) => {
+    insertMessage: (row) => {
       const {
         sampling: { temperature, topP, topK, maxNewTokens },
       } = row;
@@ -166,8 +166,8 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
         bytesOf(row.logprobs),
       ]);
     },
-    insertAlternative: (bucket, decision, index, original) => {
-      add('alternative', [bucket, decision, index, original ? 1 : 0]);
+    insertAlternative: (bucket, message, index, original) => {
+      add('alternative', [bucket, message, index, original ? 1 : 0]);
     },
     insertEpisode: (row) =>
       add('episode', [
@@ -193,11 +193,11 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
         row.tokenHash,
         row.environment,
       ]),
-    insertCredit: (bucket, decision, row) =>
+    insertCredit: (bucket, message, row) =>
       add('credit', [
         null,
         bucket,
-        decision,
+        message,
         row.estimator,
         row.value,
         row.low,

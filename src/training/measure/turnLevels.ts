@@ -27,7 +27,7 @@ export function turnLevels(
   messages: readonly MessagePlace[],
   protocol: Protocol,
 ): TurnLevels {
-  const places = new Map(messages.map((message) => [message.decision, message]));
+  const places = new Map(messages.map((message) => [message.message, message]));
   const perTurn = messagesPerTurn(protocol);
   const scoresTurns = protocol.occurrences.slice(0, perTurn).some(({ scored }) => scored);
   const found = new Map<number, Map<number, JointAction>>();
@@ -71,8 +71,8 @@ const passedOf = (all: readonly JointAction[]): number => all.filter(({ shares }
 function turnEnds(leaf: number, places: ReadonlyMap<number, MessagePlace>, perTurn: number): readonly number[] {
   const ends: number[] = [];
   for (let at: MessagePlace | undefined = places.get(leaf); at !== undefined;) {
-    if (at.decision === leaf || at.position % perTurn === perTurn - 1) {
-      ends.unshift(at.decision);
+    if (at.message === leaf || at.position % perTurn === perTurn - 1) {
+      ends.unshift(at.message);
     }
     at = at.parent === null ? undefined : places.get(at.parent);
   }

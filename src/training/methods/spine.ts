@@ -16,19 +16,19 @@
  */
 import { learns } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { callsOfFanout, decisionsAtMost } from '../../team/rounds.ts';
+import { callsOfFanout, messagesAtMost } from '../../team/rounds.ts';
 import { isOneByOne } from '../../team/roundsForm.ts';
 import { inheritsCredit } from './loneMessages.ts';
 import type { MethodSettings, Spread } from './method.ts';
 
 /**
- * Messages in the context of each decision of a spine, its own among them: as many as the budget pays for. A role that
+ * Messages in each context of a spine, its own among them: as many as the budget pays for. A role that
  * does not learn has no alternatives.
  * @param spread null: the budget is split evenly
  */
 export function spineFanout(settings: SpineSettings, protocol: Protocol, spread: Spread | null): number[] {
   const { evaluator_budget: budget, policies } = settings;
-  let fanout = Array.from({ length: decisionsAtMost(protocol) }, () => 1);
+  let fanout = Array.from({ length: messagesAtMost(protocol) }, () => 1);
   const open = fanout.flatMap((_, level) => (learnsAt(protocol, policies, level) ? [level] : []));
   const variances = variancesOf(spread);
   const costOf = (counts: readonly number[], added: number): number =>

@@ -2,7 +2,7 @@
  * What C3 and its ablation "w/o LOO" share: the configured fan-out as a tree, and the check that the budget pays for
  * it.
  */
-import { callsOfFanout, decisionsAtMost } from '../../team/rounds.ts';
+import { callsOfFanout, messagesAtMost } from '../../team/rounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { Method, MethodSettings } from './method.ts';
 import { spineFanout, spineFault } from './spine.ts';
@@ -42,12 +42,12 @@ export const treeFault: Method['fault'] = (settings, protocol) => {
   if (shape !== 'nested') {
     return spineFault(settings, protocol);
   }
-  const decisions = decisionsAtMost(protocol);
-  if (protocol.rounds === undefined && fanout.length !== decisions) {
-    return `fanout has ${String(fanout.length)} numbers where the protocol ${protocol.name} has ${String(decisions)} decisions; give one for each.`;
+  const messages = messagesAtMost(protocol);
+  if (protocol.rounds === undefined && fanout.length !== messages) {
+    return `fanout has ${String(fanout.length)} numbers where the protocol ${protocol.name} has ${String(messages)} messages; give one for each.`;
   }
-  if (fanout.length > decisions) {
-    return `fanout has ${String(fanout.length)} numbers where an episode of the protocol ${protocol.name} has at most ${String(decisions)} decisions; leave some out.`;
+  if (fanout.length > messages) {
+    return `fanout has ${String(fanout.length)} numbers where an episode of the protocol ${protocol.name} has at most ${String(messages)} messages; leave some out.`;
   }
   const calls = callsOfFanout(protocol, fanout);
   if (calls <= budget) {

@@ -102,7 +102,7 @@ export class CostAccount {
 
   private book(nodes: readonly TreeNode[]): void {
     for (const node of nodes) {
-      this.counter.addDecision(occurrenceAt(this.protocol, node.position).role, node.answer);
+      this.counter.addMessage(occurrenceAt(this.protocol, node.position).role, node.answer);
       this.counter.addCalls(callOf(node) + eventScores(node).length);
       if (node.score?.reused === true) {
         this.counter.addReusedEvaluations(1);

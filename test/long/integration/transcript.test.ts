@@ -42,7 +42,7 @@ function continuationStreams(workbench: Workbench, message: number): readonly st
     store
       .replaysOfBucket(bucket?.id ?? 0)
       .filter(({ replayIndex }) => replayIndex === 0)
-      .map(({ leaf }) => store.decision(leaf).streamKey),
+      .map(({ leaf }) => store.fullMessage(leaf).streamKey),
   );
 }
 

@@ -5,7 +5,7 @@ import { workbenchScenarios } from '../../integration/harness/workbench.ts';
 const DECISIONS = 100_000;
 
 largeTranscript(workbenchScenarios(), {
-  decisions: DECISIONS,
+  messages: DECISIONS,
   speeds: [
     [40, 300],
     [200, 300],

@@ -129,8 +129,8 @@ scenario('keys and hashes are under Details, which stays open from message to me
   assert.doesNotMatch(await transcript.locator('.detail').innerText(), /[0-9a-f]{12}|[0-9]{15}/u);
   await transcript.getByText('Details', { exact: true }).click();
   await transcript.getByText(key).waitFor();
-  const decision = reading(workbench, (store) => store.decision(message));
-  for (const value of [decision.streamKey, decision.tokenHash, decision.snapshot, String(message)]) {
+  const said = reading(workbench, (store) => store.fullMessage(message));
+  for (const value of [said.streamKey, said.tokenHash, said.snapshot, String(message)]) {
     await transcript.locator('.keys-and-hashes code').getByText(value, { exact: true }).first().waitFor();
   }
   await choose(transcript, 'actor');

@@ -55,7 +55,7 @@ describe('messages that are only measured', () => {
       returns.reduce<number>((sum, one) => sum + (one ?? NaN), 0) / 9,
     );
     // No two rollouts draw the same numbers.
-    const streams = messages.map(({ id }) => store.decision(id).streamKey);
+    const streams = messages.map(({ id }) => store.fullMessage(id).streamKey);
     assert.equal(new Set(streams).size, streams.length);
   });
 });

@@ -252,7 +252,10 @@ describe('every method', () => {
         const stored = INSTANCES.flatMap(({ uidSha }) => messagesOf(store, iteration, uidSha).messages)
           // What is only measured is in no bucket.
           .filter(({ bucket }) => bucket !== null)
-          .map(({ id, trainingCredit: credit }) => [[...store.decision(id).tokens], Math.fround(credit?.value ?? NaN)]);
+          .map(({ id, trainingCredit: credit }) => [
+            [...store.fullMessage(id).tokens],
+            Math.fround(credit?.value ?? NaN),
+          ]);
         const given = (learned[iteration - 1] ?? [])
           .flatMap(({ messages }) => messages)
           .flatMap(({ tokens, advantages, copies = 1 }) => {
@@ -289,7 +292,7 @@ describe('every method', () => {
         ]);
         const streams = messagesOf(store, 1, INSTANCES[0]?.uidSha ?? '')
           .messages.filter(({ role }) => role === 'actor')
-          .map(({ id }) => store.decision(id).streamKey);
+          .map(({ id }) => store.fullMessage(id).streamKey);
         assert.deepEqual(
           [streams.length, new Set(streams).size],
           [8, common && (method === 'c3' || method === 'c3_full_mean') ? 4 : 8],

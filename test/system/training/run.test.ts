@@ -51,7 +51,7 @@ const episodesOf = (store: StoreReader, phase: 'train' | 'evaluate', iteration: 
 const ALL = [...sums(6), ...sums(6, 100)];
 /** What a message is, apart from its number in the store. */
 const said = (store: StoreReader, { id }: Message): unknown[] => {
-  const { text, tokens, logprobs, streamKey, contextKey, phase, iteration, siblingIndex } = store.decision(id);
+  const { text, tokens, logprobs, streamKey, contextKey, phase, iteration, siblingIndex } = store.fullMessage(id);
   return [text, [...tokens], [...logprobs], streamKey, contextKey, phase, iteration, siblingIndex];
 };
 
@@ -87,20 +87,20 @@ describe('runTraining', () => {
       // A tiny team repeats itself, the more the shorter its contexts are.
       assert.ok(reused > 0 || protocol === FOUR);
       const messages = messagesOf(store, 2, ALL);
-      assert.equal(messages.length, store.counts().decisions);
+      assert.equal(messages.length, store.counts().messages);
       for (const [role, count] of Object.entries(expected)) {
         assert.equal(messages.filter(({ role: speaker }) => speaker === role).length, count);
       }
-      const all = messages.map(({ id }) => store.decision(id));
-      const [taken, decisions] = [
+      const all = messages.map(({ id }) => store.fullMessage(id));
+      const [taken, computed] = [
         all.filter((one) => one.reusedTokens > one.promptTokens),
         all.filter((one) => one.reusedTokens <= one.promptTokens),
       ];
       const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
       assert.deepEqual(summary.tokens, {
-        prompt: sum(decisions.map((one) => one.promptTokens)),
-        reused: sum(decisions.map((one) => one.reusedTokens)),
-        completion: sum(decisions.map((one) => one.tokens.length)),
+        prompt: sum(computed.map((one) => one.promptTokens)),
+        reused: sum(computed.map((one) => one.reusedTokens)),
+        completion: sum(computed.map((one) => one.tokens.length)),
         reusedCompletion: sum(taken.map((one) => one.tokens.length)),
       });
       const episodes = [
@@ -140,7 +140,7 @@ describe('runTraining', () => {
       assert.deepEqual(interval, wilson(episodes.filter((one) => one.return === 1).length, 6));
       const greedy = iteration % 2 === 1;
       for (const { leaf } of episodes) {
-        assert.equal(store.decision(leaf).sampling.temperature, greedy ? 0 : 1);
+        assert.equal(store.fullMessage(leaf).sampling.temperature, greedy ? 0 : 1);
       }
     }
     assert.ok(
@@ -271,7 +271,7 @@ describe('runTraining', () => {
       [0, 0],
     );
     // What is stored can be read, replays and all.
-    assert.equal(messagesOf(store, 5, ALL).length, store.counts().decisions);
+    assert.equal(messagesOf(store, 5, ALL).length, store.counts().messages);
     assert.equal(store.countReplays('run-1'), 3 * (8 + 8));
     assert.equal((await start({ id: 'run-2' })).steps, 2);
   });
@@ -426,7 +426,8 @@ describe('runTraining', () => {
     }
     // The same questions again in the second step, with other random numbers.
     const streams = [1, 2].map(
-      (iteration) => new Set(episodesOf(store, 'train', iteration).map(({ leaf }) => store.decision(leaf).streamKey)),
+      (iteration) =>
+        new Set(episodesOf(store, 'train', iteration).map(({ leaf }) => store.fullMessage(leaf).streamKey)),
     );
     assert.equal(streams[0]?.size, 16);
     assert.ok(streams[0].isDisjointFrom(streams[1] ?? new Set()));
@@ -451,7 +452,7 @@ describe('runTraining', () => {
 
   it('refuses a fan-out that does not fit before anything is stored', async (t) => {
     const { start, store } = await begin(t);
-    await assert.rejects(start({ protocol: FOUR }), /fanout has 2 numbers where the protocol four has 4 decisions/);
+    await assert.rejects(start({ protocol: FOUR }), /fanout has 2 numbers where the protocol four has 4 messages/);
     const checkpoints: Protocol = {
       ...PAIR,
       occurrences: PAIR.occurrences.map((occurrence) => ({ ...occurrence, scored: true })),

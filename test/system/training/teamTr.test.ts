@@ -300,7 +300,7 @@ describe('a run of teamtr', () => {
       const [before = NaN, after = NaN] = [0, 1].map((stage) => {
         const own = store
           .trainingMessages('run-1', step, 'magrpo', stage)
-          .flatMap(({ decision }) => returns.get(decision) ?? []);
+          .flatMap(({ message }) => returns.get(message) ?? []);
         assert.equal(own.length, 12);
         return own.reduce((sum, one) => sum + one, 0) / 12;
       });

@@ -5,12 +5,12 @@ import { headline } from '../../support/headlines.ts';
 
 const MESSAGE = 1;
 const said = (
-  decision: number,
+  one: number,
   returns: readonly (number | null)[],
   changes: Partial<ComparedAlternative> = {},
 ): ComparedAlternative => ({
-  decision,
-  text: `text ${decision}`,
+  message: one,
+  text: `text ${one}`,
   finish: 'end',
   returns,
   evaluatorCalls: returns.length,

@@ -30,7 +30,7 @@ function bucket(
     terminal: more.terminal ?? false,
     fullReturn: more.fullReturn ?? 1,
     alternatives: returns.map((one, index) => ({
-      decision: 100 * id + index,
+      message: 100 * id + index,
       original: index === more.original,
       returns: one,
       evaluatorCalls: one.length,

@@ -25,8 +25,8 @@ function studies(seed: number, chances: readonly number[], replays: number, buck
       question: '',
       terminal: false,
       fullReturn: 1,
-      alternatives: chances.map((chance, decision) => ({
-        decision,
+      alternatives: chances.map((chance, message) => ({
+        message,
         original: false,
         returns: Array.from({ length: replays }, () => (uniform(stream, drawn++) < chance ? 1 : 0)),
         evaluatorCalls: replays,

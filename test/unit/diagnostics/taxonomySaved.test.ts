@@ -17,7 +17,7 @@ function bucketOf(id: number, real: number, others: number, terminal = false): S
     terminal,
     fullReturn: 1,
     alternatives: [real, others, others, others].map((chance, index) => ({
-      decision: 10 * id + index,
+      message: 10 * id + index,
       original: index === 0,
       returns: Array.from({ length: terminal ? 1 : 8 }, (_, replay) =>
         uniform(stream, 10 * index + replay) < chance ? 1 : 0,

@@ -6,10 +6,10 @@ import type { VerificationMark } from '../../../src/domain/verification.ts';
 let next = 1;
 
 function alternative(text: string, parts: Partial<Alternative> = {}): Alternative {
-  const decision = next++;
+  const message = next++;
   return {
-    decision,
-    index: decision,
+    message,
+    index: message,
     text,
     original: false,
     tokenCount: 1,

@@ -10,7 +10,7 @@ import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import { leavesOf, logOf } from '../../../src/replay/tree.ts';
 import { CancelledError, C3Error } from '../../../src/shared/errors.ts';
-import type { DecisionEvent } from '../../../src/domain/episode.ts';
+import type { SaidEvent } from '../../../src/domain/episode.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
@@ -29,7 +29,7 @@ const MAIN = 'def f(n):\n    h = aux(n)\n    return h';
 const EDITS = '{"aux": "perfect", "main": "Return 2 * h."}';
 
 async function said(ask: Ask | undefined, texts: readonly string[] = [AUX, MAIN]): Promise<EnvironmentOutcome> {
-  const messages = texts.map((text, index): DecisionEvent => {
+  const messages = texts.map((text, index): SaidEvent => {
     const role = index === texts.length - 1 ? 'main' : 'aux';
     return { kind: 'decision', position: index, role, text };
   });

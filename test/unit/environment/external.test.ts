@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
 import { environmentKind } from '../../../src/environment/kinds.ts';
-import { extractedOf, promptFor, type DecisionEvent } from '../../../src/domain/episode.ts';
+import { extractedOf, promptFor, type SaidEvent } from '../../../src/domain/episode.ts';
 import type { Examined } from '../../../src/domain/message.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
@@ -43,7 +43,7 @@ async function said(
   texts: readonly string[] = [AUX, MAIN],
   slices: number[] = [],
 ): Promise<EnvironmentOutcome & { readonly to: (role: string) => string }> {
-  const messages = texts.map((text, index): DecisionEvent => {
+  const messages = texts.map((text, index): SaidEvent => {
     const role = index === texts.length - 1 ? 'main' : 'aux';
     return { kind: 'decision', position: index, role, text };
   });

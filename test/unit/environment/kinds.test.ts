@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
 import { ENVIRONMENT_KINDS, environmentKind } from '../../../src/environment/kinds.ts';
-import type { DecisionEvent } from '../../../src/domain/episode.ts';
+import type { SaidEvent } from '../../../src/domain/episode.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
 import { problems } from '../replay/helpers.ts';
 
@@ -19,7 +19,7 @@ async function outcome(
   }: { readonly reward?: number | null; readonly uniform?: number; readonly problem?: Problem } = {},
 ): Promise<EnvironmentOutcome> {
   const kind = environmentKind(name) ?? assert.fail(name);
-  const messages = texts.map((text, position): DecisionEvent => ({
+  const messages = texts.map((text, position): SaidEvent => ({
     kind: 'decision',
     position,
     role: `role${String(position)}`,

@@ -13,7 +13,7 @@ import { ladderEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
 import { environmentKind } from '../../../src/environment/kinds.ts';
 import type { Examination } from '../../../src/domain/message.ts';
-import type { DecisionEvent } from '../../../src/domain/episode.ts';
+import type { SaidEvent } from '../../../src/domain/episode.ts';
 import type { Problem, ProblemTests } from '../../../src/domain/problem.ts';
 
 const test = (code: string): ProblemTests => ({ tests: [], test: code, entryPoint: 'f', setup: '', prefix: '' });
@@ -26,7 +26,7 @@ const problem = (tests?: ProblemTests, question = 'q'): Problem => ({
   level: null,
   ...(tests !== undefined && { tests }),
 });
-const said = (role: string, text: string): DecisionEvent => ({ kind: 'decision', position: 0, role, text });
+const said = (role: string, text: string): SaidEvent => ({ kind: 'decision', position: 0, role, text });
 /** Four tests, all passed, the helper called and used. */
 const best: Examination = {
   entryPoint: 'f',

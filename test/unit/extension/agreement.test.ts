@@ -76,7 +76,7 @@ test('a message has one credit: by its definition from the returns shown, in its
       const { message } = row;
       assert.ok(message !== null);
       const bucket = store.bucketsFor(message)[0];
-      const alternative = bucket?.alternatives.find(({ decision }) => decision === message);
+      const alternative = bucket?.alternatives.find(({ message: one }) => one === message);
       assert.ok(alternative?.credit);
       assert.equal(alternativeLabel(alternative), `${signed(credit)}, return ${(row.return ?? NaN).toFixed(2)}`);
       assert.ok(creditWords(alternative.credit).startsWith(`credit ${signed(credit)}, 95 % `));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Problem } from '../../../src/domain/problem.ts';
 import type { Ledger } from '../../../src/domain/run.ts';
-import type { NewDecision } from '../../../src/domain/message.ts';
+import type { NewMessage } from '../../../src/domain/message.ts';
 import type { Phase } from '../../../src/domain/episode.ts';
 import type { StepMetrics } from '../../../src/domain/step.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
@@ -90,7 +90,7 @@ interface MessageParts {
 /** Appends one message; its context is its role and its parent. */
 export function addMessage(writer: StoreWriter, parts: MessageParts): number {
   const context = `${parts.role} of ${parts.problem.uid} after ${String(parts.parent)}`;
-  const decision: NewDecision = {
+  const message: NewMessage = {
     run: parts.run ?? RUN,
     phase: parts.phase ?? 'train',
     iteration: parts.iteration,
@@ -120,7 +120,7 @@ export function addMessage(writer: StoreWriter, parts: MessageParts): number {
     promptTokens: 3,
     reusedTokens: 0,
   };
-  return writer.insertDecision(decision);
+  return writer.insertMessage(message);
 }
 
 interface TreeParts {
@@ -215,7 +215,7 @@ export function addRequest(
   texts: readonly string[],
   returns: readonly (number | null)[],
 ): { readonly bucket: number; readonly alternatives: readonly number[] } {
-  const asked = writer.decision(message);
+  const asked = writer.fullMessage(message);
   const iteration = writer.nextRequestNumber(asked.run);
   return writer.transaction(() => {
     const bucket = writer.insertBucket({
@@ -272,7 +272,7 @@ export function addComparison(
 ): ReturnType<typeof addRequest> {
   return writer.transaction(() => {
     const request = addRequest(writer, message, texts, returns);
-    const { environment, bucket } = writer.decision(message);
+    const { environment, bucket } = writer.fullMessage(message);
     for (const at of [bucket ?? request.bucket, request.bucket]) {
       writer.insertReplay({
         bucket: at,
@@ -291,7 +291,7 @@ export function addComparison(
 
 function addMessageLike(
   writer: StoreWriter,
-  asked: NewDecision,
+  asked: NewMessage,
   parts: { readonly bucket: number; readonly iteration: number; readonly index: number; readonly text: string },
 ): number {
   const tokens = tokensOf(parts.text);
@@ -302,5 +302,5 @@ function addMessageLike(
     tokens,
     logprobs: new Float32Array(tokens.length),
   };
-  return writer.insertDecision({ ...asked, phase: 'replay', iteration: parts.iteration, ...own });
+  return writer.insertMessage({ ...asked, phase: 'replay', iteration: parts.iteration, ...own });
 }

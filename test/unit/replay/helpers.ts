@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, TypedRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { decisionRow, type CreditRule, type RoundRecord } from '../../../src/replay/recordTree.ts';
+import { messageRow, type CreditRule, type RoundRecord } from '../../../src/replay/recordTree.ts';
 import type { Branch, TreeNode } from '../../../src/replay/tree.ts';
 import type { TreeSettings } from '../../../src/replay/grow.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../src/shared/errors.ts';
@@ -255,7 +255,7 @@ export function storePath(store: StoreWriter, protocol: Protocol, leaf: TreeNode
   if (leaf.parent !== null && leaf.parent.stored === undefined) {
     storePath(store, protocol, leaf.parent);
   }
-  leaf.stored = store.insertDecision(decisionRow(leaf, protocol, ROUND, null));
+  leaf.stored = store.insertMessage(messageRow(leaf, protocol, ROUND, null));
 }
 
 export const errorOfKind =

@@ -120,9 +120,9 @@ describe('a message of any turn of a rollout tree', () => {
         const { id, alternatives } = await replay(stored);
         const replays = store.replaysOfBucket(id);
         const before = store.chain(stored).slice(0, -1);
-        const returns = alternatives.map(({ decision }) =>
+        const returns = alternatives.map(({ message }) =>
           replays
-            .filter(({ alternative }) => alternative === decision)
+            .filter(({ alternative }) => alternative === message)
             .map((one) => {
               assert.deepEqual(store.chain(one.leaf).slice(0, before.length), before);
               assert.equal(one.return, returnBySaid(store, one));

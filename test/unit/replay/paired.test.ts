@@ -16,7 +16,7 @@ import {
   type ReplayResult,
 } from '../../../src/domain/replay.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import type { Decision } from '../../../src/domain/message.ts';
+import type { FullMessage } from '../../../src/domain/message.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
@@ -101,7 +101,11 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, inde
 /** The streams of every message below an alternative, on the way to a leaf. */
 function streamsOf(store: StoreWriter, { alternative, leaf }: Replay): string[] {
   const streams: string[] = [];
-  for (let one: Decision = store.decision(leaf); one.id !== alternative; one = store.decision(one.parent ?? 0)) {
+  for (
+    let one: FullMessage = store.fullMessage(leaf);
+    one.id !== alternative;
+    one = store.fullMessage(one.parent ?? 0)
+  ) {
     streams.unshift(one.streamKey);
   }
   return streams;
@@ -116,24 +120,24 @@ describe('paired replays', () => {
       const own = byAlternative.get(here.messages[0] ?? 0) ?? [];
       assert.deepEqual(numbersOf(own), upTo(11), protocol.name);
       const taken: string[] = [];
-      for (const { decision, index, original } of bucket.alternatives) {
+      for (const { message, index, original } of bucket.alternatives) {
         if (original) {
           continue;
         }
-        const [only, ...more] = byAlternative.get(decision) ?? [];
+        const [only, ...more] = byAlternative.get(message) ?? [];
         assert.ok(only !== undefined && more.length === 0);
         assert.equal(only.replayIndex, index - 1);
         const mate = own.find(({ replayIndex }) => replayIndex === only.replayIndex);
         assert.ok(mate);
         assert.deepEqual(streamsOf(here.store, only), streamsOf(here.store, mate), 'a pair shares its numbers');
-        taken.push(here.store.decision(decision).streamKey, ...streamsOf(here.store, only));
+        taken.push(here.store.fullMessage(message).streamKey, ...streamsOf(here.store, only));
       }
       assert.equal(taken.length, 11 * protocol.occurrences.length);
       assert.equal(new Set(taken).size, taken.length, `${protocol.name}: no two pairs share a number`);
       assert.equal(bucket.spent, 22);
       assert.equal(here.reported.at(-1), '22 of 22');
       assert.equal(
-        drawsOf(here.store.replaysOfBucket(bucket.id), (id) => here.store.decision(id).streamKey),
+        drawsOf(here.store.replaysOfBucket(bucket.id), (id) => here.store.fullMessage(id).streamKey),
         'paired',
       );
     }
@@ -143,7 +147,7 @@ describe('paired replays', () => {
     const [paired, crossed] = [await scene(t, CHAIN), await scene(t, CHAIN)];
     const [some, all] = [await paired.ask(0, 19), await crossed.ask(0, 19, { design: 'crossed', replays: 19 })];
     const outcome = ({ store }: Scene, bucket: BucketView): Map<string, unknown> => {
-      const indices = new Map(bucket.alternatives.map(({ decision, index }) => [decision, index]));
+      const indices = new Map(bucket.alternatives.map(({ message, index }) => [message, index]));
       return new Map(
         store
           .replaysOfBucket(bucket.id)
@@ -209,7 +213,7 @@ describe('paired replays', () => {
     ).length;
     assert.ok(equal > 0 && equal < 12);
     assert.equal(here.made.policy.requests.length, 12 + 24 - equal);
-    const leaves = here.store.replaysOfBucket(bucket.id).map(({ leaf }) => here.store.decision(leaf));
+    const leaves = here.store.replaysOfBucket(bucket.id).map(({ leaf }) => here.store.fullMessage(leaf));
     assert.equal(
       leaves.filter(({ promptTokens, reusedTokens }) =>
         isReusedAnswer({ prompt: new Int32Array(promptTokens), reusedTokens }),
@@ -233,7 +237,7 @@ describe('paired replays', () => {
     const next = await here.ask(0, 4);
     assert.equal(next.spent, 8);
     const streams = (id: number): string[] =>
-      here.store.replaysOfBucket(id).map(({ leaf }) => here.store.decision(leaf).streamKey);
+      here.store.replaysOfBucket(id).map(({ leaf }) => here.store.fullMessage(leaf).streamKey);
     assert.equal(
       streams(next.id).filter((key) => streams(bucket.id).includes(key)).length,
       0,

@@ -68,9 +68,9 @@ const CASES: readonly (readonly [Protocol, readonly number[]])[] = [
 describe('recordTrainingTree', () => {
   it('stores every message once, with what it was given', async (t) => {
     const { store, roots } = await recorded(t, world(PAIR), [2, 4]);
-    assert.equal(store.counts().decisions, 30);
+    assert.equal(store.counts().messages, 30);
     for (const node of allNodes(roots)) {
-      const row = store.decision(stored(node));
+      const row = store.fullMessage(stored(node));
       assert.deepEqual(
         [
           row.text,
@@ -117,9 +117,9 @@ describe('recordTrainingTree', () => {
         [first.contextKey, first.problem.uidSha, first.position === 0 ? 'reasoner' : 'actor'],
       );
       assert.deepEqual(
-        bucket?.alternatives.map(({ decision, index, returns }) => ({ decision, index, returns })),
+        bucket?.alternatives.map(({ message, index, returns }) => ({ message, index, returns })),
         siblings.map((node) => ({
-          decision: stored(node),
+          message: stored(node),
           index: node.sibling,
           returns: leavesOf(node).map((leaf) => returnOf(leaf)),
         })),
@@ -133,7 +133,7 @@ describe('recordTrainingTree', () => {
       let credited = 0;
       for (const { nodes, bucket } of groups) {
         assert.ok(bucket !== null);
-        const credits = new Map(store.credits(bucket).map(({ decision, value }) => [decision, value]));
+        const credits = new Map(store.credits(bucket).map(({ message, value }) => [message, value]));
         for (const node of nodes) {
           const others = nodes.filter((other) => other !== node).flatMap(returnsOf);
           if (nodes.length > 1) {
@@ -163,7 +163,7 @@ describe('recordTrainingTree', () => {
       const { store, roots, groups } = await recorded(t, made, fanout);
       const calls = new Map(
         groups.flatMap(({ bucket }) =>
-          store.bucketView(bucket ?? 0).alternatives.map((one) => [one.decision, one.evaluatorCalls]),
+          store.bucketView(bucket ?? 0).alternatives.map((one) => [one.message, one.evaluatorCalls]),
         ),
       );
       for (const node of allNodes(roots)) {
@@ -203,7 +203,7 @@ describe('recordTrainingTree', () => {
     const [leaf] = roots.flatMap(leavesOf);
     const replay = store.replaysOfBucket(store.bucketsFor(stored(roots[0] ?? assert.fail()))[0]?.id ?? 0)[0];
     assert.ok(leaf?.parent && replay);
-    const [first, second] = [store.decision(stored(leaf.parent)), store.decision(stored(leaf))];
+    const [first, second] = [store.fullMessage(stored(leaf.parent)), store.fullMessage(stored(leaf))];
     assert.equal(replayHash([messageHash(first), messageHash(second)], replay), replay.tokenHash);
     const other = 'ab'.repeat(16);
     const messages: readonly Partial<SealedMessage>[] = [
@@ -292,7 +292,7 @@ describe('recordTrainingTree', () => {
     assert.deepEqual(store.counts(), before);
     assert.equal(store.countReplays(RUN), 0);
     record(store);
-    assert.deepEqual([store.counts().decisions, store.countReplays(RUN)], [30, 48]);
+    assert.deepEqual([store.counts().messages, store.countReplays(RUN)], [30, 48]);
   });
 });
 
@@ -302,7 +302,7 @@ describe('recordSubtree', () => {
     const store = storeFor(t, ALL);
     const roots = await grow(made.settings, starts(ALL), [1, 2], NEVER);
     recordSubtree(store, roots, CHECKPOINTS, { ...ROUND, phase: 'evaluate', iteration: 2 });
-    assert.deepEqual([store.counts().decisions, store.counts().episodes, store.counts().buckets], [9, 6, 0]);
+    assert.deepEqual([store.counts().messages, store.counts().episodes, store.counts().buckets], [9, 6, 0]);
     const episodes = store.episodes({ run: RUN, phase: 'evaluate', iteration: 2, offset: 0, limit: 10 });
     assert.deepEqual(
       episodes.map(({ leaf, return: value, rule, evaluatorCalls }) => ({ leaf, value, rule, evaluatorCalls })),

@@ -8,7 +8,7 @@ import { grow } from '../../../src/replay/episodes.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { AS_RECORDED, drawsOf, type ContinuationChoice, type BucketView } from '../../../src/domain/replay.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import type { Decision } from '../../../src/domain/message.ts';
+import type { FullMessage } from '../../../src/domain/message.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
@@ -102,14 +102,14 @@ function ask(
 }
 
 /** The messages below an alternative in a bucket's request, by replay index. */
-function continuations(store: StoreWriter, bucket: BucketView, alternative: number): Decision[][] {
+function continuations(store: StoreWriter, bucket: BucketView, alternative: number): FullMessage[][] {
   return store
     .replaysOfBucket(bucket.id)
     .filter((replay) => replay.alternative === alternative)
     .map(({ leaf }) => {
-      const path: Decision[] = [];
+      const path: FullMessage[] = [];
       for (let id: number | null = leaf; id !== null && id !== alternative; id = path[0]?.parent ?? null) {
-        path.unshift(store.decision(id));
+        path.unshift(store.fullMessage(id));
       }
       return path;
     });
@@ -120,7 +120,7 @@ describe('replayMessage', () => {
     const here = await scene(t, PAIR);
     const { store, messages, evaluator } = here;
     const bucket = await ask(here, 0);
-    const original = store.decision(messages[0] ?? 0);
+    const original = store.fullMessage(messages[0] ?? 0);
     assert.deepEqual(
       bucket.alternatives.map((one) => [one.index, one.original, one.returns.length]),
       [
@@ -130,13 +130,13 @@ describe('replayMessage', () => {
         [3, false, 2],
       ],
     );
-    assert.equal(bucket.alternatives[0]?.decision, messages[0]);
+    assert.equal(bucket.alternatives[0]?.message, messages[0]);
     assert.deepEqual(
       [bucket.origin, bucket.message, bucket.contextKey, bucket.snapshot],
       ['request', messages[0], original.contextKey, original.snapshot],
     );
-    for (const { decision } of bucket.alternatives) {
-      assert.equal(store.decision(decision).context, original.context);
+    for (const { message } of bucket.alternatives) {
+      assert.equal(store.fullMessage(message).context, original.context);
     }
     assert.equal(evaluator.calls, 8);
     assert.equal(
@@ -186,8 +186,8 @@ describe('replayMessage', () => {
   it('stores every continuation under its alternative, with the context that it really had', async (t) => {
     const here = await scene(t, PARALLEL);
     const bucket = await ask(here, 1);
-    for (const { decision, text } of bucket.alternatives) {
-      const paths = continuations(here.store, bucket, decision);
+    for (const { message, text } of bucket.alternatives) {
+      const paths = continuations(here.store, bucket, message);
       assert.deepEqual(
         paths.map((path) => path.map(({ role }) => role)),
         [
@@ -208,15 +208,15 @@ describe('replayMessage', () => {
     for (const protocol of [PAIR, CHAIN, PARALLEL, TWICE]) {
       const here = await scene(t, protocol);
       const bucket = await ask(here, 0, { replays: 3 });
-      const streams = bucket.alternatives.map(({ decision }) =>
-        continuations(here.store, bucket, decision).map((path) => path.map(({ streamKey }) => streamKey)),
+      const streams = bucket.alternatives.map(({ message }) =>
+        continuations(here.store, bucket, message).map((path) => path.map(({ streamKey }) => streamKey)),
       );
       for (const replays of streams) {
         assert.deepEqual(replays, streams[0]);
       }
       const keys = streams[0]?.flat() ?? [];
       assert.equal(keys.length, 3 * (protocol.occurrences.length - 1));
-      const alternatives = bucket.alternatives.map(({ decision }) => here.store.decision(decision).streamKey);
+      const alternatives = bucket.alternatives.map(({ message }) => here.store.fullMessage(message).streamKey);
       assert.equal(new Set([...keys, ...alternatives]).size, keys.length + 4, protocol.name);
     }
   });
@@ -225,11 +225,11 @@ describe('replayMessage', () => {
     for (const protocol of [PAIR, CHAIN, PARALLEL, TWICE]) {
       const here = await scene(t, protocol);
       // The clicked message comes first in the bucket, whatever its place in the run.
-      const clicked = here.store.decision(here.messages[0] ?? 0);
-      here.messages[0] = here.store.insertDecision({ ...clicked, siblingIndex: 1 });
+      const clicked = here.store.fullMessage(here.messages[0] ?? 0);
+      here.messages[0] = here.store.insertMessage({ ...clicked, siblingIndex: 1 });
       const bucket = await ask(here, 0, { replays: 3, text: 'typed', independent: true });
-      const keys = bucket.alternatives.flatMap(({ decision }) =>
-        continuations(here.store, bucket, decision).flatMap((path) => path.map(({ streamKey }) => streamKey)),
+      const keys = bucket.alternatives.flatMap(({ message }) =>
+        continuations(here.store, bucket, message).flatMap((path) => path.map(({ streamKey }) => streamKey)),
       );
       assert.equal(keys.length, 5 * 3 * (protocol.occurrences.length - 1));
       assert.equal(new Set(keys).size, keys.length, protocol.name);
@@ -254,7 +254,7 @@ describe('replayMessage', () => {
     });
     assert.deepEqual(remarks, ['The endpoint takes no seeds: common random numbers and exact verification are off.']);
     assert.equal(
-      drawsOf(here.store.replaysOfBucket(bucket.id), (id) => here.store.decision(id).streamKey),
+      drawsOf(here.store.replaysOfBucket(bucket.id), (id) => here.store.fullMessage(id).streamKey),
       'unseeded',
     );
     const told: string[] = [];
@@ -301,7 +301,7 @@ describe('replayMessage', () => {
     );
     const typed = bucket.alternatives[3];
     assert.equal(typed?.text, 'my own plan \ufffd');
-    for (const [actor] of continuations(here.store, bucket, typed.decision)) {
+    for (const [actor] of continuations(here.store, bucket, typed.message)) {
       assert.ok(actor);
       assert.ok(actor.context.includes('Context:\nmy own plan \ufffd\n'));
       assert.equal(actor.contextKey, contextKey(actor.context).key, 'the key is that of the bytes that are stored');
@@ -371,7 +371,7 @@ describe('replayMessage', () => {
 
   it('keeps what arrived when it is cancelled, and can be asked again', async (t) => {
     const here = await scene(t, PAIR);
-    const decisions = here.store.counts().decisions;
+    const messages = here.store.counts().messages;
     here.policy.answersLeft = 5;
     await assert.rejects(ask(here, 0), CancelledError);
     const [bucket] = here.store.bucketsFor(here.messages[0] ?? 0);
@@ -380,7 +380,7 @@ describe('replayMessage', () => {
       bucket.alternatives.map(({ index }) => index),
       [0, 1, 2, 3],
     );
-    assert.equal(here.store.counts().decisions, decisions + 5);
+    assert.equal(here.store.counts().messages, messages + 5);
     assert.equal(here.store.replaysOfBucket(bucket.id).length, 2);
     assert.deepEqual(
       bucket.alternatives.map(({ returns }) => returns.length),
@@ -444,10 +444,10 @@ describe('replayMessage', () => {
       [bucket.continuation?.differs, bucket.continuation?.step, bucket.continuation?.temperature],
       [{ snapshot: true, temperature: true, model: false }, 1, 0.5],
     );
-    for (const { decision, original } of bucket.alternatives) {
-      assert.equal(store.decision(decision).context, store.decision(here.messages[0] ?? 0).context);
+    for (const { message, original } of bucket.alternatives) {
+      assert.equal(store.fullMessage(message).context, store.fullMessage(here.messages[0] ?? 0).context);
       assert.deepEqual(
-        [store.decision(decision).snapshot, store.decision(decision).sampling.temperature],
+        [store.fullMessage(message).snapshot, store.fullMessage(message).sampling.temperature],
         original ? [here.policy.snapshot, 1] : [later, 0.5],
       );
     }
@@ -474,7 +474,7 @@ describe('replayMessage', () => {
 
   it('samples alternatives of a message that was picked greedily', async (t) => {
     const here = await scene(t, PAIR, { temperature: 0 });
-    assert.equal(here.store.decision(here.messages[0] ?? 0).sampling.temperature, 0);
+    assert.equal(here.store.fullMessage(here.messages[0] ?? 0).sampling.temperature, 0);
     const bucket = await ask(here, 0);
     assert.deepEqual(
       here.policy.requests.map(({ sampling }) => sampling.temperature),
@@ -499,8 +499,8 @@ describe('replayMessage', () => {
     const bucket = await ask(here, 0);
     const score = async (text: string): Promise<number> =>
       (await here.evaluator.evaluate(ALL[0] ?? assert.fail(), text)).score ?? 0;
-    for (const { decision, text, returns, evaluatorCalls } of bucket.alternatives) {
-      const paths = continuations(here.store, bucket, decision);
+    for (const { message, text, returns, evaluatorCalls } of bucket.alternatives) {
+      const paths = continuations(here.store, bucket, message);
       assert.deepEqual(
         returns,
         await Promise.all(paths.map(async ([last]) => (await score(text)) + (await score(last?.text ?? '')))),

@@ -145,7 +145,7 @@ describe('rows of reused results', () => {
       }
       const rootBuckets = store
         .bucketsOfRun({ run: RUN, offset: 0, limit: 1000 })
-        .filter(({ alternatives }) => alternatives.every(({ decision }) => store.message(decision).parent === null));
+        .filter(({ alternatives }) => alternatives.every(({ message }) => store.message(message).parent === null));
       const replayed = rootBuckets
         .flatMap(({ id }) => store.replaysOfBucket(id))
         .reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
@@ -187,7 +187,7 @@ function checkLedger(store: StoreWriter, protocol: Protocol, roots: readonly Tre
   const counter = new LedgerCounter(() => 0);
   const nodes = allNodes(roots);
   for (const node of nodes) {
-    counter.addDecision('any', node.answer);
+    counter.addMessage('any', node.answer);
     counter.addCalls(callOf(node));
   }
   const { evaluatorCalls, tokens } = counter.read();
@@ -279,7 +279,7 @@ describe('reuse on request', () => {
             .replaysOfBucket(bucket.id)
             .flatMap(({ leaf }) => store.chain(leaf))
             .map(({ text, siblingIndex, contextKey, return: value }) => [text, siblingIndex, contextKey, value]),
-          streams: store.replaysOfBucket(bucket.id).map(({ leaf }) => store.decision(leaf).streamKey),
+          streams: store.replaysOfBucket(bucket.id).map(({ leaf }) => store.fullMessage(leaf).streamKey),
         });
         assert.deepEqual(rows(some), rows(all), words);
         assert.ok(some.made.evaluator.calls < all.made.evaluator.calls, words);

@@ -11,7 +11,7 @@ const AT: PositionCost = {
   role: 'voter',
   position: 0,
   environment: 1,
-  decisions: 6,
+  messages: 6,
   promptTokens: 60,
   reusedTokens: 20,
   completionTokens: 12,

@@ -41,7 +41,7 @@ const pathOf = (node: TreeNode): number[] =>
   node.parent === null ? [node.sibling] : [...pathOf(node.parent), node.sibling];
 
 describe('grow', () => {
-  it('makes 2 plans and 4 solutions of each: 10 decisions and 8 evaluator calls', async () => {
+  it('makes 2 plans and 4 solutions of each: 10 messages and 8 evaluator calls', async () => {
     const made = world(PAIR);
     const roots = await growAll(made, [2, 4]);
     assert.deepEqual(allNodes(roots).map(pathOf), [

@@ -59,7 +59,7 @@ async function scene(t: TestContext): Promise<Scene> {
     }
     return held({ policy: new LocalPolicy(host, tokenizer, snapshot) });
   };
-  const message = store.bucketsOfRun({ run: 'run-1', offset: 0, limit: 1 })[0]?.alternatives[1]?.decision ?? 0;
+  const message = store.bucketsOfRun({ run: 'run-1', offset: 0, limit: 1 })[0]?.alternatives[1]?.message ?? 0;
   const { policy } = await source(store.message(message).snapshot);
   await replayMessage(
     { message, alternatives: 2, replays: 2, text: '2+2' },
@@ -134,8 +134,9 @@ describe('verifyReplays', () => {
     const here = await scene(t);
     const { run, replays, check } = here;
     const victim =
-      replays.find(({ leaf }) => run.store.decision(leaf).tokens.length >= 3)?.leaf ?? assert.fail('no long message');
-    const tokens = run.store.decision(victim).tokens;
+      replays.find(({ leaf }) => run.store.fullMessage(leaf).tokens.length >= 3)?.leaf ??
+      assert.fail('no long message');
+    const tokens = run.store.fullMessage(victim).tokens;
     tokens[2] = (tokens[2] ?? 0) + 1;
     const hex = Buffer.from(tokens.buffer).toString('hex');
     tamper(here, 'DROP TRIGGER decision_no_update', `UPDATE decision SET tokens = x'${hex}' WHERE id = ${victim}`);
@@ -160,7 +161,7 @@ describe('verifyReplays', () => {
     const here = await scene(t);
     const { run, replays, check } = here;
     const victim = replays[0]?.leaf ?? 0;
-    const { tokens } = run.store.decision(victim);
+    const { tokens } = run.store.fullMessage(victim);
     tamper(
       here,
       'DROP TRIGGER decision_no_update',
@@ -323,13 +324,13 @@ describe('verifyReplays', () => {
     const { run, check } = here;
     const [replay] = here.replays;
     assert.ok(replay);
-    const context = run.store.decision(replay.leaf).context;
+    const context = run.store.fullMessage(replay.leaf).context;
     tamper(
       here,
       'DROP TRIGGER text_no_update',
-      `UPDATE text SET body = body || ' ' WHERE id = (SELECT text FROM context WHERE key = '${run.store.decision(replay.leaf).contextKey}')`,
+      `UPDATE text SET body = body || ' ' WHERE id = (SELECT text FROM context WHERE key = '${run.store.fullMessage(replay.leaf).contextKey}')`,
     );
-    assert.equal(run.store.decision(replay.leaf).context, `${context} `);
+    assert.equal(run.store.fullMessage(replay.leaf).context, `${context} `);
     const report = await check();
     assert.match(
       report.firstDifference?.detail ?? '',
@@ -339,7 +340,7 @@ describe('verifyReplays', () => {
     for (const { id, leaf } of here.replays) {
       assert.equal(
         run.store.verifications(id)[0]?.result === 'different',
-        run.store.decision(leaf).context === `${context} `,
+        run.store.fullMessage(leaf).context === `${context} `,
         `replay ${id}`,
       );
     }
@@ -350,7 +351,9 @@ describe('verifyReplays', () => {
     const { run, replays, check } = here;
     const old = ({ alternative, leaf }: Replay): string =>
       sha256(
-        (alternative === leaf ? [leaf] : [alternative, leaf]).map((id) => run.store.decision(id).tokenHash).join('\n'),
+        (alternative === leaf ? [leaf] : [alternative, leaf])
+          .map((id) => run.store.fullMessage(id).tokenHash)
+          .join('\n'),
       );
     tamper(
       here,
@@ -386,7 +389,7 @@ describe('verifyReplays', () => {
     const { run, replays } = await scene(t);
     const [replay] = replays;
     assert.ok(replay);
-    const episode = run.store.chain(replay.leaf).map(({ id }) => run.store.decision(id));
+    const episode = run.store.chain(replay.leaf).map(({ id }) => run.store.fullMessage(id));
     const lost = episode.with(-1, {
       ...(episode.at(-1) ?? assert.fail()),
       ...{ text: '', tokens: new Int32Array(), finish: 'length' },
@@ -473,13 +476,13 @@ describe('credit.common_random_numbers', () => {
       const { store, host, base } = run;
       if (expected === 'independent') {
         const messages = store.bucketsOfRun({ run: 'run-1', offset: 0, limit: 100 }).flatMap((one) => one.alternatives);
-        const streams = messages.map(({ decision }) => store.decision(decision).streamKey);
+        const streams = messages.map(({ message }) => store.fullMessage(message).streamKey);
         assert.deepEqual([streams.length, new Set(streams).size], [20, 20], 'no two messages share a stream');
         assert.ok(new Set(messages.map(({ text }) => text)).size < messages.length, 'though some are equal');
       }
       const draws = store
         .bucketsOfRun({ run: 'run-1', offset: 0, limit: 100 })
-        .map(({ id }) => drawsOf(store.replaysOfBucket(id), (message) => store.decision(message).streamKey));
+        .map(({ id }) => drawsOf(store.replaysOfBucket(id), (message) => store.fullMessage(message).streamKey));
       assert.deepEqual(
         new Set(draws),
         new Set([expected, null]),
@@ -510,7 +513,7 @@ describe('replaysOfMessage', () => {
     const own = store.replaysOfBucket(asked.bucket ?? 0).filter(({ alternative }) => alternative === asked.id);
     const ids = (replays: readonly Replay[]): number[] => replays.map(({ id }) => id);
     assert.deepEqual(ids(replaysOfMessage(store, asked.id)), ids([...own, ...all]), 'the message that was asked about');
-    const sampled = request.alternatives.find(({ original }) => !original)?.decision ?? 0;
+    const sampled = request.alternatives.find(({ original }) => !original)?.message ?? 0;
     assert.deepEqual(
       ids(replaysOfMessage(store, sampled)),
       ids(all.filter(({ alternative }) => alternative === sampled)),
@@ -520,7 +523,7 @@ describe('replaysOfMessage', () => {
     assert.ok(last);
     assert.deepEqual(ids(replaysOfMessage(store, last.leaf)), [last.id], 'a continuation');
     const sibling =
-      store.bucketView(asked.bucket ?? 0).alternatives.find(({ decision }) => decision !== asked.id)?.decision ?? 0;
+      store.bucketView(asked.bucket ?? 0).alternatives.find(({ message }) => message !== asked.id)?.message ?? 0;
     assert.deepEqual(
       ids(replaysOfMessage(store, sibling)),
       ids(store.replaysOfBucket(asked.bucket ?? 0).filter(({ alternative }) => alternative === sibling)),

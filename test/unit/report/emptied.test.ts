@@ -26,8 +26,8 @@ function readerOf(made: readonly Made[]): EmptiedRows {
     message,
     continuation: foreign === true ? {} : null,
     alternatives: [
-      { decision: message, text, finish: 'end', returns: kept },
-      { decision: 1000 + message, text: ' ', finish: 'typed', returns: gone },
+      { message: message, text, finish: 'end', returns: kept },
+      { message: 1000 + message, text: ' ', finish: 'typed', returns: gone },
     ],
   });
   const messages = new Map(

@@ -38,7 +38,7 @@ describe('findingReport', () => {
       [report.message.role, report.message.text.text, report.message.return, report.message.leaves],
       ['reasoner', 'plan 0', 0.5, 2],
     );
-    assert.equal(report.context.text.text, writer.decision(first.plan).context);
+    assert.equal(report.context.text.text, writer.fullMessage(first.plan).context);
     const [bucket] = report.buckets;
     assert.ok(bucket !== undefined && report.buckets.length === 1);
     // Means 1/2 and 0 over (1, 0) and (0): the others' mean is the baseline of one, 1/3 that of the other.
@@ -112,7 +112,7 @@ describe('findingReport', () => {
     const actor = tree?.actors[0] ?? 0;
     const older = addRequest(writer, actor, ['other'], [0]);
     const newer = addRequest(writer, actor, ['', 'third'], [0, 1]);
-    const asked = writer.decision(actor);
+    const asked = writer.fullMessage(actor);
     // As a replay leaves it: the clicked message has its own return, and an empty one was typed.
     writer.insertReplay({
       bucket: newer.bucket,
@@ -124,7 +124,7 @@ describe('findingReport', () => {
       tokenHash: 'h',
       environment: asked.environment,
     });
-    const typed = writer.insertDecision({
+    const typed = writer.insertMessage({
       ...asked,
       phase: 'replay',
       iteration: writer.bucket(newer.bucket).iteration,

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
 import type { NewBucket, NewReplay } from '../../../src/domain/replay.ts';
-import type { NewDecision } from '../../../src/domain/message.ts';
+import type { NewMessage } from '../../../src/domain/message.ts';
 import type { NewEpisode } from '../../../src/domain/episode.ts';
 import type { NumericEnvironment } from '../../../src/domain/snapshot.ts';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
@@ -73,7 +73,7 @@ export function addRun(store: StoreWriter, id: string, createdAt: string): void 
   store.insertSnapshot({ id: WEIGHTS, run: id, iteration: 0, base: '/models/team', file: null });
 }
 
-export function newDecision(changes: Partial<NewDecision> = {}): NewDecision {
+export function newMessage(changes: Partial<NewMessage> = {}): NewMessage {
   return {
     run: RUN,
     phase: 'train',

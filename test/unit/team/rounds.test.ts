@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { DecisionEvent, EnvironmentEvent, LogEvent } from '../../../src/domain/episode.ts';
+import type { SaidEvent, EnvironmentEvent, LogEvent } from '../../../src/domain/episode.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import {
-  decisionsAtMost,
+  messagesAtMost,
   messagesPerTurn,
   discountOf,
   mostReturn,
@@ -27,7 +27,7 @@ const UNSCORED = ALONE.map(({ role, prompt }) => ({ role, prompt }));
 const team = (rounds: unknown, roles: unknown = ROLES): Protocol =>
   parseProtocol(JSON.stringify({ name: 'team', roles, rounds }), 'team.json');
 
-const said = (protocol: Protocol, position: number, text = 'x', reward?: number | null): DecisionEvent => ({
+const said = (protocol: Protocol, position: number, text = 'x', reward?: number | null): SaidEvent => ({
   kind: 'decision',
   position,
   role: protocol.occurrences[position]?.role ?? '',
@@ -51,7 +51,7 @@ const heard = (source: string, more: Partial<EnvironmentEvent> = {}): Environmen
 function word(protocol: Protocol, log: readonly LogEvent[], uniform = 0): string {
   const step: Step = next(protocol, log, () => uniform);
   switch (step.kind) {
-    case 'decisions':
+    case 'messages':
       return step.positions.join(' and ');
     case 'environment':
       return `${step.closing === null ? '' : 'closing '}${step.call.name}`;
@@ -163,7 +163,7 @@ describe('an episode in rounds', () => {
     assert.equal(word(protocol, log, 0.5), 'closing last');
     // Each sees all before, and a message is a turn of its own.
     assert.equal(visibleEvents(protocol, 59, log).length, 20);
-    assert.deepEqual([messagesPerTurn(protocol), decisionsAtMost(protocol)], [1, 20]);
+    assert.deepEqual([messagesPerTurn(protocol), messagesAtMost(protocol)], [1, 20]);
     // Beside it the published round robin.
     const robin = team({ turns: 2, order: 'fixed' }, ALONE);
     assert.deepEqual(

@@ -341,14 +341,14 @@ describe('a run of CCPO', () => {
     const run = await world(t, ['steps=1']);
     const { store } = run;
     const messages = messagesIn(run, 1);
-    const solo = messages.filter(({ bucket }) => bucket === null).map(({ id }) => store.decision(id));
+    const solo = messages.filter(({ bucket }) => bucket === null).map(({ id }) => store.fullMessage(id));
     const [empty, ...solvers] = solo;
     assert.deepEqual([empty?.text, empty?.finish, empty?.position, solvers.length], ['', 'typed', 0, 4]);
     for (const solver of solvers) {
       assert.deepEqual([solver.position, solver.parent], [1, empty?.id]);
       assert.equal(solver.context, `Solve.\n\nProblem:\n${sums(1)[0]?.question ?? ''}\n`);
     }
-    const streams = messages.map(({ id }) => store.decision(id).streamKey).filter((key) => key !== '');
+    const streams = messages.map(({ id }) => store.fullMessage(id).streamKey).filter((key) => key !== '');
     assert.deepEqual([streams.length, new Set(streams).size], [12, 12]);
     assert.ok(messages.every(({ bucket, trainingCredit }) => (bucket === null) === (trainingCredit === null)));
     assert.equal(store.learnedReturns('run-1', 1).length, 3 * 4);
@@ -394,7 +394,7 @@ describe('a run of CCPO', () => {
     const run = await world(t, ['steps=1', 'ccpo.solo_draws=shared']);
     const messages = messagesIn(run, 1).filter(({ position }) => position === 1);
     const keys = (solo: boolean): string[] =>
-      messages.filter(({ bucket }) => (bucket === null) === solo).map(({ id }) => run.store.decision(id).streamKey);
+      messages.filter(({ bucket }) => (bucket === null) === solo).map(({ id }) => run.store.fullMessage(id).streamKey);
     assert.deepEqual([keys(true), new Set(keys(true)).size], [keys(false), 4]);
     assert.equal(removalReport(run.store, 'run-1')?.rollouts, 12);
   });
@@ -405,9 +405,9 @@ describe('a run of CCPO', () => {
     const solver = messagesIn(run, 1).find(({ bucket, position }) => bucket === null && position === 1);
     const question = sums(1)[0]?.question ?? '';
     assert.ok(solver !== undefined);
-    const { context } = store.decision(solver.id);
+    const { context } = store.fullMessage(solver.id);
     assert.equal(context, `Solve.\n\nProblem:\n${question}\n\nContext:\n`);
-    const branch = await frozenBranch(store.decision(solver.id), { store, protocol: PAIR, render: renderPlain });
+    const branch = await frozenBranch(store.fullMessage(solver.id), { store, protocol: PAIR, render: renderPlain });
     assert.equal(branch.headed, true);
   });
 

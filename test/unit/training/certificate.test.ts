@@ -17,7 +17,7 @@ import {
   klOver,
   meanOver,
   moved,
-  randomDecisions,
+  randomMessages,
   type Exact,
   type TeamPolicy,
 } from './tabularDecisions.ts';
@@ -99,7 +99,7 @@ it(`holds in each of ${String(CASES)} random teams, as do the bounds on occupanc
   const counts = { promisedMore: 0, stalePromisedMore: 0, informative: 0, positive: 0 };
   for (let index = 0; index < CASES; index++) {
     const numbers = new Numbers(19, index);
-    const world = randomDecisions(numbers);
+    const world = randomMessages(numbers);
     const { gamma } = world;
     const teams: TeamPolicy[] = [world.reward.map((row) => distribution(numbers, row.length))];
     for (let role = 0; role < world.roles; role++) {
@@ -173,7 +173,7 @@ it('promises what the clipped ratios say, and gives what the clip held back', ()
 
 it('estimates from sampled messages what the tables say', () => {
   const numbers = new Numbers(20, 0);
-  const world = randomDecisions(numbers);
+  const world = randomMessages(numbers);
   const old: TeamPolicy = world.reward.map((row) =>
     distribution(numbers, row.length).map((p) => 0.6 / row.length + 0.4 * p),
   );

@@ -113,12 +113,12 @@ const creditsOf = (
 
 /** The rows of a tree as a store gives them. */
 export function rowsOf(roots: readonly TreeNode[]): {
-  readonly rows: { decision: number; parent: number | null; problem: string; position: number }[];
+  readonly rows: { message: number; parent: number | null; problem: string; position: number }[];
   readonly ids: ReadonlyMap<TreeNode, number>;
 } {
   const ids = new Map(roots.flatMap((root) => [...episodeOf(root)]).map((node, index) => [node, index]));
-  const rows = [...ids].map(([{ parent, position }, decision]) => ({
-    decision,
+  const rows = [...ids].map(([{ parent, position }, message]) => ({
+    message,
     parent: parent === null ? null : (ids.get(parent) ?? assert.fail()),
     problem: 'q',
     position,

@@ -40,11 +40,11 @@ describe('a run with a scripted role', () => {
       assert.ok(leaves.length > 0);
       for (const { leaf } of leaves) {
         const [first, second] = store.chain(leaf);
-        const own = store.decision(first?.id ?? 0);
+        const own = store.fullMessage(first?.id ?? 0);
         assert.equal(own.text, 'Add the pens.');
         assert.deepEqual([own.promptTokens, own.logprobs.length, own.finish], [0, 0, 'end']);
         assert.equal(own.reusedTokens, own.tokens.length);
-        assert.match(store.decision(second?.id ?? 0).context, /Add the pens\./);
+        assert.match(store.fullMessage(second?.id ?? 0).context, /Add the pens\./);
       }
     });
   }

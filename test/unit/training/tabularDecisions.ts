@@ -7,7 +7,7 @@ import type { Numbers } from '../credit/tabular.ts';
 /** Probabilities of actions by state; an agent's policy is the rows of its own states. */
 export type TeamPolicy = readonly (readonly number[])[];
 
-export interface Decisions {
+export interface TreeMessages {
   readonly gamma: number;
   readonly roles: number;
   /** Who acts, by state; the state after an action is one of the next agent. */
@@ -31,7 +31,7 @@ export function distribution(numbers: Numbers, size: number): number[] {
 }
 
 /** Two to four agents, two or three contexts, two or three actions; rewards from -1 to 1. */
-export function randomDecisions(numbers: Numbers): Decisions {
+export function randomMessages(numbers: Numbers): TreeMessages {
   const count = (least: number, most: number): number => least + Math.floor(numbers.next() * (most - least + 1));
   const [roles, contexts, actions] = [count(2, 4), count(2, 3), count(2, 3)];
   const states = roles * contexts;
@@ -80,7 +80,7 @@ export interface Exact {
   readonly value: number;
 }
 
-export function exactOf({ gamma, start, next, reward }: Decisions, policy: TeamPolicy): Exact {
+export function exactOf({ gamma, start, next, reward }: TreeMessages, policy: TeamPolicy): Exact {
   const states = start.length;
   const step = times(states, (s) =>
     times(states, (to) => (policy[s] ?? []).reduce((sum, p, a) => sum + p * at(next[s]?.[a], to), 0)),
@@ -106,7 +106,7 @@ export function exactOf({ gamma, start, next, reward }: Decisions, policy: TeamP
 /** The policy with another one of an agent: a share of the way to a random one. */
 export const moved = (
   numbers: Numbers,
-  { actor }: Decisions,
+  { actor }: TreeMessages,
   policy: TeamPolicy,
   role: number,
   share: number,

@@ -23,8 +23,8 @@ const team = (turns: number, scored: readonly string[] = ['main']): Protocol =>
 const words = (structure: number, passed: number, cooperation = 0): string =>
   `ladder: 1 of 4 (structure ${String(structure)}, syntax 0.5, tests ${String(passed)}/4, cooperation ${String(cooperation)})`;
 /** A path of messages: each follows the one before. */
-const path = (...decisions: number[]): MessagePlace[] =>
-  decisions.map((decision, position) => ({ decision, problem: 7, parent: decisions[position - 1] ?? null, position }));
+const path = (...messages: number[]): MessagePlace[] =>
+  messages.map((message, position) => ({ message, problem: 7, parent: messages[position - 1] ?? null, position }));
 
 describe('the words of ladders', () => {
   it('are read back as shares of the points of each level', () => {
@@ -63,8 +63,8 @@ describe('levels by turn', () => {
     // Two joint actions in turn 1 (ends 2 and 6); the first is continued twice (ends 4 and 5), the other stopped.
     const messages = [
       ...path(1, 2, 3, 4),
-      { decision: 10, problem: 7, parent: 2, position: 2 },
-      { decision: 5, problem: 7, parent: 10, position: 3 },
+      { message: 10, problem: 7, parent: 2, position: 2 },
+      { message: 5, problem: 7, parent: 10, position: 3 },
       ...path(7, 6),
     ];
     const levels = turnLevels(
@@ -99,8 +99,8 @@ describe('levels by turn', () => {
     const of = (problem: number, first: number, passed: readonly number[]): [EpisodeRule[], MessagePlace[]] => [
       passed.map((tests, index) => ({ leaf: first + index, rule: words(1, tests) })),
       passed.flatMap((_, index) => [
-        { decision: first + 100 + index, problem, parent: null, position: 0 },
-        { decision: first + index, problem, parent: first + 100 + index, position: 1 },
+        { message: first + 100 + index, problem, parent: null, position: 0 },
+        { message: first + index, problem, parent: first + 100 + index, position: 1 },
       ]),
     ];
     // Of one problem 1 of 4 passes, of another 3 of 5; whoever passes 3 of its 4 tests does not.
@@ -124,8 +124,8 @@ describe('levels by turn', () => {
     // Both first turns are followed by two joint actions: of one node both pass, of the other none.
     const node = (first: number): MessagePlace[] => [
       ...path(first, first + 1, first + 2, first + 3),
-      { decision: first + 4, problem: 7, parent: first + 1, position: 2 },
-      { decision: first + 5, problem: 7, parent: first + 4, position: 3 },
+      { message: first + 4, problem: 7, parent: first + 1, position: 2 },
+      { message: first + 5, problem: 7, parent: first + 4, position: 3 },
     ];
     const rule = (tests: number): string => `${words(1, 0)}, ${words(1, tests)}`;
     const { turn1PassAt2, turn2PassAt1, turn2PassAt2, turn2PassAt3 } = turnLevels(

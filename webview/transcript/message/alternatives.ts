@@ -117,7 +117,7 @@ export class BucketList {
 
   private item(group: Equal, number: number): HTMLElement {
     const { first, all } = group;
-    const own = all.some(({ decision }) => decision === this.message);
+    const own = all.some(({ message }) => message === this.message);
     const tags = h(
       'span',
       { class: 'tags' },
@@ -136,7 +136,7 @@ export class BucketList {
       h(
         'div',
         { class: 'alternative-body' },
-        h('div', { class: 'words' }, this.words(first), own ? null : this.opener(first.decision)),
+        h('div', { class: 'words' }, this.words(first), own ? null : this.opener(first.message)),
         tags,
         figures(group, this.scale, this.replayed),
       ),
@@ -144,12 +144,12 @@ export class BucketList {
   }
 
   private words(alternative: Alternative): HTMLElement {
-    const { text, decision } = alternative;
+    const { text, message } = alternative;
     if (text.trim() === '') {
       return h('p', { class: 'alternative-text empty' }, 'empty message');
     }
     const long = text.length > CLAMP;
-    const clamped = long && !this.unfolded.has(decision);
+    const clamped = long && !this.unfolded.has(message);
     const shown = h(
       'p',
       { class: 'alternative-text' },
@@ -161,12 +161,12 @@ export class BucketList {
     }
     const toggle = h(
       'button',
-      { class: 'link', type: 'button', 'aria-expanded': String(this.unfolded.has(decision)) },
-      this.unfolded.has(decision) ? 'less' : 'more',
+      { class: 'link', type: 'button', 'aria-expanded': String(this.unfolded.has(message)) },
+      this.unfolded.has(message) ? 'less' : 'more',
     );
     toggle.addEventListener('click', () => {
-      if (!this.unfolded.delete(decision)) {
-        this.unfolded.add(decision);
+      if (!this.unfolded.delete(message)) {
+        this.unfolded.add(message);
       }
       const fresh = this.words(alternative);
       shown.replaceWith(fresh);
@@ -176,10 +176,10 @@ export class BucketList {
     return shown;
   }
 
-  private opener(decision: number): HTMLElement {
+  private opener(message: number): HTMLElement {
     const show = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, 'show');
     show.addEventListener('click', () => {
-      this.open(decision);
+      this.open(message);
     });
     return show;
   }

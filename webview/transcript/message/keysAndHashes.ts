@@ -38,7 +38,7 @@ export class KeysAndHashes {
 
 /** The credit that one bucket recorded for the message; nothing where it recorded none. */
 function recordOf({ id, origin, iteration, alternatives }: BucketView, message: number): readonly HTMLElement[] {
-  const credit = alternatives.find(({ decision }) => decision === message)?.bucketCredit ?? null;
+  const credit = alternatives.find(({ message: one }) => one === message)?.bucketCredit ?? null;
   const where = origin === 'request' ? `replay request ${String(iteration)}` : `${origin}, step ${String(iteration)}`;
   return credit === null ? [] : fact(`Bucket ${String(id)}`, `${creditWords(credit)} (${where})`);
 }

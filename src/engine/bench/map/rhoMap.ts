@@ -376,10 +376,10 @@ function playerMessages(store: StoreReader, run: string, steps: number, method: 
   return Array.from({ length: steps }, (_, step) => step + 1).flatMap((step) =>
     store
       .trainingMessages(run, step, method === 'c3' ? 'loo' : 'magrpo')
-      .flatMap(({ position, problem, decision, credit }) =>
+      .flatMap(({ position, problem, message, credit }) =>
         position === 0 || credit === null
           ? []
-          : [{ hand: `${String(step)} ${problem}`, text: store.decision(decision).text, credit }],
+          : [{ hand: `${String(step)} ${problem}`, text: store.fullMessage(message).text, credit }],
       ),
   );
 }

@@ -37,7 +37,7 @@ const COLUMNS: readonly Column[] = [
   { measure: 'evaluatorCalls', head: 'evaluator calls', unit: '', form: 'count', better: 'lower', cost: true },
   { measure: 'seconds', head: 'seconds', unit: '', form: 'seconds', better: 'lower', cost: true },
 ];
-/** The decisions by role are before this column. */
+/** The messages by role are before this column. */
 const AFTER_ROLES: MeasureName = 'seconds';
 
 export type Writer = (value: number) => string;
@@ -117,7 +117,7 @@ export function resultsTable(rows: readonly MethodRow[]): string {
   const head = [
     'method',
     ...columns.flatMap(({ column }) => [
-      ...(column.measure === AFTER_ROLES ? ['decisions by role'] : []),
+      ...(column.measure === AFTER_ROLES ? ['messages by role'] : []),
       heading(column, true),
     ]),
   ];

@@ -172,15 +172,15 @@ async function predict(
 
 /** One iteration's call at a position of the protocol: as many prompts and completions, all of the mean length. */
 function workOf(
-  { decisions, promptTokens, reusedTokens, completionTokens }: PositionCost,
+  { messages, promptTokens, reusedTokens, completionTokens }: PositionCost,
   steps: number,
 ): GenerationWork {
-  const rows = Math.max(1, Math.round(decisions / steps));
+  const rows = Math.max(1, Math.round(messages / steps));
   const prompts = Math.max(1, Math.round((rows * (promptTokens - reusedTokens)) / promptTokens));
   return {
     prompts,
     completions: Math.max(1, Math.round(rows / prompts)),
-    promptLength: Math.max(1, Math.round(promptTokens / decisions)),
-    newTokens: Math.max(1, Math.round(completionTokens / decisions)),
+    promptLength: Math.max(1, Math.round(promptTokens / messages)),
+    newTokens: Math.max(1, Math.round(completionTokens / messages)),
   };
 }

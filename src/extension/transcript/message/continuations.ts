@@ -1,6 +1,6 @@
 /** What a message's replays can be continued with: what it was made with itself, and the snapshots of its run. */
 import { offeredSnapshots, type OfferedSnapshot, type OwnContinuation } from '../../../domain/replay.ts';
-import type { Decision } from '../../../domain/message.ts';
+import type { FullMessage } from '../../../domain/message.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 
 export interface Continuations {
@@ -11,7 +11,7 @@ export interface Continuations {
 /** The run's part costs a read of its snapshots. */
 export function continuationsOf(
   reader: Pick<StoreReader, 'ownContinuation' | 'snapshotsOfRun'>,
-  { id, run }: Pick<Decision, 'id' | 'run'>,
+  { id, run }: Pick<FullMessage, 'id' | 'run'>,
 ): Continuations {
   const all = reader
     .snapshotsOfRun(run)

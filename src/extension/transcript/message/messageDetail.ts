@@ -95,14 +95,14 @@ export async function messageDetail(
   protocols: ProtocolReader | null,
   id: number,
 ): Promise<MessageDetail> {
-  const [message, decision, known] = [
+  const [message, said, known] = [
     reader.message(id),
-    reader.decision(id),
+    reader.fullMessage(id),
     reader.bucketsFor(id, ALTERNATIVES_SHOWN),
   ];
   const buckets = known.map((bucket): DrawnBucket => ({
     ...bucket,
-    draws: drawsOf(reader.replaysOfBucket(bucket.id), (leaf) => reader.decision(leaf).streamKey),
+    draws: drawsOf(reader.replaysOfBucket(bucket.id), (leaf) => reader.fullMessage(leaf).streamKey),
   }));
   const requests = buckets
     .filter((bucket) => bucket.origin === 'request')
@@ -121,12 +121,12 @@ export async function messageDetail(
     events: shownEvents(reader, graph, id, MAX_EVENT_TEXT),
     vote,
     round: graph === null ? null : roundOf(graph, message.role, message.turn),
-    context: decision.context,
-    streamKey: decision.streamKey,
-    tokenHash: decision.tokenHash,
+    context: said.context,
+    streamKey: said.streamKey,
+    tokenHash: said.tokenHash,
     buckets: shown,
     estimates: withVote(estimatesOf(message, known), id, vote),
-    ...continuationsOf(reader, decision),
+    ...continuationsOf(reader, said),
     ...recordedResult(reader, message),
   };
 }

@@ -53,14 +53,14 @@ function ofMessage({ id, role, turn, text, finish, return: value, credit }: Mess
 }
 
 function ofAlternative(
-  { decision, text, finish, returns, credit }: Alternative,
+  { message, text, finish, returns, credit }: Alternative,
   { role, turn }: Message,
 ): WhyMessage | null {
   const scored = returns.filter((value) => value !== null);
   const value = scored.length === 0 ? null : scored.reduce((sum, one) => sum + one, 0) / scored.length;
   return credit === null
     ? null
-    : part({ message: decision, role, turn, text, typed: finish === 'typed', return: value, credit });
+    : part({ message: message, role, turn, text, typed: finish === 'typed', return: value, credit });
 }
 
 function part(message: WhyMessage & { readonly credit: Headline }): WhyMessage {

@@ -38,7 +38,7 @@ export function iterationReaders(
     `SELECT first_decision FROM stage WHERE run = @run AND iteration = @iteration AND stage = ${stage}`;
   // A unary plus keeps the rows' numbers out of the choice of an index.
   const messages = db.prepare<[{ run: string; iteration: number; estimator: string; stage: number }], MessageRow>(`
-    SELECT decision.bucket AS bucket, decision.id AS decision, decision.parent AS parent, uid_sha AS problem, decision.event_type AS role, position, decision.context AS context, prompt_tokens AS promptTokens, tokens, logprobs,
+    SELECT decision.bucket AS bucket, decision.id AS message, decision.parent AS parent, uid_sha AS problem, decision.event_type AS role, position, decision.context AS context, prompt_tokens AS promptTokens, tokens, logprobs,
       (SELECT value FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id AND estimator = @estimator
         ORDER BY credit.id LIMIT 1) AS credit
     FROM decision JOIN instance ON instance.id = decision.instance
@@ -52,14 +52,14 @@ export function iterationReaders(
   const returns = db.prepare<[string, number], number | null>(learned('return')).pluck();
   const rules = db.prepare<[string, number], EpisodeRule>(learned('leaf, rule'));
   const places = db.prepare<[string, number], MessagePlace>(`
-    SELECT id AS decision, instance AS problem, parent, position FROM decision
+    SELECT id AS message, instance AS problem, parent, position FROM decision
     WHERE run = ? AND phase = 'train' AND iteration = ? AND bucket IS NOT NULL ORDER BY id`);
   const costs = db.prepare<[string], PositionCost>(`
-    SELECT event_type AS role, position, environment, count(*) AS decisions, ${TOKENS}
+    SELECT event_type AS role, position, environment, count(*) AS messages, ${TOKENS}
     FROM decision WHERE run = ? AND phase IN ('evaluate', 'train') GROUP BY event_type, position, environment ORDER BY min(id)`);
-  // A replay's round has the number of its bucket. The buckets come first, or every decision would look for its own.
+  // A replay's round has the number of its bucket. The buckets come first, or every message would look for its own.
   const replayCosts = db.prepare<[string], ReplayCost>(`
-    SELECT origin, decision.event_type AS role, position, count(*) AS decisions, ${TOKENS}
+    SELECT origin, decision.event_type AS role, position, count(*) AS messages, ${TOKENS}
     FROM bucket CROSS JOIN decision ON decision.run = bucket.run AND phase = 'replay' AND decision.iteration = bucket.iteration
     WHERE bucket.run = ? AND origin IN ('request', 'diagnostic') GROUP BY origin, decision.event_type, position ORDER BY min(decision.id)`);
   const episodeCosts = db.prepare<[{ run: string }], EpisodeCost>(`

@@ -5,7 +5,7 @@ import { environmentKind } from '../../../../src/environment/kinds.ts';
 import { LADDER_POINTS } from '../../../../src/evaluate/ladder.ts';
 import { evaluatorNamed } from '../../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../../src/evaluate/python/grader.ts';
-import type { DecisionEvent } from '../../../../src/domain/episode.ts';
+import type { SaidEvent } from '../../../../src/domain/episode.ts';
 import { ladderProblem, SUM } from '../../../system/evaluate/ladderCheats.ts';
 
 const main = (...body: string[]): string => `def add_up(n, k):\n${body.map((line) => `    ${line}\n`).join('')}`;
@@ -20,7 +20,7 @@ describe('the ladder in the sandbox', () => {
     helper: string,
     own: string,
   ): Promise<number> => {
-    const messages = [helper, own].map((text, position): DecisionEvent => {
+    const messages = [helper, own].map((text, position): SaidEvent => {
       return { kind: 'decision', position, role: position === 0 ? 'aux' : 'main', text };
     });
     const join = environmentKind('join');

@@ -94,7 +94,7 @@ describe('evaluation every so many steps', () => {
       assert.deepEqual([result?.n, result?.value], [6, solved / 6]);
       if (step === 2) {
         for (const { leaf } of episodes) {
-          assert.equal(store.decision(leaf).snapshot, after2);
+          assert.equal(store.fullMessage(leaf).snapshot, after2);
         }
       }
     }

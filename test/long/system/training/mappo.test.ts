@@ -169,7 +169,7 @@ describe('a run of MAPPO', () => {
         });
         assert.equal(messages.length, 16);
         for (const { id, role, trainingCredit: credit, return: value } of messages) {
-          const state = asked(role, store.decision(id).context);
+          const state = asked(role, store.fullMessage(id).context);
           const expected = (value ?? NaN) - (found.get(state) ?? NaN);
           assert.equal(credit?.estimator, 'mappo');
           assert.ok(Math.abs(credit.value - expected) < 1e-12, `${String(credit.value)} is not ${String(expected)}`);
@@ -263,7 +263,7 @@ describe('a run of MAPPO', () => {
       limit: 100,
     })) {
       const chain = store.chain(leaf);
-      const judgements = chain.map(({ id, role }) => values[1]?.get(asked(role, store.decision(id).context)) ?? NaN);
+      const judgements = chain.map(({ id, role }) => values[1]?.get(asked(role, store.fullMessage(id).context)) ?? NaN);
       const rewards = chain.map(({ text }) => score(text));
       assert.equal(
         value,
@@ -358,7 +358,7 @@ describe('a run of value-assisted C3', () => {
           limit: 1000,
         });
         const judgement = ({ id, role }: Message): string =>
-          `${asked(role, store.decision(id).context)},${store.decision(id).tokens.join()}`;
+          `${asked(role, store.fullMessage(id).context)},${store.fullMessage(id).tokens.join()}`;
         const valueOf = (message: Message): number =>
           found.get(judgement(message)) ?? assert.fail('a message that nobody judged');
         for (const message of messages) {

@@ -140,7 +140,7 @@ describe('a run with reused results', () => {
       }
       return held({ policy: new LocalPolicy(host, tokenizer, snapshot) });
     };
-    const message = store.bucketsOfRun({ run: 'run-1', offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0;
+    const message = store.bucketsOfRun({ run: 'run-1', offset: 0, limit: 1 })[0]?.alternatives[0]?.message ?? 0;
     const { policy } = await source(store.message(message).snapshot);
     const dependencies = {
       store,
@@ -159,7 +159,7 @@ describe('a run with reused results', () => {
     const replays = store.replaysOfRun('run-1', 0, 1000);
     const reused = replays.filter(
       ({ evaluatorCalls, leaf }) =>
-        evaluatorCalls === 0 && store.decision(leaf).reusedTokens > store.decision(leaf).promptTokens,
+        evaluatorCalls === 0 && store.fullMessage(leaf).reusedTokens > store.fullMessage(leaf).promptTokens,
     );
     const requests = store.bucketsOfRun({ run: 'run-1', origin: 'request', offset: 0, limit: 9 });
     assert.equal(requests.length, 2);

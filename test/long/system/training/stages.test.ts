@@ -89,15 +89,15 @@ describe('stages of a step', () => {
       // 3 problems with 3 episodes of two messages; the second stage has one episode fewer to learn from.
       assert.deepEqual([first.length, second.length], [18, 12]);
       const snapshots = (some: typeof first): string[] => [
-        ...new Set(store.messages(some.map(({ decision }) => decision)).map(({ snapshot }) => snapshot)),
+        ...new Set(store.messages(some.map(({ message }) => message)).map(({ snapshot }) => snapshot)),
       ];
       assert.deepEqual([snapshots(first), snapshots(second)], [[behaviour], [stage.snapshot]]);
       assert.deepEqual(
-        store.messages([first[0]?.decision ?? 0, second[0]?.decision ?? 0]).map(({ stage: own }) => own),
+        store.messages([first[0]?.message ?? 0, second[0]?.message ?? 0]).map(({ stage: own }) => own),
         [undefined, 1],
       );
       // Their streams are of their stage.
-      const streams = [...first, ...second].map(({ decision }) => store.decision(decision).streamKey);
+      const streams = [...first, ...second].map(({ message }) => store.fullMessage(message).streamKey);
       assert.equal(new Set(streams).size, streams.length);
     }
     assert.equal(sampled[0], base);

@@ -168,15 +168,15 @@ describe('what is measured', () => {
     const control = { signal: new AbortController().signal, onProgress: () => undefined };
     await service.run(await readRecipe('tiny.c3.yaml', ['steps=1', 'evaluation.instances=0'], folder), control);
     for (const message of [1, 2]) {
-      const before = service.reading((store) => store.counts().decisions);
+      const before = service.reading((store) => store.counts().messages);
       const { id } = await service.replay({ message, alternatives: 3, replays: 2, text: null }, control);
       service.reading((store) => {
         // What was taken from an equal request had no prompt to compute.
-        const added = Array.from({ length: store.counts().decisions - before }, (_, index) =>
-          store.decision(before + 1 + index),
+        const added = Array.from({ length: store.counts().messages - before }, (_, index) =>
+          store.fullMessage(before + 1 + index),
         ).filter((one) => one.reusedTokens <= one.promptTokens);
         const total = (part: 'promptTokens' | 'reusedTokens'): number =>
-          added.reduce((sum, decision) => sum + decision[part], 0);
+          added.reduce((sum, said) => sum + said[part], 0);
         assert.ok(added.length >= 3);
         assert.deepEqual(requestCost(store, id), { prompt: total('promptTokens'), reused: total('reusedTokens') });
       });

@@ -163,7 +163,7 @@ describe('c3 taxonomy, doctor, credit, bench', () => {
     assert.equal(field(document['versions'], 'node'), process.versions.node);
     assert.match(
       String(field(document['store'], 'state')),
-      /^healthy: 1 runs, 72 decisions, 48 episodes, 12 buckets, 64 replays$/,
+      /^healthy: 1 runs, 72 messages, 48 episodes, 12 buckets, 64 replays$/,
     );
     const nowhere = await c3(workspace, ['doctor', '--json', '--store', 'none/c3.sqlite']);
     assert.match(String(field(parseLine(nowhere.stdout)['store'], 'state')), /^none yet/);

@@ -142,7 +142,7 @@ describe('configurations and data', () => {
     });
     await refuses(folder, [...RUN, '--override', 'protocol=four.json'], {
       code: 2,
-      says: /tiny\.c3\.yaml: fanout has 2 numbers where the protocol four has 4 decisions/,
+      says: /tiny\.c3\.yaml: fanout has 2 numbers where the protocol four has 4 messages/,
     });
     await refuses(folder, [...RUN, '--override', 'fanout=[9,9]'], {
       code: 2,

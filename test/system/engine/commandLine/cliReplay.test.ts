@@ -28,7 +28,7 @@ describe('c3 replay', () => {
     ] as const) {
       const message = withStore(
         folder,
-        (store) => store.bucketsOfRun({ run, offset: position, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
+        (store) => store.bucketsOfRun({ run, offset: position, limit: 1 })[0]?.alternatives[0]?.message ?? 0,
       );
       const result = await c3(folder, [
         'replay',
@@ -76,7 +76,7 @@ describe('c3 replay', () => {
     const folder = copyOf(t, workspace);
     const message = withStore(
       folder,
-      (store) => store.bucketsOfRun({ run, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
+      (store) => store.bucketsOfRun({ run, offset: 0, limit: 1 })[0]?.alternatives[0]?.message ?? 0,
     );
     const { code, stdout } = await c3(folder, ['replay', String(message), '--alternatives', '2', '--replays', '2']);
     assert.equal(code, 0);

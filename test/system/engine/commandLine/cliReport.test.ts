@@ -76,8 +76,7 @@ describe('c3 report', () => {
   it('writes a message with what replaying it showed', async () => {
     const message = withStore(
       workspace,
-      (store) =>
-        store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
+      (store) => store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1 })[0]?.alternatives[0]?.message ?? 0,
     );
     const replayed = replaySchema.parse(
       parseLine(

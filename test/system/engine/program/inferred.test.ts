@@ -138,10 +138,10 @@ describe('a recorded episode without a driver', () => {
       { text: 'sum [12,7]', returns: [0, 0] },
     ]);
     assert.deepEqual(asked.map(({ messages }) => messages.at(-1)?.content).toSorted(), ['19', '19', '20', '20']);
-    const results = bucket.alternatives.map(({ decision }) =>
+    const results = bucket.alternatives.map(({ message }) =>
       service.reading((store) =>
         store
-          .children(decision)
+          .children(message)
           .flatMap(({ id }) => store.environmentEvents(id, 'before').map(({ event }) => event.text)),
       ),
     );
@@ -155,7 +155,7 @@ describe('a recorded episode without a driver', () => {
     );
     // What another result is worth is no part of what the message is worth with its own.
     assert.deepEqual(
-      bucket.alternatives.map(({ decision }) => service.reading((store) => store.message(decision).credit?.n)),
+      bucket.alternatives.map(({ message }) => service.reading((store) => store.message(message).credit?.n)),
       [2, 2],
     );
     await assert.rejects(service.replay({ ...request, message: 2 }, CONTROL), {

@@ -94,7 +94,7 @@ export function testRealPrograms(places: readonly RealProgram[]): void {
       ]);
       const team = join(folder, 'team.yaml');
       const driver = [process.execPath, join(program, 'driver.mjs'), ANSWER];
-      const textOf = (id: number): string => service.reading((store) => store.decision(id).text);
+      const textOf = (id: number): string => service.reading((store) => store.fullMessage(id).text);
       if (own !== null) {
         const imported = await service.importLog({ path: file, maskSecrets: false }, CONTROL.signal);
         assert.deepEqual(imported.speakers, recorded.speakers);

@@ -71,7 +71,7 @@ test('speakers of a recording get other names as they speak; names for nobody ar
   assert.deepEqual(speakers, [{ name: 'planner', by: 'renamed', messages: 1 }]);
   assert.match(recording.renameFault ?? '', /called "nobody", to be renamed; those who spoke are "agent 1"\./u);
   assert.equal(
-    service.reading((store) => store.decision(1).role),
+    service.reading((store) => store.fullMessage(1).role),
     'planner',
   );
 });

@@ -72,7 +72,7 @@ async function recorded(
 /** Who said what after which context, by message in the order in which they were stored: the store has no others. */
 const messagesIn = (service: EngineService, count: number): unknown =>
   service.reading((store) =>
-    Array.from({ length: count }, (_, index) => store.decision(index + 1)).map(
+    Array.from({ length: count }, (_, index) => store.fullMessage(index + 1)).map(
       ({ id, role, turn, parent, text, context }) => ({
         by: `${role} ${String(turn)}`,
         continues: parent !== null,

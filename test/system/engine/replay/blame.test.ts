@@ -212,11 +212,11 @@ describe('c3 blame --run', () => {
     const folder = folderFor(t);
     const { leaf, problem, iteration } = lostAtTheEnd(folder)[0] ?? assert.fail();
     const store = openStoreForWriting(join(folder, '.c3', 'c3.sqlite'));
-    const { id: _, ...said } = store.decision(leaf);
+    const { id: _, ...said } = store.fullMessage(leaf);
     // Beside the episode, not after it.
     let parent = said.parent ?? assert.fail();
     for (let turn = 1; turn <= 200; turn++) {
-      parent = store.insertDecision({ ...said, parent, turn });
+      parent = store.insertMessage({ ...said, parent, turn });
     }
     store.insertEpisode({
       ...{ run, phase: 'evaluate', iteration, problem, leaf: parent },

@@ -34,7 +34,7 @@ const plan = (folder: string): number =>
         ({ role, alternatives }) =>
           role === 'reasoner' && alternatives.some(({ credit }) => credit !== null && credit.verdict !== 'alone'),
       );
-    return bucket?.alternatives[0]?.decision ?? 0;
+    return bucket?.alternatives[0]?.message ?? 0;
   });
 
 describe('c3 replay', () => {
@@ -75,7 +75,7 @@ describe('c3 replay', () => {
       assert.deepEqual(store.message(message).credit, own);
       for (const replay of store.replaysOfBucket(bucket)) {
         assert.deepEqual(
-          [store.decision(replay.leaf).snapshot, store.decision(replay.leaf).sampling.temperature],
+          [store.fullMessage(replay.leaf).snapshot, store.fullMessage(replay.leaf).sampling.temperature],
           [began, 0.5],
         );
       }
@@ -150,16 +150,16 @@ describe('c3 replay', () => {
         [[OTHER_MODEL, join(folder, 'other')]],
       );
       assert.ok(store.snapshotsOfRun(run).every(({ id }) => id !== continuation.snapshot));
-      const asked = store.decision(message);
-      for (const { decision, original } of store.bucketView(bucket).alternatives) {
-        assert.ok(original || store.decision(decision).context === asked.context);
+      const asked = store.fullMessage(message);
+      for (const { message: one, original } of store.bucketView(bucket).alternatives) {
+        assert.ok(original || store.fullMessage(one).context === asked.context);
       }
     });
     const report = async (): Promise<Record<string, unknown>> =>
       parseLine((await c3(folder, ['verify', String(message), '--json'])).stdout);
     assert.deepEqual([(await report())['different'], (await report())['notComparable']], [0, 0]);
     // An alternative that it sampled is its own: as recorded it is continued by that model again.
-    const sampled = withStore(folder, (store) => store.bucketView(bucket).alternatives[1]?.decision ?? 0);
+    const sampled = withStore(folder, (store) => store.bucketView(bucket).alternatives[1]?.message ?? 0);
     const next = parseLine(
       (await c3(folder, ['replay', String(sampled), '--alternatives', '1', '--replays', '1', '--json'])).stdout,
     );
@@ -185,7 +185,7 @@ describe('c3 replay', () => {
     const folder = copyOf(t, workspace);
     const first = withStore(
       folder,
-      (store) => store.bucketsOfRun({ run, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
+      (store) => store.bucketsOfRun({ run, offset: 0, limit: 1 })[0]?.alternatives[0]?.message ?? 0,
     );
     const document = parseLine(
       (

@@ -34,7 +34,7 @@ const message = (folder: string, role: string): number =>
     (store) =>
       store
         .bucketsOfRun({ run, origin: 'training', offset: 0, limit: 100 })
-        .find(({ role: speaker }) => speaker === role)?.alternatives[0]?.decision ?? 0,
+        .find(({ role: speaker }) => speaker === role)?.alternatives[0]?.message ?? 0,
   );
 
 describe('a run with a scripted role', () => {

@@ -56,10 +56,7 @@ const pairsIn = (replays: readonly Replay[], message: number): number[] => {
     .map(({ replayIndex }) => replayIndex);
 };
 const messageAt = (folder: string, bucket: number): number =>
-  withStore(
-    folder,
-    (store) => store.bucketsOfRun({ run, offset: bucket, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
-  );
+  withStore(folder, (store) => store.bucketsOfRun({ run, offset: bucket, limit: 1 })[0]?.alternatives[0]?.message ?? 0);
 
 describe('c3 replay --settle', () => {
   it('spends no more than it may, in pairs, and what it spent can be executed again', async (t) => {

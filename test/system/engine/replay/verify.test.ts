@@ -35,7 +35,7 @@ after(() => {
 const engine = async (t: TestContext, folder: string): Promise<MessageConnection> =>
   (await startEngine(t, folder)).connection;
 const firstPlan = (folder: string): number =>
-  withStore(folder, (store) => store.bucketsOfRun({ run, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0);
+  withStore(folder, (store) => store.bucketsOfRun({ run, offset: 0, limit: 1 })[0]?.alternatives[0]?.message ?? 0);
 
 describe('verify/start', () => {
   it('re-executes the replays of a message with progress, and reports a changed return', async (t) => {
@@ -153,7 +153,7 @@ describe('a replay', () => {
       );
       assert.equal(document['draws'], draws);
       const found = withStore(folder, (store) =>
-        drawsOf(store.replaysOfBucket(Number(document['bucket'])), (id) => store.decision(id).streamKey),
+        drawsOf(store.replaysOfBucket(Number(document['bucket'])), (id) => store.fullMessage(id).streamKey),
       );
       assert.equal(found, draws);
     }

@@ -177,7 +177,7 @@ describe('weights that were not kept', () => {
     const message = withStore(
       folder,
       (store) =>
-        store.bucketsOfRun({ run, offset: store.countBuckets({ run }) - 1, limit: 1 })[0]?.alternatives[0]?.decision ??
+        store.bucketsOfRun({ run, offset: store.countBuckets({ run }) - 1, limit: 1 })[0]?.alternatives[0]?.message ??
         0,
     );
     rmSync(join(folder, '.c3', 'snapshots', files()[0] ?? ''));

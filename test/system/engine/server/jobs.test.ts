@@ -28,7 +28,7 @@ const lastWeights = (folder: string, run: string): string =>
 const firstMessage = (folder: string): number =>
   withStore(
     folder,
-    (store) => store.bucketsOfRun({ run: oldRun, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
+    (store) => store.bucketsOfRun({ run: oldRun, offset: 0, limit: 1 })[0]?.alternatives[0]?.message ?? 0,
   );
 
 describe('an engine', () => {

@@ -50,10 +50,7 @@ const training = ({ stage, done: steps }: RunProgress): boolean => stage === 'tr
 const statuses = ({ folder }: EngineProcess): string[] =>
   withStore(folder, (store) => store.runs(0, 10).map(({ status }) => status));
 const firstMessage = ({ folder }: EngineProcess, offset = 0): number =>
-  withStore(
-    folder,
-    (store) => store.bucketsOfRun({ run: oldRun, offset, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
-  );
+  withStore(folder, (store) => store.bucketsOfRun({ run: oldRun, offset, limit: 1 })[0]?.alternatives[0]?.message ?? 0);
 const endless = (engine: EngineProcess): Promise<RunJob> =>
   engine.connection.sendRequest(REQUESTS.startRun, {
     config: tiny(engine),

@@ -106,7 +106,7 @@ describe('bucketWords', () => {
     returns: readonly (number | null)[],
     original = false,
   ): BucketView['alternatives'][number] => ({
-    decision: 1,
+    message: 1,
     index: 0,
     text,
     original,

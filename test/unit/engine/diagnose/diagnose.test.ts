@@ -116,7 +116,7 @@ describe('sampling buckets', () => {
         Array.from({ length: 7 }, () => [2, 2]),
       );
       const message = here.store.message(view.message ?? 0);
-      assert.deepEqual([message.phase, message.iteration, view.alternatives[0]?.decision], ['evaluate', 4, message.id]);
+      assert.deepEqual([message.phase, message.iteration, view.alternatives[0]?.message], ['evaluate', 4, message.id]);
       assert.ok((row?.seconds ?? -1) > 0);
     }
     assert.equal(here.evaluator.calls - before, 5 * 7 * 2);
@@ -133,7 +133,7 @@ describe('sampling buckets', () => {
     const number = await sample(here, { contexts: 1 });
     const [bucket] = bucketsOfSample(here.store, number, PAIR);
     const replays = here.store.replaysOfBucket(bucket?.view.id ?? 0);
-    const streams = replays.map(({ leaf }) => here.store.decision(leaf).streamKey);
+    const streams = replays.map(({ leaf }) => here.store.fullMessage(leaf).streamKey);
     assert.deepEqual([streams.length, new Set(streams).size], [14, 14]);
   });
 
@@ -238,8 +238,8 @@ describe('credit against a value head', () => {
       const means = view.alternatives.map(({ returns }) =>
         mean(returns.map((one) => one ?? assert.fail('nothing is masked'))),
       );
-      for (const [index, { decision, returns }] of view.alternatives.entries()) {
-        const own = here.store.credits(view.id).filter((credit) => credit.decision === decision);
+      for (const [index, { message, returns }] of view.alternatives.entries()) {
+        const own = here.store.credits(view.id).filter((credit) => credit.message === message);
         assert.equal(own.length, index < 4 ? 1 : 0);
         if (index >= 4) {
           continue;
@@ -292,8 +292,8 @@ describe('credit against a value head', () => {
       assert.deepEqual(asked[index], moment);
       const score = (await here.evaluator.evaluate(here.store.problem(view.problem), draft?.text ?? '')).score ?? NaN;
       drafts.push(score);
-      for (const { decision, returns } of view.alternatives.slice(0, 4)) {
-        const credit = here.store.credits(view.id).find((one) => one.decision === decision);
+      for (const { message, returns } of view.alternatives.slice(0, 4)) {
+        const credit = here.store.credits(view.id).find((one) => one.message === message);
         assert.ok(Math.abs((credit?.value ?? NaN) - ((returns[0] ?? NaN) - score - says(moment))) < 1e-12);
       }
     }

@@ -79,16 +79,16 @@ describe('a log', () => {
     for (let next = store.children(root.id); next.length > 0; next = store.children(chain.at(-1) ?? 0)) {
       chain.push(...next.map(({ id }) => id));
     }
-    const decisions = chain.map((id) => store.decision(id));
+    const messages = chain.map((id) => store.fullMessage(id));
     assert.deepEqual(
-      decisions.map(({ role, turn, position, text: said }) => [role, turn, position, said]),
+      messages.map(({ role, turn, position, text: said }) => [role, turn, position, said]),
       [
         ['planner', 0, 0, 'I look it up.\nlookup {"city":"Paris"}'],
         ['planner', 1, 0, 'Plan: say 18 degrees.'],
         ['writer', 0, 1, 'It is 18 degrees in Paris.'],
       ],
     );
-    assert.equal(decisions[0]?.context, '### system\nYou plan.\n\n### user\nHow warm is it in Paris?');
+    assert.equal(messages[0]?.context, '### system\nYou plan.\n\n### user\nHow warm is it in Paris?');
     assert.deepEqual(
       store.environmentEvents(chain[1] ?? 0, 'before').map(({ event }) => [event.source, event.text]),
       [['lookup', '{"degrees":18}']],
@@ -104,7 +104,7 @@ describe('a log', () => {
     );
     const { run } = await importText(store, conversation(...said));
     const { messages } = store.searchMessages({ query: '999', run, offset: 0, limit: 10 });
-    const context = store.decision(messages[0]?.id ?? 0).context;
+    const context = store.fullMessage(messages[0]?.id ?? 0).context;
     assert.deepEqual([context.match(/^### /gmu)?.length, context.endsWith('### user\nAsk 998.')], [999, true]);
     const db = rawConnection(t, store.path);
     const held = db.prepare('SELECT sum(length(body)) FROM text').pluck().get();
@@ -227,7 +227,7 @@ describe('a log', () => {
     const { masked, run } = await importText(store, text, true);
     assert.equal(masked, 2);
     const [message] = store.searchMessages({ query: 'masked', run, offset: 0, limit: 10 }).messages;
-    const stored = store.decision(message?.id ?? 0);
+    const stored = store.fullMessage(message?.id ?? 0);
     assert.deepEqual([stored.text, stored.context.includes(secret)], ['sk-proj-[masked]', false]);
   });
 

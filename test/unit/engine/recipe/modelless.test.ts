@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { bundledTeam } from '../../../../src/engine/places.ts';
 import { protocolOf, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
 import { MODELLESS_TASKS, TEAM_SIZES } from '../../../../src/shared/runNames.ts';
-import { decisionsAtMost, scoredAtMost } from '../../../../src/team/rounds.ts';
+import { messagesAtMost, scoredAtMost } from '../../../../src/team/rounds.ts';
 import { isInputError } from '../../tasks/expect.ts';
 
 const FOLDER = '../../runtime';
@@ -21,7 +21,7 @@ describe('a task that comes without a team', () => {
         const protocol = protocolOf(recipe);
         assert.equal(protocol.roles.length, roles);
         assert.equal(scoredAtMost(protocol), 1);
-        assert.ok(decisionsAtMost(protocol) >= roles);
+        assert.ok(messagesAtMost(protocol) >= roles);
         // Each sees all who spoke before it.
         for (const { position, ancestors } of protocol.occurrences) {
           assert.deepEqual(

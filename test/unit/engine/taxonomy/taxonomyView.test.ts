@@ -20,7 +20,7 @@ import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../..
 
 function bucket(id: number, role: string, returns: readonly (readonly number[])[]): RunBucket {
   const alternatives = returns.map((one, index) => ({
-    decision: 100 * id + index,
+    message: 100 * id + index,
     original: false,
     returns: one,
     evaluatorCalls: one.length,

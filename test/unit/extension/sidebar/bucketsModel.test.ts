@@ -245,5 +245,5 @@ test('alternatives of equal text are one row, with the returns of all', () => {
 });
 
 function firstPlan(): number {
-  return writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0;
+  return writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1 })[0]?.alternatives[0]?.message ?? 0;
 }

@@ -7,7 +7,7 @@ import {
   inputErrorLike,
   newBucket,
   newCredit,
-  newDecision,
+  newMessage,
   newEpisode,
   newReplay,
   addRun,
@@ -20,7 +20,7 @@ test('a training bucket shows its alternatives with the returns of the leaves be
   const given = newBucket();
   const bucket = store.insertBucket(given);
   const plans = [1, 0].map((siblingIndex) =>
-    store.insertDecision(newDecision({ bucket, siblingIndex, text: `plan ${siblingIndex}` })),
+    store.insertMessage(newMessage({ bucket, siblingIndex, text: `plan ${siblingIndex}` })),
   );
   const [second, first] = plans;
   assert.ok(first !== undefined && second !== undefined);
@@ -31,8 +31,8 @@ test('a training bucket shows its alternatives with the returns of the leaves be
     [0, 0.25],
     [1, 1],
   ] as const) {
-    const leaf = store.insertDecision(
-      newDecision({
+    const leaf = store.insertMessage(
+      newMessage({
         parent: first,
         bucket: actors,
         role: 'actor',
@@ -46,8 +46,8 @@ test('a training bucket shows its alternatives with the returns of the leaves be
   }
   store.insertCredit(bucket, first, newCredit(0.125));
   setHeadline(store.path, first, headline(0.25));
-  const alternative = (decision: number, index: number, changes: Partial<Alternative>): Alternative => ({
-    decision,
+  const alternative = (message: number, index: number, changes: Partial<Alternative>): Alternative => ({
+    message,
     index,
     text: `plan ${index}`,
     original: false,
@@ -88,7 +88,7 @@ test('of a wide bucket the first alternatives are read, with the message asked a
   const store = filledStore(t);
   const bucket = store.insertBucket(newBucket());
   const ids = [0, 1, 2, 3, 4].map((siblingIndex) =>
-    store.insertDecision(newDecision({ bucket, siblingIndex, text: `plan ${siblingIndex}` })),
+    store.insertMessage(newMessage({ bucket, siblingIndex, text: `plan ${siblingIndex}` })),
   );
   const read = (id: number, most?: number): unknown =>
     store.bucketsFor(id, most).map(({ alternatives, omitted }) => [alternatives.map(({ index }) => index), omitted]);
@@ -102,13 +102,13 @@ test('of a wide bucket the first alternatives are read, with the message asked a
 test('a request shows the clicked message beside the fresh ones, each with its replays by m and what verification said', (t) => {
   const store = filledStore(t);
   const training = store.insertBucket(newBucket());
-  const clicked = store.insertDecision(newDecision({ bucket: training, siblingIndex: 5 }));
+  const clicked = store.insertMessage(newMessage({ bucket: training, siblingIndex: 5 }));
   store.insertEpisode(newEpisode(clicked, 1));
   const bucket = store.insertBucket(newBucket({ origin: 'request', message: clicked }));
   store.insertAlternative(bucket, clicked, 0, true);
   const replay = { phase: 'replay', iteration: 1 } as const;
   const fresh = [1, 2].map((siblingIndex) =>
-    store.insertDecision(newDecision({ ...replay, bucket, siblingIndex, text: `fresh ${siblingIndex}` })),
+    store.insertMessage(newMessage({ ...replay, bucket, siblingIndex, text: `fresh ${siblingIndex}` })),
   );
   const [one, two] = fresh;
   assert.ok(one !== undefined && two !== undefined);
@@ -124,7 +124,7 @@ test('a request shows the clicked message beside the fresh ones, each with its r
       [two, 0, 0.5],
     ] as const
   ).map(([alternative, m, value]) => {
-    const leaf = store.insertDecision(newDecision({ ...replay, parent: alternative, siblingIndex: m }));
+    const leaf = store.insertMessage(newMessage({ ...replay, parent: alternative, siblingIndex: m }));
     store.insertEpisode(newEpisode(leaf, value, replay));
     const row = newReplay(bucket, alternative, m, leaf, value);
     return { ...row, id: store.insertReplay(row) };
@@ -137,8 +137,8 @@ test('a request shows the clicked message beside the fresh ones, each with its r
 
   const shown = store
     .bucketView(bucket)
-    .alternatives.map(({ decision, index, original, returns, evaluatorCalls }) => [
-      decision,
+    .alternatives.map(({ message, index, original, returns, evaluatorCalls }) => [
+      message,
       index,
       original,
       returns,
@@ -217,7 +217,7 @@ test('buckets are linked by run, event type and context key: own bucket and requ
   const store = filledStore(t);
   addRun(store, 'run-2', '2026-02-01');
   const own = store.insertBucket(newBucket());
-  const id = store.insertDecision(newDecision({ bucket: own }));
+  const id = store.insertMessage(newMessage({ bucket: own }));
   const twin = store.insertBucket(newBucket());
   const firstRequest = store.insertBucket(newBucket({ origin: 'request', message: id }));
   store.insertBucket(newBucket({ origin: 'request', role: 'actor' }));
@@ -228,7 +228,7 @@ test('buckets are linked by run, event type and context key: own bucket and requ
     store.bucketsFor(id).map((view) => view.id),
     [own, firstRequest, secondRequest],
   );
-  const evaluated = store.insertDecision(newDecision({ phase: 'evaluate' }));
+  const evaluated = store.insertMessage(newMessage({ phase: 'evaluate' }));
   assert.deepEqual(
     store.bucketsFor(evaluated).map((view) => view.id),
     [firstRequest, secondRequest],
@@ -259,7 +259,7 @@ test('buckets are linked by run, event type and context key: own bucket and requ
 test('credits of every estimator are kept in order, labels are appended to messages and buckets', (t) => {
   const store = filledStore(t);
   const bucket = store.insertBucket(newBucket());
-  const id = store.insertDecision(newDecision({ bucket }));
+  const id = store.insertMessage(newMessage({ bucket }));
   const given = [
     newCredit(0.5),
     newCredit(0.25, { estimator: 'magrpo' }),
@@ -270,7 +270,7 @@ test('credits of every estimator are kept in order, labels are appended to messa
   });
   assert.deepEqual(
     store.credits(bucket),
-    given.map((credit) => ({ ...credit, bucket, decision: id })),
+    given.map((credit) => ({ ...credit, bucket, message: id })),
   );
   assert.deepEqual(store.bucketView(bucket).alternatives[0]?.bucketCredit, given[2]);
   assert.equal(store.message(id).credit, null, 'a record of training is no headline');
@@ -315,7 +315,7 @@ test('credits of every estimator are kept in order, labels are appended to messa
   assert.deepEqual(store.counts(), {
     runs: 1,
     instances: 2,
-    decisions: 1,
+    messages: 1,
     episodes: 0,
     buckets: 1,
     replays: 0,

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { headline, setHeadline } from '../../../support/headlines.ts';
 import { OTHER_MODEL } from '../../../../src/domain/snapshot.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
-import { filledStore, newBucket, newCredit, newDecision, newReplay, RUN, WEIGHTS } from '../helpers.ts';
+import { filledStore, newBucket, newCredit, newMessage, newReplay, RUN, WEIGHTS } from '../helpers.ts';
 
 const LATER = 'cd'.repeat(32);
 const FOREIGN = 'ef'.repeat(32);
@@ -24,15 +24,15 @@ function request(store: StoreWriter, message: number, snapshot: string, temperat
   const bucket = store.insertBucket(newBucket({ origin: 'request', iteration: requests, message, snapshot }));
   store.insertAlternative(bucket, message, 0, true);
   const finish = text === '' ? 'typed' : 'end';
-  const alternative = store.insertDecision(
-    newDecision({ ...round, bucket, siblingIndex: 1, text, finish, sampling: { ...SAMPLING, temperature } }),
+  const alternative = store.insertMessage(
+    newMessage({ ...round, bucket, siblingIndex: 1, text, finish, sampling: { ...SAMPLING, temperature } }),
   );
   for (const [of, value] of [
     [message, 1],
     [alternative, 0],
   ] as const) {
-    const leaf = store.insertDecision(
-      newDecision({
+    const leaf = store.insertMessage(
+      newMessage({
         ...round,
         parent: of,
         siblingIndex: 0,
@@ -56,7 +56,7 @@ function scene(t: Parameters<typeof filledStore>[0]): {
   store.insertSnapshot({ id: LATER, run: RUN, iteration: 2, base: '/models/team', file: '/snapshots/later' });
   store.insertSnapshot({ id: FOREIGN, run: RUN, iteration: OTHER_MODEL, base: '/models/other', file: null });
   const training = store.insertBucket(newBucket());
-  return { store, training, message: store.insertDecision(newDecision({ bucket: training })) };
+  return { store, training, message: store.insertMessage(newMessage({ bucket: training })) };
 }
 
 test('a request is of another distribution where its weights or its temperature are not those of its message', (t) => {
@@ -118,14 +118,14 @@ test("a message that was picked greedily is continued as recorded at the run's t
   store.insertSnapshot({ id: WEIGHTS, run: 'told', iteration: 0, base: '/models/team', file: null });
   const greedy = { phase: 'evaluate', sampling: { ...SAMPLING, temperature: 0 } } as const;
   const asked = (run: string, temperature: number): unknown => {
-    const message = store.insertDecision(newDecision({ ...greedy, run }));
+    const message = store.insertMessage(newMessage({ ...greedy, run }));
     assert.deepEqual(store.ownContinuation(message), {
       snapshot: WEIGHTS,
       step: 0,
       temperature: run === 'told' ? 0.7 : null,
     });
     const bucket = store.insertBucket(newBucket({ run, origin: 'request', message }));
-    store.insertDecision(newDecision({ run, phase: 'replay', bucket, sampling: { ...SAMPLING, temperature } }));
+    store.insertMessage(newMessage({ run, phase: 'replay', bucket, sampling: { ...SAMPLING, temperature } }));
     return store.continuationOf(bucket)?.differs ?? null;
   };
   assert.equal(asked('told', 0.7), null);

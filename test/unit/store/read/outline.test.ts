@@ -9,7 +9,7 @@ import {
   INSTANCE,
   newBucket,
   newCredit,
-  newDecision,
+  newMessage,
   newEpisode,
   OTHER_INSTANCE,
   RUN,
@@ -19,12 +19,12 @@ const GROUP = { run: RUN, phase: 'train', iteration: 1, problem: INSTANCE.uidSha
 
 test('an outline is the whole tree depth first, siblings by their index, as its windows show it', (t) => {
   const store = filledStore(t);
-  const root = store.insertDecision(newDecision());
-  const late = store.insertDecision(newDecision({ parent: root, siblingIndex: 1 }));
-  const early = store.insertDecision(newDecision({ parent: root, siblingIndex: 0 }));
-  const below = store.insertDecision(newDecision({ parent: early }));
-  store.insertDecision(newDecision({ problem: OTHER_INSTANCE.uidSha }));
-  const branch = store.insertDecision(newDecision({ phase: 'replay', parent: early }));
+  const root = store.insertMessage(newMessage());
+  const late = store.insertMessage(newMessage({ parent: root, siblingIndex: 1 }));
+  const early = store.insertMessage(newMessage({ parent: root, siblingIndex: 0 }));
+  const below = store.insertMessage(newMessage({ parent: early }));
+  store.insertMessage(newMessage({ problem: OTHER_INSTANCE.uidSha }));
+  const branch = store.insertMessage(newMessage({ phase: 'replay', parent: early }));
   const { messages } = store.outline(GROUP);
   assert.deepEqual(messages, [
     { id: root, parent: null },
@@ -57,7 +57,7 @@ test("an outline's version changes with every message, return and credit of its 
     return fresh;
   };
   assert.ok(isNew());
-  const id = store.insertDecision(newDecision({ bucket }));
+  const id = store.insertMessage(newMessage({ bucket }));
   assert.ok(isNew(), 'a message');
   store.insertEpisode(newEpisode(id, 1));
   assert.ok(isNew(), 'a return');
@@ -65,7 +65,7 @@ test("an outline's version changes with every message, return and credit of its 
   assert.ok(isNew(), 'a credit');
   setHeadline(store.path, id, headline(0.5));
   assert.ok(isNew(), 'a headline');
-  const other = store.insertDecision(newDecision({ iteration: 2, bucket: elsewhere }));
+  const other = store.insertMessage(newMessage({ iteration: 2, bucket: elsewhere }));
   store.insertEpisode(newEpisode(other, 1, { iteration: 2 }));
   store.insertCredit(elsewhere, other, newCredit(0.25));
   assert.ok(!isNew(), 'what belongs to another group');
@@ -82,7 +82,7 @@ test("the store's version changes with what is appended here or by another conne
   store.counts();
   reader.counts();
   assert.deepEqual(versions(), before);
-  store.insertDecision(newDecision());
+  store.insertMessage(newMessage());
   const after = versions();
   assert.notEqual(after[0], before[0]);
   assert.notEqual(after[1], before[1]);
@@ -93,8 +93,8 @@ test('many messages come in the order that was asked for, each as it comes alone
   const store = filledStore(t);
   const bucket = store.insertBucket(newBucket());
   const ids = [0, 1, 2, 3].map((siblingIndex) =>
-    store.insertDecision(
-      newDecision({ bucket, siblingIndex, text: `plan ${String(siblingIndex)}`, iteration: 1 + (siblingIndex % 2) }),
+    store.insertMessage(
+      newMessage({ bucket, siblingIndex, text: `plan ${String(siblingIndex)}`, iteration: 1 + (siblingIndex % 2) }),
     ),
   );
   const [first = 0, second = 0, third = 0] = ids;

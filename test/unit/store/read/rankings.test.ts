@@ -210,7 +210,7 @@ test('buckets are ranked by what their alternatives show, page by page, and thos
           view.alternatives.reduce((most, alternative) => Math.max(most, rankOf(alternative.credit)), -9),
         );
       }
-      assert.equal(ranked.text, view.alternatives.find(({ decision }) => decision === ranked.message)?.text);
+      assert.equal(ranked.text, view.alternatives.find(({ message }) => message === ranked.message)?.text);
     }
     if (order === 'spread') {
       descending(all.map(({ spread }) => spread));
@@ -230,7 +230,7 @@ test('buckets are ranked by what their alternatives show, page by page, and thos
 test('under a filter the ranking holds the buckets that pass, in the same order and page by page, and their kinds are counted', (t) => {
   const { writer, path } = store(t);
   fill(writer);
-  const plan = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0;
+  const plan = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1 })[0]?.alternatives[0]?.message ?? 0;
   addRemoval(writer, plan, { kept: [1, 0, 1], gone: [0], others: [1], credit: 0.5 });
   const views = writer
     .bucketsOfRun({ run: RUN, offset: 0, limit: 1000 })
@@ -299,11 +299,11 @@ function addRemoval(
     readonly empty?: string;
   },
 ): number {
-  const asked = writer.decision(plan);
+  const asked = writer.fullMessage(plan);
   const iteration = writer.nextRequestNumber(RUN);
   const { bucket, alternatives } = addRequest(writer, plan, parts.others.map(String), parts.others);
   assert.equal(alternatives.length, parts.others.length);
-  const emptied = writer.insertDecision({
+  const emptied = writer.insertMessage({
     ...asked,
     phase: 'replay',
     iteration,
@@ -392,7 +392,7 @@ test('by distance, a bucket is where replacing and removing a message disagree, 
 test('an older store comes out with the same measures as one that was measured while it was written', (t) => {
   const { writer, path } = store(t);
   fill(writer);
-  const plan = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0;
+  const plan = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1 })[0]?.alternatives[0]?.message ?? 0;
   addRemoval(writer, plan, { kept: [1, 0, 1], gone: [0], others: [1], credit: 0.5 });
   const db = new (loadSqlite())(path);
   t.after(() => {

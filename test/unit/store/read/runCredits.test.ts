@@ -41,13 +41,13 @@ it('gives the credit that each message of a run shows, and its replays by verdic
   }
   const views = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 100 });
   const expected = views.flatMap(({ id, origin, role, alternatives }) =>
-    alternatives.flatMap(({ decision, bucketCredit: shown }) =>
+    alternatives.flatMap(({ message, bucketCredit: shown }) =>
       shown === null
         ? []
-        : [{ bucket: id, decision, origin, role, value: shown.value, low: shown.low, high: shown.high }],
+        : [{ bucket: id, message, origin, role, value: shown.value, low: shown.low, high: shown.high }],
     ),
   );
-  const key = ({ bucket, decision }: { bucket: number; decision: number }): number => 1000 * bucket + decision;
+  const key = ({ bucket, message }: { bucket: number; message: number }): number => 1000 * bucket + message;
   const found = writer.creditsOfRun(RUN, 0, 100);
   assert.equal(found.length, 12);
   assert.deepEqual(

@@ -10,7 +10,7 @@ import {
   INSTANCE,
   newBucket,
   newCredit,
-  newDecision,
+  newMessage,
   newEpisode,
   numbersFrom,
   OTHER_INSTANCE,
@@ -40,8 +40,8 @@ function makeForest(store: StoreWriter, size: number, seed: number): Made[] {
       const siblings = parent?.children ?? roots;
       // New siblings come before or after the ones already there.
       const siblingIndex = below(2) === 0 ? siblings.length + 100 : 100 - siblings.length;
-      const id = store.insertDecision(
-        newDecision({
+      const id = store.insertMessage(
+        newMessage({
           parent: parent?.id ?? null,
           siblingIndex,
           text: `message ${i}`,
@@ -118,9 +118,9 @@ test('what is appended later is seen by a reader that has shown the tree before'
     reader.close();
   });
   const list = (): unknown[] => reader.transcript({ ...GROUP, offset: 0, limit: 10 }).messages.map(shown);
-  const root = store.insertDecision(newDecision());
+  const root = store.insertMessage(newMessage());
   assert.deepEqual(list(), [{ id: root, return: null, leaves: 0 }]);
-  const leaf = store.insertDecision(newDecision({ parent: root }));
+  const leaf = store.insertMessage(newMessage({ parent: root }));
   assert.deepEqual(list(), [
     { id: root, return: null, leaves: 0 },
     { id: leaf, return: null, leaves: 0 },
@@ -144,9 +144,9 @@ test('what was read in a transaction that is undone is not remembered', (t) => {
   assert.throws(
     () =>
       store.transaction(() => {
-        const root = store.insertDecision(newDecision());
-        store.insertDecision(newDecision({ parent: root, siblingIndex: 1 }));
-        store.insertDecision(newDecision({ parent: root, siblingIndex: 0 }));
+        const root = store.insertMessage(newMessage());
+        store.insertMessage(newMessage({ parent: root, siblingIndex: 1 }));
+        store.insertMessage(newMessage({ parent: root, siblingIndex: 0 }));
         assert.deepEqual(
           store.transcript({ ...GROUP, offset: 0, limit: 9 }).messages.map((message) => message.id),
           [1, 3, 2],
@@ -157,7 +157,7 @@ test('what was read in a transaction that is undone is not remembered', (t) => {
   );
   // The same ids come again, for other messages.
   for (const siblingIndex of [0, 1, 2]) {
-    store.insertDecision(newDecision({ siblingIndex }));
+    store.insertMessage(newMessage({ siblingIndex }));
   }
   assert.deepEqual(
     store.transcript({ ...GROUP, offset: 0, limit: 9 }).messages.map((message) => message.id),
@@ -174,17 +174,17 @@ function replayedPath(t: TestContext): {
   ids: Record<'root' | 'clicked' | 'leaf' | 'fresh' | 'freshLeaf' | 'again', number>;
 } {
   const store = filledStore(t);
-  const root = store.insertDecision(newDecision());
-  const clicked = store.insertDecision(newDecision({ parent: root, position: 1, role: 'actor' }));
-  const leaf = store.insertDecision(newDecision({ parent: clicked, position: 2 }));
+  const root = store.insertMessage(newMessage());
+  const clicked = store.insertMessage(newMessage({ parent: root, position: 1, role: 'actor' }));
+  const leaf = store.insertMessage(newMessage({ parent: clicked, position: 2 }));
   store.insertEpisode(newEpisode(leaf, 1));
   const bucket = store.insertBucket(newBucket({ origin: 'request', message: clicked }));
   const replay = { phase: 'replay', iteration: 1 } as const;
-  const fresh = store.insertDecision(
-    newDecision({ ...replay, parent: root, bucket, siblingIndex: 1, position: 1, role: 'actor' }),
+  const fresh = store.insertMessage(
+    newMessage({ ...replay, parent: root, bucket, siblingIndex: 1, position: 1, role: 'actor' }),
   );
-  const freshLeaf = store.insertDecision(newDecision({ ...replay, parent: fresh, position: 2 }));
-  const again = store.insertDecision(newDecision({ ...replay, parent: clicked, position: 2 }));
+  const freshLeaf = store.insertMessage(newMessage({ ...replay, parent: fresh, position: 2 }));
+  const again = store.insertMessage(newMessage({ ...replay, parent: clicked, position: 2 }));
   store.insertEpisode(newEpisode(freshLeaf, 0, replay));
   store.insertEpisode(newEpisode(again, 0, replay));
   return { store, ids: { root, clicked, leaf, fresh, freshLeaf, again } };
@@ -231,8 +231,8 @@ test('children are all that continue a message, and a chain leads from the root 
 
 test('problems do not mix', (t) => {
   const store = filledStore(t);
-  const mine = store.insertDecision(newDecision());
-  const other = store.insertDecision(newDecision({ problem: OTHER_INSTANCE.uidSha }));
+  const mine = store.insertMessage(newMessage());
+  const other = store.insertMessage(newMessage({ problem: OTHER_INSTANCE.uidSha }));
   store.insertEpisode(newEpisode(other, 1, { problem: OTHER_INSTANCE.uidSha }));
   assert.deepEqual(store.transcript({ ...GROUP, offset: 0, limit: 9 }).messages.map(shown), [
     { id: mine, return: null, leaves: 0 },
@@ -243,8 +243,8 @@ test('problems do not mix', (t) => {
 test('a message shows the headline of its pool, and beside it what training learned from it', (t) => {
   const store = filledStore(t);
   const own = store.insertBucket(newBucket());
-  const id = store.insertDecision(newDecision({ bucket: own }));
-  const sibling = store.insertDecision(newDecision({ bucket: own, siblingIndex: 1, text: '7+12' }));
+  const id = store.insertMessage(newMessage({ bucket: own }));
+  const sibling = store.insertMessage(newMessage({ bucket: own, siblingIndex: 1, text: '7+12' }));
   store.insertCredit(own, id, newCredit(0.25, { estimator: 'magrpo' }));
   store.insertCredit(own, id, newCredit(0.5));
   assert.deepEqual(
@@ -257,10 +257,10 @@ test('a message shows the headline of its pool, and beside it what training lear
   assert.deepEqual(store.message(id).credit, headline(0.125));
   assert.deepEqual([store.message(sibling).credit, store.message(sibling).trainingCredit], [headline(-0.5), null]);
   // A message of no bucket shows that of its context, weights and temperature.
-  const evaluated = store.insertDecision(newDecision({ phase: 'evaluate', text: '7+12' }));
+  const evaluated = store.insertMessage(newMessage({ phase: 'evaluate', text: '7+12' }));
   assert.deepEqual(store.message(evaluated).credit, headline(-0.5));
-  const hotter = store.insertDecision(
-    newDecision({ phase: 'evaluate', text: '7+12', sampling: { temperature: 2, topP: 1, topK: 0, maxNewTokens: 8 } }),
+  const hotter = store.insertMessage(
+    newMessage({ phase: 'evaluate', text: '7+12', sampling: { temperature: 2, topP: 1, topK: 0, maxNewTokens: 8 } }),
   );
   assert.equal(store.message(hotter).credit, null);
 });
@@ -268,7 +268,7 @@ test('a message shows the headline of its pool, and beside it what training lear
 test('many trees can be read in turn', (t) => {
   const store = filledStore(t);
   for (let iteration = 1; iteration <= 20; iteration++) {
-    const id = store.insertDecision(newDecision({ iteration }));
+    const id = store.insertMessage(newMessage({ iteration }));
     store.insertEpisode(newEpisode(id, iteration, { iteration }));
   }
   for (const iteration of [1, 20, 7, 1, 20]) {

@@ -11,14 +11,14 @@ import { textHash } from '../../../../src/store/tokens.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { contextKey } from '../../../../src/team/contextKey.ts';
 import { UNIT_RULE } from '../../../support/headlines.ts';
-import { filledStore, newDecision, rawConnection, storeErrorLike } from '../helpers.ts';
+import { filledStore, newMessage, rawConnection, storeErrorLike } from '../helpers.ts';
 import { makeEarlier } from '../earlierStore.ts';
 
 const said = (store: StoreWriter, context: string): number =>
-  store.insertDecision(newDecision({ context, contextKey: contextKey(context).key }));
+  store.insertMessage(newMessage({ context, contextKey: contextKey(context).key }));
 const grown = (store: StoreWriter, before: string, since: string): number =>
-  store.insertDecision(
-    newDecision({
+  store.insertMessage(
+    newMessage({
       context: { base: contextKey(before).key, baseLength: before.length, since, sha256: textHash(before + since) },
       contextKey: contextKey(before + since).key,
     }),
@@ -34,10 +34,10 @@ it('a long text that goes on from another one is stored as what is new, whatever
   const ids = texts.map((text) => said(store, text));
   const other = said(store, `another ${start}`);
   assert.deepEqual(
-    ids.map((id) => store.decision(id).context),
+    ids.map((id) => store.fullMessage(id).context),
     texts,
   );
-  assert.equal(store.decision(other).context, `another ${start}`);
+  assert.equal(store.fullMessage(other).context, `another ${start}`);
   assert.deepEqual(
     rawConnection(t, store.path)
       .prepare('SELECT context, base, kept, body FROM context_base JOIN text ON text.id = since')
@@ -52,7 +52,7 @@ it('a long text that goes on from another one is stored as what is new, whatever
   );
   assert.equal(said(store, texts[2] ?? ''), other + 1);
   assert.deepEqual(
-    [said(store, 'short'), said(store, 'short and more')].map((id) => store.decision(id).context),
+    [said(store, 'short'), said(store, 'short and more')].map((id) => store.fullMessage(id).context),
     ['short', 'short and more'],
   );
 });
@@ -71,9 +71,9 @@ it('a conversation is as long in the store as it is, and each of its contexts co
     // Of its own first messages a context is told apart by its key alone.
     ids.push(grown(store, text, ''));
   });
-  assert.equal(store.decision(ids.at(-1) ?? 0).context, text);
-  assert.equal(store.decision(ids.at(-2) ?? 0).context, text);
-  assert.equal(store.decision(ids[10] ?? 0).context, text.slice(0, text.indexOf('\n\n### user\n11')));
+  assert.equal(store.fullMessage(ids.at(-1) ?? 0).context, text);
+  assert.equal(store.fullMessage(ids.at(-2) ?? 0).context, text);
+  assert.equal(store.fullMessage(ids[10] ?? 0).context, text.slice(0, text.indexOf('\n\n### user\n11')));
   assert.ok(Number(characters(t, store)) < text.length + 100);
   assert.deepEqual(examineStore(store.path, true).findings, []);
 });
@@ -85,8 +85,8 @@ it('what goes on from nothing is refused, and so is a key of two contexts', (t) 
   grown(store, 'a', 'b');
   assert.throws(
     () =>
-      store.insertDecision(
-        newDecision({
+      store.insertMessage(
+        newMessage({
           context: { base: contextKey('a').key, baseLength: 1, since: 'c', sha256: textHash('ac') },
           contextKey: contextKey('ab').key,
         }),
@@ -103,11 +103,11 @@ it('a store of the version before opens, and its contexts are gone on from', (t)
   makeEarlier(raw, CONTEXT_BASES);
   raw.close();
   const again = openStoreForWriting(store.path);
-  assert.equal(again.decision(before).context, 'a whole context');
+  assert.equal(again.fullMessage(before).context, 'a whole context');
   const after = grown(again, 'a whole context', ' and more');
   again.close();
   const reader = openStoreForReading(store.path);
-  assert.equal(reader.decision(after).context, 'a whole context and more');
+  assert.equal(reader.fullMessage(after).context, 'a whole context and more');
   reader.close();
 });
 
@@ -135,11 +135,11 @@ it('a copy of a damaged store leaves out what goes on from what is lost, and kee
   );
   const reader = openStoreForReading(copy);
   assert.deepEqual(
-    [empty, whole, kept].map((id) => reader.decision(id).context),
+    [empty, whole, kept].map((id) => reader.fullMessage(id).context),
     ['', 'a', 'ab'],
   );
   for (const id of [lost, below]) {
-    assert.throws(() => reader.decision(id));
+    assert.throws(() => reader.fullMessage(id));
   }
   reader.close();
 });
@@ -151,13 +151,13 @@ it('parts that repeat each other without an end are read no further than a bound
   store.transaction(() => {
     for (let part = 0; part <= 2 ** 6; part++) {
       const base = part === 0 ? EMPTY_KEY : String(part);
-      last = store.insertDecision(
-        newDecision({
+      last = store.insertMessage(
+        newMessage({
           context: { base, baseLength: part * 2 ** 20, since: long, sha256: String(part) },
           contextKey: String(part + 1),
         }),
       );
     }
   });
-  assert.throws(() => store.decision(last), storeErrorLike(/has more than 67108864 characters/));
+  assert.throws(() => store.fullMessage(last), storeErrorLike(/has more than 67108864 characters/));
 });

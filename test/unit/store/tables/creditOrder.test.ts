@@ -68,7 +68,7 @@ function filled(t: TestContext): { readonly path: string; readonly writer: Store
     }).flatMap(({ plan, actors }) => [plan, ...actors]),
   ).flat();
   for (const message of messages) {
-    const { bucket, environment } = writer.decision(message);
+    const { bucket, environment } = writer.fullMessage(message);
     const result = { replayIndex: 0, leaf: message, return: 1, evaluatorCalls: 1, tokenHash: 'h', environment };
     writer.insertReplay({ ...result, bucket: bucket ?? 0, alternative: message });
   }

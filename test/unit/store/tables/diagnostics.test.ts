@@ -7,7 +7,7 @@ import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import {
   filledStore,
   newBucket,
-  newDecision,
+  newMessage,
   newReplay,
   rawConnection,
   RUN,
@@ -17,7 +17,7 @@ import {
 
 test('diagnostic buckets are apart from what a user asked for, and count as requests of replay', (t) => {
   const store = filledStore(t);
-  const clicked = store.insertDecision(newDecision());
+  const clicked = store.insertMessage(newMessage());
   const request = store.insertBucket(newBucket({ origin: 'request', message: clicked }));
   const sampled = store.insertBucket(newBucket({ origin: 'diagnostic', iteration: 2, message: clicked }));
   assert.equal(store.nextRequestNumber(RUN), 3);
@@ -88,11 +88,11 @@ test('replays cost apart from the run, by origin and position', (t) => {
   const store = filledStore(t);
   store.insertBucket(newBucket({ origin: 'request', iteration: 1 }));
   const sampled = store.insertBucket(newBucket({ origin: 'diagnostic', iteration: 2 }));
-  store.insertDecision(newDecision());
-  store.insertDecision(newDecision({ phase: 'replay', iteration: 1 }));
-  store.insertDecision(newDecision({ phase: 'replay', iteration: 2, bucket: sampled }));
-  store.insertDecision(
-    newDecision({ phase: 'replay', iteration: 2, role: 'actor', position: 1, promptTokens: 5, reusedTokens: 1 }),
+  store.insertMessage(newMessage());
+  store.insertMessage(newMessage({ phase: 'replay', iteration: 1 }));
+  store.insertMessage(newMessage({ phase: 'replay', iteration: 2, bucket: sampled }));
+  store.insertMessage(
+    newMessage({ phase: 'replay', iteration: 2, role: 'actor', position: 1, promptTokens: 5, reusedTokens: 1 }),
   );
   const cost = (
     origin: string,
@@ -104,7 +104,7 @@ test('replays cost apart from the run, by origin and position', (t) => {
     origin,
     role,
     position,
-    decisions: 1,
+    messages: 1,
     promptTokens,
     reusedTokens,
     completionTokens: 4,

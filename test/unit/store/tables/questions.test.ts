@@ -8,7 +8,7 @@ import {
   addRun,
   filledStore,
   INSTANCE,
-  newDecision,
+  newMessage,
   newEpisode,
   OTHER_INSTANCE,
   rawConnection,
@@ -26,8 +26,8 @@ function asking(t: TestContext): { readonly store: StoreWriter; readonly first: 
     { run: 'run-2', problem: INSTANCE.uidSha, iteration: 1 },
   ];
   const first = asked.map((changes) => {
-    const plan = store.insertDecision(newDecision({ ...changes, text: 'plan' }));
-    const leaf = store.insertDecision(newDecision({ ...changes, parent: plan, role: 'actor', text: 'said' }));
+    const plan = store.insertMessage(newMessage({ ...changes, text: 'plan' }));
+    const leaf = store.insertMessage(newMessage({ ...changes, parent: plan, role: 'actor', text: 'said' }));
     store.insertEpisode(newEpisode(leaf, 1, changes));
     return plan;
   });

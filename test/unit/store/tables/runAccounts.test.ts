@@ -9,7 +9,7 @@ import {
   addRun,
   filledStore,
   newBucket,
-  newDecision,
+  newMessage,
   newEpisode,
   rawConnection,
   RUN,
@@ -73,8 +73,8 @@ test('the messages of an iteration come as they were appended, with the first cr
   const buckets = [store.insertBucket(newBucket()), store.insertBucket(newBucket({ turn: 1 }))];
   const [first = 0, second = 0] = buckets;
   const insert = (bucket: number, text: string, changes = {}): number =>
-    store.insertDecision(
-      newDecision({
+    store.insertMessage(
+      newMessage({
         bucket,
         text,
         tokens: Int32Array.from(text, (letter) => letter.charCodeAt(0)),
@@ -87,20 +87,20 @@ test('the messages of an iteration come as they were appended, with the first cr
   // A row of the first bucket after one of the second: the order is that of buckets.
   insert(first, 'de', { siblingIndex: 1 });
   insert(first, 'next', { iteration: 2 });
-  store.insertDecision(newDecision({ phase: 'evaluate' }));
+  store.insertMessage(newMessage({ phase: 'evaluate' }));
   store.insertCredit(first, one, credit('full', 9));
   store.insertCredit(first, one, credit('loo', 0.1));
   store.insertCredit(first, one, credit('loo', 0.7));
   const found = store
     .trainingMessages(RUN, 1, 'loo')
-    .map(({ tokens, logprobs, decision, ...row }) => ({
+    .map(({ tokens, logprobs, message, ...row }) => ({
       ...row,
-      stored: store.decision(decision).text,
+      stored: store.fullMessage(message).text,
       said: String.fromCharCode(...tokens),
       logprobs: [...logprobs],
     }));
   const single = Math.fround(-0.1);
-  const { problem } = newDecision();
+  const { problem } = newMessage();
   assert.deepEqual(found, [
     {
       bucket: first,
@@ -146,14 +146,14 @@ test('the messages of an iteration come as they were appended, with the first cr
   assert.deepEqual(store.trainingMessages('none', 1, 'loo'), []);
 });
 
-test("a run's cost is that of its own decisions by position, replay requests left out", (t) => {
+test("a run's cost is that of its own messages by position, replay requests left out", (t) => {
   const store = filledStore(t);
   addRun(store, 'run-2', '2026');
   const environment = store.environmentId({ runtime: 'r', provider: 'p', device: 'd', threads: 1, platform: 'x' });
-  const root = store.insertDecision(newDecision({ phase: 'evaluate' }));
-  store.insertEpisode(newEpisode(store.insertDecision(newDecision({ role: 'actor', position: 1, parent: root })), 1));
-  store.insertDecision(
-    newDecision({
+  const root = store.insertMessage(newMessage({ phase: 'evaluate' }));
+  store.insertEpisode(newEpisode(store.insertMessage(newMessage({ role: 'actor', position: 1, parent: root })), 1));
+  store.insertMessage(
+    newMessage({
       siblingIndex: 1,
       promptTokens: 4,
       reusedTokens: 1,
@@ -161,14 +161,14 @@ test("a run's cost is that of its own decisions by position, replay requests lef
       logprobs: Float32Array.of(-1),
     }),
   );
-  store.insertDecision(newDecision({ environment }));
-  store.insertDecision(newDecision({ phase: 'replay' }));
-  store.insertDecision(newDecision({ run: 'run-2' }));
+  store.insertMessage(newMessage({ environment }));
+  store.insertMessage(newMessage({ phase: 'replay' }));
+  store.insertMessage(newMessage({ run: 'run-2' }));
   const cost = (
     role: string,
     position: number,
     of: number,
-    decisions: number,
+    messages: number,
     promptTokens: number,
     reusedTokens: number,
     completionTokens: number,
@@ -176,7 +176,7 @@ test("a run's cost is that of its own decisions by position, replay requests lef
     role,
     position,
     environment: of,
-    decisions,
+    messages,
     promptTokens,
     reusedTokens,
     completionTokens,

@@ -11,7 +11,7 @@ import {
   filledStore,
   INSTANCE,
   newBucket,
-  newDecision,
+  newMessage,
   rawConnection,
   RUN,
   storeErrorLike,
@@ -26,7 +26,7 @@ const STATE = { name: 'mine', version: 1, json: 1, tensors: {} };
 /** Two messages of a bucket, of the same place as those of every other stage. */
 const sampled = (store: StoreWriter, snapshot: string): number[] => {
   const bucket = store.insertBucket(newBucket({ snapshot }));
-  return [0, 1].map((siblingIndex) => store.insertDecision(newDecision({ bucket, siblingIndex, snapshot })));
+  return [0, 1].map((siblingIndex) => store.insertMessage(newMessage({ bucket, siblingIndex, snapshot })));
 };
 
 /** A step with a stage: two messages each. */
@@ -45,8 +45,7 @@ function withStage(t: TestContext): { readonly store: StoreWriter; readonly mess
 
 test('the messages of a stage are apart from those of the beginning, and follow them in the transcript', (t) => {
   const { store, messages } = withStage(t);
-  const read = (stage?: number): number[] =>
-    store.trainingMessages(RUN, 1, 'loo', stage).map(({ decision }) => decision);
+  const read = (stage?: number): number[] => store.trainingMessages(RUN, 1, 'loo', stage).map(({ message }) => message);
   assert.deepEqual([read(), read(0), read(1)], [messages[0], messages[0], messages[1]]);
   assert.deepEqual(store.stages(RUN, 1), [{ iteration: 1, stage: 1, snapshot: MOVED }]);
   assert.deepEqual([store.stages(RUN, 2), store.stages('other', 1)], [[], []]);
@@ -61,7 +60,7 @@ test('the messages of a stage are apart from those of the beginning, and follow 
     [1, 2],
   );
   // An evaluation of the same number has no stages.
-  const evaluated = store.insertDecision(newDecision({ phase: 'evaluate' }));
+  const evaluated = store.insertMessage(newMessage({ phase: 'evaluate' }));
   assert.equal(store.message(evaluated).stage, undefined);
 });
 

@@ -65,17 +65,17 @@ test('the bare peer of the bench stores the very rows that the writer stores, fo
   const added = 8 * 32 * (10 + 3 + 8 + 10) + 24 + 1 + 1 + 20 + 20 + 5;
   assert.ok(
     ready.reduce((sum, { rows }) => sum + rows, 0) > added,
-    'decisions, buckets, episodes and credits, and texts and contexts beside them',
+    'messages, buckets, episodes and credits, and texts and contexts beside them',
   );
 });
 
 test('the workload has the sizes that the bench speaks of', () => {
   const workload = new StoreWorkload();
   const wide = workload.wide();
-  const decisions = wide.flatMap((append) => (append.table === 'decision' ? [append.row] : []));
-  assert.equal(decisions.length, 10_000);
+  const messages = wide.flatMap((append) => (append.table === 'decision' ? [append.row] : []));
+  assert.equal(messages.length, 10_000);
   assert.ok(
-    decisions.every(
+    messages.every(
       ({ run, phase, iteration, problem }) =>
         run === WIDE_GROUP.run &&
         phase === WIDE_GROUP.phase &&
@@ -85,14 +85,14 @@ test('the workload has the sizes that the bench speaks of', () => {
   );
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const context = mean(
-    decisions.map((row) => Buffer.byteLength(typeof row.context === 'string' ? row.context : assert.fail())),
+    messages.map((row) => Buffer.byteLength(typeof row.context === 'string' ? row.context : assert.fail())),
   );
-  const message = mean(decisions.map((row) => Buffer.byteLength(row.text)));
+  const message = mean(messages.map((row) => Buffer.byteLength(row.text)));
   assert.ok(context > 270 && context < 330, String(context));
   assert.ok(message > 50 && message < 70, String(message));
-  assert.ok(decisions.every(({ tokens, logprobs }) => tokens.length === 20 && logprobs.length === 20));
+  assert.ok(messages.every(({ tokens, logprobs }) => tokens.length === 20 && logprobs.length === 20));
   // Siblings share their context and some messages repeat another's.
-  assert.equal(new Set(decisions.map((row) => row.contextKey)).size, 2001);
-  const repeated = 1 - new Set(decisions.map((row) => row.text)).size / decisions.length;
+  assert.equal(new Set(messages.map((row) => row.contextKey)).size, 2001);
+  const repeated = 1 - new Set(messages.map((row) => row.text)).size / messages.length;
   assert.ok(repeated > 0.25 && repeated < 0.35, String(repeated));
 });

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
-import { filledStore, newDecision, RUN } from '../helpers.ts';
+import { filledStore, newMessage, RUN } from '../helpers.ts';
 
 test('a reader sees what is committed and nothing of an open transaction', (t) => {
   const store = filledStore(t);
@@ -12,11 +12,11 @@ test('a reader sees what is committed and nothing of an open transaction', (t) =
     reader.close();
   });
   store.transaction(() => {
-    store.insertDecision(newDecision());
-    assert.equal(store.counts().decisions, 1);
-    assert.equal(reader.counts().decisions, 0);
+    store.insertMessage(newMessage());
+    assert.equal(store.counts().messages, 1);
+    assert.equal(reader.counts().messages, 0);
   });
-  assert.equal(reader.counts().decisions, 1);
+  assert.equal(reader.counts().messages, 1);
   assert.equal(reader.message(1).text, '12+7');
 });
 
@@ -29,7 +29,7 @@ test('a reader in another process keeps reading while the writer appends, always
     let count = 0;
     console.log('ready');
     while (count < 400) {
-      count = reader.counts().decisions;
+      count = reader.counts().messages;
       if (count !== seen.at(-1)) seen.push(count);
       if (count > 0) reader.transcript({ run: ${JSON.stringify(RUN)}, phase: 'train', iteration: 1, problem: reader.message(count).problem, offset: 0, limit: 5 });
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -52,7 +52,7 @@ test('a reader in another process keeps reading while the writer appends, always
   for (let batch = 0; batch < 40; batch++) {
     store.transaction(() => {
       for (let i = 0; i < 10; i++) {
-        store.insertDecision(newDecision({ text: `message ${batch} ${i}` }));
+        store.insertMessage(newMessage({ text: `message ${batch} ${i}` }));
       }
     });
     await new Promise((resolve) => {
@@ -70,10 +70,10 @@ test('a reader in another process keeps reading while the writer appends, always
 
 test('after the engine is gone the store is read as it was left', (t) => {
   const store = filledStore(t);
-  store.insertDecision(newDecision());
+  store.insertMessage(newMessage());
   store.close();
   const reader = openStoreForReading(store.path);
-  assert.equal(reader.decision(1).text, '12+7');
+  assert.equal(reader.fullMessage(1).text, '12+7');
   reader.close();
   reader.close();
   assert.throws(() => reader.counts(), /not open/);

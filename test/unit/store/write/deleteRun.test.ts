@@ -9,7 +9,7 @@ import {
   INSTANCE,
   newBucket,
   newCredit,
-  newDecision,
+  newMessage,
   newEpisode,
   newReplay,
   OTHER_INSTANCE,
@@ -26,11 +26,11 @@ const sizeOf = (path: string): number => statSync(path).size + statSync(`${path}
 /** A run with a row of each kind; `said` is in the message that only it has. */
 function fill(store: StoreWriter, run: string, said: string): void {
   const bucket = store.insertBucket(newBucket({ run }));
-  const first = store.insertDecision(newDecision({ run, bucket }));
+  const first = store.insertMessage(newMessage({ run, bucket }));
   const grown = { base: '9007199254740993', baseLength: 16, since: ` and ${said}`, sha256: 'ab' };
   const key = run === RUN ? '7' : '8';
-  const leaf = store.insertDecision(
-    newDecision({ run, parent: first, context: grown, contextKey: key, text: `${said} it is` }),
+  const leaf = store.insertMessage(
+    newMessage({ run, parent: first, context: grown, contextKey: key, text: `${said} it is` }),
   );
   store.insertEpisode(newEpisode(leaf, 1, { run }));
   const replay = store.insertReplay(newReplay(bucket, first, 0, leaf, 1));
@@ -46,9 +46,9 @@ test('a deleted run leaves the store as if it had never been in it, and the file
   addRun(store, OTHER, '2026-01-02T00:00:00.000Z');
   store.insertProblems([THIRD]);
   fill(store, RUN, 'walrus');
-  store.insertDecision(newDecision({ problem: THIRD.uidSha, contextKey: '99', context: 'x'.repeat(500_000) }));
+  store.insertMessage(newMessage({ problem: THIRD.uidSha, contextKey: '99', context: 'x'.repeat(500_000) }));
   fill(store, OTHER, 'ostrich');
-  store.insertDecision(newDecision({ run: OTHER, problem: OTHER_INSTANCE.uidSha }));
+  store.insertMessage(newMessage({ run: OTHER, problem: OTHER_INSTANCE.uidSha }));
 
   const before = sizeOf(store.path);
   const { bytes, weights } = store.deleteRun(RUN);
@@ -63,7 +63,7 @@ test('a deleted run leaves the store as if it had never been in it, and the file
   assert.deepEqual(store.counts(), {
     runs: 1,
     instances: 2,
-    decisions: 3,
+    messages: 3,
     episodes: 1,
     buckets: 1,
     replays: 1,
@@ -76,7 +76,7 @@ test('a deleted run leaves the store as if it had never been in it, and the file
   assert.deepEqual(store.searchQuestions({ query: 'heptagon', limit: 9 }), []);
   assert.equal(store.searchQuestions({ query: 'many', limit: 9 }).length > 0, true);
   const said = store.searchMessages({ query: 'ostrich', offset: 0, limit: 1 }).messages[0]?.id ?? 0;
-  assert.equal(store.decision(said).context, 'Question: 12 + 7 and ostrich');
+  assert.equal(store.fullMessage(said).context, 'Question: 12 + 7 and ostrich');
   const db = rawConnection(t, store.path);
   assert.deepEqual(db.pragma('foreign_key_check'), []);
   assert.equal(db.pragma('integrity_check', { simple: true }), 'ok');
@@ -92,15 +92,15 @@ test('the numbers of deleted rows may come again, and stand for what has them no
   const store = filledStore(t);
   addRun(store, OTHER, '2026-01-02T00:00:00.000Z');
   const group = { phase: 'train', iteration: 1, problem: INSTANCE.uidSha } as const;
-  const first = store.insertDecision(newDecision());
-  const below = store.insertDecision(newDecision({ parent: first }));
+  const first = store.insertMessage(newMessage());
+  const below = store.insertMessage(newMessage({ parent: first }));
   store.insertEpisode(newEpisode(below, 1));
   assert.equal(store.outline({ run: RUN, ...group }).messages[1]?.parent, first);
   store.deleteRun(RUN);
   store.insertProblems([INSTANCE]);
   store.environmentId(ENVIRONMENT);
-  assert.equal(store.insertDecision(newDecision({ run: OTHER })), first);
-  assert.equal(store.insertDecision(newDecision({ run: OTHER })), below);
+  assert.equal(store.insertMessage(newMessage({ run: OTHER })), first);
+  assert.equal(store.insertMessage(newMessage({ run: OTHER })), below);
   store.insertEpisode(newEpisode(below, 1, { run: OTHER }));
   assert.deepEqual(
     store.outline({ run: OTHER, ...group }).messages.map(({ id, parent }) => [id, parent]),
@@ -114,12 +114,12 @@ test('the numbers of deleted rows may come again, and stand for what has them no
 test('a run whose rows another one needs is refused, and nothing is changed', (t) => {
   const store = filledStore(t);
   addRun(store, OTHER, '2026-01-02T00:00:00.000Z');
-  const message = store.insertDecision(newDecision());
+  const message = store.insertMessage(newMessage());
   store.insertBucket(newBucket({ run: OTHER, message, origin: 'request' }));
   const before = store.counts();
   assert.throws(() => store.deleteRun(RUN), storeErrorLike(/Run run-1 cannot be deleted/, /nothing was changed/));
   assert.deepEqual(store.counts(), before);
-  store.insertDecision(newDecision());
+  store.insertMessage(newMessage());
 });
 
 test("a run is shown with its user's title, note and tags, the last ones that were given", (t) => {

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { NOTHING_MEASURED } from '../../../../src/domain/message.ts';
 import type { Connection } from '../../../../src/store/files/sqlite.ts';
-import { filledStore, newBucket, newCredit, newDecision, newEpisode, newReplay, rawConnection } from '../helpers.ts';
+import { filledStore, newBucket, newCredit, newMessage, newEpisode, newReplay, rawConnection } from '../helpers.ts';
 
 /** A store with a row in every table that is only appended to, seen by a connection of another program. */
 function fullStore(t: TestContext): Connection {
   const store = filledStore(t);
   const bucket = store.insertBucket(newBucket());
-  const decision = store.insertDecision(newDecision({ bucket }));
-  store.insertAlternative(bucket, decision, 0, true);
+  const message = store.insertMessage(newMessage({ bucket }));
+  store.insertAlternative(bucket, message, 0, true);
   const grown = { base: '9007199254740993', baseLength: 16, since: ' = ?', sha256: 'ab' };
-  store.insertDecision(newDecision({ context: grown, contextKey: '7', measured: { ...NOTHING_MEASURED, model: 'm' } }));
-  store.insertEpisode(newEpisode(decision, 1));
-  const replay = store.insertReplay(newReplay(bucket, decision, 0, decision, 1));
-  store.insertCredit(bucket, decision, newCredit(0.5));
+  store.insertMessage(newMessage({ context: grown, contextKey: '7', measured: { ...NOTHING_MEASURED, model: 'm' } }));
+  store.insertEpisode(newEpisode(message, 1));
+  const replay = store.insertReplay(newReplay(bucket, message, 0, message, 1));
+  store.insertCredit(bucket, message, newCredit(0.5));
   store.insertVerification({ replay, result: 'identical', detail: '', environment: 1 });
   const sample = store.insertDiagnosticSample('run-1', '{}');
   store.insertDiagnosticBucket({
@@ -28,7 +28,7 @@ function fullStore(t: TestContext): Connection {
     joules: null,
     source: null,
   });
-  store.insertLabel({ message: decision, bucket: null, name: 'odd', note: '', author: 'you', createdAt: '2026' });
+  store.insertLabel({ message: message, bucket: null, name: 'odd', note: '', author: 'you', createdAt: '2026' });
   store.insertRunNote({ run: 'run-1', title: 'mine', note: '', tags: [], createdAt: '2026' });
   return rawConnection(t, store.path);
 }

@@ -6,7 +6,7 @@ import { inspect, migrate, MIGRATIONS } from '../../../../src/store/tables/migra
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
-import { filesOf, filledStore, newDecision, rawConnection, storeErrorLike, temporaryFolder } from '../helpers.ts';
+import { filesOf, filledStore, newMessage, rawConnection, storeErrorLike, temporaryFolder } from '../helpers.ts';
 
 test('a new store gets its folders, its mark, write-ahead logging and strict tables', (t) => {
   const folder = temporaryFolder(t);
@@ -45,15 +45,12 @@ test('opening a store that is up to date changes not a byte of it', (t) => {
 test('foreign keys are on: a row that refers to nothing is refused', (t) => {
   const store = filledStore(t);
   assert.throws(
-    () => store.insertDecision(newDecision({ parent: 12345 })),
+    () => store.insertMessage(newMessage({ parent: 12345 })),
     storeErrorLike(/refers to one that it does not hold/, /c3\.sqlite/),
   );
-  assert.throws(
-    () => store.insertDecision(newDecision({ snapshot: 'unknown' })),
-    storeErrorLike(/no snapshot unknown/),
-  );
-  assert.throws(() => store.insertDecision(newDecision({ problem: 'unknown' })), storeErrorLike(/problem unknown/));
-  assert.equal(store.counts().decisions, 0);
+  assert.throws(() => store.insertMessage(newMessage({ snapshot: 'unknown' })), storeErrorLike(/no snapshot unknown/));
+  assert.throws(() => store.insertMessage(newMessage({ problem: 'unknown' })), storeErrorLike(/problem unknown/));
+  assert.equal(store.counts().messages, 0);
 });
 
 const openers = [
@@ -208,8 +205,8 @@ test('a disk that fills up undoes the append and keeps what was stored', (t) => 
   let stored = 0;
   const append = (): void => {
     for (;;) {
-      store.insertDecision(
-        newDecision({
+      store.insertMessage(
+        newMessage({
           text: `message ${stored} ${'x'.repeat(3000)}`,
           context: `context ${stored}`,
           contextKey: String(stored),
@@ -220,8 +217,8 @@ test('a disk that fills up undoes the append and keeps what was stored', (t) => 
   };
   assert.throws(append, storeErrorLike(/full/, /undone/));
   assert.ok(stored > 3, `only ${stored} messages fitted`);
-  const { decisions, texts } = store.counts();
-  assert.deepEqual({ decisions, texts }, { decisions: stored, texts: 2 * stored });
+  const { messages, texts } = store.counts();
+  assert.deepEqual({ messages, texts }, { messages: stored, texts: 2 * stored });
   const reader = openStoreForReading(store.path);
   t.after(() => {
     reader.close();

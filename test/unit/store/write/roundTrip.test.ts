@@ -12,7 +12,7 @@ import {
   inputErrorLike,
   INSTANCE,
   newBucket,
-  newDecision,
+  newMessage,
   newEpisode,
   OTHER_INSTANCE,
   rawConnection,
@@ -72,7 +72,7 @@ test('a run, its steps and its summary come back as they were given', (t) => {
   store.insertStep({ run: RUN, iteration: 2, snapshot: 'cd'.repeat(32), ledger: LEDGER });
   const later = { ...LEDGER, evaluatorCalls: 16 };
   store.finishStep(RUN, 1, METRICS, later);
-  const leaf = store.insertDecision(newDecision());
+  const leaf = store.insertMessage(newMessage());
   store.insertEpisode(newEpisode(leaf, 1));
   store.insertEpisode(newEpisode(leaf, 0, { phase: 'evaluate' }));
   assert.deepEqual(store.steps(RUN, 0, 10), [
@@ -179,10 +179,10 @@ test('snapshots are kept by run; a file that comes later is added and never lost
     ],
   );
   assert.equal(store.snapshots(WEIGHTS)[1]?.file, null);
-  const ofFirstOnly = newDecision({ snapshot: 'cd'.repeat(32) });
-  store.insertDecision(ofFirstOnly);
+  const ofFirstOnly = newMessage({ snapshot: 'cd'.repeat(32) });
+  store.insertMessage(ofFirstOnly);
   assert.throws(
-    () => store.insertDecision({ ...ofFirstOnly, run: 'run-2' }),
+    () => store.insertMessage({ ...ofFirstOnly, run: 'run-2' }),
     storeErrorLike(/run run-2 has no snapshot cdcd/),
   );
 });
@@ -210,10 +210,10 @@ test('problems and environments are stored once; a changed answer is refused', (
   assert.deepEqual(store.environment(2), { ...ENVIRONMENT, threads: 4 });
 });
 
-test('a decision comes back bit for bit, to the writer and to a reader', (t) => {
+test('a message comes back bit for bit, to the writer and to a reader', (t) => {
   const store = filledStore(t);
   const bucket = store.insertBucket(newBucket());
-  const given = newDecision({
+  const given = newMessage({
     bucket,
     siblingIndex: 3,
     turn: 2,
@@ -227,13 +227,13 @@ test('a decision comes back bit for bit, to the writer and to a reader', (t) => 
     context: '\n leading and trailing \n',
     sampling: { temperature: 0.7, topP: 0.95, topK: 0, maxNewTokens: 64 },
   });
-  const id = store.insertDecision(given);
+  const id = store.insertMessage(given);
   const reader = openStoreForReading(store.path);
   t.after(() => {
     reader.close();
   });
   for (const door of [store, reader]) {
-    const { tokenHash: hash, return: value, leaves, id: sameId, ...back } = door.decision(id);
+    const { tokenHash: hash, return: value, leaves, id: sameId, ...back } = door.fullMessage(id);
     assert.deepEqual(back, given);
     assert.deepEqual(Buffer.from(back.logprobs.buffer), Buffer.from(given.logprobs.buffer));
     assert.deepEqual([sameId, value, leaves], [id, null, 0]);
@@ -263,7 +263,7 @@ test('a decision comes back bit for bit, to the writer and to a reader', (t) => 
     credit: null,
     trainingCredit: null,
   });
-  assert.throws(() => reader.decision(id + 1), inputErrorLike(/no message 2/));
+  assert.throws(() => reader.fullMessage(id + 1), inputErrorLike(/no message 2/));
   assert.throws(() => reader.message(id + 1), inputErrorLike(/no message 2/));
 });
 
@@ -280,17 +280,17 @@ test('the token hash is SHA-256 of little-endian int32, also for a view into a l
 test('log-probabilities may be absent but not of another length', (t) => {
   const store = filledStore(t);
   assert.throws(
-    () => store.insertDecision(newDecision({ logprobs: new Float32Array(3) })),
+    () => store.insertMessage(newMessage({ logprobs: new Float32Array(3) })),
     storeErrorLike(/4 tokens came with 3/),
   );
-  const id = store.insertDecision(newDecision({ logprobs: new Float32Array(0), finish: 'typed' }));
-  assert.deepEqual(store.decision(id).logprobs, new Float32Array(0));
+  const id = store.insertMessage(newMessage({ logprobs: new Float32Array(0), finish: 'typed' }));
+  assert.deepEqual(store.fullMessage(id).logprobs, new Float32Array(0));
 });
 
 test('episodes come back in order, by round, with their question; a masked return stays null and NaN is refused', (t) => {
   const store = filledStore(t);
-  const leaf = store.insertDecision(newDecision());
-  const other = store.insertDecision(newDecision({ problem: OTHER_INSTANCE.uidSha }));
+  const leaf = store.insertMessage(newMessage());
+  const other = store.insertMessage(newMessage({ problem: OTHER_INSTANCE.uidSha }));
   const given = [
     newEpisode(other, 0.25, { problem: OTHER_INSTANCE.uidSha, evaluatorCalls: 3 }),
     newEpisode(leaf, 1),
@@ -317,9 +317,9 @@ test('episodes come back in order, by round, with their question; a masked retur
 test('texts are stored once, whoever says them, and each distinct message is indexed once', (t) => {
   const store = filledStore(t);
   for (let i = 0; i < 5; i++) {
-    store.insertDecision(newDecision({ siblingIndex: i, text: 'the same words' }));
+    store.insertMessage(newMessage({ siblingIndex: i, text: 'the same words' }));
   }
-  store.insertDecision(newDecision({ context: 'the same words', contextKey: '1', text: 'Question: 12 + 7' }));
+  store.insertMessage(newMessage({ context: 'the same words', contextKey: '1', text: 'Question: 12 + 7' }));
   assert.equal(store.counts().texts, 2);
   const db = rawConnection(t, store.path);
   const expected = ['the same words', 'Question: 12 + 7'].map((body) => ({
@@ -334,25 +334,25 @@ test('texts are stored once, whoever says them, and each distinct message is ind
 
 test('a text with a lone surrogate is stored as the well-formed text that its hash names', (t) => {
   const store = filledStore(t);
-  const id = store.insertDecision(newDecision({ text: 'half \ud83d of a pair' }));
+  const id = store.insertMessage(newMessage({ text: 'half \ud83d of a pair' }));
   assert.equal(store.message(id).text, 'half \ufffd of a pair');
-  store.insertDecision(newDecision({ text: 'half \ufffd of a pair' }));
+  store.insertMessage(newMessage({ text: 'half \ufffd of a pair' }));
   assert.equal(store.counts().texts, 2);
 });
 
 test('one context key for two contexts is refused, naming both, in this session and in the next', (t) => {
   const store = filledStore(t);
   const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
-  store.insertDecision(newDecision({ context: 'one', contextKey: '77' }));
+  store.insertMessage(newMessage({ context: 'one', contextKey: '77' }));
   const collide = (): void => {
-    store.insertDecision(newDecision({ context: 'two', contextKey: '77', text: 'never stored' }));
+    store.insertMessage(newMessage({ context: 'two', contextKey: '77', text: 'never stored' }));
   };
   assert.throws(collide, storeErrorLike(/context key 77\b/, new RegExp(hashOf('one')), new RegExp(hashOf('two'))));
-  assert.deepEqual([store.counts().decisions, store.counts().texts], [1, 2]);
+  assert.deepEqual([store.counts().messages, store.counts().texts], [1, 2]);
   // What is remembered is forgotten after an error: the check works from the file too.
   assert.throws(collide, storeErrorLike(/context key 77\b/));
-  store.insertDecision(newDecision({ context: 'one', contextKey: '77' }));
-  assert.equal(store.counts().decisions, 2);
+  store.insertMessage(newMessage({ context: 'one', contextKey: '77' }));
+  assert.equal(store.counts().messages, 2);
 });
 
 test('a transaction is stored whole or not at all, and what it remembered is forgotten with it', (t) => {
@@ -362,24 +362,24 @@ test('a transaction is stored whole or not at all, and what it remembered is for
     () =>
       store.transaction(() => {
         store.insertSnapshot({ id: 'ee'.repeat(32), run: RUN, iteration: 1, base: 'b', file: null });
-        store.insertDecision(newDecision({ context: 'rolled back', contextKey: '5', snapshot: 'ee'.repeat(32) }));
+        store.insertMessage(newMessage({ context: 'rolled back', contextKey: '5', snapshot: 'ee'.repeat(32) }));
         throw stop;
       }),
     stop,
   );
-  assert.deepEqual([store.counts().decisions, store.counts().texts], [0, 0]);
-  assert.throws(() => store.insertDecision(newDecision({ snapshot: 'ee'.repeat(32) })), storeErrorLike(/no snapshot/));
+  assert.deepEqual([store.counts().messages, store.counts().texts], [0, 0]);
+  assert.throws(() => store.insertMessage(newMessage({ snapshot: 'ee'.repeat(32) })), storeErrorLike(/no snapshot/));
   const id = store.transaction(() => {
     assert.throws(
       () =>
         store.transaction(() => {
-          store.insertDecision(newDecision({ context: 'rolled back', contextKey: '5' }));
+          store.insertMessage(newMessage({ context: 'rolled back', contextKey: '5' }));
           throw stop;
         }),
       stop,
     );
-    return store.insertDecision(newDecision({ context: 'rolled back', contextKey: '5' }));
+    return store.insertMessage(newMessage({ context: 'rolled back', contextKey: '5' }));
   });
-  assert.equal(store.decision(id).context, 'rolled back');
-  assert.equal(store.counts().decisions, 1);
+  assert.equal(store.fullMessage(id).context, 'rolled back');
+  assert.equal(store.counts().messages, 1);
 });

@@ -106,7 +106,7 @@ async function valuesOfTraining(folder: string): Promise<Map<string, number>> {
       limit: 100,
     })) {
       // Both roles see all that was said before them: the state is what the message answered.
-      const tokens = tokenizer.encode(store.decision(alternatives[0]?.decision ?? 0).context);
+      const tokens = tokenizer.encode(store.fullMessage(alternatives[0]?.message ?? 0).context);
       const [value] = await runtime.values([{ role, tokens }], new AbortController().signal);
       values.set(contextKey, value ?? NaN);
     }

@@ -50,7 +50,7 @@ const sampledAfterOne = (
       .bucketsOfRun({ run, origin: 'training', offset: 0, limit: 100 })
       .filter(({ iteration }) => iteration === 2)
       .map(({ role, alternatives }) => {
-        const { context, tokens, logprobs } = store.decision(alternatives[0]?.decision ?? 0);
+        const { context, tokens, logprobs } = store.fullMessage(alternatives[0]?.message ?? 0);
         return { role, context, tokens: [...tokens], logprobs: [...logprobs] };
       }),
   );

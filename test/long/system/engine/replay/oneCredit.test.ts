@@ -39,7 +39,7 @@ function askedMessage(store: StoreReader): number {
       ({ role, alternatives }) =>
         role === 'reasoner' && alternatives.some(({ credit }) => credit !== null && credit.verdict !== 'alone'),
     );
-  return found?.alternatives[0]?.decision ?? 0;
+  return found?.alternatives[0]?.message ?? 0;
 }
 
 /** The message's credit by every reader of the store that shows one; the name says which. */
@@ -59,7 +59,7 @@ function readEverywhere(store: StoreReader, message: number): ReadonlyMap<string
     ['clearest of the run', store.clearestMessages(run, 1000).find((one) => one.message === message)?.credit],
   ]);
   for (const { id, alternatives } of store.bucketsFor(message)) {
-    found.set(`bucket ${String(id)}`, alternatives.find(({ decision }) => decision === message)?.credit);
+    found.set(`bucket ${String(id)}`, alternatives.find(({ message: one }) => one === message)?.credit);
   }
   for (const node of bucketsOf(store, run, 'clearest', null, new Limits())) {
     if (node.kind === 'bucket' && node.message === message) {

@@ -26,7 +26,7 @@ after(() => {
 function rows(store: StoreReader, run: string): unknown[] {
   return store
     .bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1000 })
-    .flatMap(({ alternatives }) => alternatives.map(({ decision }) => store.decision(decision)))
+    .flatMap(({ alternatives }) => alternatives.map(({ message }) => store.fullMessage(message)))
     .map(({ role, context, text, tokens, logprobs, snapshot }) => ({
       role,
       context,

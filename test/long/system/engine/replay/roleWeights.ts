@@ -18,7 +18,7 @@ export async function ran(folder: string, policies: string, ...overrides: string
 
 export const firstOf = (store: StoreReader, run: string, role: string): number =>
   store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1000 }).find(({ role: speaker }) => speaker === role)
-    ?.alternatives[0]?.decision ?? 0;
+    ?.alternatives[0]?.message ?? 0;
 
 /** Replays a message of each role and verifies all that is stored. */
 export async function replaysExactly(folder: string, run: string): Promise<void> {

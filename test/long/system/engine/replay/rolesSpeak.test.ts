@@ -42,12 +42,12 @@ describe('a role with another model', () => {
       const recipe = parseRecipe(store.runConfig(run), run);
       assert.deepEqual(Object.keys(recipe.roles ?? {}), ['reasoner']);
       assert.match(recipe.roles?.['reasoner']?.snapshot ?? '', /^[0-9a-f]{64}$/);
-      const said = store.decision(firstOf(store, run, 'reasoner'));
+      const said = store.fullMessage(firstOf(store, run, 'reasoner'));
       assert.match(said.context, /^<\|im_start\|>system\nPlan\.<\|im_end\|>/);
       assert.equal(said.promptTokens, other.encode(said.context).length);
       const ids = said.finish === 'end' ? said.tokens.slice(0, -1) : said.tokens;
       assert.equal(other.decode(Int32Array.from(ids)), said.text);
-      const answer = store.decision(firstOf(store, run, 'actor'));
+      const answer = store.fullMessage(firstOf(store, run, 'actor'));
       assert.doesNotMatch(answer.context, /<\|im_start\|>/);
       assert.equal(answer.promptTokens, own.encode(answer.context).length);
       assert.equal(store.snapshotsOfRun(run).length, 3);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { loadTokenizer } from '../../../../../src/policy/tokenizer.ts';
-import type { Decision } from '../../../../../src/domain/message.ts';
+import type { FullMessage } from '../../../../../src/domain/message.ts';
 import type { StoreReader } from '../../../../../src/store/read/reader.ts';
 import { contextKey } from '../../../../../src/team/contextKey.ts';
 import { folderOf } from '../../../../unit/golden.ts';
@@ -57,10 +57,10 @@ export async function run(folder: string, ...overrides: readonly string[]): Prom
   return String(parseLine(stdout)['run']);
 }
 
-export const messagesOf = (store: StoreReader, id: string): Decision[] =>
+export const messagesOf = (store: StoreReader, id: string): FullMessage[] =>
   store
     .bucketsOfRun({ run: id, origin: 'training', offset: 0, limit: 100 })
-    .flatMap(({ alternatives }) => alternatives.map(({ decision }) => store.decision(decision)));
+    .flatMap(({ alternatives }) => alternatives.map(({ message }) => store.fullMessage(message)));
 
 /** By hand, from the golden models' template and C3's layout of a prompt. */
 const chatOf = (system: string, user: string): string =>
@@ -79,7 +79,7 @@ export function everyMessageAnswers(families: readonly string[]): void {
         assert.equal(messages.length, 2 * (2 + 4));
         for (const { context, contextKey: key, promptTokens, parent: before, role, problem } of messages) {
           const { question } = store.problem(problem);
-          const plan = before === null ? '' : store.decision(before).text.trim();
+          const plan = before === null ? '' : store.fullMessage(before).text.trim();
           const user = `Problem:\n${question.trim()}${plan === '' ? '' : `\n\nContext:\n${plan}`}`;
           assert.equal(context, chatOf(role === 'reasoner' ? 'Plan.' : 'Solve.', neutral(user)));
           assert.equal(key, contextKey(context).key);
@@ -92,7 +92,7 @@ export function everyMessageAnswers(families: readonly string[]): void {
           );
         }
         assert.equal(new Set(messages.map(({ problem }) => problem)).size, 2);
-        const of = (role: string): Decision =>
+        const of = (role: string): FullMessage =>
           messages.find(({ role: speaker, context }) => speaker === role && context.includes('Answer 7.')) ??
           assert.fail();
         return [of('reasoner'), of('actor')];
@@ -136,12 +136,12 @@ export function everyMessageAnswers(families: readonly string[]): void {
           typed === undefined
             ? []
             : store
-                .replaysOfBucket(store.message(typed.decision).bucket ?? 0)
-                .filter(({ alternative }) => alternative === typed.decision);
+                .replaysOfBucket(store.message(typed.message).bucket ?? 0)
+                .filter(({ alternative }) => alternative === typed.message);
         assert.ok(replay);
         assert.ok(
           store
-            .decision(replay.leaf)
+            .fullMessage(replay.leaf)
             .context.includes('Context:\nSo:<\u200d|im_end|>\n<\u200d|im_start|>assistant<|im_end|>\n'),
         );
       });

@@ -56,7 +56,7 @@ describe('a game of guessing numbers', () => {
         ['6850', 1, 4],
       ]);
       const [last] = episodes.filter(({ problem }) => reader.problem(problem).answer.endsWith('6850'));
-      const context = reader.decision(last?.leaf ?? 0).context;
+      const context = reader.fullMessage(last?.leaf ?? 0).context;
       assert.match(
         context,
         /1234: 0 in place, 0 elsewhere\.[^]*No guess of 4 digits\.[^]*1234: 0 in place, 0 elsewhere\./u,

@@ -66,7 +66,7 @@ describe('a YAML of the published scripts', () => {
         const [episode] = store.replaysOfRun(run, 0, 1);
         const messages = store.chain(episode?.leaf ?? assert.fail());
         assert.equal(messages.length, isTeam ? 4 : 2);
-        const { context } = store.decision(messages.at(-1)?.id ?? assert.fail());
+        const { context } = store.fullMessage(messages.at(-1)?.id ?? assert.fail());
         assert.match(context, /Original problem and instructions:.*Revise your function/su);
       });
     });

@@ -20,7 +20,7 @@ it('alternates 50 replays between two clients, with a command line between them,
   const second = await openDoor(t, first.store);
   const message = withStore(
     folder,
-    (store) => store.bucketsOfRun({ run, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
+    (store) => store.bucketsOfRun({ run, offset: 0, limit: 1 })[0]?.alternatives[0]?.message ?? 0,
   );
   const requests = (): number => withStore(folder, (store) => store.countBuckets({ run, origin: 'request' }));
   const before = requests();

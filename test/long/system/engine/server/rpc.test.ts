@@ -26,10 +26,7 @@ after(() => {
 const tiny = ({ folder }: EngineProcess): string => join(folder, 'tiny.c3.yaml');
 const training = ({ stage, done: steps }: RunProgress): boolean => stage === 'train' && steps >= 1;
 const firstMessage = ({ folder }: EngineProcess, offset = 0): number =>
-  withStore(
-    folder,
-    (store) => store.bucketsOfRun({ run: oldRun, offset, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
-  );
+  withStore(folder, (store) => store.bucketsOfRun({ run: oldRun, offset, limit: 1 })[0]?.alternatives[0]?.message ?? 0);
 
 describe('the engine process', () => {
   it('replays messages of other models and thread counts beside a run, and neither disturbs the other', async (t) => {
@@ -47,7 +44,7 @@ describe('the engine process', () => {
     await engine.heard(training);
     const other = withStore(
       folder,
-      (store) => store.bucketsOfRun({ run: widerRun, offset: 0, limit: 1 })[0]?.alternatives[0]?.decision ?? 0,
+      (store) => store.bucketsOfRun({ run: widerRun, offset: 0, limit: 1 })[0]?.alternatives[0]?.message ?? 0,
     );
     const replays = [firstMessage(engine), firstMessage(engine, 9), other].map((message) =>
       engine.connection.sendRequest(REQUESTS.replay, { message, alternatives: 2, replays: 2, text: null }),

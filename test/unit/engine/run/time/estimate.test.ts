@@ -9,7 +9,7 @@ import { readConfig } from '../../../../../src/training/config/readConfig.ts';
 import type { Problem } from '../../../../../src/domain/problem.ts';
 import type { StepMetrics } from '../../../../../src/domain/step.ts';
 import type { StoreWriter } from '../../../../../src/store/write/writer.ts';
-import { ENVIRONMENT, filledStore, INSTANCE, newDecision, newEpisode, WEIGHTS } from '../../../store/helpers.ts';
+import { ENVIRONMENT, filledStore, INSTANCE, newMessage, newEpisode, WEIGHTS } from '../../../store/helpers.ts';
 
 const recipeWith = (...overrides: string[]): Promise<Recipe> => readRecipe(null, overrides, '/');
 const questions = (count: number, code = false): Problem[] =>
@@ -108,8 +108,8 @@ function ranBefore(
   });
   store.insertSnapshot({ id: WEIGHTS, run: id, iteration: 0, base: recipe.modelFolder, file: null });
   for (let index = 0; index < 4; index++) {
-    const leaf = store.insertDecision(
-      newDecision({
+    const leaf = store.insertMessage(
+      newMessage({
         run: id,
         phase: 'evaluate',
         iteration: 1,

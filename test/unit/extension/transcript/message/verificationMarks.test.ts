@@ -77,7 +77,7 @@ test('a message of the run has a mark only once one of its replays was verified'
 });
 
 test('what continues an alternative has the mark of the replays that run through it', () => {
-  const asked = writer.decision(plan);
+  const asked = writer.fullMessage(plan);
   const iteration = writer.nextRequestNumber(RUN);
   const bucket = writer.insertBucket({
     run: RUN,
@@ -151,7 +151,7 @@ test('what continues an alternative has the mark of the replays that run through
 });
 
 test('an alternative that was not continued says that it is not verified', () => {
-  const asked = writer.decision(actor);
+  const asked = writer.fullMessage(actor);
   const iteration = writer.nextRequestNumber(RUN);
   const bucket = writer.insertBucket({
     run: RUN,

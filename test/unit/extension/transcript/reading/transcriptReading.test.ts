@@ -219,15 +219,15 @@ test('what a request sampled is searched and filtered with the rest', () => {
 });
 
 test('the document of a context has a row per token with its byte, its id and its bytes; without a tokenizer it has the bytes and says why', () => {
-  const decision = {
-    ...writer.decision(tree[0]?.plan ?? -1),
+  const message = {
+    ...writer.fullMessage(tree[0]?.plan ?? -1),
     context: 'a\u202e\n',
     promptTokens: 3,
     tokens: Int32Array.from([9]),
     logprobs: Float32Array.from([-0.5]),
   };
-  const text = contextDocument(decision, {
-    message: decision.id,
+  const text = contextDocument(message, {
+    message: message.id,
     context: [
       { ids: [1], text: 'a' },
       { ids: [2, 3], text: '\u202e' },
@@ -243,7 +243,7 @@ test('the document of a context has a row per token with its byte, its id and it
   assert.ok(lines.includes('4 4 0a │⟨LF⟩│'), text);
   assert.ok(lines.includes('0 9 78 │x│ -0.5000'), text);
   assert.ok(!text.includes('has changed'));
-  const plain = contextDocument(decision, 'the folder is gone.');
+  const plain = contextDocument(message, 'the folder is gone.');
   assert.match(plain, /cannot be shown: the folder is gone\./u);
   assert.match(plain, /0 {2}│a⟨U\+202E⟩⟨LF⟩│/u);
 });

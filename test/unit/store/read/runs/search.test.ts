@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { SearchQuery, StoreWriter } from '../../../../../src/store/write/writer.ts';
-import { addRun, filledStore, newDecision } from '../../helpers.ts';
+import { addRun, filledStore, newMessage } from '../../helpers.ts';
 
 const TEXTS = [
   'Add the numbers: 12+7=19',
@@ -20,7 +20,7 @@ const TEXTS = [
 function storeOfTexts(t: TestContext): StoreWriter {
   const store = filledStore(t);
   TEXTS.forEach((text, siblingIndex) =>
-    store.insertDecision(newDecision({ siblingIndex, text, role: siblingIndex % 2 === 0 ? 'reasoner' : 'actor' })),
+    store.insertMessage(newMessage({ siblingIndex, text, role: siblingIndex % 2 === 0 ? 'reasoner' : 'actor' })),
   );
   return store;
 }
@@ -130,7 +130,7 @@ test('search narrows to a run and a role, pages its hits and finds every message
   const store = storeOfTexts(t);
   addRun(store, 'run-2', '2026-02-01');
   const ids = [1, 2, 3].map((iteration) =>
-    store.insertDecision(newDecision({ run: 'run-2', iteration, text: 'Add the numbers: 12+7=19' })),
+    store.insertMessage(newMessage({ run: 'run-2', iteration, text: 'Add the numbers: 12+7=19' })),
   );
   assert.equal(find(store, 'numbers').length, 4);
   assert.equal(find(store, 'numbers', { run: 'run-2' }).length, 3);
@@ -142,9 +142,9 @@ test('search narrows to a run and a role, pages its hits and finds every message
 
 test('contexts are not searched, unless a message says the same', (t) => {
   const store = filledStore(t);
-  store.insertDecision(newDecision({ context: 'only in the prompt', contextKey: '1', text: 'reply' }));
+  store.insertMessage(newMessage({ context: 'only in the prompt', contextKey: '1', text: 'reply' }));
   assert.deepEqual(find(store, 'prompt'), []);
-  store.insertDecision(newDecision({ text: 'only in the prompt' }));
+  store.insertMessage(newMessage({ text: 'only in the prompt' }));
   assert.deepEqual(find(store, 'prompt'), ['only in the prompt']);
 });
 
@@ -155,8 +155,8 @@ test('more hits than can be ranked are said to be more, newest first', (t) => {
     store.transaction(() => {
       for (let i = 0; i < count; i++) {
         ids.push(
-          store.insertDecision(
-            newDecision({
+          store.insertMessage(
+            newMessage({
               text: ids.length === 5000 ? 'common common' : `common ${ids.length}`,
               tokens: new Int32Array(0),
               logprobs: new Float32Array(0),

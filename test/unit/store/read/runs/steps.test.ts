@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { spreadOf } from '../../../../../src/domain/stepRows.ts';
-import { filledStore, newBucket, newCredit, newDecision, newEpisode, RUN, WEIGHTS } from '../../helpers.ts';
+import { filledStore, newBucket, newCredit, newMessage, newEpisode, RUN, WEIGHTS } from '../../helpers.ts';
 
 test('quartiles interpolate between order statistics, as numpy.quantile does', () => {
   // numpy.quantile([...], [0, .25, .5, .75, 1])
@@ -16,19 +16,19 @@ test('the credits of a step are those that it learned from, by role, with their 
   const credited = (role: string, values: readonly number[], changes: { readonly iteration?: number } = {}): void => {
     const bucket = store.insertBucket(newBucket({ role, ...changes }));
     for (const [siblingIndex, value] of values.entries()) {
-      const decision = store.insertDecision(newDecision({ role, bucket, siblingIndex, ...changes }));
-      store.insertCredit(bucket, decision, newCredit(value));
+      const message = store.insertMessage(newMessage({ role, bucket, siblingIndex, ...changes }));
+      store.insertCredit(bucket, message, newCredit(value));
       // A later word of another estimator, or of the same one, is not what was learned from.
-      store.insertCredit(bucket, decision, newCredit(99, { estimator: 'full_mean' }));
-      store.insertCredit(bucket, decision, newCredit(-99));
+      store.insertCredit(bucket, message, newCredit(99, { estimator: 'full_mean' }));
+      store.insertCredit(bucket, message, newCredit(-99));
     }
   };
   credited('reasoner', [1, -1]);
   credited('reasoner', [0.5]);
   credited('actor', [0, 0, 3]);
   credited('actor', [7, 7], { iteration: 2 });
-  store.insertDecision(newDecision({ role: 'reasoner', bucket: store.insertBucket(newBucket()) }));
-  store.insertDecision(newDecision({ phase: 'evaluate' }));
+  store.insertMessage(newMessage({ role: 'reasoner', bucket: store.insertBucket(newBucket()) }));
+  store.insertMessage(newMessage({ phase: 'evaluate' }));
   const { roles, variance } = store.stepCredits(RUN, 1);
   assert.deepEqual(roles, [
     { role: 'reasoner', spread: { n: 3, low: -1, lower: -0.25, middle: 0.5, upper: 0.75, high: 1 } },
@@ -42,11 +42,11 @@ test('the credits of a step are those that it learned from, by role, with their 
 
 test('a round costs what its messages and episodes cost, and the newest ledger is that of the last finished step', (t) => {
   const store = filledStore(t);
-  const first = store.insertDecision(newDecision({ phase: 'evaluate' }));
-  store.insertDecision(newDecision({ phase: 'evaluate', promptTokens: 5, reusedTokens: 1 }));
+  const first = store.insertMessage(newMessage({ phase: 'evaluate' }));
+  store.insertMessage(newMessage({ phase: 'evaluate', promptTokens: 5, reusedTokens: 1 }));
   // Taken from an equal request: more is reused than its prompt has.
-  store.insertDecision(newDecision({ phase: 'evaluate', promptTokens: 5, reusedTokens: 9 }));
-  store.insertDecision(newDecision({ phase: 'evaluate', iteration: 2 }));
+  store.insertMessage(newMessage({ phase: 'evaluate', promptTokens: 5, reusedTokens: 9 }));
+  store.insertMessage(newMessage({ phase: 'evaluate', iteration: 2 }));
   store.insertEpisode(newEpisode(first, 1, { phase: 'evaluate', evaluatorCalls: 2 }));
   store.insertEpisode(newEpisode(first, null, { phase: 'evaluate' }));
   assert.deepEqual(store.roundCost({ run: RUN, phase: 'evaluate', iteration: 1 }), {
