@@ -94,11 +94,11 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.openDashboard': (argument) => {
       views.dashboard.open(runOf(argument) ?? runInFront(views) ?? services.runs.current?.run ?? null);
     },
-    'c3.findLosses': (argument) => {
+    'c3.findLosses': async (argument) => {
       const run = runOf(argument) ?? runInFront(views) ?? readerOf(services).runs(0, 1)[0]?.id ?? null;
       views.dashboard.open(run);
       if (run !== null) {
-        views.dashboard.findLosses(run);
+        await views.dashboard.findLosses(run);
       }
     },
     'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
@@ -363,12 +363,11 @@ async function openEpisodes(views: Views, argument: unknown): Promise<void> {
 }
 
 function goToCostliestMessage(services: Services, views: Views): void {
-  const { active } = views.transcripts;
+  const active = views.transcripts.reveal();
   if (active === undefined) {
     openTranscript(services, views, undefined, false);
     return;
   }
-  active.panel.reveal();
   active.goToCostliestMessage();
 }
 

@@ -100,7 +100,7 @@ export function activate(context: ExtensionContext): void {
           .taxonomy({ run, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 0, fresh: true, problems: true }),
       ),
     openTranscript: (target, message, beside) => {
-      transcripts.open(target, message, beside).panel.reveal();
+      transcripts.open(target, message, beside);
     },
   });
   const reports = new Reports();

@@ -66,15 +66,6 @@ export function anyOf<G extends readonly Guard<unknown>[]>(...guards: G): Guard<
 }
 
 /**
- * A message of one of these types, all of a union: from a sender of our own, so that its content is as the type says.
- * @param types every type of the union
- */
-export function tagged<T extends { readonly type: string }>(types: Readonly<Record<T['type'], true>>): Guard<T> {
-  return (value): value is T =>
-    isRecord(value) && typeof value['type'] === 'string' && Object.hasOwn(types, value['type']);
-}
-
-/**
  * An object from a sender of our own that has these keys: the answer to what was asked, and not to something else.
  * @param keys some that no other answer has
  */

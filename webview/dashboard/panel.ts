@@ -1,6 +1,5 @@
 /** The run dashboard: how a run went, or goes, step by step, and how others went beside it. */
 import {
-  isDashboardFromHost,
   isDashboardState,
   STEPS_MOST,
   type DashboardFromHost,
@@ -10,7 +9,7 @@ import {
 import { onThemeChange } from '../common/theme.ts';
 import { focusedIn, h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
-import type { Host } from '../common/host.ts';
+import type { Host, MessageHandlers } from '../common/host.ts';
 import { onceRested } from '../common/rest.ts';
 import { button } from '../common/toolkit.ts';
 import { Asked } from './asked.ts';
@@ -65,6 +64,22 @@ export class DashboardPanel {
    * How many steps of each run a view showed that was paused when its page was thrown away; null for any other view.
    */
   private stood: readonly number[] | null = null;
+
+  private readonly received: MessageHandlers<DashboardFromHost> = {
+    snapshot: (message) => {
+      this.take(message.snapshot);
+    },
+    steps: (message) => {
+      this.steps = withWindow(this.steps, message.window);
+      this.drawSoon();
+    },
+    empty: () => {
+      this.empty();
+    },
+    failed: (message) => {
+      this.fail(message.message);
+    },
+  };
 
   constructor(root: HTMLElement, host: Host<DashboardToHost>) {
     this.root = root;
@@ -143,28 +158,8 @@ export class DashboardPanel {
       this.figures.restyle();
       this.drawLegend(true);
     });
-    host.listen(isDashboardFromHost, (message) => {
-      this.receive(message);
-    });
+    host.listen(this.received);
     host.post({ type: 'ready' });
-  }
-
-  private receive(message: DashboardFromHost): void {
-    switch (message.type) {
-      case 'snapshot':
-        this.take(message.snapshot);
-        break;
-      case 'steps':
-        this.steps = withWindow(this.steps, message.window);
-        this.drawSoon();
-        break;
-      case 'empty':
-        this.empty();
-        break;
-      case 'failed':
-        this.fail(message.message);
-        break;
-    }
   }
 
   private take(snapshot: DashboardSnapshot): void {

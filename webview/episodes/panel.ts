@@ -3,7 +3,6 @@
  */
 import {
   EPISODES_REQUESTS,
-  isEpisodesFromHost,
   isEpisodesState,
   NO_PLACE,
   type EpisodesFromHost,
@@ -22,7 +21,7 @@ import {
 } from '../../src/domain/problem.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, replace } from '../common/dom.ts';
-import type { Host } from '../common/host.ts';
+import type { Host, MessageHandlers } from '../common/host.ts';
 import { RequestSender } from '../common/requests.ts';
 import { button } from '../common/toolkit.ts';
 import { ColumnChooser } from '../common/columnChooser.ts';
@@ -67,6 +66,59 @@ export class EpisodesPanel {
   private classified = false;
   private detailed = true;
   private focused = false;
+
+  private readonly received: MessageHandlers<EpisodesFromHost> = {
+    opened: (message) => {
+      this.opened(message.run, message.runs, message.note);
+    },
+    saved: (message) => {
+      this.toolbar.show(message.filters);
+      this.choice = message.columns;
+      this.showColumns();
+    },
+    layout: (message) => {
+      const { layout } = message;
+      this.banner.textContent = '';
+      const answered = this.asked === null || this.asked === orderWords(layout);
+      // An answer to an older question changes nothing of what was asked since.
+      if (answered) {
+        ({ filter: this.filter, sort: this.sort } = layout);
+      }
+      this.toolbar.update(this.filter, this.sort, layout.facets);
+      this.filled = layout.facets.filled;
+      this.showColumns();
+      this.newest = layout;
+      if (answered) {
+        this.asked = null;
+      }
+      this.grid.layout(layout, this.place, answered);
+      this.focusOnce();
+      this.keep();
+    },
+    reply: (message) => {
+      this.requests.receive(message);
+    },
+    classes: (message) => {
+      this.toolbar.classes(message.classes);
+      this.classified = message.classes.state === 'known';
+      this.showColumns();
+      this.reason.textContent =
+        message.classes.state === 'failed' ? `Not classified: ${message.classes.reason ?? 'the engine failed'}` : '';
+    },
+    empty: () => {
+      this.empty.hidden = false;
+      this.body.hidden = true;
+      this.runChooser.hidden = true;
+      this.about.textContent = '';
+      this.listed.textContent = '';
+      this.newest = null;
+    },
+    failed: (message) => {
+      this.asked = null;
+      this.grid.failed();
+      this.banner.textContent = message.message;
+    },
+  };
 
   constructor(root: HTMLElement, host: Host<EpisodesToHost>) {
     this.host = host;
@@ -203,9 +255,7 @@ export class EpisodesPanel {
     );
     replace(root, head, this.note, this.judge, this.banner, this.reason, this.empty, this.body, this.keys.element);
     this.showDetails(this.detailed);
-    host.listen(isEpisodesFromHost, (message) => {
-      this.receive(message);
-    });
+    host.listen(this.received);
     window.addEventListener('focus', () => {
       if (document.activeElement === document.body) {
         this.grid.focus();
@@ -227,62 +277,6 @@ export class EpisodesPanel {
       this.host.post({ type });
     });
     return element;
-  }
-
-  private receive(message: EpisodesFromHost): void {
-    switch (message.type) {
-      case 'opened':
-        this.opened(message.run, message.runs, message.note);
-        break;
-      case 'saved':
-        this.toolbar.show(message.filters);
-        this.choice = message.columns;
-        this.showColumns();
-        break;
-      case 'layout': {
-        const { layout } = message;
-        this.banner.textContent = '';
-        const answered = this.asked === null || this.asked === orderWords(layout);
-        // An answer to an older question changes nothing of what was asked since.
-        if (answered) {
-          ({ filter: this.filter, sort: this.sort } = layout);
-        }
-        this.toolbar.update(this.filter, this.sort, layout.facets);
-        this.filled = layout.facets.filled;
-        this.showColumns();
-        this.newest = layout;
-        if (answered) {
-          this.asked = null;
-        }
-        this.grid.layout(layout, this.place, answered);
-        this.focusOnce();
-        this.keep();
-        break;
-      }
-      case 'reply':
-        this.requests.receive(message);
-        break;
-      case 'classes':
-        this.toolbar.classes(message.classes);
-        this.classified = message.classes.state === 'known';
-        this.showColumns();
-        this.reason.textContent =
-          message.classes.state === 'failed' ? `Not classified: ${message.classes.reason ?? 'the engine failed'}` : '';
-        break;
-      case 'empty':
-        this.empty.hidden = false;
-        this.body.hidden = true;
-        this.runChooser.hidden = true;
-        this.about.textContent = '';
-        this.listed.textContent = '';
-        this.newest = null;
-        break;
-      case 'failed':
-        this.asked = null;
-        this.grid.failed();
-        this.banner.textContent = message.message;
-        break;
-    }
   }
 
   private opened(

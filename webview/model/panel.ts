@@ -7,8 +7,8 @@ import {
   type DeviceRequest,
 } from '../../src/shared/devices.ts';
 import {
-  isModelFromHost,
   ADAPTER_RANKS,
+  type ModelFromHost,
   type ModelSettings,
   type ModelSnapshot,
   type ModelToHost,
@@ -100,8 +100,10 @@ export class ModelPanel {
         }),
       ),
     );
-    host.listen(isModelFromHost, (message) => {
-      this.show(message.snapshot);
+    host.listen<ModelFromHost>({
+      snapshot: ({ snapshot }) => {
+        this.show(snapshot);
+      },
     });
     host.post({ type: 'ready' });
   }

@@ -4,7 +4,6 @@
  */
 import { NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
 import {
-  isRunsTableFromHost,
   isRunsTableState,
   settingKeys,
   sortedRuns,
@@ -125,17 +124,18 @@ export class RunsTablePanel {
       this.empty,
       this.scroller,
     );
-    host.listen(isRunsTableFromHost, (message) => {
-      this.receive(message);
+    host.listen<RunsTableFromHost>({
+      runs: (message) => {
+        this.take(message);
+      },
+      failed: ({ message }) => {
+        this.banner.textContent = message;
+      },
     });
     host.post({ type: 'ready' });
   }
 
-  private receive(message: RunsTableFromHost): void {
-    if (message.type === 'failed') {
-      this.banner.textContent = message.message;
-      return;
-    }
+  private take(message: Extract<RunsTableFromHost, { type: 'runs' }>): void {
     this.banner.textContent = '';
     this.rows = message.rows;
     this.omitted = message.omitted;

@@ -12,7 +12,6 @@ import {
   VERDICTS,
 } from '../../src/domain/taxonomy.ts';
 import {
-  isTaxonomyFromHost,
   CASES_SHOWN,
   isTaxonomyState,
   TAXONOMY_REQUESTS,
@@ -22,7 +21,7 @@ import {
 } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
-import type { Host } from '../common/host.ts';
+import type { Host, MessageHandlers } from '../common/host.ts';
 import { RequestSender } from '../common/requests.ts';
 import { button, dropdown, option, progressRing } from '../common/toolkit.ts';
 import { CaseList } from './cases.ts';
@@ -97,6 +96,33 @@ export class TaxonomyPanel {
   private draft: LabelDraft | null = null;
   /** Where the page was scrolled to before it was thrown away; null once it is there again. */
   private scroll: number | null = null;
+
+  private readonly received: MessageHandlers<TaxonomyFromHost> = {
+    opened: (message) => {
+      this.run = message.run;
+      this.title.textContent = message.title;
+      this.subtitle.textContent = message.subtitle;
+      this.keep();
+    },
+    working: () => {
+      this.banner.textContent = '';
+      replace(this.status, progressRing('Reading'), h('span', {}, 'Reading the buckets of the run'));
+    },
+    failed: (message) => {
+      replace(this.status);
+      this.banner.textContent = message.message;
+    },
+    view: (message) => {
+      this.show(message.view);
+    },
+    reply: (message) => {
+      this.requests.receive(message);
+    },
+    grown: (message) => {
+      const more = this.view === null ? 0 : message.buckets - this.view.buckets - this.view.leftOut.otherDistribution;
+      this.grown.textContent = more > 0 ? `${count(more)} new ${more === 1 ? 'bucket' : 'buckets'}` : '';
+    },
+  };
 
   constructor(root: HTMLElement, host: Host<TaxonomyToHost>) {
     this.host = host;
@@ -196,9 +222,7 @@ export class TaxonomyPanel {
       this.empty,
       this.body,
     );
-    host.listen(isTaxonomyFromHost, (message) => {
-      this.receive(message);
-    });
+    host.listen(this.received);
     window.addEventListener(
       'scroll',
       () => {
@@ -211,42 +235,14 @@ export class TaxonomyPanel {
     host.post({ type: 'ready', filter: this.filter, limit: this.limit });
   }
 
-  private receive(message: TaxonomyFromHost): void {
-    switch (message.type) {
-      case 'opened':
-        this.run = message.run;
-        this.title.textContent = message.title;
-        this.subtitle.textContent = message.subtitle;
-        this.keep();
-        break;
-      case 'working':
-        this.banner.textContent = '';
-        replace(this.status, progressRing('Reading'), h('span', {}, 'Reading the buckets of the run'));
-        break;
-      case 'failed':
-        replace(this.status);
-        this.banner.textContent = message.message;
-        break;
-      case 'view':
-        this.show(message.view);
-        break;
-      case 'reply':
-        this.requests.receive(message);
-        break;
-      case 'grown': {
-        const more = this.view === null ? 0 : message.buckets - this.view.buckets - this.view.leftOut.otherDistribution;
-        this.grown.textContent = more > 0 ? `${count(more)} new ${more === 1 ? 'bucket' : 'buckets'}` : '';
-        break;
-      }
-    }
-  }
-
   /** @param refusal why the label could not be written; null where it was */
   private labeled(bucket: number, refusal: string | null): void {
     if (refusal === null) {
       this.banner.textContent = '';
       this.cases.labelled(bucket);
       this.read(bucket);
+      // What the classes count may be another number now.
+      this.ask();
     } else if (!this.cases.refused(bucket, refusal)) {
       this.banner.textContent = refusal;
     }

@@ -1,6 +1,5 @@
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
 import {
-  isTranscriptFromHost,
   isTranscriptState,
   NO_FILTER,
   sameTarget,
@@ -13,7 +12,7 @@ import {
 import { h, replace } from '../common/dom.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import type { ReplayDraft } from '../../src/shared/protocols/replayDraft.ts';
-import type { Host } from '../common/host.ts';
+import type { Host, MessageHandlers } from '../common/host.ts';
 import { RequestSender } from '../common/requests.ts';
 import { onceRested } from '../common/rest.ts';
 import { Arrivals } from './arrivals.ts';
@@ -67,6 +66,48 @@ export class TranscriptPanel {
   private readonly arrivals = new Arrivals<Opened>();
   private drafts: readonly ReplayDraft[] = [];
   private compared: { readonly left: number; readonly right: number } | null = null;
+
+  private readonly received: MessageHandlers<TranscriptFromHost> = {
+    opened: (message) => {
+      this.take(message);
+    },
+    changed: () => {
+      this.ready();
+    },
+    reveal: (message) => {
+      const { place } = message;
+      this.release();
+      this.tree.reveal(place);
+      this.hits.revealed(place.index, () => {
+        this.select(place.message);
+      });
+    },
+    replay: (message) => {
+      this.shown.replay = message.state;
+      this.detail.replay(message.state);
+    },
+    focus: () => {
+      this.home.take();
+    },
+    reply: (message) => {
+      this.requests.receive(message);
+    },
+    marked: (message) => {
+      this.tree.markCompared(message.message);
+    },
+    comparison: (message) => {
+      this.comparison.show(message.comparison);
+      this.compared = this.comparison.compared;
+      this.keep();
+    },
+    failed: (message) => {
+      this.release();
+      this.detail.expect(null);
+      this.banner.textContent = message.message;
+      this.tree.failed();
+      this.hits.failed();
+    },
+  };
 
   constructor(root: HTMLElement, host: Host<TranscriptToHost>, mathematics: WithMathematics) {
     this.host = host;
@@ -160,9 +201,7 @@ export class TranscriptPanel {
       [this.comparison, this.detail],
     ];
     replace(root, ...frame([this.title, this.subtitle], this.banner, above, this.tree, side, this.keys));
-    host.listen(isTranscriptFromHost, (message) => {
-      this.receive(message);
-    });
+    host.listen(this.received);
     const state = host.getState();
     if (isTranscriptState(state)) {
       this.selected = state.selected;
@@ -184,51 +223,6 @@ export class TranscriptPanel {
     const others = typeof this.kept?.message === 'number' ? [this.kept.message] : this.tree.landmarks();
     const { selected, filter } = this;
     this.host.post({ type: 'ready', selected, collapsed: this.folding.folded, others, filter });
-  }
-
-  private receive(message: TranscriptFromHost): void {
-    switch (message.type) {
-      case 'opened':
-        this.take(message);
-        break;
-      case 'changed':
-        this.ready();
-        break;
-      case 'reveal': {
-        const { place } = message;
-        this.release();
-        this.tree.reveal(place);
-        this.hits.revealed(place.index, () => {
-          this.select(place.message);
-        });
-        break;
-      }
-      case 'replay':
-        this.shown.replay = message.state;
-        this.detail.replay(message.state);
-        break;
-      case 'focus':
-        this.home.take();
-        break;
-      case 'reply':
-        this.requests.receive(message);
-        break;
-      case 'marked':
-        this.tree.markCompared(message.message);
-        break;
-      case 'comparison':
-        this.comparison.show(message.comparison);
-        this.compared = this.comparison.compared;
-        this.keep();
-        break;
-      case 'failed':
-        this.release();
-        this.detail.expect(null);
-        this.banner.textContent = message.message;
-        this.tree.failed();
-        this.hits.failed();
-        break;
-    }
   }
 
   private take(message: Opened): void {

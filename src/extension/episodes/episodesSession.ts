@@ -5,11 +5,10 @@ import {
   isSavedFilters,
   NO_PLACE,
   PROBLEM_WINDOW,
-  type EPISODES_REQUESTS,
+  type EPISODES_PANEL,
   type ClassState,
   type EpisodesFromHost,
   type EpisodesRun,
-  type EpisodesToHost,
   type ProblemPlace,
   type SavedFilter,
   type ShownProblem,
@@ -25,12 +24,12 @@ import {
 } from '../../domain/problem.ts';
 import { judgeWordsIn, type RunRecord, type ShownStatus } from '../../domain/run.ts';
 import type { TaxonomyView } from '../../domain/taxonomy.ts';
-import { replyTo, type Answers } from '../../shared/protocols/requests.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { problemsCsv } from './problemsCsv.ts';
 import { problemsData } from './problemsData.ts';
 import type { ListKeeper } from '../model/modelFolders.ts';
+import type { Page, SessionOf } from '../webview/session.ts';
 
 /** Where the workspace keeps saved filters. */
 const SAVED_KEY = 'c3.episodeFilters';
@@ -72,14 +71,22 @@ export interface EpisodesSurroundings {
   readonly save: (name: string, kind: 'csv' | 'jsonl', text: string) => Promise<boolean>;
   /** Says something that the user has not asked for in the panel. */
   readonly say: (words: string) => void;
-  post(message: EpisodesFromHost): void;
   openTranscript(target: TranscriptTarget, message: number, beside: boolean): void;
   command(name: 'dashboard' | 'taxonomy' | 'runsTable' | 'startRun', run: string | null): void;
-  failed(message: string): void;
-  later(work: () => void, milliseconds: number): void;
+  /** Does something later, unless that is disposed of before. */
+  readonly later: (work: () => void, milliseconds: number) => { dispose(): void };
 }
 
-export class EpisodesSession {
+/** What the panel is opened with. */
+export interface EpisodesOpening {
+  /** Null: the run looked at last, or the newest. */
+  readonly run: string | null;
+  /** What is to be done there, in one sentence. */
+  readonly note: string | null;
+}
+
+export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
+  private readonly page: Page<EpisodesFromHost>;
   private readonly around: EpisodesSurroundings;
   /** Null: the newest run. */
   private run: string | null;
@@ -89,20 +96,65 @@ export class EpisodesSession {
   private place: ProblemPlace = NO_PLACE;
   private revision = 0;
   private ids: readonly number[] = [];
-  private listening = false;
   /** While a growing run rests; `again` when the store changed meanwhile. */
-  private resting = false;
+  private resting: { dispose(): void } | null = null;
   private again = false;
   /** Runs that were sent to the page: it may ask about no others. */
   private offered: ReadonlySet<string> = new Set();
   private readonly classes = new Map<string, { readonly classes: ProblemClasses | null; readonly state: ClassState }>();
-  private readonly answers: Answers<typeof EPISODES_REQUESTS> = {
+  readonly answers: SessionOf<typeof EPISODES_PANEL>['answers'] = {
     rows: ({ revision, offset }) => this.rows(revision, offset),
   };
+  readonly events: SessionOf<typeof EPISODES_PANEL>['events'] = {
+    ready: ({ filter, sort, place }) => {
+      this.arrange(filter, sort, place);
+      this.open();
+    },
+    list: async ({ filter, sort, place }) => {
+      this.arrange(filter, sort, place);
+      this.list();
+      // Whoever asks for classes means those of the engine.
+      if (sort.column === 'class' && this.run !== null && !this.classes.has(this.run)) {
+        await this.classify();
+      }
+    },
+    place: ({ place }) => {
+      this.place = place;
+    },
+    open: ({ problem, round, beside }) => {
+      this.openTranscript(problem, round, beside);
+    },
+    chooseRun: ({ run }) => {
+      if (this.offered.has(run)) {
+        this.show({ run, note: null });
+      }
+    },
+    saveFilter: ({ filter, sort }) => this.save(filter, sort),
+    deleteFilter: ({ name }) => this.keep(this.saved().filter((one) => one.name !== name)),
+    classify: () => this.classify(),
+    columns: async ({ columns }) => {
+      await this.around.keeper.update(COLUMNS_KEY, columns);
+    },
+    saveCsv: () => this.saveCsv(),
+    saveData: () => this.saveData(),
+    dashboard: () => {
+      this.around.command('dashboard', this.run);
+    },
+    taxonomy: () => {
+      this.around.command('taxonomy', this.run);
+    },
+    runsTable: () => {
+      this.around.command('runsTable', this.run);
+    },
+    startRun: () => {
+      this.around.command('startRun', this.run);
+    },
+  };
 
-  constructor(run: string | null, note: string | null, around: EpisodesSurroundings) {
+  constructor({ run, note }: EpisodesOpening, page: Page<EpisodesFromHost>, around: EpisodesSurroundings) {
     this.run = run;
     this.note = note;
+    this.page = page;
     this.around = around;
   }
 
@@ -114,113 +166,57 @@ export class EpisodesSession {
   /**
    * Shows another run, or the same with another note; a filter for roles and classes of the run before would hide all.
    */
-  show(run: string | null, note: string | null): void {
+  show({ run, note }: EpisodesOpening): void {
     this.note = note;
     if (run !== null && run !== this.run) {
       this.run = run;
       this.filter = { ...this.filter, role: null, className: null };
       this.place = NO_PLACE;
     }
-    if (this.listening) {
+    if (this.page.isListening) {
       this.open();
     }
   }
 
-  /** Answers a message of the page; never rejects. */
-  async receive(message: EpisodesToHost): Promise<void> {
-    await this.guarded(async () => {
-      switch (message.type) {
-        case 'ready':
-          this.listening = true;
-          ({ filter: this.filter, sort: this.sort, place: this.place } = message);
-          this.open();
-          break;
-        case 'list':
-          ({ filter: this.filter, sort: this.sort, place: this.place } = message);
-          this.list();
-          // Whoever asks for classes means those of the engine.
-          if (this.sort.column === 'class' && this.run !== null && !this.classes.has(this.run)) {
-            await this.classify();
-          }
-          break;
-        case 'place':
-          this.place = message.place;
-          break;
-        case 'request':
-          this.around.post(await replyTo(this.answers, message));
-          break;
-        case 'open':
-          this.openTranscript(message.problem, message.round, message.beside);
-          break;
-        case 'chooseRun':
-          if (this.offered.has(message.run)) {
-            this.show(message.run, null);
-          }
-          break;
-        case 'saveFilter':
-          await this.save(message.filter, message.sort);
-          break;
-        case 'deleteFilter':
-          await this.keep(this.saved().filter(({ name }) => name !== message.name));
-          break;
-        case 'classify':
-          await this.classify();
-          break;
-        case 'columns':
-          await this.around.keeper.update(COLUMNS_KEY, message.columns);
-          break;
-        case 'saveCsv':
-          await this.saveCsv();
-          break;
-        case 'saveData':
-          await this.saveData();
-          break;
-        case 'dashboard':
-        case 'taxonomy':
-        case 'runsTable':
-        case 'startRun':
-          this.around.command(message.type, this.run);
-          break;
-      }
-    });
-  }
-
-  /** The page was thrown away; the next one says that it is ready. */
-  hidden(): void {
-    this.listening = false;
+  dispose(): void {
+    this.resting?.dispose();
   }
 
   /** The store may hold more: what is listed follows, in its place. Sorting much is not done again at once. */
   storeChanged(): void {
-    if (!this.listening) {
-      return;
-    }
-    if (this.resting) {
+    if (this.resting !== null) {
       this.again = true;
       return;
     }
-    this.resting = true;
     const started = performance.now();
-    void this.guarded(() => {
+    this.attempt(() => {
       if (this.tellRun()) {
         this.list();
       }
     });
-    this.around.later(
+    this.resting = this.around.later(
       () => {
-        this.resting = false;
+        this.resting = null;
         if (!this.again) {
           return;
         }
         this.again = false;
-        this.storeChanged();
+        if (this.page.isListening) {
+          this.storeChanged();
+        }
       },
       REST * (performance.now() - started),
     );
   }
 
+  private arrange(filter: ProblemFilter, sort: ProblemSort, place: ProblemPlace): void {
+    this.filter = filter;
+    this.sort = sort;
+    this.place = place;
+  }
+
   private open(): void {
-    void this.guarded(() => {
+    this.attempt(() => {
       this.tellSaved(this.saved());
       if (!this.tellRun()) {
         return;
@@ -236,13 +232,13 @@ export class EpisodesSession {
     const runs = reader?.runs(0, RUNS_SHOWN) ?? [];
     this.run ??= runs[0]?.id ?? null;
     if (reader === null || this.run === null) {
-      this.around.post({ type: 'empty' });
+      this.page.post({ type: 'empty' });
       return false;
     }
     const run = runs.find(({ id }) => id === this.run) ?? reader.run(this.run);
     const listed = runs.some(({ id }) => id === run.id) ? runs : [run, ...runs];
     this.offered = new Set(listed.map(({ id }) => id));
-    this.around.post({
+    this.page.post({
       type: 'opened',
       run: this.shown(run, { path: reader.path, runConfig: reader.runConfig(run.id) }),
       runs: listed.map(({ id, title, createdAt }) => ({
@@ -283,7 +279,7 @@ export class EpisodesSession {
       return index < 0 ? null : index;
     };
     const facets = reader.problemFacets(run);
-    this.around.post({
+    this.page.post({
       type: 'layout',
       layout: {
         revision: this.revision,
@@ -340,7 +336,7 @@ export class EpisodesSession {
 
   private tellSaved(filters: readonly SavedFilter[]): void {
     const kept = this.around.keeper.get(COLUMNS_KEY);
-    this.around.post({ type: 'saved', filters, columns: isColumnChoice(kept) ? kept : NO_CHOICE });
+    this.page.post({ type: 'saved', filters, columns: isColumnChoice(kept) ? kept : NO_CHOICE });
   }
 
   private openTranscript(
@@ -404,7 +400,7 @@ export class EpisodesSession {
   private tellClasses(): void {
     const { run } = this;
     if (run !== null) {
-      this.around.post({
+      this.page.post({
         type: 'classes',
         classes: this.classes.get(run)?.state ?? { state: 'none', reason: null, names: [] },
       });
@@ -422,13 +418,11 @@ export class EpisodesSession {
     return reader;
   }
 
-  private async guarded(work: () => void | Promise<void>): Promise<void> {
+  private attempt(work: () => void): void {
     try {
-      await work();
+      work();
     } catch (error) {
-      const message = messageOf(error);
-      this.around.failed(message);
-      this.around.post({ type: 'failed', message });
+      this.page.fail(error);
     }
   }
 }

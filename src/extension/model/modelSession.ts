@@ -1,191 +1,117 @@
-/**
- * What is known of one chosen model folder: facts, plan and self-test, each asked of the engine; late answers of an
- * earlier choice are dropped.
- */
-import { CancellationTokenSource, type CancellationToken } from 'vscode-jsonrpc/node';
-import type { PlanParams, TestModelParams } from '../../shared/protocols/engineProtocol.ts';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
-import type { Asked, ModelSettings, ModelSnapshot, ModelTestState } from '../../shared/protocols/modelProtocol.ts';
-import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../../shared/models.ts';
-import { configurationOverrides } from './modelConfiguration.ts';
+/** What the model panel shows: what is known of the folder that was chosen last. */
+import type { SelfTestProgress } from '../../shared/models.ts';
+import {
+  DEFAULT_MODEL_SETTINGS,
+  type MODEL_PANEL,
+  type ModelFromHost,
+  type ModelSettings,
+} from '../../shared/protocols/modelProtocol.ts';
+import { Throttle } from '../common/throttle.ts';
+import type { Page, SessionOf } from '../webview/session.ts';
+import { InspectedFolder, type ModelEngine } from './inspectedFolder.ts';
 
-/** The part of the engine that answers here. */
-export interface ModelEngine {
-  inspectModel(params: { readonly folder: string }): Promise<ModelFacts>;
-  plan(params: PlanParams): Promise<RunPlan>;
-  testModel(params: TestModelParams, token: CancellationToken): Promise<readonly SelfTestStep[]>;
+/** Progress reaches the page at most this often. */
+const TELL_MILLISECONDS = 100;
+
+/** What the panel is opened with. */
+export interface ModelOpening {
+  /** Absolute path. */
+  readonly folder: string;
+  /** Null: those of the folder before. */
+  readonly settings: ModelSettings | null;
 }
 
-export interface ModelSessionEvents {
-  /** Something in the snapshot is new. */
-  changed(): void;
+export interface ModelSurroundings {
+  /** Asked for at each request; throws with the reason where there can be none. */
+  readonly engine: () => ModelEngine;
+  /** What self-tests show meanwhile. */
+  readonly onProgress: (listener: (folder: string, progress: SelfTestProgress) => void) => { dispose(): void };
+  /** Another folder is shown. */
+  readonly shown: (folder: string) => void;
   /** The folder holds a model that can be used. */
-  found(folder: string): void;
-  /** An error that the snapshot carries too. */
-  failed(message: string): void;
+  readonly found: (folder: string) => void;
+  readonly chooseFolder: () => void;
+  /** Writes what was chosen into a configuration. */
+  readonly use: (folder: string, settings: ModelSettings) => Promise<void>;
+  /** Shows what went wrong outside the panel. */
+  readonly report: (error: unknown) => void;
+  readonly log: { error(message: string): void };
 }
 
-const NOTHING = { working: false, value: null, error: null } as const;
-const WORKING = { working: true, value: null, error: null } as const;
+export class ModelSession implements SessionOf<typeof MODEL_PANEL> {
+  private readonly page: Page<ModelFromHost>;
+  private readonly around: ModelSurroundings;
+  private readonly throttle = new Throttle(TELL_MILLISECONDS, () => {
+    this.publish();
+  });
+  private folder: InspectedFolder;
+  private readonly watching: { dispose(): void };
+  readonly answers = {};
+  readonly events: SessionOf<typeof MODEL_PANEL>['events'] = {
+    ready: () => {
+      this.publish();
+    },
+    chooseFolder: () => {
+      this.around.chooseFolder();
+    },
+    readAgain: () => this.folder.read(),
+    settings: ({ settings }) => this.folder.change(settings),
+    test: () => this.folder.runTest(),
+    cancelTest: () => {
+      this.folder.cancelTest();
+    },
+    use: () => {
+      const { folder, settings } = this.folder.snapshot;
+      return this.around.use(folder, settings);
+    },
+  };
 
-export class ModelSession {
-  private readonly engine: () => ModelEngine;
-  private readonly events: ModelSessionEvents;
-  private readonly folder: string;
-  private settings: ModelSettings;
-  private facts: Asked<ModelFacts> = NOTHING;
-  private plan: Asked<RunPlan> = NOTHING;
-  private test: ModelTestState | null = null;
-  private cancellation: CancellationTokenSource | null = null;
-  /** Counts what was asked for, so that an answer knows whether it is still wanted. */
-  private reads = 0;
-  private plans = 0;
-  private disposed = false;
-
-  /** @param engine asked for at each request; throws with the reason where there can be none */
-  constructor(folder: string, settings: ModelSettings, engine: () => ModelEngine, events: ModelSessionEvents) {
-    this.folder = folder;
-    this.settings = settings;
-    this.engine = engine;
-    this.events = events;
+  constructor({ folder, settings }: ModelOpening, page: Page<ModelFromHost>, around: ModelSurroundings) {
+    this.page = page;
+    this.around = around;
+    this.folder = this.inspected(folder, settings ?? DEFAULT_MODEL_SETTINGS);
+    this.watching = around.onProgress((of, progress) => {
+      this.folder.progress(of, progress);
+    });
+    this.begin();
   }
 
-  get snapshot(): ModelSnapshot {
-    const { folder, settings, facts, plan, test } = this;
-    return { folder, settings, facts, plan, test };
+  /** Shows another folder; without settings those of the one before stay. */
+  show({ folder, settings }: ModelOpening): void {
+    this.folder.dispose();
+    this.folder = this.inspected(folder, settings ?? this.folder.snapshot.settings);
+    this.begin();
   }
 
-  /** Reads the folder, anew if it was read before, and plans for what is found. Never rejects. */
-  async read(): Promise<void> {
-    const read = ++this.reads;
-    this.plans++;
-    this.set({ facts: WORKING, plan: NOTHING });
-    try {
-      const value = await this.engine().inspectModel({ folder: this.folder });
-      if (read !== this.reads || this.disposed) {
-        return;
-      }
-      this.set({ facts: { working: false, value, error: null } });
-      this.events.found(this.folder);
-      await this.makePlan();
-    } catch (error) {
-      if (read === this.reads) {
-        this.set({ facts: { working: false, value: null, error: this.sentence(error) } });
-      }
-    }
+  failed(error: unknown): void {
+    this.around.report(error);
   }
 
-  /** Plans anew at once. Never rejects. */
-  async change(settings: ModelSettings): Promise<void> {
-    this.set({ settings });
-    if (this.facts.value !== null) {
-      await this.makePlan();
-    }
-  }
-
-  /** Runs the self-test to its end; asked again meanwhile, it continues what it does. Never rejects. */
-  async runTest(): Promise<void> {
-    if (this.cancellation !== null || this.disposed) {
-      return;
-    }
-    const cancellation = new CancellationTokenSource();
-    this.cancellation = cancellation;
-    this.set({ test: { status: 'running', steps: [], current: 'Reading the folder', share: null, error: null } });
-    try {
-      const steps = await this.engine().testModel(
-        { folder: this.folder, provider: this.settings.device },
-        cancellation.token,
-      );
-      this.endTest('done', steps, null);
-    } catch (error) {
-      const steps = this.test?.steps ?? [];
-      if (error instanceof CancelledError) {
-        this.endTest('cancelled', steps, null);
-      } else {
-        this.endTest('failed', steps, this.sentence(error));
-      }
-    } finally {
-      this.cancellation = null;
-      cancellation.dispose();
-    }
-  }
-
-  /** What the self-test of some folder showed meanwhile. */
-  progress(folder: string, progress: SelfTestProgress): void {
-    const { test } = this;
-    if (folder !== this.folder || test?.status !== 'running') {
-      return;
-    }
-    const stopping = this.cancellation?.token.isCancellationRequested === true;
-    const next =
-      progress.kind === 'load'
-        ? {
-            ...test,
-            current: 'Loading the model',
-            share: progress.total > 0 ? Math.min(1, progress.done / progress.total) : null,
-          }
-        : // Nobody knows how long the next step takes.
-          { ...test, steps: [...test.steps, progress.step], current: 'Testing', share: null };
-    this.set({ test: stopping ? { ...next, current: test.current } : next });
-  }
-
-  cancelTest(): void {
-    if (this.test?.status !== 'running') {
-      return;
-    }
-    this.set({ test: { ...this.test, current: 'Cancelling' } });
-    this.cancellation?.cancel();
-  }
-
-  /** Stops what is in progress and says nothing any more. */
   dispose(): void {
-    this.disposed = true;
-    this.cancellation?.cancel();
+    this.watching.dispose();
+    this.throttle.dispose();
+    this.folder.dispose();
   }
 
-  private async makePlan(): Promise<void> {
-    const wanted = ++this.plans;
-    this.set({ plan: { working: true, value: this.plan.value, error: null } });
-    try {
-      const value = await this.engine().plan({
-        config: null,
-        overrides: configurationOverrides(this.folder, this.settings),
-      });
-      if (wanted === this.plans) {
-        this.set({ plan: { working: false, value, error: null } });
-      }
-    } catch (error) {
-      if (wanted === this.plans) {
-        this.set({ plan: { working: false, value: null, error: this.sentence(error) } });
-      }
-    }
+  private begin(): void {
+    this.around.shown(this.folder.snapshot.folder);
+    void this.folder.read();
   }
 
-  private endTest(status: ModelTestState['status'], steps: readonly SelfTestStep[], error: string | null): void {
-    this.set({ test: { status, steps, current: null, share: null, error } });
+  private inspected(folder: string, settings: ModelSettings): InspectedFolder {
+    const { around, throttle } = this;
+    return new InspectedFolder(folder, settings, around.engine, {
+      changed: () => {
+        throttle.trigger();
+      },
+      found: around.found,
+      failed: (message) => {
+        around.log.error(message);
+      },
+    });
   }
 
-  private sentence(error: unknown): string {
-    const message = messageOf(error);
-    if (!this.disposed) {
-      this.events.failed(message);
-    }
-    return message;
-  }
-
-  private set(changes: {
-    readonly settings?: ModelSettings;
-    readonly facts?: Asked<ModelFacts>;
-    readonly plan?: Asked<RunPlan>;
-    readonly test?: ModelTestState;
-  }): void {
-    if (this.disposed) {
-      return;
-    }
-    this.settings = changes.settings ?? this.settings;
-    this.facts = changes.facts ?? this.facts;
-    this.plan = changes.plan ?? this.plan;
-    this.test = changes.test ?? this.test;
-    this.events.changed();
+  private publish(): void {
+    this.page.post({ type: 'snapshot', snapshot: this.folder.snapshot });
   }
 }

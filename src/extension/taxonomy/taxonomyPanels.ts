@@ -1,15 +1,12 @@
 /** The failure taxonomy panels, one for each run. */
 import { ViewColumn, type WebviewPanel } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
-import {
-  isTaxonomyState,
-  TAXONOMY_PANEL,
-  type TaxonomyFromHost,
-  type TaxonomyToHost,
-} from '../../shared/protocols/taxonomyProtocol.ts';
+import { isTaxonomyState, TAXONOMY_PANEL, type TaxonomyFromHost } from '../../shared/protocols/taxonomyProtocol.ts';
 import type { Services } from '../services.ts';
 import { TaxonomySession } from './taxonomySession.ts';
-import { createPanel, WebviewDoor } from '../webview/webviewDoor.ts';
+import { openSession } from '../webview/panels.ts';
+import type { Page } from '../webview/session.ts';
+import { createPanel } from '../webview/webviewDoor.ts';
 
 export class TaxonomyPanels {
   private readonly services: Services;
@@ -53,36 +50,31 @@ export class TaxonomyPanels {
   }
 
   private adopt(panel: WebviewPanel, run: string): void {
-    const { services } = this;
+    const { services, openMessage } = this;
     this.panels.set(run, panel);
-    const session = new TaxonomySession(run, {
-      engine: () => services.engine.client(),
-      reader: () => {
-        const reader = services.store.reader();
-        if (reader === null) {
-          throw new C3Error('store', 'The store of this run no longer exists: open the taxonomy from the Runs view.');
-        }
-        return reader;
-      },
-      thresholds: services.thresholds,
-      post: (message) => {
-        door.post(message);
-      },
-      openMessage: this.openMessage,
-      failed: (message) => {
-        services.log.error(message);
-      },
-    });
-    const door = new WebviewDoor<TaxonomyToHost, TaxonomyFromHost>(panel, TAXONOMY_PANEL, services, (message) => {
-      void session.receive(message);
-    });
-    const changes = services.store.onDidChange(() => {
-      if (door.open) {
-        session.storeChanged();
-      }
-    });
+    openSession(
+      panel,
+      TAXONOMY_PANEL,
+      services,
+      (page: Page<TaxonomyFromHost>) =>
+        new TaxonomySession(run, page, {
+          engine: () => services.engine.client(),
+          reader: () => {
+            const reader = services.store.reader();
+            if (reader === null) {
+              throw new C3Error(
+                'store',
+                'The store of this run no longer exists: open the taxonomy from the Runs view.',
+              );
+            }
+            return reader;
+          },
+          thresholds: services.thresholds,
+          openMessage,
+          log: services.log,
+        }),
+    );
     panel.onDidDispose(() => {
-      changes.dispose();
       this.panels.delete(run);
     });
   }

@@ -6,10 +6,9 @@ import { hasCode, messageOf } from '../../shared/errors.ts';
 import {
   CASES_SHOWN,
   ALTERNATIVE_PREVIEW,
-  type TAXONOMY_REQUESTS,
+  type TAXONOMY_PANEL,
   type CaseDetail,
   type TaxonomyFromHost,
-  type TaxonomyToHost,
 } from '../../shared/protocols/taxonomyProtocol.ts';
 import {
   NO_FILTER,
@@ -21,8 +20,8 @@ import {
   type TaxonomyView,
 } from '../../domain/taxonomy.ts';
 import { beginning } from '../../shared/text/visible.ts';
-import { replyTo, type Answers } from '../../shared/protocols/requests.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
+import type { Page, SessionOf } from '../webview/session.ts';
 
 /** The part of the engine that answers here. */
 export interface TaxonomyEngine {
@@ -36,10 +35,8 @@ export interface TaxonomySurroundings {
   /** @throws with the reason where there is no store */
   readonly reader: () => Pick<StoreReader, 'run' | 'bucketView' | 'labelsOfBucket' | 'countBuckets'>;
   readonly thresholds: { get(): TaxonomyThresholds; remember(thresholds: TaxonomyThresholds): Promise<void> };
-  post(message: TaxonomyFromHost): void;
   openMessage(message: number): void;
-  /** An error that the page receives too. */
-  failed(message: string): void;
+  readonly log: { error(message: string): void };
 }
 
 /** Buckets of these are cases of a run; requested replays are not. */
@@ -47,8 +44,9 @@ const CASE_ORIGINS = ['training', 'diagnostic'] as const;
 
 type Choice = Omit<TaxonomyParams, 'run' | 'fresh'>;
 
-export class TaxonomySession {
+export class TaxonomySession implements SessionOf<typeof TAXONOMY_PANEL> {
   private readonly run: string;
+  private readonly page: Page<TaxonomyFromHost>;
   private readonly around: TaxonomySurroundings;
   private choice: Choice;
   private fresh = true;
@@ -56,49 +54,36 @@ export class TaxonomySession {
   /** Asked again while the engine was answering: one more answer is owed, however often it was asked. */
   private again = false;
   private buckets: number | null = null;
-  private readonly answers: Answers<typeof TAXONOMY_REQUESTS> = {
+  readonly answers: SessionOf<typeof TAXONOMY_PANEL>['answers'] = {
     case: ({ bucket }) => caseDetail(this.around.reader(), bucket),
     label: (given) => this.label(given),
   };
+  readonly events: SessionOf<typeof TAXONOMY_PANEL>['events'] = {
+    ready: async ({ filter, limit }) => {
+      this.choice = { thresholds: this.around.thresholds.get(), filter, limit };
+      const { id, title } = this.around.reader().run(this.run);
+      this.page.post({ type: 'opened', run: id, title: 'Failure taxonomy', subtitle: title });
+      await this.show();
+      this.storeChanged();
+    },
+    show: ({ thresholds, filter, limit }) => {
+      this.choice = { thresholds, filter, limit };
+      return this.show();
+    },
+    readAgain: () => {
+      this.fresh = true;
+      return this.show();
+    },
+    open: ({ message }) => {
+      this.around.openMessage(message);
+    },
+  };
 
-  constructor(run: string, around: TaxonomySurroundings) {
+  constructor(run: string, page: Page<TaxonomyFromHost>, around: TaxonomySurroundings) {
     this.run = run;
+    this.page = page;
     this.around = around;
     this.choice = { thresholds: around.thresholds.get(), filter: NO_FILTER, limit: CASES_SHOWN };
-  }
-
-  /** Answers a message of the page; never rejects. */
-  async receive(message: TaxonomyToHost): Promise<void> {
-    switch (message.type) {
-      case 'ready':
-        this.choice = { thresholds: this.around.thresholds.get(), filter: message.filter, limit: message.limit };
-        await this.telling(() => {
-          this.tellRun();
-        });
-        await this.show();
-        this.storeChanged();
-        break;
-      case 'show':
-        this.choice = { thresholds: message.thresholds, filter: message.filter, limit: message.limit };
-        await this.show();
-        break;
-      case 'readAgain':
-        this.fresh = true;
-        await this.show();
-        break;
-      case 'request':
-        await this.telling(async () => {
-          const reply = await replyTo(this.answers, message);
-          this.around.post(reply);
-          if (message.kind === 'label' && reply.answer === null) {
-            await this.show();
-          }
-        });
-        break;
-      case 'open':
-        this.around.openMessage(message.message);
-        break;
-    }
   }
 
   /** The store may hold more than is shown. What is shown stays as it is; the page says how much there is by now. */
@@ -109,7 +94,7 @@ export class TaxonomySession {
     try {
       const reader = this.around.reader();
       const buckets = CASE_ORIGINS.reduce((sum, origin) => sum + reader.countBuckets({ run: this.run, origin }), 0);
-      this.around.post({ type: 'grown', buckets });
+      this.page.post({ type: 'grown', buckets });
     } catch {
       // A store that cannot be read is reported when it is asked for.
     }
@@ -125,9 +110,11 @@ export class TaxonomySession {
     try {
       while (this.again) {
         this.again = false;
-        await this.telling(async () => {
+        try {
           await this.answer();
-        });
+        } catch (error) {
+          this.page.fail(error);
+        }
       }
     } finally {
       this.answering = false;
@@ -137,14 +124,14 @@ export class TaxonomySession {
   private async answer(): Promise<void> {
     const { choice, fresh } = this;
     if (fresh) {
-      this.around.post({ type: 'working' });
+      this.page.post({ type: 'working' });
     }
     const view = await this.around.engine().taxonomy({ run: this.run, ...choice, fresh });
     if (fresh) {
       this.fresh = false;
     }
     this.buckets = view.buckets;
-    this.around.post({ type: 'view', view });
+    this.page.post({ type: 'view', view });
     if (!sameThresholds(choice.thresholds, this.around.thresholds.get())) {
       await this.around.thresholds.remember(choice.thresholds);
     }
@@ -157,23 +144,8 @@ export class TaxonomySession {
       return null;
     } catch (error) {
       const message = messageOf(error);
-      this.around.failed(message);
+      this.around.log.error(message);
       return hasCode(error, 'storeHeld') ? `Labels cannot be written now: ${message}` : message;
-    }
-  }
-
-  private tellRun(): void {
-    const { id, title } = this.around.reader().run(this.run);
-    this.around.post({ type: 'opened', run: id, title: 'Failure taxonomy', subtitle: title });
-  }
-
-  private async telling(work: () => void | Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      const message = messageOf(error);
-      this.around.failed(message);
-      this.around.post({ type: 'failed', message });
     }
   }
 }

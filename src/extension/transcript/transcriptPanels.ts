@@ -1,89 +1,163 @@
 /** All open transcript panels: a click uses the one last looked at, unless a panel of its own is asked for. */
-import { ViewColumn, type WebviewPanel } from 'vscode';
+import { commands, ViewColumn, window, type WebviewPanel } from 'vscode';
 import {
   TRANSCRIPT_PANEL,
   isTranscriptState,
+  type TranscriptFromHost,
   type TranscriptTarget,
 } from '../../shared/protocols/transcriptProtocol.ts';
+import { replayDefaults } from '../common/settings.ts';
 import type { Services } from '../services.ts';
-import { TranscriptPanel } from './transcriptPanel.ts';
+import { openSession } from '../webview/panels.ts';
+import type { Page } from '../webview/session.ts';
 import { createPanel } from '../webview/webviewDoor.ts';
+import { findLost } from './findLost.ts';
+import { protocolReader } from './message/protocolReader.ts';
+import { PanelReplay } from './panelReplay.ts';
+import { classMembers } from './reading/classMembers.ts';
+import { transcriptStore } from './reading/transcriptStore.ts';
+import { chooseReplayModel } from './replayModel.ts';
+import { TranscriptSession } from './transcriptSession.ts';
+
+/** Milliseconds that the status bar says which message was gone to. */
+const SHORTLY = 5000;
+
+interface OpenTranscript {
+  readonly tab: WebviewPanel;
+  readonly session: TranscriptSession;
+}
 
 export class TranscriptPanels {
   private readonly services: Services;
   /** The one last looked at comes last. */
-  private readonly panels: TranscriptPanel[] = [];
+  private readonly panels: OpenTranscript[] = [];
 
   constructor(services: Services) {
     this.services = services;
   }
 
   /**
-   * The panel that has the focus, or was last looked at: a command that is given elsewhere, as in the walkthrough,
+   * The transcript that has the focus, or was last looked at: a command that is given elsewhere, as in the walkthrough,
    * means that one.
    */
-  get active(): TranscriptPanel | undefined {
-    return this.panels.find((candidate) => candidate.panel.active) ?? this.panels.at(-1);
+  get active(): TranscriptSession | undefined {
+    return this.lastSeen?.session;
+  }
+
+  /** Brings that one to the front. */
+  reveal(): TranscriptSession | undefined {
+    this.lastSeen?.tab.reveal();
+    return this.active;
+  }
+
+  private get lastSeen(): OpenTranscript | undefined {
+    return this.panels.find(({ tab }) => tab.active) ?? this.panels.at(-1);
   }
 
   /** The run of the transcript that is the editor in front. */
   get runInFront(): string | null {
-    return this.panels.find((candidate) => candidate.panel.active)?.run ?? null;
+    return this.panels.find(({ tab }) => tab.active)?.session.run ?? null;
   }
 
   /** Closes the transcripts of a run that was deleted: its numbers may come again. */
   closeRun(run: string): void {
-    for (const { panel } of this.panels.filter((candidate) => candidate.run === run)) {
-      panel.dispose();
+    for (const { tab } of this.panels.filter(({ session }) => session.run === run)) {
+      tab.dispose();
     }
   }
 
-  /** Shows a message in its transcript; `beside` asks for a panel of its own. */
-  open(target: TranscriptTarget, message: number | null, beside = false): TranscriptPanel {
+  /** Shows a message in its transcript, in front; `beside` asks for a panel of its own. */
+  open(target: TranscriptTarget, message: number | null, beside = false): TranscriptSession {
     const present = beside
       ? undefined
-      : (this.panels.findLast((candidate) => candidate.shows(target)) ?? this.panels.at(-1));
+      : (this.panels.findLast(({ session }) => session.shows(target)) ?? this.panels.at(-1));
     if (present !== undefined) {
-      present.show(target, message);
-      present.focus();
-      return present;
+      const { session, tab } = present;
+      session.show(target, message);
+      tab.reveal(undefined, false);
+      session.focus();
+      return session;
     }
-    const panel = createPanel(TRANSCRIPT_PANEL, this.services, {
+    const tab = createPanel(TRANSCRIPT_PANEL, this.services, {
       viewColumn: beside ? ViewColumn.Beside : ViewColumn.Active,
       preserveFocus: false,
     });
-    return this.adopt(panel, target, message);
+    const session = this.adopt(tab, target, message);
+    tab.reveal();
+    return session;
   }
 
   /** Brings a panel back after a reload; one whose state cannot be read is closed. */
-  restore(panel: WebviewPanel, state: unknown): void {
+  restore(tab: WebviewPanel, state: unknown): void {
     if (isTranscriptState(state)) {
-      this.adopt(panel, state.target, state.selected);
+      this.adopt(tab, state.target, state.selected);
     } else {
-      panel.dispose();
+      tab.dispose();
     }
   }
 
-  private adopt(panel: WebviewPanel, target: TranscriptTarget, message: number | null): TranscriptPanel {
-    const transcript = new TranscriptPanel(panel, this.services, target, message);
+  private adopt(tab: WebviewPanel, target: TranscriptTarget, message: number | null): TranscriptSession {
+    const session = begin(tab, this.services, target, message);
+    const transcript = { tab, session };
     this.panels.push(transcript);
-    panel.onDidChangeViewState(() => {
-      if (!panel.active) {
+    tab.onDidChangeViewState(() => {
+      if (!tab.active) {
         return;
       }
       this.forget(transcript);
       this.panels.push(transcript);
     });
-    panel.onDidDispose(() => {
+    tab.onDidDispose(() => {
       this.forget(transcript);
     });
-    return transcript;
+    return session;
   }
 
-  private forget(transcript: TranscriptPanel): void {
+  private forget(transcript: OpenTranscript): void {
     const index = this.panels.indexOf(transcript);
     if (index >= 0) {
       this.panels.splice(index, 1);
     }
   }
+}
+
+function begin(
+  tab: WebviewPanel,
+  services: Services,
+  target: TranscriptTarget,
+  selected: number | null,
+): TranscriptSession {
+  const { engine, store, comparing, verifier, modelFolders } = services;
+  const reader = (): ReturnType<typeof transcriptStore> => transcriptStore(services);
+  return openSession(
+    tab,
+    TRANSCRIPT_PANEL,
+    services,
+    (page: Page<TranscriptFromHost>) =>
+      new TranscriptSession(target, selected, page, {
+        reader,
+        protocols: protocolReader,
+        replays: (changed) => new PanelReplay(services, changed),
+        comparing,
+        classesOf: (run) => classMembers(services, run),
+        chooseModel: async () => (await chooseReplayModel(modelFolders)) ?? null,
+        findLost: (replay, message, show) => findLost({ engine, store, replay, reader }, message, show),
+        defaults: () => ({ ...replayDefaults(), unavailable: engine.unavailable() }),
+        verify: async (message) => {
+          await verifier.verify(message);
+        },
+        command: (name, message) => {
+          void commands.executeCommand(`c3.${name}`, { message });
+        },
+        say: (words) => {
+          void window.showInformationMessage(words);
+        },
+        saySoon: (words) => {
+          window.setStatusBarMessage(words, SHORTLY);
+        },
+        title: (words) => {
+          tab.title = words;
+        },
+      }),
+  );
 }

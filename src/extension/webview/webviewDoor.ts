@@ -2,11 +2,13 @@
  * The door between a panel and its web page: typed both ways, checked on the way in, open only while the page listens.
  */
 import { Uri, window, type ViewColumn, type WebviewPanel } from 'vscode';
-import type { Panel } from '../../shared/protocols/panel.ts';
+import { toHost, type Panel, type ToHost } from '../../shared/protocols/panel.ts';
+import { messageOf } from '../../shared/errors.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
 import { BlankPage } from './blankPage.ts';
 import { Newest } from './newest.ts';
+import type { Page } from './session.ts';
 import { webviewPage } from './webviewPage.ts';
 
 /** What every panel needs to know of the extension. */
@@ -17,8 +19,9 @@ export interface DoorContext {
   readonly store: { pending(): Promise<void> | null };
 }
 
-export class WebviewDoor<ToHost extends { readonly type: string }, FromHost extends { readonly type: string }> {
+export class WebviewDoor<P extends Panel, FromHost extends { readonly type: string }> implements Page<FromHost> {
   readonly panel: WebviewPanel;
+  private readonly log: Log;
   private readonly disposables = new Disposables();
   /**
    * A page listens from its "ready" until it is hidden: the editor then throws it away and loads it anew when shown
@@ -34,13 +37,11 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
    * Loads the page. The page's first message is "ready", which the panel answers with all that it has to show; so
    * nothing needs to be kept for a page that does not listen.
    */
-  constructor(
-    panel: WebviewPanel,
-    { bundle, icon, guard }: Panel<ToHost>,
-    context: DoorContext,
-    receive: (message: ToHost) => void,
-  ) {
+  constructor(panel: WebviewPanel, kind: P, context: DoorContext, receive: (message: ToHost<P>) => void) {
     this.panel = panel;
+    this.log = context.log;
+    const { bundle, icon } = kind;
+    const guard = toHost(kind);
     const folder = webviewFolder(context.extensionUri);
     const { webview } = panel;
     webview.options = { enableScripts: true, localResourceRoots: [folder] };
@@ -116,7 +117,7 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
   }
 
   /** Whether the page is there to receive it; a hidden one gets everything with its next "ready". */
-  get open(): boolean {
+  get isListening(): boolean {
     return this.listening;
   }
 
@@ -131,6 +132,15 @@ export class WebviewDoor<ToHost extends { readonly type: string }, FromHost exte
   postNewest(message: FromHost): void {
     if (this.listening) {
       this.newest.post(message);
+    }
+  }
+
+  /** Shows what went wrong, and notes it in the log. */
+  fail(error: unknown): void {
+    const message = messageOf(error);
+    this.log.error(message);
+    if (this.listening) {
+      void this.panel.webview.postMessage({ type: 'failed', message });
     }
   }
 }

@@ -1,12 +1,12 @@
 /** Messages between the extension host and the run dashboard. */
 import type { RunStage } from './jobs.ts';
 import type { StoredEvaluation } from '../../domain/evaluation.ts';
-import { anyOf, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
+import { integer, list, literal, nullable, object, text } from '../guard.ts';
 import type { RunBlame } from '../../domain/answer.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { Ledger, RunRecord, ShownStatus } from '../../domain/run.ts';
 import type { RoleModels, RemovalOutcomes, StepRow, RegionFacts } from '../../domain/stepRows.ts';
-import type { Panel } from './panel.ts';
+import { toHost, type Events, type Panel, type ToHost } from './panel.ts';
 
 /** Most runs that are compared with the shown one: as many as lines can be distinguished without colour. */
 export const COMPARED_MOST = 5;
@@ -141,34 +141,30 @@ export type DashboardFromHost =
   | { readonly type: 'empty' }
   | { readonly type: 'failed'; readonly message: string };
 
-/** Whether a message comes from the extension host. */
-export const isDashboardFromHost = tagged<DashboardFromHost>({
-  snapshot: true,
-  steps: true,
-  empty: true,
-  failed: true,
-});
-
-export const isDashboardToHost = anyOf(
-  object({ type: literal('ready') }),
-  object({ type: literal('choose'), run }),
-  object({ type: literal('compare'), runs }),
+/** What the page sends. */
+export const DASHBOARD_EVENTS = {
+  ready: {},
+  choose: { run },
+  compare: { runs },
   /** Shows a step, or an evaluation, in the side bar. */
-  object({ type: literal('openRound'), run, phase: literal('train', 'evaluate'), iteration: integer(1) }),
-  object({ type: literal('copy'), text: text(COPY_MOST) }),
-  object({ type: literal('startRun') }),
-  object({ type: literal('resumeRun'), run }),
-  object({ type: literal('cancelRun') }),
-  object({ type: literal('taxonomy'), run }),
-  object({ type: literal('findLosses'), run }),
-  object({ type: literal('openMessage'), message: integer(1) }),
-);
-export type DashboardToHost = Guarded<typeof isDashboardToHost>;
+  openRound: { run, phase: literal('train', 'evaluate'), iteration: integer(1) },
+  copy: { text: text(COPY_MOST) },
+  startRun: {},
+  resumeRun: { run },
+  cancelRun: {},
+  taxonomy: { run },
+  findLosses: { run },
+  openMessage: { message: integer(1) },
+} as const satisfies Events;
 
 export const DASHBOARD_PANEL = {
   view: 'c3.dashboard',
   title: 'Run dashboard',
   bundle: 'dashboard',
   icon: 'tab',
-  guard: isDashboardToHost,
-} as const satisfies Panel<DashboardToHost>;
+  events: DASHBOARD_EVENTS,
+  requests: {},
+} as const satisfies Panel;
+
+export type DashboardToHost = ToHost<typeof DASHBOARD_PANEL>;
+export const isDashboardToHost = toHost(DASHBOARD_PANEL);

@@ -1,7 +1,7 @@
 /** Messages between the extension host and the episodes panel. */
 import type { ReturnScale } from '../credit/returns.ts';
 import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';
-import { anyOf, holding, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
+import { holding, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import {
   OUTCOME_FILTERS,
   PROBLEM_COLUMNS,
@@ -14,8 +14,8 @@ import {
   type ProblemSort,
 } from '../../domain/problem.ts';
 import type { ShownStatus } from '../../domain/run.ts';
-import type { Panel } from './panel.ts';
-import { requestOf, type ReplyMessage, type Requests } from './requests.ts';
+import { toHost, type Events, type Panel, type ToHost } from './panel.ts';
+import type { ReplyMessage, Requests } from './requests.ts';
 
 /** Rows in one answer. */
 export const PROBLEM_WINDOW = 60;
@@ -115,17 +115,6 @@ export type EpisodesFromHost =
   | { readonly type: 'empty' }
   | { readonly type: 'failed'; readonly message: string };
 
-/** Whether a message comes from the extension host. */
-export const isEpisodesFromHost = tagged<EpisodesFromHost>({
-  opened: true,
-  saved: true,
-  layout: true,
-  reply: true,
-  classes: true,
-  empty: true,
-  failed: true,
-});
-
 /** What the page asks and waits for. */
 export const EPISODES_REQUESTS = {
   /** A window of rows; null where another order is shown by now. */
@@ -137,25 +126,24 @@ export const EPISODES_REQUESTS = {
 
 const isRound = object({ phase: literal('train', 'evaluate'), iteration: integer() });
 
-export const isEpisodesToHost = anyOf(
-  requestOf(EPISODES_REQUESTS),
-  object({ type: literal('ready'), filter: isProblemFilter, sort: isProblemSort, place: isPlace }),
-  object({ type: literal('list'), filter: isProblemFilter, sort: isProblemSort, place: isPlace }),
-  object({ type: literal('place'), place: isPlace }),
-  object({ type: literal('open'), problem: integer(), round: nullable(isRound), beside: literal(true, false) }),
-  object({ type: literal('chooseRun'), run: text(200) }),
-  object({ type: literal('saveFilter'), filter: isProblemFilter, sort: isProblemSort }),
-  object({ type: literal('deleteFilter'), name: text(FILTER_NAME_LIMIT) }),
-  object({ type: literal('classify') }),
-  object({ type: literal('columns'), columns: isColumnChoice }),
-  object({ type: literal('saveCsv') }),
-  object({ type: literal('saveData') }),
-  object({ type: literal('dashboard') }),
-  object({ type: literal('taxonomy') }),
-  object({ type: literal('runsTable') }),
-  object({ type: literal('startRun') }),
-);
-export type EpisodesToHost = Guarded<typeof isEpisodesToHost>;
+/** What the page sends. */
+export const EPISODES_EVENTS = {
+  ready: { filter: isProblemFilter, sort: isProblemSort, place: isPlace },
+  list: { filter: isProblemFilter, sort: isProblemSort, place: isPlace },
+  place: { place: isPlace },
+  open: { problem: integer(), round: nullable(isRound), beside: literal(true, false) },
+  chooseRun: { run: text(200) },
+  saveFilter: { filter: isProblemFilter, sort: isProblemSort },
+  deleteFilter: { name: text(FILTER_NAME_LIMIT) },
+  classify: {},
+  columns: { columns: isColumnChoice },
+  saveCsv: {},
+  saveData: {},
+  dashboard: {},
+  taxonomy: {},
+  runsTable: {},
+  startRun: {},
+} as const satisfies Events;
 
 /** What is saved for a workspace. */
 export const isSavedFilters = list(isSavedFilter, 100);
@@ -165,5 +153,9 @@ export const EPISODES_PANEL = {
   title: 'Episodes',
   bundle: 'episodes',
   icon: 'tab',
-  guard: isEpisodesToHost,
-} as const satisfies Panel<EpisodesToHost>;
+  events: EPISODES_EVENTS,
+  requests: EPISODES_REQUESTS,
+} as const satisfies Panel;
+
+export type EpisodesToHost = ToHost<typeof EPISODES_PANEL>;
+export const isEpisodesToHost = toHost(EPISODES_PANEL);

@@ -1,8 +1,8 @@
 /** Messages between the extension host and the model panel. */
 import { DEFAULT_PROVIDER, DEVICE_REQUESTS } from '../devices.ts';
-import { anyOf, integer, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
+import { integer, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../models.ts';
-import type { Panel } from './panel.ts';
+import { toHost, type Events, type Panel, type ToHost } from './panel.ts';
 
 /** Longest path of a model folder, in UTF-16 units. */
 const PATH_LIMIT = 4096;
@@ -57,24 +57,25 @@ export interface ModelSnapshot {
 
 export type ModelFromHost = { readonly type: 'snapshot'; readonly snapshot: ModelSnapshot };
 
-/** Whether a message comes from the extension host. */
-export const isModelFromHost = tagged<ModelFromHost>({ snapshot: true });
-
-export const isModelToHost = anyOf(
-  object({ type: literal('ready') }),
-  object({ type: literal('chooseFolder') }),
-  object({ type: literal('readAgain') }),
-  object({ type: literal('settings'), settings: isModelSettings }),
-  object({ type: literal('test') }),
-  object({ type: literal('cancelTest') }),
-  object({ type: literal('use') }),
-);
-export type ModelToHost = Guarded<typeof isModelToHost>;
+/** What the page sends. */
+export const MODEL_EVENTS = {
+  ready: {},
+  chooseFolder: {},
+  readAgain: {},
+  settings: { settings: isModelSettings },
+  test: {},
+  cancelTest: {},
+  use: {},
+} as const satisfies Events;
 
 export const MODEL_PANEL = {
   view: 'c3.model',
   title: 'Model',
   bundle: 'model',
   icon: 'tab',
-  guard: isModelToHost,
-} as const satisfies Panel<ModelToHost>;
+  events: MODEL_EVENTS,
+  requests: {},
+} as const satisfies Panel;
+
+export type ModelToHost = ToHost<typeof MODEL_PANEL>;
+export const isModelToHost = toHost(MODEL_PANEL);

@@ -1,7 +1,14 @@
-/** What describes a panel of the editor: its protocol file holds it, and a row in extension.ts adds it. */
-import type { Guard } from '../guard.ts';
+/**
+ * What describes a panel of the editor: its protocol file holds it, and a row in extension.ts adds it. A page sends
+ * events and asks requests; each is one entry of a table here, and one of its session.
+ */
+import { isRecord, literal, object, type Guard, type Guarded } from '../guard.ts';
+import { requestOf, type RequestMessage, type Requests } from './requests.ts';
 
-export interface Panel<ToHost = unknown> {
+/** What a page may send without waiting for an answer: by type, what an event of it carries. */
+export type Events = Readonly<Record<string, Readonly<Record<string, Guard<unknown>>>>>;
+
+export interface Panel<E extends Events = Events, R extends Requests = Requests> {
   /** The view type under which the editor keeps its tabs; `package.json` activates the extension for it. */
   readonly view: string;
   /** The title of its tab until it has something to show. */
@@ -10,6 +17,25 @@ export interface Panel<ToHost = unknown> {
   readonly bundle: string;
   /** Its icon: media/ICON-light.svg and media/ICON-dark.svg. */
   readonly icon: string;
-  /** What its page may send: everything else is refused. */
-  readonly guard: Guard<ToHost>;
+  readonly events: E;
+  readonly requests: R;
+}
+
+/** An event on its way to the host. */
+export type EventOf<E extends Events, Type extends keyof E & string = keyof E & string> = {
+  readonly [T in Type]: { readonly type: T } & { readonly [Key in keyof E[T]]: Guarded<E[T][Key]> };
+}[Type];
+
+/** All that the page of a panel may send. */
+export type ToHost<P extends Panel> = EventOf<P['events']> | RequestMessage<P['requests']>;
+
+/** What passes for a message of the panel's page: everything else is refused. */
+export function toHost<P extends Panel>({ events, requests }: P): Guard<ToHost<P>> {
+  const isRequest = requestOf(requests);
+  const guards = new Map(
+    Object.entries(events).map(([type, carried]) => [type, object({ type: literal(type), ...carried })]),
+  );
+  return (value): value is ToHost<P> =>
+    isRequest(value) ||
+    (isRecord(value) && typeof value['type'] === 'string' && guards.get(value['type'])?.(value) === true);
 }

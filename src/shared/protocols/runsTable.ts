@@ -2,11 +2,11 @@
  * Runs against their hyperparameters: rows, the columns they differ in, and the messages of the panel that shows them.
  * Pure.
  */
-import { anyOf, isRecord, list, literal, object, text, tagged, type Guarded } from '../guard.ts';
+import { isRecord, list, literal, object, text } from '../guard.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { ShownStatus } from '../../domain/run.ts';
 import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';
-import type { Panel } from './panel.ts';
+import { toHost, type Events, type Panel, type ToHost } from './panel.ts';
 
 /** One run with what it was set to and what came out. */
 export interface RunTableRow {
@@ -172,23 +172,24 @@ export type RunsTableFromHost =
     }
   | { readonly type: 'failed'; readonly message: string };
 
-/** Whether a message comes from the extension host. */
-export const isRunsTableFromHost = tagged<RunsTableFromHost>({ runs: true, failed: true });
-
-export const isRunsTableToHost = anyOf(
-  object({ type: literal('ready') }),
-  object({ type: literal('compare'), runs: list(run, RUNS_LISTED) }),
-  object({ type: literal('episodes'), run }),
-  object({ type: literal('startRun') }),
-  object({ type: literal('columns'), columns: isColumnChoice }),
-  object({ type: literal('saveCsv'), runs: list(run, RUNS_LISTED) }),
-);
-export type RunsTableToHost = Guarded<typeof isRunsTableToHost>;
+/** What the page sends. */
+export const RUNS_EVENTS = {
+  ready: {},
+  compare: { runs: list(run, RUNS_LISTED) },
+  episodes: { run },
+  startRun: {},
+  columns: { columns: isColumnChoice },
+  saveCsv: { runs: list(run, RUNS_LISTED) },
+} as const satisfies Events;
 
 export const RUNS_PANEL = {
   view: 'c3.runsTable',
   title: 'Runs table',
   bundle: 'runs',
   icon: 'tab',
-  guard: isRunsTableToHost,
-} as const satisfies Panel<RunsTableToHost>;
+  events: RUNS_EVENTS,
+  requests: {},
+} as const satisfies Panel;
+
+export type RunsTableToHost = ToHost<typeof RUNS_PANEL>;
+export const isRunsTableToHost = toHost(RUNS_PANEL);

@@ -1,5 +1,5 @@
 /** Messages between the extension host and the failure taxonomy panel. */
-import { anyOf, holding, integer, literal, nullable, number, object, text, tagged, type Guarded } from '../guard.ts';
+import { holding, integer, literal, nullable, number, object, text, type Guarded } from '../guard.ts';
 import type { Headline } from '../credit/headline.ts';
 import {
   LABEL_FILTERS,
@@ -9,8 +9,8 @@ import {
   type CaseLabel,
   type TaxonomyView,
 } from '../../domain/taxonomy.ts';
-import type { Panel } from './panel.ts';
-import { requestOf, type ReplyMessage, type Requests } from './requests.ts';
+import { toHost, type Events, type Panel, type ToHost } from './panel.ts';
+import type { ReplyMessage, Requests } from './requests.ts';
 
 /** Cases listed at first, and with each "Show more". */
 export const CASES_SHOWN = 50;
@@ -78,16 +78,6 @@ export type TaxonomyFromHost =
   | { readonly type: 'grown'; readonly buckets: number }
   | { readonly type: 'failed'; readonly message: string };
 
-/** Whether a message comes from the extension host. */
-export const isTaxonomyFromHost = tagged<TaxonomyFromHost>({
-  opened: true,
-  working: true,
-  view: true,
-  reply: true,
-  grown: true,
-  failed: true,
-});
-
 /** What the page asks and waits for. */
 export const TAXONOMY_REQUESTS = {
   case: {
@@ -101,19 +91,22 @@ export const TAXONOMY_REQUESTS = {
   },
 } as const satisfies Requests;
 
-export const isTaxonomyToHost = anyOf(
-  requestOf(TAXONOMY_REQUESTS),
-  object({ type: literal('ready'), filter: isFilter, limit: integer(1, CASES_MOST) }),
-  object({ type: literal('show'), thresholds: isThresholds, filter: isFilter, limit: integer(1, CASES_MOST) }),
-  object({ type: literal('readAgain') }),
-  object({ type: literal('open'), message: integer() }),
-);
-export type TaxonomyToHost = Guarded<typeof isTaxonomyToHost>;
+/** What the page sends. */
+export const TAXONOMY_EVENTS = {
+  ready: { filter: isFilter, limit: integer(1, CASES_MOST) },
+  show: { thresholds: isThresholds, filter: isFilter, limit: integer(1, CASES_MOST) },
+  readAgain: {},
+  open: { message: integer() },
+} as const satisfies Events;
 
 export const TAXONOMY_PANEL = {
   view: 'c3.taxonomy',
   title: 'Failure taxonomy',
   bundle: 'taxonomy',
   icon: 'tab',
-  guard: isTaxonomyToHost,
-} as const satisfies Panel<TaxonomyToHost>;
+  events: TAXONOMY_EVENTS,
+  requests: TAXONOMY_REQUESTS,
+} as const satisfies Panel;
+
+export type TaxonomyToHost = ToHost<typeof TAXONOMY_PANEL>;
+export const isTaxonomyToHost = toHost(TAXONOMY_PANEL);

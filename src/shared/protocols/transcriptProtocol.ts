@@ -16,7 +16,7 @@ import {
 } from '../../domain/replay.ts';
 import { MAX_EVENT_TEXT } from '../../domain/episode.ts';
 import type { MessageEstimate } from '../../domain/credit.ts';
-import { anyOf, holding, integer, list, literal, nullable, object, text, tagged, type Guarded } from '../guard.ts';
+import { holding, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import type { Comparison } from '../transcript/comparison.ts';
 import type { Headline } from '../credit/headline.ts';
 import type { Outcome, ReturnScale } from '../credit/returns.ts';
@@ -27,9 +27,9 @@ import type { WhyLost } from '../transcript/whyLost.ts';
 import type { FinishReason, Message, MeasuredFact } from '../../domain/message.ts';
 import type { PolicyKind } from '../rolePolicies.ts';
 import type { VerificationMark } from '../../domain/verification.ts';
-import type { Panel } from './panel.ts';
+import { toHost, type Events, type Panel, type ToHost } from './panel.ts';
 import { isReplayDraft, MOST_DRAFTS } from './replayDraft.ts';
-import { requestOf, type ReplyMessage, type Requests } from './requests.ts';
+import type { ReplyMessage, Requests } from './requests.ts';
 
 /** Rows in one window. */
 export const WINDOW = 200;
@@ -311,19 +311,6 @@ export type TranscriptFromHost =
   | ReplyMessage
   | { readonly type: 'failed'; readonly message: string };
 
-/** Whether a message comes from the extension host. */
-export const isTranscriptFromHost = tagged<TranscriptFromHost>({
-  opened: true,
-  marked: true,
-  comparison: true,
-  changed: true,
-  reveal: true,
-  replay: true,
-  focus: true,
-  reply: true,
-  failed: true,
-});
-
 /** What a page asks and waits for; null is the answer about a layout that is out of date. */
 export const TRANSCRIPT_REQUESTS = {
   /** A window of rows. */
@@ -348,63 +335,60 @@ export const TRANSCRIPT_REQUESTS = {
   chooseModel: { asked: object({}), answer: nullable(text()) },
 } as const satisfies Requests;
 
-export const isTranscriptToHost = anyOf(
-  requestOf(TRANSCRIPT_REQUESTS),
+/** What the page sends. */
+export const TRANSCRIPT_EVENTS = {
   // `others`: messages whose places the panel needs besides, to keep what is read where it is.
-  object({
-    type: literal('ready'),
+  ready: {
     selected: nullable(integer()),
     collapsed: list(isRowKey),
     others: list(isRowKey, 8),
     filter: isTranscriptFilter,
-  }),
+  },
   // Another filter, with what `ready` says.
-  object({ type: literal('filter'), filter: isTranscriptFilter, collapsed: list(isRowKey), others: list(isRowKey, 8) }),
-  object({ type: literal('locate'), message: integer() }),
-  object({ type: literal('selected'), message: nullable(integer()) }),
-  object({
-    type: literal('replay'),
+  filter: { filter: isTranscriptFilter, collapsed: list(isRowKey), others: list(isRowKey, 8) },
+  locate: { message: integer() },
+  selected: { message: nullable(integer()) },
+  replay: {
     message: integer(),
     alternatives: integer(0, MAX_ALTERNATIVES),
     replays: integer(1, MAX_REPLAYS),
     text: nullable(text()),
     independent: literal(true, false),
     continuation: isContinuationChoice,
-  }),
+  },
   // Continue a message that was recorded elsewhere with another result of the tool that it called.
-  object({
-    type: literal('replayResult'),
-    message: integer(),
-    replays: integer(1, MAX_REPLAYS),
-    result: text(MAX_EVENT_TEXT),
-  }),
+  replayResult: { message: integer(), replays: integer(1, MAX_REPLAYS), result: text(MAX_EVENT_TEXT) },
   // Re-execute the replays that a message represents.
-  object({ type: literal('verify'), message: integer() }),
-  object({ type: literal('exportReport', 'copyLink'), message: integer() }),
-  object({ type: literal('cancelReplay') }),
+  verify: { message: integer() },
+  exportReport: { message: integer() },
+  copyLink: { message: integer() },
+  cancelReplay: {},
   // Replay a message until its credit is decided or the replays are spent.
-  object({ type: literal('settle'), message: integer(), replays: integer(SETTLE_LIMITS.least, SETTLE_LIMITS.most) }),
+  settle: { message: integer(), replays: integer(SETTLE_LIMITS.least, SETTLE_LIMITS.most) },
   // Settle the credit of every message of the episode that a message is of, and select the lowest.
-  object({ type: literal('findLost'), message: integer() }),
+  findLost: { message: integer() },
   // Where a row is, to bring it into sight.
-  object({ type: literal('locateRow'), revision: integer(), index: integer() }),
+  locateRow: { revision: integer(), index: integer() },
   // Select the lowest-credit message, or the clearest candidate.
-  object({ type: literal('goToCostliest') }),
+  goToCostliest: {},
   // Mark a message to be compared, or compare the marked one with it.
-  object({ type: literal('compare'), message: integer() }),
-  object({ type: literal('comparePair'), left: integer(), right: integer() }),
-  object({ type: literal('endComparison') }),
+  compare: { message: integer() },
+  comparePair: { left: integer(), right: integer() },
+  endComparison: {},
   // The comparison that was asked for last, which may not be drawn yet, in the diff editor.
-  object({ type: literal('openDiff') }),
+  openDiff: {},
   // The context of a message with its token boundaries.
-  object({ type: literal('showContext'), message: integer() }),
-);
-export type TranscriptToHost = Guarded<typeof isTranscriptToHost>;
+  showContext: { message: integer() },
+} as const satisfies Events;
 
 export const TRANSCRIPT_PANEL = {
   view: 'c3.transcript',
   title: 'Transcript',
   bundle: 'transcript',
   icon: 'tab',
-  guard: isTranscriptToHost,
-} as const satisfies Panel<TranscriptToHost>;
+  events: TRANSCRIPT_EVENTS,
+  requests: TRANSCRIPT_REQUESTS,
+} as const satisfies Panel;
+
+export type TranscriptToHost = ToHost<typeof TRANSCRIPT_PANEL>;
+export const isTranscriptToHost = toHost(TRANSCRIPT_PANEL);

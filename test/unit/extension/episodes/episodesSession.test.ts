@@ -19,11 +19,13 @@ import { isAnswer } from '../../../../src/shared/protocols/requests.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/domain/problem.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { addRun, addTree, problem, RUN, temporaryStore } from '../storeFixture.ts';
+import { PageInHand } from '../webview/pageInHand.ts';
 
 interface Desk {
   readonly session: EpisodesSession;
   readonly writer: StoreWriter;
-  readonly posted: EpisodesFromHost[];
+  readonly send: (message: EpisodesToHost) => Promise<void>;
+  readonly page: PageInHand<EpisodesFromHost>;
   readonly opened: { readonly message: number; readonly beside: boolean }[];
   readonly later: (() => void)[];
 }
@@ -33,11 +35,11 @@ function desk(t: TestContext, changes: Partial<EpisodesSurroundings> = {}): Desk
   t.after(() => {
     made.remove();
   });
-  const posted: EpisodesFromHost[] = [];
   const opened: Desk['opened'] = [];
   const later: Desk['later'] = [];
   const kept = new Map<string, unknown>();
-  const session = new EpisodesSession(null, null, {
+  const page = new PageInHand<EpisodesFromHost>();
+  const session = new EpisodesSession({ run: null, note: null }, page, {
     reader: () => writer,
     keeper: {
       get: (key) => kept.get(key),
@@ -51,29 +53,18 @@ function desk(t: TestContext, changes: Partial<EpisodesSurroundings> = {}): Desk
     askForName: () => Promise.resolve(' mine '),
     save: () => Promise.resolve(true),
     say: () => undefined,
-    post: (message) => {
-      posted.push(message);
-    },
     openTranscript: (_, message, beside) => {
       opened.push({ message, beside });
     },
     command: () => undefined,
-    failed: () => undefined,
     later: (work) => {
       later.push(work);
+      return { dispose: () => undefined };
     },
     ...changes,
   });
-  return { session, writer, posted, opened, later };
-}
-
-function last<Type extends EpisodesFromHost['type']>(
-  posted: readonly EpisodesFromHost[],
-  type: Type,
-): Extract<EpisodesFromHost, { type: Type }> {
-  const found = posted.findLast((message) => message.type === type);
-  assert.ok(found !== undefined, type);
-  return found as Extract<EpisodesFromHost, { type: Type }>;
+  const send = (message: EpisodesToHost): Promise<void> => page.send(session, message);
+  return { session, send, page, writer, opened, later };
 }
 
 const ready = {
@@ -89,30 +80,29 @@ const asking = (revision: number): EpisodesToHost => ({
   asked: { revision, offset: 0 },
 });
 /** The rows of the newest answer; null for an order that is out of date. */
-function rows(posted: readonly EpisodesFromHost[]): readonly ShownProblem[] | null {
-  const { answer } = last(posted, 'reply');
+function rows(page: PageInHand<EpisodesFromHost>): readonly ShownProblem[] | null {
+  const { answer } = page.last('reply');
   assert.ok(isAnswer(EPISODES_REQUESTS, 'rows', answer));
   return answer;
 }
-const uids = (posted: readonly EpisodesFromHost[]): readonly string[] | undefined =>
-  rows(posted)?.map(({ uid }) => uid);
+const uids = (page: PageInHand<EpisodesFromHost>): readonly string[] | undefined => rows(page)?.map(({ uid }) => uid);
 
 test('without a run the page says so, and shows the newest as soon as there is one', async (t) => {
-  const { session, writer, posted } = desk(t);
-  await session.receive(ready);
-  assert.equal(last(posted, 'empty').type, 'empty');
+  const { session, send, page, writer } = desk(t);
+  await send(ready);
+  assert.equal(page.last('empty').type, 'empty');
   addRun(writer);
   addTree(writer, { iteration: 1, problem: problem(1), returns: [[1]] });
   session.storeChanged();
-  assert.equal(last(posted, 'opened').run.id, RUN);
-  assert.equal(last(posted, 'layout').layout.rows, 1);
+  assert.equal(page.last('opened').run.id, RUN);
+  assert.equal(page.last('layout').layout.rows, 1);
 });
 
 test('the run of a model judge says how far that is to be believed, and another run nothing', async (t) => {
-  const { session, writer, posted } = desk(t);
+  const { session, send, page, writer } = desk(t);
   addRun(writer);
-  await session.receive(ready);
-  assert.equal(last(posted, 'opened').run.judge, null);
+  await send(ready);
+  assert.equal(page.last('opened').run.judge, null);
   const same = { value: 0.8, low: 0.5, high: 0.9 };
   const judge: JudgeAgreement = {
     ...{ labels: 10, unread: 1 },
@@ -128,40 +118,40 @@ test('the run of a model judge says how far that is to be believed, and another 
     createdAt: '2026-01-03T00:00:00Z',
   };
   writer.insertRun({ ...row, config: JSON.stringify({ judge }) });
-  session.show('scored-by-model', null);
-  assert.equal(last(posted, 'opened').run.judge, judgeWords(judge));
+  session.show({ run: 'scored-by-model', note: null });
+  assert.equal(page.last('opened').run.judge, judgeWords(judge));
 });
 
 test('rows of an older order are not given, and a growing run keeps the places of what is looked at', async (t) => {
-  const { session, writer, posted, later } = desk(t);
+  const { session, send, page, writer, later } = desk(t);
   addRun(writer);
   for (const number of [1, 2, 3]) {
     addTree(writer, { iteration: 1, problem: problem(number), returns: [[number % 2]] });
   }
-  await session.receive({ ...ready, sort: { column: 'question', descending: true } });
-  const first = last(posted, 'layout').layout;
-  await session.receive(asking(first.revision));
-  assert.deepEqual(uids(posted), ['q3', 'q2', 'q1']);
-  const [three, two] = rows(posted) ?? [];
-  await session.receive({ type: 'place', place: { active: two?.id ?? null, top: three?.id ?? null, offset: 5 } });
+  await send({ ...ready, sort: { column: 'question', descending: true } });
+  const first = page.last('layout').layout;
+  await send(asking(first.revision));
+  assert.deepEqual(uids(page), ['q3', 'q2', 'q1']);
+  const [three, two] = rows(page) ?? [];
+  await send({ type: 'place', place: { active: two?.id ?? null, top: three?.id ?? null, offset: 5 } });
   addTree(writer, { iteration: 1, problem: problem(9), returns: [[1]] });
   session.storeChanged();
-  const { layout } = last(posted, 'layout');
+  const { layout } = page.last('layout');
   assert.deepEqual([layout.rows, layout.top, layout.active], [4, 1, 2]);
-  await session.receive(asking(first.revision));
-  assert.equal(rows(posted), null);
+  await send(asking(first.revision));
+  assert.equal(rows(page), null);
   // Changes while it rests are one more order, afterwards.
   addTree(writer, { iteration: 1, problem: problem(10), returns: [[1]] });
   session.storeChanged();
   session.storeChanged();
-  assert.equal(last(posted, 'layout').layout.rows, 4);
+  assert.equal(page.last('layout').layout.rows, 4);
   later.shift()?.();
-  assert.equal(last(posted, 'layout').layout.rows, 5);
+  assert.equal(page.last('layout').layout.rows, 5);
 });
 
 test('a filter is saved under a name, comes back sorted by name, and a spoilt one is left', async (t) => {
   const kept = new Map<string, unknown>([['c3.episodeFilters', [{ name: 'broken' }]]]);
-  const { session, writer, posted } = desk(t, {
+  const { send, page, writer } = desk(t, {
     keeper: {
       get: (key) => kept.get(key),
       update: (key, value) => {
@@ -171,57 +161,57 @@ test('a filter is saved under a name, comes back sorted by name, and a spoilt on
     },
   });
   addRun(writer);
-  await session.receive(ready);
-  assert.deepEqual(last(posted, 'saved').filters, []);
+  await send(ready);
+  assert.deepEqual(page.last('saved').filters, []);
   const filter: ProblemFilter = { ...NO_PROBLEM_FILTER, outcome: 'lost' };
-  await session.receive({ type: 'saveFilter', filter, sort: CLEAREST_FIRST });
-  assert.deepEqual(last(posted, 'saved').filters, [{ name: 'mine', filter, sort: CLEAREST_FIRST }]);
-  assert.deepEqual(kept.get('c3.episodeFilters'), last(posted, 'saved').filters);
-  await session.receive({ type: 'deleteFilter', name: 'mine' });
-  assert.deepEqual(last(posted, 'saved').filters, []);
+  await send({ type: 'saveFilter', filter, sort: CLEAREST_FIRST });
+  assert.deepEqual(page.last('saved').filters, [{ name: 'mine', filter, sort: CLEAREST_FIRST }]);
+  assert.deepEqual(kept.get('c3.episodeFilters'), page.last('saved').filters);
+  await send({ type: 'deleteFilter', name: 'mine' });
+  assert.deepEqual(page.last('saved').filters, []);
 });
 
 test('classes arrive after the rows, sort and filter them, and their failure is said', async (t) => {
   const classes: ProblemClasses = new Map([[problem(2).uidSha, { name: 'Misleading Plan', cases: 2, of: 3 }]]);
   let fails = true;
-  const { session, writer, posted } = desk(t, {
+  const { send, page, writer } = desk(t, {
     classesOf: () => (fails ? Promise.reject(new Error('no engine here')) : Promise.resolve(classes)),
   });
   addRun(writer);
   for (const number of [1, 2]) {
     addTree(writer, { iteration: 1, problem: problem(number), returns: [[1]] });
   }
-  await session.receive(ready);
-  assert.equal(last(posted, 'classes').classes.state, 'none');
-  await session.receive({ type: 'classify' });
-  assert.deepEqual(last(posted, 'classes').classes, { state: 'failed', reason: 'no engine here', names: [] });
+  await send(ready);
+  assert.equal(page.last('classes').classes.state, 'none');
+  await send({ type: 'classify' });
+  assert.deepEqual(page.last('classes').classes, { state: 'failed', reason: 'no engine here', names: [] });
   fails = false;
-  await session.receive({ type: 'classify' });
-  assert.deepEqual(last(posted, 'classes').classes, { state: 'known', reason: null, names: ['Misleading Plan'] });
-  await session.receive({
+  await send({ type: 'classify' });
+  assert.deepEqual(page.last('classes').classes, { state: 'known', reason: null, names: ['Misleading Plan'] });
+  await send({
     type: 'list',
     filter: { ...NO_PROBLEM_FILTER, className: 'Misleading Plan' },
     sort: CLEAREST_FIRST,
     place: NO_PLACE,
   });
-  const { layout } = last(posted, 'layout');
-  await session.receive(asking(layout.revision));
+  const { layout } = page.last('layout');
+  await send(asking(layout.revision));
   assert.deepEqual(
-    rows(posted)?.map(({ uid, problemClass }) => [uid, problemClass]),
+    rows(page)?.map(({ uid, problemClass }) => [uid, problemClass]),
     [['q2', { name: 'Misleading Plan', cases: 2, of: 3 }]],
   );
 });
 
 test('a problem opens its transcript, in a round where one is named; one that is gone is said', async (t) => {
-  const { session, writer, posted, opened } = desk(t);
+  const { send, page, writer, opened } = desk(t);
   addRun(writer);
   const [tree] = addTree(writer, { iteration: 1, problem: problem(1), returns: [[1, 0]] });
-  await session.receive(ready);
+  await send(ready);
   const [id = 0] = writer.problemIds({ run: RUN, filter: NO_PROBLEM_FILTER, sort: CLEAREST_FIRST, classes: {} });
-  await session.receive({ type: 'open', problem: id, round: { phase: 'train', iteration: 1 }, beside: true });
+  await send({ type: 'open', problem: id, round: { phase: 'train', iteration: 1 }, beside: true });
   assert.deepEqual(opened, [{ message: tree?.actors[1] ?? 0, beside: true }]);
-  await session.receive({ type: 'open', problem: 999, round: null, beside: false });
-  assert.match(last(posted, 'failed').message, /no stored message yet/u);
+  await send({ type: 'open', problem: 999, round: null, beside: false });
+  assert.match(page.failures.at(-1) ?? '', /no stored message yet/u);
 });
 
 test('the host takes nothing from the page that does not follow the protocol', () => {
@@ -243,7 +233,7 @@ test('the host takes nothing from the page that does not follow the protocol', (
 
 test('which columns are shown is kept, and what is listed is saved in its order with what was not measured left empty', async (t) => {
   const saved: string[] = [];
-  const { session, writer, posted } = desk(t, {
+  const { session, send, page, writer } = desk(t, {
     save: (name, kind, text) => {
       saved.push(`${name}.${kind}`, text);
       return Promise.resolve(true);
@@ -252,14 +242,14 @@ test('which columns are shown is kept, and what is listed is saved in its order 
   addRun(writer);
   addTree(writer, { iteration: 1, problem: problem(1), returns: [[1]] });
   addTree(writer, { iteration: 1, problem: problem(2), returns: [[0]] });
-  await session.receive(ready);
+  await send(ready);
   const columns = { shown: [], hidden: ['tokens'] };
-  await session.receive({ type: 'columns', columns });
-  session.show(null, null);
-  assert.deepEqual(last(posted, 'saved').columns, columns);
-  await session.receive({ ...ready, type: 'list', sort: { column: 'appearance', descending: true } });
-  await session.receive({ type: 'saveCsv' });
-  await session.receive({ type: 'saveData' });
+  await send({ type: 'columns', columns });
+  session.show({ run: null, note: null });
+  assert.deepEqual(page.last('saved').columns, columns);
+  await send({ ...ready, type: 'list', sort: { column: 'appearance', descending: true } });
+  await send({ type: 'saveCsv' });
+  await send({ type: 'saveData' });
   const [name, csv = '', , data = ''] = saved;
   const lines = csv.trimEnd().split('\r\n');
   assert.equal(name, `episodes-${RUN}.csv`);

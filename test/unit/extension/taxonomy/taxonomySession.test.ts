@@ -28,6 +28,7 @@ import {
 } from '../../../../src/domain/taxonomy.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
 import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../storeFixture.ts';
+import { PageInHand } from '../webview/pageInHand.ts';
 
 const READY: TaxonomyToHost = { type: 'ready', filter: NO_FILTER, limit: 50 };
 
@@ -74,9 +75,10 @@ function scene(t: TestContext, engine: Partial<TaxonomyEngine> = {}) {
     },
   });
   const asked: TaxonomyParams[] = [];
-  const posted: TaxonomyFromHost[] = [];
   const opened: number[] = [];
-  const session = new TaxonomySession(RUN, {
+  const page = new PageInHand<TaxonomyFromHost>();
+  const { posted } = page;
+  const session = new TaxonomySession(RUN, page, {
     engine: () => ({
       taxonomy: (params) => {
         asked.push(params);
@@ -91,41 +93,39 @@ function scene(t: TestContext, engine: Partial<TaxonomyEngine> = {}) {
     }),
     reader: () => writer,
     thresholds: remembered,
-    post: (message) => {
-      posted.push(message);
-    },
     openMessage: (message) => {
       opened.push(message);
     },
-    failed: () => undefined,
+    log: { error: () => undefined },
   });
-  return { session, asked, posted, opened, kept, remembered, writer, tree };
+  const send = (message: TaxonomyToHost): Promise<void> => page.send(session, message);
+  return { session, send, page, asked, posted, opened, kept, remembered, writer, tree };
 }
 const LABEL: TaxonomyToHost = { type: 'request', id: 1, kind: 'label', asked: { bucket: 1, name: 'x', note: '' } };
-const replies = (posted: readonly TaxonomyFromHost[]): ReplyMessage[] =>
+const replies = (posted: readonly (TaxonomyFromHost | ReplyMessage)[]): ReplyMessage[] =>
   posted.flatMap((message) => (message.type === 'reply' ? [message] : []));
-const types = (posted: readonly TaxonomyFromHost[]): string[] => posted.map(({ type }) => type);
+const types = (posted: readonly { readonly type: string }[]): string[] => posted.map(({ type }) => type);
 
 describe('the session of a taxonomy panel', () => {
   it('reads a run once, sends it, and asks again without reading', async (t) => {
-    const { session, asked, posted, opened } = scene(t);
-    await session.receive(READY);
+    const { send, asked, posted, opened } = scene(t);
+    await send(READY);
     assert.deepEqual(types(posted), ['opened', 'working', 'view', 'grown']);
     assert.deepEqual(asked, [{ run: RUN, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 50, fresh: true }]);
-    await session.receive(READY);
-    await session.receive({ type: 'readAgain' });
+    await send(READY);
+    await send({ type: 'readAgain' });
     assert.deepEqual(
       asked.map(({ fresh }) => fresh),
       [true, false, true],
     );
-    await session.receive({ type: 'open', message: 7 });
+    await send({ type: 'open', message: 7 });
     assert.deepEqual(opened, [7]);
   });
 
   it('answers the newest choice only while the engine is busy, and remembers its thresholds for the workspace', async (t) => {
     const answers: (() => void)[] = [];
     const asked: number[] = [];
-    const { session, posted, remembered, kept } = scene(t, {
+    const { send, posted, remembered, kept } = scene(t, {
       taxonomy: (params) => {
         asked.push(params.thresholds.shift);
         return new Promise((resolve) => {
@@ -135,14 +135,14 @@ describe('the session of a taxonomy panel', () => {
         });
       },
     });
-    const begun = session.receive({
+    const begun = send({
       type: 'show',
       thresholds: { ...TAXONOMY_THRESHOLDS, shift: 0.1 },
       filter: NO_FILTER,
       limit: 50,
     });
     const others = [0.3, 0.4, 0.5].map((shift) =>
-      session.receive({ type: 'show', thresholds: { ...TAXONOMY_THRESHOLDS, shift }, filter: NO_FILTER, limit: 50 }),
+      send({ type: 'show', thresholds: { ...TAXONOMY_THRESHOLDS, shift }, filter: NO_FILTER, limit: 50 }),
     );
     answers[0]?.();
     while (answers.length < 2) {
@@ -169,32 +169,30 @@ describe('the session of a taxonomy panel', () => {
 
   it('reports what an engine refuses and continues', async (t) => {
     let refuse = true;
-    const { session, posted } = scene(t, {
+    const { send, page, posted } = scene(t, {
       taxonomy: (params) =>
         refuse ? Promise.reject(new C3Error('engine', 'The engine ended.')) : Promise.resolve(viewOf(params)),
     });
-    await session.receive(READY);
-    assert.deepEqual(
-      posted.find(({ type }) => type === 'failed'),
-      { type: 'failed', message: 'The engine ended.' },
-    );
+    await send(READY);
+    assert.deepEqual(page.failures, ['The engine ended.']);
     refuse = false;
-    await session.receive({ type: 'readAgain' });
+    await send({ type: 'readAgain' });
     assert.ok(types(posted).includes('view'));
   });
 
   it('appends a label, then shows the case and the counts as they are now', async (t) => {
-    const { session, posted, asked, writer } = scene(t);
-    await session.receive(READY);
+    const { send, posted, asked, writer } = scene(t);
+    await send(READY);
     posted.length = 0;
     const details: unknown[] = [];
     for (const [name, note] of [
       ['Over-Coupling', 'why'],
       ['', ''],
     ] as const) {
-      await session.receive({ type: 'request', id: 1, kind: 'label', asked: { bucket: 1, name, note } });
+      await send({ type: 'request', id: 1, kind: 'label', asked: { bucket: 1, name, note } });
       assert.deepEqual(replies(posted).at(-1), { type: 'reply', id: 1, kind: 'label', answer: null });
-      await session.receive({ type: 'request', id: 2, kind: 'case', asked: { bucket: 1 } });
+      await send({ type: 'show', thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 50 });
+      await send({ type: 'request', id: 2, kind: 'case', asked: { bucket: 1 } });
       const answer = replies(posted).at(-1)?.answer;
       assert.ok(isAnswer(TAXONOMY_REQUESTS, 'case', answer));
       details.push(answer.labels.map((label) => label.name));
@@ -207,10 +205,10 @@ describe('the session of a taxonomy panel', () => {
 
   it('says in one sentence that labels cannot be written while another process writes', async (t) => {
     const reason = 'Another window has it.';
-    const { session, posted } = scene(t, {
+    const { send, posted } = scene(t, {
       label: () => Promise.reject(new C3Error('store', reason, { code: 'storeHeld' })),
     });
-    await session.receive(LABEL);
+    await send(LABEL);
     assert.deepEqual(posted, [
       { type: 'reply', id: 1, kind: 'label', answer: `Labels cannot be written now: ${reason}` },
     ]);
@@ -218,16 +216,16 @@ describe('the session of a taxonomy panel', () => {
 
   it('knows that by the code of the error, whatever its sentence says', async (t) => {
     const reason = 'The disk of this store, which is held by nobody and is being written by hand, is full.';
-    const { session, posted } = scene(t, { label: () => Promise.reject(new C3Error('store', reason)) });
-    await session.receive(LABEL);
+    const { send, posted } = scene(t, { label: () => Promise.reject(new C3Error('store', reason)) });
+    await send(LABEL);
     assert.deepEqual(posted, [{ type: 'reply', id: 1, kind: 'label', answer: reason }]);
   });
 
   it('says how many buckets there are by now, and changes nothing that is shown', async (t) => {
-    const { session, posted, asked, writer, tree } = scene(t);
+    const { session, send, posted, asked, writer, tree } = scene(t);
     session.storeChanged();
     assert.equal(posted.length, 0);
-    await session.receive(READY);
+    await send(READY);
     // A requested replay is no case of the run.
     addRequest(writer, tree.plan, ['x'], [1]);
     session.storeChanged();

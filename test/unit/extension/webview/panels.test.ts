@@ -4,8 +4,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { isRecord } from '../../../../src/shared/guard.ts';
-import type { Panel } from '../../../../src/shared/protocols/panel.ts';
+import { integer, isRecord, object, text } from '../../../../src/shared/guard.ts';
+import { toHost, type Panel } from '../../../../src/shared/protocols/panel.ts';
+import { RUNS_PANEL } from '../../../../src/shared/protocols/runsTable.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..', '..');
 const PROTOCOLS = join(ROOT, 'src', 'shared', 'protocols');
@@ -35,9 +36,34 @@ describe('the panels', () => {
     for (const key of ['view', 'title', 'bundle'] as const) {
       assert.equal(new Set(panels.map((panel) => panel[key])).size, panels.length, key);
     }
-    for (const { title, guard } of panels) {
-      assert.notEqual(title.trim(), '');
-      assert.equal(guard({ type: 'noSuchMessage' }), false);
+    for (const panel of panels) {
+      assert.notEqual(panel.title.trim(), '');
+      assert.equal(toHost(panel)({ type: 'noSuchMessage' }), false);
+    }
+  });
+
+  it('take events that carry what their table says, whole, and requests of theirs', () => {
+    const guard = toHost({
+      ...RUNS_PANEL,
+      events: { go: { run: text(3) }, stop: {} },
+      requests: { rows: { asked: object({ offset: integer() }), answer: text() } },
+    });
+    for (const message of [
+      { type: 'go', run: 'abc' },
+      { type: 'stop' },
+      { type: 'request', id: 1, kind: 'rows', asked: { offset: 0 } },
+    ]) {
+      assert.ok(guard(message), JSON.stringify(message));
+    }
+    for (const message of [
+      { type: 'go' },
+      { type: 'go', run: 'abcd' },
+      { type: 'stop', run: 'abc' },
+      { type: 'toString' },
+      { type: 'request', id: 1, kind: 'go', asked: { offset: 0 } },
+      { type: 'request', id: 1, kind: 'rows', asked: { offset: -1 } },
+    ]) {
+      assert.equal(guard(message), false, JSON.stringify(message));
     }
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CancellationToken } from 'vscode-jsonrpc/node';
-import { ModelSession, type ModelEngine } from '../../../../src/extension/model/modelSession.ts';
+import { InspectedFolder, type ModelEngine } from '../../../../src/extension/model/inspectedFolder.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../../../../src/shared/models.ts';
 import { modelFacts, runPlan } from './modelFixture.ts';
@@ -44,14 +44,14 @@ class SlowEngine implements ModelEngine {
 }
 
 function session(engine: () => ModelEngine): {
-  readonly session: ModelSession;
+  readonly session: InspectedFolder;
   readonly found: string[];
   readonly failed: string[];
   readonly changes: () => number;
 } {
   const [found, failed]: [string[], string[]] = [[], []];
   let changes = 0;
-  const made = new ModelSession(FOLDER, { adapterRank: 16, device: 'cpu' }, engine, {
+  const made = new InspectedFolder(FOLDER, { adapterRank: 16, device: 'cpu' }, engine, {
     changed: () => {
       changes++;
     },

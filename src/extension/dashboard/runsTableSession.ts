@@ -1,0 +1,168 @@
+/** What the runs table shows: runs with the hyperparameters in which they differ. */
+import type { Memento } from 'vscode';
+import { shownStatus, type RunRecord } from '../../domain/run.ts';
+import {
+  RUNS_LISTED,
+  settingsOf,
+  type RUNS_PANEL,
+  type RunsTableFromHost,
+  type RunTableRow,
+} from '../../shared/protocols/runsTable.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
+import { Throttle } from '../common/throttle.ts';
+import type { Page, SessionOf } from '../webview/session.ts';
+import { runsCsv } from './runsCsv.ts';
+
+/** Where the workspace keeps which columns are shown. */
+const COLUMNS_KEY = 'c3.runColumns';
+/** The page is updated at most this often. */
+const TELL_MILLISECONDS = 1000;
+
+export interface RunsTableSurroundings {
+  /** Null while there is no store. @throws with the reason where it cannot be read */
+  readonly reader: () => StoreReader | null;
+  /** Keeps which columns are shown. */
+  readonly keeper: Pick<Memento, 'get' | 'update'>;
+  readonly isBeingWritten: (path: string) => boolean;
+  /** Shows runs over each other. */
+  readonly compare: (runs: readonly string[]) => void;
+  readonly openEpisodes: (run: string) => void;
+  readonly startRun: () => void;
+  /** Saves a table where the user says. */
+  readonly save: (name: string, kind: 'csv', text: string) => Promise<unknown>;
+}
+
+/** What the table is opened with. */
+export interface RunsTableOpening {
+  /** The run to bring into sight. */
+  readonly selected: string | null;
+}
+
+export class RunsTableSession implements SessionOf<typeof RUNS_PANEL> {
+  private readonly page: Page<RunsTableFromHost>;
+  private readonly around: RunsTableSurroundings;
+  private readonly throttle = new Throttle(TELL_MILLISECONDS, () => {
+    this.publish();
+  });
+  /** Settings never change once a run has begun. */
+  private readonly settings = new Map<string, Readonly<Record<string, string>>>();
+  private selected: string | null;
+  /** Runs that were sent to the page: it may ask about no others. */
+  private offered: ReadonlySet<string> = new Set();
+  readonly answers = {};
+  readonly events: SessionOf<typeof RUNS_PANEL>['events'] = {
+    ready: () => {
+      this.publish();
+    },
+    compare: ({ runs }) => {
+      this.around.compare(runs.filter((run) => this.offered.has(run)));
+    },
+    episodes: ({ run }) => {
+      if (this.offered.has(run)) {
+        this.around.openEpisodes(run);
+      }
+    },
+    columns: async ({ columns }) => {
+      await this.around.keeper.update(COLUMNS_KEY, columns);
+    },
+    saveCsv: async ({ runs }) => {
+      await this.around.save('runs', 'csv', runsCsv(this.rowsOf(runs)));
+    },
+    startRun: () => {
+      this.around.startRun();
+    },
+  };
+
+  constructor({ selected }: RunsTableOpening, page: Page<RunsTableFromHost>, around: RunsTableSurroundings) {
+    this.selected = selected;
+    this.page = page;
+    this.around = around;
+  }
+
+  show({ selected }: RunsTableOpening): void {
+    this.selected = selected;
+    this.publish();
+  }
+
+  storeChanged(): void {
+    this.throttle.trigger();
+  }
+
+  runWentOn(): void {
+    this.throttle.trigger();
+  }
+
+  dispose(): void {
+    this.throttle.dispose();
+  }
+
+  private publish(): void {
+    if (!this.page.isListening) {
+      return;
+    }
+    try {
+      const reader = this.around.reader();
+      const runs = reader?.runs(0, RUNS_LISTED) ?? [];
+      const rows = reader === null ? [] : this.rowsFrom(reader, runs);
+      this.offered = new Set(rows.map(({ id }) => id));
+      const kept = this.around.keeper.get(COLUMNS_KEY);
+      this.page.post({
+        type: 'runs',
+        rows,
+        omitted: (reader?.countRuns() ?? 0) - runs.length,
+        selected: this.selected,
+        columns: isColumnChoice(kept) ? kept : NO_CHOICE,
+      });
+      this.selected = null;
+    } catch (error) {
+      this.page.fail(error);
+    }
+  }
+
+  private rowsOf(runs: readonly string[]): readonly RunTableRow[] {
+    const reader = this.around.reader();
+    return reader === null
+      ? []
+      : this.rowsFrom(
+          reader,
+          runs.filter((run) => this.offered.has(run)).map((run) => reader.run(run)),
+        );
+  }
+
+  private rowsFrom(reader: StoreReader, runs: readonly RunRecord[]): readonly RunTableRow[] {
+    const beingWritten = this.around.isBeingWritten(reader.path);
+    return runs.map((run) => this.rowOf(reader, run, beingWritten));
+  }
+
+  private rowOf(
+    reader: Pick<StoreReader, 'runConfig' | 'latestLedger'>,
+    run: RunRecord,
+    beingWritten: boolean,
+  ): RunTableRow {
+    const { id, title, tags, note, method, seed, createdAt, steps, plannedSteps, summary } = run;
+    const settings = this.settings.get(id) ?? settingsOf(reader.runConfig(id));
+    this.settings.set(id, settings);
+    const cost = summary ?? reader.latestLedger(id);
+    return {
+      id,
+      title,
+      tags,
+      note,
+      method,
+      seed,
+      createdAt,
+      steps,
+      plannedSteps,
+      settings,
+      status: shownStatus(run, beingWritten),
+      accuracyBefore: summary?.accuracy.before ?? null,
+      accuracyAfter: summary?.accuracy.after ?? null,
+      passAt1Before: summary?.passAt1.before ?? null,
+      passAt1After: summary?.passAt1.after ?? null,
+      evaluatorCalls: cost?.evaluatorCalls ?? null,
+      tokens: cost === null ? null : cost.tokens.prompt - cost.tokens.reused + cost.tokens.completion,
+      seconds: cost?.seconds ?? null,
+    };
+  }
+}

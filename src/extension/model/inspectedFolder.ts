@@ -1,0 +1,188 @@
+/** What is known of one model folder: facts, plan and self-test, each asked of the engine. */
+import { CancellationTokenSource, type CancellationToken } from 'vscode-jsonrpc/node';
+import type { PlanParams, TestModelParams } from '../../shared/protocols/engineProtocol.ts';
+import { CancelledError, messageOf } from '../../shared/errors.ts';
+import type { Asked, ModelSettings, ModelSnapshot, ModelTestState } from '../../shared/protocols/modelProtocol.ts';
+import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../../shared/models.ts';
+import { configurationOverrides } from './modelConfiguration.ts';
+
+/** The part of the engine that answers here. */
+export interface ModelEngine {
+  inspectModel(params: { readonly folder: string }): Promise<ModelFacts>;
+  plan(params: PlanParams): Promise<RunPlan>;
+  testModel(params: TestModelParams, token: CancellationToken): Promise<readonly SelfTestStep[]>;
+}
+
+export interface FolderEvents {
+  /** Something in the snapshot is new. */
+  changed(): void;
+  /** The folder holds a model that can be used. */
+  found(folder: string): void;
+  /** An error that the snapshot carries too. */
+  failed(message: string): void;
+}
+
+const NOTHING = { working: false, value: null, error: null } as const;
+const WORKING = { working: true, value: null, error: null } as const;
+
+export class InspectedFolder {
+  private readonly engine: () => ModelEngine;
+  private readonly events: FolderEvents;
+  private readonly folder: string;
+  private settings: ModelSettings;
+  private facts: Asked<ModelFacts> = NOTHING;
+  private plan: Asked<RunPlan> = NOTHING;
+  private test: ModelTestState | null = null;
+  private cancellation: CancellationTokenSource | null = null;
+  /** Counts what was asked for, so that an answer knows whether it is still wanted. */
+  private reads = 0;
+  private plans = 0;
+  private disposed = false;
+
+  /** @param engine asked for at each request; throws with the reason where there can be none */
+  constructor(folder: string, settings: ModelSettings, engine: () => ModelEngine, events: FolderEvents) {
+    this.folder = folder;
+    this.settings = settings;
+    this.engine = engine;
+    this.events = events;
+  }
+
+  get snapshot(): ModelSnapshot {
+    const { folder, settings, facts, plan, test } = this;
+    return { folder, settings, facts, plan, test };
+  }
+
+  /** Reads the folder, anew if it was read before, and plans for what is found. Never rejects. */
+  async read(): Promise<void> {
+    const read = ++this.reads;
+    this.plans++;
+    this.set({ facts: WORKING, plan: NOTHING });
+    try {
+      const value = await this.engine().inspectModel({ folder: this.folder });
+      if (read !== this.reads || this.disposed) {
+        return;
+      }
+      this.set({ facts: { working: false, value, error: null } });
+      this.events.found(this.folder);
+      await this.makePlan();
+    } catch (error) {
+      if (read === this.reads) {
+        this.set({ facts: { working: false, value: null, error: this.sentence(error) } });
+      }
+    }
+  }
+
+  /** Plans anew at once. Never rejects. */
+  async change(settings: ModelSettings): Promise<void> {
+    this.set({ settings });
+    if (this.facts.value !== null) {
+      await this.makePlan();
+    }
+  }
+
+  /** Runs the self-test to its end; asked again meanwhile, it continues what it does. Never rejects. */
+  async runTest(): Promise<void> {
+    if (this.cancellation !== null || this.disposed) {
+      return;
+    }
+    const cancellation = new CancellationTokenSource();
+    this.cancellation = cancellation;
+    this.set({ test: { status: 'running', steps: [], current: 'Reading the folder', share: null, error: null } });
+    try {
+      const steps = await this.engine().testModel(
+        { folder: this.folder, provider: this.settings.device },
+        cancellation.token,
+      );
+      this.endTest('done', steps, null);
+    } catch (error) {
+      const steps = this.test?.steps ?? [];
+      if (error instanceof CancelledError) {
+        this.endTest('cancelled', steps, null);
+      } else {
+        this.endTest('failed', steps, this.sentence(error));
+      }
+    } finally {
+      this.cancellation = null;
+      cancellation.dispose();
+    }
+  }
+
+  /** What the self-test of some folder showed meanwhile. */
+  progress(folder: string, progress: SelfTestProgress): void {
+    const { test } = this;
+    if (folder !== this.folder || test?.status !== 'running') {
+      return;
+    }
+    const stopping = this.cancellation?.token.isCancellationRequested === true;
+    const next =
+      progress.kind === 'load'
+        ? {
+            ...test,
+            current: 'Loading the model',
+            share: progress.total > 0 ? Math.min(1, progress.done / progress.total) : null,
+          }
+        : // Nobody knows how long the next step takes.
+          { ...test, steps: [...test.steps, progress.step], current: 'Testing', share: null };
+    this.set({ test: stopping ? { ...next, current: test.current } : next });
+  }
+
+  cancelTest(): void {
+    if (this.test?.status !== 'running') {
+      return;
+    }
+    this.set({ test: { ...this.test, current: 'Cancelling' } });
+    this.cancellation?.cancel();
+  }
+
+  /** Stops what is in progress and says nothing any more. */
+  dispose(): void {
+    this.disposed = true;
+    this.cancellation?.cancel();
+  }
+
+  private async makePlan(): Promise<void> {
+    const wanted = ++this.plans;
+    this.set({ plan: { working: true, value: this.plan.value, error: null } });
+    try {
+      const value = await this.engine().plan({
+        config: null,
+        overrides: configurationOverrides(this.folder, this.settings),
+      });
+      if (wanted === this.plans) {
+        this.set({ plan: { working: false, value, error: null } });
+      }
+    } catch (error) {
+      if (wanted === this.plans) {
+        this.set({ plan: { working: false, value: null, error: this.sentence(error) } });
+      }
+    }
+  }
+
+  private endTest(status: ModelTestState['status'], steps: readonly SelfTestStep[], error: string | null): void {
+    this.set({ test: { status, steps, current: null, share: null, error } });
+  }
+
+  private sentence(error: unknown): string {
+    const message = messageOf(error);
+    if (!this.disposed) {
+      this.events.failed(message);
+    }
+    return message;
+  }
+
+  private set(changes: {
+    readonly settings?: ModelSettings;
+    readonly facts?: Asked<ModelFacts>;
+    readonly plan?: Asked<RunPlan>;
+    readonly test?: ModelTestState;
+  }): void {
+    if (this.disposed) {
+      return;
+    }
+    this.settings = changes.settings ?? this.settings;
+    this.facts = changes.facts ?? this.facts;
+    this.plan = changes.plan ?? this.plan;
+    this.test = changes.test ?? this.test;
+    this.events.changed();
+  }
+}

@@ -1,0 +1,41 @@
+/** The page of a session, in the hand of a test. */
+import type { EventOf, Events } from '../../../../src/shared/protocols/panel.ts';
+import type { ReplyMessage, RequestMessage, Requests } from '../../../../src/shared/protocols/requests.ts';
+import { messageOf } from '../../../../src/shared/errors.ts';
+import { receive, type Page, type Session } from '../../../../src/extension/webview/session.ts';
+
+export class PageInHand<FromHost extends { readonly type: string }> implements Page<FromHost> {
+  readonly posted: (FromHost | ReplyMessage)[] = [];
+  /** What went wrong, as the page would show it. */
+  readonly failures: string[] = [];
+  isListening = true;
+
+  post(message: FromHost | ReplyMessage): void {
+    this.posted.push(message);
+  }
+
+  postNewest(message: FromHost): void {
+    this.post(message);
+  }
+
+  fail(error: unknown): void {
+    this.failures.push(messageOf(error));
+  }
+
+  /** Sends as the page; done once the session is done with it. */
+  send<E extends Events, R extends Requests>(
+    session: Session<E, R>,
+    message: EventOf<E> | RequestMessage<R>,
+  ): Promise<void> {
+    return receive(session, message, this);
+  }
+
+  /** The newest of a type. */
+  last<Type extends FromHost['type'] | 'reply'>(type: Type): Extract<FromHost | ReplyMessage, { type: Type }> {
+    const found = this.posted.findLast((message) => message.type === type);
+    if (found === undefined) {
+      throw new Error(`No "${type}" was posted.`);
+    }
+    return found as Extract<FromHost | ReplyMessage, { type: Type }>;
+  }
+}
