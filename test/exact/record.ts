@@ -1,11 +1,15 @@
 /** What a build computes, down to the bit: the rows and weights of short runs, and what the commands say of them. */
 import { createHash } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { keyVariable } from '../../src/shared/endpointKeys.ts';
 import { connect } from '../../src/store/files/sqlite.ts';
 import { tablesOf, withoutClocks, type Row } from '../crash/tables.ts';
 import { run as execute } from '../support/command.ts';
+import { RECORDINGS } from '../support/recordings.ts';
 
 const HERE = resolve(import.meta.dirname, '../..');
 const TEAMS = ['arithmetic', 'python'] as const;
@@ -26,13 +30,26 @@ const EARLIER = [
 /** Short evaluations: every step of the way is taken, and the time goes into training. */
 const EVALUATED = 64;
 
+/** Columns that differ from run to run: when calls began, and what a server says to the probe without a seed. */
+const UNLIKE: Readonly<Record<string, readonly string[]>> = {
+  measurement: ['start', 'seconds', 'first_token_seconds'],
+  spending: ['completion'],
+};
 /** What steps are measured by since: runs from before lack it. */
 const MEASURED_SINCE: readonly string[] = ['effectiveClip', 'signal', 'explainedVariance'];
 
 /** One run to make. */
 export interface Case {
   readonly name: string;
+  /** Its configuration, and what that reads beside it. */
   readonly config: string;
+  readonly files?: Readonly<Record<string, string>>;
+  /** Settings that were the default once; only runs that earlier versions can make have them. */
+  readonly isEarlier?: boolean;
+  /** A bundled team behind a server that answers for roles: its address is in the place of SERVER. */
+  readonly serves?: string;
+  /** The run is what a program says, with what continues it. */
+  readonly program?: { readonly file: string; readonly team: string };
 }
 
 /** All of one table that does not depend on the clock: a hash of each column, by its name. */
@@ -58,8 +75,73 @@ const outcome = z.object({
 /** A record as `compare.ts --save` writes it. */
 export const recordSchema = z.record(z.string(), outcome);
 
+const { chain, removal, teams } = RECORDINGS;
+/** Methods and teams that came later: trust regions, removal, rounds, turns, tools, votes. */
+const LATER: readonly Case[] = [
+  { name: 'chain teamtr', config: chain.files['chain.c3.yaml'] },
+  { name: 'hints ccpo', config: removal.files['pair.c3.yaml'] },
+  { name: 'logic ccpo', config: removal.files['voters.c3.yaml'] },
+  { name: 'functions magrpo in turns', config: teams.files['turns.c3.yaml'] },
+  ...['tiny.c3.yaml', 'calculator.c3.yaml', 'voters.c3.yaml'].map((file) => ({
+    name: `arithmetic ${file.replace('.c3.yaml', '').replace('tiny', 'rounds')}`,
+    config: Object.entries(teams.files).find(([name]) => name === file)?.[1] ?? '',
+    files: teams.files,
+  })),
+];
+
+const PROBLEM =
+  'Tim starts with 19 toys. Tim gives 7 toys to Ned. Then Tim finds 5 toys. How many toys does Tim have now?';
+/** A program of two agents, without a library. */
+const PROGRAM = `
+const ask = async (role, system, max_tokens, user) => {
+  const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer ' + process.env.OPENAI_API_KEY, 'x-c3-role': role },
+    body: JSON.stringify({ model: 'any', temperature: 1, seed: 1, max_tokens, messages: [{ role: 'system', content: system }, { role: 'user', content: user }] }),
+  });
+  const { choices } = await response.json();
+  return choices[0].message.content;
+};
+const problem = 'Problem:\\n' + ${JSON.stringify(PROBLEM)};
+const plan = await ask('planner', 'Plan.', 16, problem);
+console.log(await ask('actor', 'Solve.', 48, problem + '\\n\\nContext:\\n' + plan));
+`;
+
+/** Roles that a server answers, one request after another, and a program that was recorded. */
+const ELSEWHERE: readonly Case[] = [
+  {
+    name: 'arithmetic server',
+    serves: 'arithmetic',
+    config: JSON.stringify({
+      steps: 0,
+      evaluation: { instances: 8 },
+      policies: Object.fromEntries(
+        ['reasoner', 'actor'].map((role) => [
+          role,
+          { endpoint: 'SERVER', model_name: 'c3-arithmetic', concurrency: 1 },
+        ]),
+      ),
+    }),
+  },
+  {
+    name: 'arithmetic program',
+    config: '',
+    program: {
+      file: PROGRAM,
+      team: JSON.stringify({
+        program: ['node', 'team.mjs'],
+        serve: 'arithmetic',
+        evaluator: 'pattern',
+        answer: '#### 17$',
+        max_new_tokens: 48,
+      }),
+    },
+  },
+];
+
 /**
- * Every method with both bundled teams and two seeds, and adapters on a model that is not bundled.
+ * Every method with both bundled teams and two seeds, adapters on a model that is not bundled, the methods and teams
+ * that came later, a server and a recorded program.
  * @param golden the folder of a small checkpoint
  */
 export function cases(golden: string): Case[] {
@@ -68,11 +150,17 @@ export function cases(golden: string): Case[] {
       SEEDS.map((seed): Case => ({
         name: `${team} ${method} ${String(seed)}`,
         config: configuration(team, method, seed, ''),
+        isEarlier: true,
       })),
     ),
   );
   const adapter = `model: ${golden}\nadapter: {rank: 4, alpha: 8, per: role}\nsampling: {max_new_tokens: 12}\n`;
-  return [...bundled, { name: 'adapter c3 0', config: configuration('arithmetic', 'c3', 0, adapter) }];
+  return [
+    ...bundled,
+    { name: 'adapter c3 0', config: configuration('arithmetic', 'c3', 0, adapter), isEarlier: true },
+    ...LATER,
+    ...ELSEWHERE,
+  ];
 }
 
 function configuration(task: string, method: string, seed: number, more: string): string {
@@ -84,40 +172,106 @@ function configuration(task: string, method: string, seed: number, more: string)
  * Makes one run with the command line of a checkout that is built.
  * @param folder new, for the run's store and snapshots; removed afterwards
  */
-export async function record(checkout: string, { config }: Case, folder: string): Promise<Outcome> {
+export async function record(checkout: string, one: Case, folder: string): Promise<Outcome> {
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'exact.c3.yaml'), config);
+  const cli = join(checkout, 'dist', 'cli.js');
+  await using server = one.serves === undefined ? null : await serve(cli, one.serves, folder);
+  await writeFile(join(folder, 'exact.c3.yaml'), one.config.replaceAll('SERVER', server?.url ?? 'SERVER'));
+  for (const [name, text] of Object.entries(one.files ?? {})) {
+    await writeFile(join(folder, name), text);
+  }
   const c3 = (...args: readonly string[]): Promise<string> =>
-    execute(process.execPath, [join(checkout, 'dist', 'cli.js'), ...args, '--json'], { cwd: folder, all: true });
+    execute(process.execPath, [cli, ...args], { cwd: folder, all: true, env: { ...process.env, ...server?.env } });
   try {
-    const earlier = (await knownTo(checkout)).flatMap((override) => ['--override', override]);
-    const made = documentIn(await c3('run', 'exact.c3.yaml', ...earlier));
-    const { run } = z.object({ run: z.string() }).parse(JSON.parse(made));
+    const run = await make(c3, checkout, one, folder);
     const names = {
       [run]: 'RUN',
       [folder]: 'FOLDER',
       [process.execPath]: 'NODE',
       [checkout]: 'CHECKOUT',
       [HERE]: 'CHECKOUT',
+      ...(server !== null && { [server.url]: 'SERVER' }),
     };
     const store = join(folder, '.c3', 'c3.sqlite');
     const answers: Record<string, string> = {};
+    const recorded = read(store, names);
     const message = firstMessage(store);
     if (message !== null) {
-      answers['replay'] = hash(
-        named(documentIn(await c3('replay', String(message), '--alternatives', '2', '--replays', '2')), names),
-      );
+      const how = [
+        '--alternatives',
+        '2',
+        '--replays',
+        '2',
+        ...(one.program === undefined ? [] : ['--team', 'team.yaml']),
+      ];
+      const replayed = named(documentIn(await c3('replay', String(message), ...how, '--json')), names);
+      answers['replay'] = hash(one.program === undefined ? replayed : inAnyOrder(replayed));
     }
-    const tables = read(store, names);
+    // Forks of a program end in the order in which they happen to.
+    const tables = one.program === undefined ? read(store, names) : recorded;
     for (const command of ['diagnose', 'taxonomy', 'verify']) {
       // What a command refuses, such as to diagnose a run that trained nothing, it refuses in the same words.
-      const answer = await c3(command, '--run', run).then(documentIn, (error: unknown) => String(error));
+      const answer = await c3(command, '--run', run, '--json').then(documentIn, (error: unknown) => String(error));
       answers[command] = hash(named(answer, names));
     }
     return { ...tables, files: await hashesOf(join(folder, '.c3', 'snapshots')), answers };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** What alternatives said and returned, whatever their order. */
+function inAnyOrder(replayed: string): string {
+  const { alternatives } = z
+    .object({ alternatives: z.array(z.object({ text: z.string(), returns: z.array(z.number().nullable()) })) })
+    .parse(JSON.parse(replayed));
+  return JSON.stringify(alternatives.map((one) => JSON.stringify(one)).sort());
+}
+
+/** @returns the run */
+async function make(
+  c3: (...args: readonly string[]) => Promise<string>,
+  checkout: string,
+  { isEarlier = false, program }: Case,
+  folder: string,
+): Promise<string> {
+  if (program !== undefined) {
+    await writeFile(join(folder, 'team.mjs'), program.file);
+    await writeFile(join(folder, 'team.yaml'), program.team);
+    const made = await c3('record', '--task', 'arithmetic', '--json', '--', process.execPath, 'team.mjs');
+    return z.object({ run: z.string() }).parse(JSON.parse(made.slice(made.search(/^\{"/mu)))).run;
+  }
+  const earlier = isEarlier ? (await knownTo(checkout)).flatMap((override) => ['--override', override]) : [];
+  const made = documentIn(await c3('run', 'exact.c3.yaml', '--json', ...earlier));
+  return z.object({ run: z.string() }).parse(JSON.parse(made)).run;
+}
+
+interface Server extends AsyncDisposable {
+  readonly url: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The team of a task behind the server of a checkout. */
+async function serve(cli: string, task: string, folder: string): Promise<Server> {
+  const child = spawn(process.execPath, [cli, 'serve', '--json', '--task', task], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const early = ended.then((): never => {
+    throw new Error('The server ended.');
+  });
+  early.catch(() => undefined);
+  const [line] = (await Promise.race([once(child.stdout, 'data'), early])) as [Buffer];
+  const { url, token } = z.looseObject({ url: z.string(), token: z.string() }).parse(JSON.parse(line.toString()));
+  return {
+    url,
+    env: { [keyVariable(url) ?? '']: token },
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGINT');
+      await ended;
+    },
+  };
 }
 
 /** The overrides whose keys a checkout knows: none where its settings are not in a folder yet. */
@@ -143,11 +297,14 @@ function documentIn(output: string): string {
   return JSON.stringify(withoutClocks(said));
 }
 
-/** The first message that was trained on; null where none was. */
+/** The first message that was trained on, else the first of all; null where there is none. */
 function firstMessage(store: string): number | null {
   const db = connect(store, 'read');
   try {
-    return db.prepare<[], number | null>("SELECT min(id) FROM decision WHERE phase = 'train'").pluck().get() ?? null;
+    const first = db.prepare<[], number | null>(
+      "SELECT coalesce(min(id) FILTER (WHERE phase = 'train'), min(id)) FROM decision",
+    );
+    return first.pluck().get() ?? null;
   } finally {
     db.close();
   }
@@ -162,7 +319,9 @@ function read(store: string, names: Readonly<Record<string, string>>): Pick<Outc
     const compared = Object.entries(rows).filter(([table]) => !table.startsWith('message_search'));
     return {
       weights,
-      tables: Object.fromEntries(compared.map(([table, of]) => [table, columnHashes(of.map(asMeasuredBefore))])),
+      tables: Object.fromEntries(
+        compared.map(([table, of]) => [table, columnHashes(of.map(asMeasuredBefore), UNLIKE[table])]),
+      ),
     };
   } finally {
     db.close();
@@ -182,8 +341,8 @@ function asMeasuredBefore(row: Row): Row {
 }
 
 /** By column, so that a store with one more column is equal in all others. */
-function columnHashes(rows: readonly Row[]): TableHashes {
-  const columns = Object.keys(rows[0] ?? {});
+function columnHashes(rows: readonly Row[], unlike: readonly string[] = []): TableHashes {
+  const columns = Object.keys(rows[0] ?? {}).filter((column) => !unlike.includes(column));
   return Object.fromEntries(columns.map((column) => [column, hash(JSON.stringify(rows.map((row) => row[column])))]));
 }
 
