@@ -1,9 +1,14 @@
 /** Estimates of what messages are worth, each with its uncertainty. */
 import type { Credit } from '../shared/credit/credit.ts';
 
-/** An estimate with its uncertainty; a bound is null where it cannot be estimated. */
+/**
+ * Where the credit lies with 95 % confidence. It stays valid however often you look while replays are added. As long as
+ * it contains 0, whether the message helped or hurt is undecided.
+ * @term interval
+ */
 export interface Interval {
   readonly value: number;
+  /** Null where it cannot be estimated, as the upper one. */
   readonly low: number | null;
   readonly high: number | null;
   readonly n: number;
@@ -61,6 +66,11 @@ export interface MessageEstimate {
   readonly measurable: boolean;
 }
 
+/**
+ * How much of the spread of returns comes from the message, compared with all that follows it. Where it is large,
+ * replays show more than whole episodes do.
+ * @term rho
+ */
 export interface MessageRho {
   readonly role: string;
   /** What it adds to the variance of the return, given those before it; null where it was not measured. */

@@ -4,20 +4,27 @@ import { counted } from '../shared/text/words.ts';
 
 export type Phase = 'train' | 'evaluate' | 'replay';
 
-/**
- * One leaf: a path of messages from the root to a scored message. return is null when the evaluator failed (masked).
- */
+/** One leaf: a path of messages from the root to a scored message. */
 export interface NewEpisode {
   readonly run: string;
   readonly phase: Phase;
   readonly iteration: number;
   readonly problem: string;
   readonly leaf: number;
+  /**
+   * What the evaluator scored at the end of the episode, usually 0 or 1. For a message with several episodes below it,
+   * their mean.
+   * @term return
+   */
   readonly return: number | null;
   readonly rule: string;
   readonly evaluatorCalls: number;
 }
 
+/**
+ * The messages of a team on one problem, from its question to a return.
+ * @term episode
+ */
 export interface Episode extends NewEpisode {
   readonly id: number;
   readonly question: string;

@@ -34,6 +34,10 @@ interface Said {
   /** A uidSha. */
   readonly problem: string;
   readonly snapshot: string;
+  /**
+   * A speaker of the team, with a prompt of its own.
+   * @term role
+   */
   readonly role: string;
   readonly turn: number;
   /** Position in the protocol's canonical order, from 0. */
@@ -56,6 +60,11 @@ export interface NewMessage extends Said {
   readonly context: string | GrownContext;
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
+  /**
+   * The random numbers that a continuation draws. In a request, replay m of each alternative draws the same ones
+   * (common random numbers), so that a difference comes from the messages and not from chance.
+   * @term stream
+   */
   readonly streamKey: string;
   readonly sampling: Sampling;
   readonly promptTokens: number;
@@ -68,10 +77,13 @@ export interface NewMessage extends Said {
   readonly measured?: Measured;
 }
 
-/** A stored message with its context and its tokens: what a replay or a verification begins from. */
+/** A stored message with its context and its tokens, which lists and trees leave out. */
 export interface FullMessage extends NewMessage {
   readonly id: number;
-  /** Exact text of the model input. */
+  /**
+   * The exact text that a model read before it said a message. A replay begins from the same bytes.
+   * @term context
+   */
   readonly context: string;
   readonly tokenHash: string;
   /** Mean return of the leaves below; null while none is scored or all are masked. */
@@ -79,7 +91,10 @@ export interface FullMessage extends NewMessage {
   readonly leaves: number;
 }
 
-/** A stored message without its context and its tokens: what lists and trees show. */
+/**
+ * What a role said in a context: what a team does and what gets credit.
+ * @term message
+ */
 export interface Message extends Said {
   readonly id: number;
   /** Of rollouts between two updates of the step, from 1; left out for what a step sampled at its beginning. */

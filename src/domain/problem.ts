@@ -2,9 +2,13 @@
 import type { Headline } from '../shared/credit/headline.ts';
 import type { Phase } from './episode.ts';
 
-/** One task item. uidSha is SHA-256 of the NFC, newline and trailing-space normalised question. */
+/**
+ * One item of a task: a question, and what scores the answers to it.
+ * @term problem
+ */
 export interface Problem {
   readonly uid: string;
+  /** SHA-256 of the question, NFC, its newlines and trailing spaces normalised. */
   readonly uidSha: string;
   readonly question: string;
   /** What a message is compared with; beside tests, a reference solution, empty where none is known. */

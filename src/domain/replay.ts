@@ -26,6 +26,11 @@ export interface NewBucket {
   readonly message: number | null;
 }
 
+/**
+ * One context with the messages that were sampled in it and their replays. A run samples some; every replay request
+ * makes one more.
+ * @term bucket
+ */
 export interface Bucket extends NewBucket {
   readonly id: number;
 }
@@ -49,10 +54,18 @@ export interface NewReplay {
   readonly environment: number;
 }
 
+/**
+ * The episode continued from a message to its end in exactly the same context, and its return.
+ * @term replay
+ */
 export interface Replay extends NewReplay {
   readonly id: number;
 }
 
+/**
+ * A message that was sampled, or typed, in the same context as another one.
+ * @term alternative
+ */
 export interface Alternative {
   readonly message: number;
   readonly index: number;

@@ -80,6 +80,10 @@ export interface RunSummary {
   readonly store: string;
 }
 
+/**
+ * A team that is trained and evaluated on a task, by one method and from one seed; or what other programs recorded.
+ * @term run
+ */
 export interface RunRecord {
   readonly id: string;
   readonly method: string;

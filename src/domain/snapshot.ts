@@ -9,7 +9,10 @@ export const WITHIN_STEP = -2;
 /** The step after which a run had the weights of a snapshot's iteration; null for those that it had after none. */
 export const stepOfWeights = (iteration: number): number | null => (iteration < 0 ? null : iteration);
 
-/** A frozen set of policy parameters of one run, or of another model that continued replays of it. */
+/**
+ * The weights that sampled a message, frozen and named by their hash. Training makes a new one at each step.
+ * @term snapshot
+ */
 export interface Snapshot {
   /** Hash of the weights. */
   readonly id: string;

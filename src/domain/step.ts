@@ -2,6 +2,10 @@
 import type { Ledger } from './run.ts';
 import type { Json } from './episode.ts';
 
+/**
+ * One update of the weights: episodes are sampled, their messages get credit, and the policies learn from it.
+ * @term step
+ */
 export interface Step {
   readonly run: string;
   readonly iteration: number;

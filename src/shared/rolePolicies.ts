@@ -21,7 +21,10 @@ export const JUDGE_ROLE = 'model judge';
 /** Tokens of its answer at most. */
 export const JUDGE_TOKENS = 1024;
 
-/** What a kind of policy is and can do. */
+/**
+ * What answers for a role: weights on this machine, a server, or a program.
+ * @term policy
+ */
 export interface PolicyKind {
   readonly name: string;
   readonly words: string;

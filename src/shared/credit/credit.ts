@@ -1,11 +1,16 @@
 /** A credit as it is stored and sent. */
 
-/** An estimator's word on one alternative, appended, never rewritten. n counts the returns behind it. */
+/** An estimator's word on one alternative, appended, never rewritten. */
 export interface Credit {
   readonly estimator: string;
   readonly value: number;
   readonly low: number | null;
   readonly high: number | null;
+  /**
+   * How many distinct results are behind the number. The result of an equal message on an equal stream is the same one,
+   * and counts once; of messages that end the episode, each that was drawn counts.
+   * @term n
+   */
   readonly n: number;
   readonly evaluatorCalls: number;
   /** How the bounds were found: newcombe, welch, betting, ... or none. */

@@ -15,14 +15,16 @@ export type Verdict = (typeof VERDICTS)[number];
 export const MOST_MORE = 1000;
 
 /**
- * A message's credit against the other messages drawn in its context, leave-one-out (C3, eq. 13 to 15), pooled over all
- * buckets of one context, snapshot and continuation distribution. Its interval stays valid however often it is looked
- * at while replays are added.
+ * How much better episodes end with this message than with the other messages sampled in the same context: its mean
+ * return less theirs, the message itself left out. All replays of one context under the same weights count together.
+ * @term credit
+ * @see C3, eq. 13 to 15, leave-one-out; its interval stays valid however often it is looked at
  */
 export interface Headline extends Credit {
   /**
-   * Independent units behind the interval: copies count once, results on one shared stream or against one draw count
-   * together.
+   * How many independent pieces of evidence are behind the interval. Results that share a stream, or are compared with
+   * the same message, count together.
+   * @term effectiveN effective n
    */
   readonly effectiveN: number;
   /** Results that were taken from an equal message on an equal stream instead of being evaluated again. */

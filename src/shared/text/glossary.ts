@@ -1,10 +1,31 @@
-/** What the words of the panels mean, each in a sentence or two. */
+/** What the words of the panels mean. Made from docstrings by test/support/glossary.ts: change them there. */
 
 export const GLOSSARY = {
+  problem: { name: 'problem', meaning: 'One item of a task: a question, and what scores the answers to it.' },
+  episode: { name: 'episode', meaning: 'The messages of a team on one problem, from its question to a return.' },
+  message: { name: 'message', meaning: 'What a role said in a context: what a team does and what gets credit.' },
+  role: { name: 'role', meaning: 'A speaker of the team, with a prompt of its own.' },
+  context: {
+    name: 'context',
+    meaning: 'The exact text that a model read before it said a message. A replay begins from the same bytes.',
+  },
   return: {
     name: 'return',
     meaning:
       'What the evaluator scored at the end of the episode, usually 0 or 1. For a message with several episodes below it, their mean.',
+  },
+  alternative: {
+    name: 'alternative',
+    meaning: 'A message that was sampled, or typed, in the same context as another one.',
+  },
+  replay: {
+    name: 'replay',
+    meaning: 'The episode continued from a message to its end in exactly the same context, and its return.',
+  },
+  bucket: {
+    name: 'bucket',
+    meaning:
+      'One context with the messages that were sampled in it and their replays. A run samples some; every replay request makes one more.',
   },
   credit: {
     name: 'credit',
@@ -26,20 +47,6 @@ export const GLOSSARY = {
     meaning:
       'How many independent pieces of evidence are behind the interval. Results that share a stream, or are compared with the same message, count together.',
   },
-  bucket: {
-    name: 'bucket',
-    meaning:
-      'One context with the messages that were sampled in it and their replays. A run samples some; every replay request makes one more.',
-  },
-  snapshot: {
-    name: 'snapshot',
-    meaning:
-      'The weights that sampled a message, frozen and named by their hash. Training makes a new one at each step.',
-  },
-  replay: {
-    name: 'replay',
-    meaning: 'The episode continued from a message to its end in exactly the same context, and its return.',
-  },
   stream: {
     name: 'stream',
     meaning:
@@ -49,6 +56,22 @@ export const GLOSSARY = {
     name: 'rho',
     meaning:
       'How much of the spread of returns comes from the message, compared with all that follows it. Where it is large, replays show more than whole episodes do.',
+  },
+  policy: { name: 'policy', meaning: 'What answers for a role: weights on this machine, a server, or a program.' },
+  snapshot: {
+    name: 'snapshot',
+    meaning:
+      'The weights that sampled a message, frozen and named by their hash. Training makes a new one at each step.',
+  },
+  run: {
+    name: 'run',
+    meaning:
+      'A team that is trained and evaluated on a task, by one method and from one seed; or what other programs recorded.',
+  },
+  step: {
+    name: 'step',
+    meaning:
+      'One update of the weights: episodes are sampled, their messages get credit, and the policies learn from it.',
   },
 } as const satisfies Readonly<Record<string, { readonly name: string; readonly meaning: string }>>;
 

@@ -1,0 +1,68 @@
+/**
+ * Writes the glossary of the interface from the docstrings of the domain: each with a line `@term KEY [NAME]` is the
+ * meaning of that word. Run it after such a docstring was changed: npm run glossary
+ */
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const GLOSSARY = join(ROOT, 'src', 'shared', 'text', 'glossary.ts');
+/** Where the words are defined. */
+const SOURCES = 'src/{domain,shared}/**/*.ts';
+/** The words in the order in which they are shown: what is done, then what it is worth, then what is behind that. */
+const ORDER = [
+  ...['problem', 'episode', 'message', 'role', 'context', 'return', 'alternative', 'replay', 'bucket'],
+  ...['credit', 'interval', 'n', 'effectiveN', 'stream', 'rho'],
+  ...['policy', 'snapshot', 'run', 'step'],
+] as const;
+
+/** The words by their keys, in their order. @throws Error where a word has no docstring, two, or no place */
+export function readGlossary(): Readonly<Record<string, Omit<Term, 'key'>>> {
+  const found = globSync(SOURCES, { cwd: ROOT }).flatMap((file) => termsIn(readFileSync(join(ROOT, file), 'utf8')));
+  const unknown = found.find(({ key }) => !ORDER.some((one) => one === key));
+  if (unknown !== undefined) {
+    throw new Error(`The word ${unknown.key} has no place in the order of test/support/glossary.ts.`);
+  }
+  return Object.fromEntries(
+    ORDER.map((word) => {
+      const [term, another] = found.filter(({ key }) => key === word);
+      if (term === undefined || another !== undefined) {
+        throw new Error(`The word ${word} needs one docstring with "@term ${word}", and no second one.`);
+      }
+      return [word, { name: term.name, meaning: term.meaning }];
+    }),
+  );
+}
+
+interface Term {
+  readonly key: string;
+  readonly name: string;
+  readonly meaning: string;
+}
+
+function termsIn(text: string): Term[] {
+  return [...text.matchAll(/\/\*\*((?:(?!\*\/)[^])*?)\* @term (\w+)(?: ([^\n]*))?\n/gu)].map(
+    ([, said = '', key = '', name = key]) => ({
+      key,
+      name,
+      meaning: said
+        .replaceAll(/\s*\n\s*\*/gu, '')
+        .replaceAll(/\s+/gu, ' ')
+        .trim(),
+    }),
+  );
+}
+
+if (import.meta.main) {
+  writeFileSync(
+    GLOSSARY,
+    `/** What the words of the panels mean. Made from docstrings by test/support/glossary.ts: change them there. */
+
+export const GLOSSARY = ${JSON.stringify(readGlossary())} as const satisfies Readonly<
+  Record<string, { readonly name: string; readonly meaning: string }>
+>;
+
+export type TermName = keyof typeof GLOSSARY;
+`,
+  );
+}
