@@ -18,7 +18,7 @@ const asked = new WeakMap<Policy, Promise<unknown>>();
  * @param streamOf the stream of an attempt; unused where the policy takes no seeds
  * @throws CancelledError
  */
-export function askerOf(
+export function createAsker(
   { policy, render }: { readonly policy: Policy; readonly render: Renderer },
   { question, uid }: Problem,
   streamOf: (attempt: number) => string,

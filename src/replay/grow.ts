@@ -22,7 +22,7 @@ import { Arrivals } from './arrivals.ts';
 import type { EvaluatorBudget } from './budget.ts';
 import type { EpisodeProgram } from './program.ts';
 import { firstEquals, nameOf, reusedAnswer, ScoreBook, type ScoredMessage } from './reuse.ts';
-import { depthOf, lostIn, logOf, type Branch, type TreeNode } from './tree.ts';
+import { countBefore, lostIn, toLog, type Branch, type TreeNode } from './tree.ts';
 
 /**
  * What new messages are: alternatives, numbered from `first` on, or continuations of the alternative that their branch
@@ -70,7 +70,7 @@ export function samplingOf(settings: Pick<TreeSettings, 'protocol' | 'sampling'>
 }
 
 /** The exact model input at `position` after a branch, its key, and the messages it is written from. */
-export async function contextOf(
+export async function writeContext(
   { protocol, render }: Pick<TreeSettings, 'protocol' | 'render'>,
   branch: Branch,
   position: number,
@@ -82,7 +82,7 @@ export async function contextOf(
   const rendered =
     protocol.rounds === undefined
       ? renderContext(protocol, position, question, messagesOf(branch), branch.headed)
-      : renderLog(protocol, position, question, logOf(protocol, branch));
+      : renderLog(protocol, position, question, toLog(protocol, branch));
   const context = await render(rendered, occurrenceAt(protocol, position).role);
   return { context, key: contextKey(context).key, messages: promptMessages(rendered) };
 }
@@ -203,7 +203,7 @@ export async function fill(
   const contexts = new Map(
     await Promise.all(
       [...new Set(openings.map(({ branch }) => branch))].map(
-        async (branch) => [branch, await contextOf(settings, branch, position)] as const,
+        async (branch) => [branch, await writeContext(settings, branch, position)] as const,
       ),
     ),
   );
@@ -333,7 +333,7 @@ function scoredMessage({ protocol, evaluator }: Scoring, node: TreeNode): Scored
   const text =
     evaluator.ofTurn === undefined
       ? node.answer.text
-      : scoredText(evaluator, problem, turnOf(protocol, logOf(protocol, { node })));
+      : scoredText(evaluator, problem, turnOf(protocol, toLog(protocol, { node })));
   return { problem, position, contextKey: key, text };
 }
 
@@ -363,6 +363,6 @@ export async function scoreNode(
     graded: { score, rule },
     reused,
   } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage({ protocol, evaluator }, node), signal);
-  const weight = discountOf(protocol, depthOf(node));
+  const weight = discountOf(protocol, countBefore(node));
   node.score = { score, rule, reused, ...(weight !== 1 && { weight }) };
 }

@@ -11,7 +11,7 @@ import {
   alternativeReturns,
   callOf,
   eventScores,
-  replaysOf,
+  findReplays,
   returnOf,
   type AlternativeReturns,
   type EnvironmentNode,
@@ -365,7 +365,7 @@ export function recordTrainingTree(
     siblings,
   );
   siblings.forEach((node, index) => {
-    replaysOf(node).forEach((leaf, replayIndex) => {
+    findReplays(node).forEach((leaf, replayIndex) => {
       recordReplay(store, bucket, node, leaf, replayIndex, callsOfLeaf(node, leaf), round);
     });
     const credit = credits[index];

@@ -20,7 +20,7 @@ export interface Drawn<Node = TreeNode> {
 }
 
 /** How many messages are drawn next in a context; 0 where there are enough. */
-export function redrawsOf({ planned, nodes }: Drawn<Pick<TreeNode, 'answer' | 'score'>>): number {
+export function countRedraws({ planned, nodes }: Drawn<Pick<TreeNode, 'answer' | 'score'>>): number {
   if (planned < FEWEST) {
     return 0;
   }
@@ -53,7 +53,7 @@ export async function fillDistinct(
     numbers.set(alternativeOf(node), Math.max(numbers.get(alternativeOf(node)) ?? 0, (node.replay ?? 0) + 1));
   }
   for (;;) {
-    const next = contexts.flatMap((context) => Array.from({ length: redrawsOf(context) }, () => context));
+    const next = contexts.flatMap((context) => Array.from({ length: countRedraws(context) }, () => context));
     if (next.length === 0) {
       break;
     }

@@ -15,7 +15,7 @@ import { TERMINATION } from './jointTree.ts';
 import type { Outcome } from './reexecute.ts';
 import { lostWhenStored } from './storedBranch.ts';
 import { countedScore, returnOfScores } from './tree.ts';
-import { eventOf, type Environments } from './unfold.ts';
+import { askEnvironment, type Environments } from './unfold.ts';
 
 /** The rule of a message that no evaluator is left for. */
 const LOST = 'lost';
@@ -153,7 +153,7 @@ export class ReturnCheck {
     try {
       const problem = this.problem(uidSha);
       const key = event.streamKey;
-      const again = await eventOf(protocol, problem, log, step, key, environments, evaluator, this.signal);
+      const again = await askEnvironment(protocol, problem, log, step, key, environments, evaluator, this.signal);
       // Events that were stored without the reason why the episode ended.
       const unexplained = event.closing && event.done === null;
       return eventHash(unexplained ? { ...again, done: null } : again) === sha256

@@ -89,7 +89,7 @@ export const nameOf = ({ problem, position, contextKey, text }: ScoredMessage): 
  * less those that were reused.
  * @param origin null: the run's own
  */
-export function reusedOf(costs: readonly EpisodeCost[], origin: EpisodeCost['origin'], protocol: Protocol): number {
+export function countReused(costs: readonly EpisodeCost[], origin: EpisodeCost['origin'], protocol: Protocol): number {
   return costs.reduce((total, cost) => {
     if (cost.origin !== origin) {
       return total;

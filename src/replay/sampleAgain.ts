@@ -10,7 +10,7 @@ import { grow } from './episodes.ts';
 import { scoreNode } from './grow.ts';
 import type { ReplayDependencies } from './request.ts';
 import { frozenBranch, storedNode } from './storedBranch.ts';
-import { leavesOf, returnOf, type Branch, type TreeNode } from './tree.ts';
+import { findLeaves, returnOf, type Branch, type TreeNode } from './tree.ts';
 
 /** Whether a stored replay has a message that no seed gives again. */
 export function isUnseeded(store: StoreReader, { alternative, leaf }: Replay): boolean {
@@ -55,7 +55,7 @@ export async function sampleAgain(
     const roots = await grow(settings, [branch], [own.length], { signal });
     samples.push({
       stored: own.flatMap((replay) => replay.return ?? []),
-      again: roots.flatMap(leavesOf).flatMap((leaf) => returnOf(leaf, returnBound) ?? []),
+      again: roots.flatMap(findLeaves).flatMap((leaf) => returnOf(leaf, returnBound) ?? []),
     });
   }
   return samples;

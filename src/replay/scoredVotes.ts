@@ -7,7 +7,7 @@ import type { Problem } from '../domain/problem.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { readBy } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';
-import { leavesOf, logOf, type TreeNode } from './tree.ts';
+import { findLeaves, toLog, type TreeNode } from './tree.ts';
 import type { ScoredBallot, Vote } from './votes.ts';
 
 /**
@@ -17,7 +17,7 @@ import type { ScoredBallot, Vote } from './votes.ts';
  * @param roots episodes of a team that `isVotingTeam` (team/votingTeam.ts) names
  * @throws CancelledError; EvaluatorLost
  */
-export async function votesOf(
+export async function scoreVotes(
   roots: readonly TreeNode[],
   { protocol, evaluator }: { readonly protocol: Protocol; readonly evaluator: Evaluator },
   signal: AbortSignal,
@@ -29,7 +29,7 @@ export async function votesOf(
   }
   const known = new Map<string, number | null>();
   const scoreOf = scoresOfAnswers(evaluator, known, signal);
-  for (const leaf of roots.flatMap(leavesOf)) {
+  for (const leaf of roots.flatMap(findLeaves)) {
     const vote = await voteAt(leaf, protocol, closing, scoreOf);
     if (vote !== null) {
       votes.set(leaf, vote);
@@ -69,7 +69,7 @@ async function voteAt(
   if (event?.closing !== true) {
     return null;
   }
-  const messages = readBy(protocol, closing, logOf(protocol, { node: leaf }));
+  const messages = readBy(protocol, closing, toLog(protocol, { node: leaf }));
   const ballots: (ScoredBallot | null)[] = [];
   for (const { text } of messages) {
     const ballot = ballotOf(text);

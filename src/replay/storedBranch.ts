@@ -3,9 +3,9 @@ import { NEVER } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import { EDITED, type FullMessage, type Message } from '../domain/message.ts';
 import { textHash } from '../store/tokens.ts';
-import { contextOf } from './grow.ts';
+import { writeContext } from './grow.ts';
 import type { ReplayDependencies } from './request.ts';
-import { logOf, type Branch, type EnvironmentNode, type TreeNode } from './tree.ts';
+import { toLog, type Branch, type EnvironmentNode, type TreeNode } from './tree.ts';
 
 /**
  * The messages before a stored one as they were stored.
@@ -24,7 +24,7 @@ export async function frozenBranch(
   const events = storedEvents(store, said.id, 'before');
   const branch: Branch = { problem, node, ...(events.length > 0 && { events }) };
   if (program !== undefined) {
-    const step = await program.next(problem, logOf(protocol, branch), signal);
+    const step = await program.next(problem, toLog(protocol, branch), signal);
     const { role, context } = said;
     if (step.kind === 'message' && step.role === role && (step.context === context || program.ownContexts)) {
       return { ...branch, asked: step.context };
@@ -38,7 +38,7 @@ export async function frozenBranch(
   }
   // What was sampled without the first message may have kept the heading of an empty context.
   for (const one of [branch, { ...branch, headed: true }]) {
-    if ((await contextOf({ protocol, render }, one, said.position)).context === said.context) {
+    if ((await writeContext({ protocol, render }, one, said.position)).context === said.context) {
       return one;
     }
   }

@@ -3,7 +3,7 @@ import { addLedgers, EMPTY_LEDGER, type Ledger } from '../domain/run.ts';
 import type { EpisodeCost, PositionCost } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { closingScores } from '../team/rounds.ts';
-import { reusedOf } from './reuse.ts';
+import { countReused } from './reuse.ts';
 
 /**
  * Every message at a scored position was evaluated once, or took the score of an equal one; every closing event was
@@ -19,7 +19,7 @@ export function storedCost(
   origin: EpisodeCost['origin'],
   protocol: Protocol,
 ): Ledger {
-  const reusedEvaluations = reusedOf(episodes, origin, protocol);
+  const reusedEvaluations = countReused(episodes, origin, protocol);
   const ended = episodes.reduce((total, cost) => total + (cost.origin === origin ? cost.episodes : 0), 0);
   return addLedgers(
     { ...EMPTY_LEDGER, evaluatorCalls: closingScores(protocol) * ended - reusedEvaluations, reusedEvaluations },

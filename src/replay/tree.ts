@@ -77,13 +77,13 @@ export const saidBy = ({ answer: { tokens, text } }: Pick<TreeNode, 'answer'>): 
   tokens.length === 0 ? `text ${text}` : tokens.join();
 
 /** Messages before a node. */
-export function depthOf(node: TreeNode): number {
-  return node.parent === null ? 0 : 1 + depthOf(node.parent);
+export function countBefore(node: TreeNode): number {
+  return node.parent === null ? 0 : 1 + countBefore(node.parent);
 }
 
 /** The events of a branch, in order. */
-export function logOf(protocol: Protocol, { node, events = [] }: Omit<Branch, 'problem'>): LogEvent[] {
-  const before: LogEvent[] = node === null ? [] : logOf(protocol, { node: node.parent, events: node.before ?? [] });
+export function toLog(protocol: Protocol, { node, events = [] }: Omit<Branch, 'problem'>): LogEvent[] {
+  const before: LogEvent[] = node === null ? [] : toLog(protocol, { node: node.parent, events: node.before ?? [] });
   if (node !== null) {
     const { role } = occurrenceAt(protocol, node.position);
     const reward = node.score === undefined ? {} : { reward: node.score.score };
@@ -94,8 +94,8 @@ export function logOf(protocol: Protocol, { node, events = [] }: Omit<Branch, 'p
 }
 
 /** Leaves below a node in depth-first order; the node itself where it has no children. */
-export function leavesOf(node: TreeNode): TreeNode[] {
-  return node.children.length === 0 ? [node] : node.children.flatMap(leavesOf);
+export function findLeaves(node: TreeNode): TreeNode[] {
+  return node.children.length === 0 ? [node] : node.children.flatMap(findLeaves);
 }
 
 /**
@@ -104,7 +104,7 @@ export function leavesOf(node: TreeNode): TreeNode[] {
  * return of 0.
  */
 export function returnOf(leaf: TreeNode, bound = Infinity): number | null {
-  return returnOfScores(scoresOf(leaf).map(countedScore), bound);
+  return returnOfScores(findScores(leaf).map(countedScore), bound);
 }
 
 /** Why a message of an episode is missing, up to a node; null where none is. */
@@ -121,7 +121,7 @@ export function missingIn(leaf: TreeNode): TreeNode['answer'] | null {
 }
 
 /** The scores of an episode, from its end to its beginning; a message that is missing masks it. */
-export function scoresOf(leaf: TreeNode): Score[] {
+export function findScores(leaf: TreeNode): Score[] {
   const scores = eventScores(leaf).toReversed();
   const lost = lostIn(leaf);
   if (lost !== null) {
@@ -161,8 +161,8 @@ export const callOf = ({ score }: Pick<TreeNode, 'score'>): 0 | 1 =>
   score === undefined || score.reused === true ? 0 : 1;
 
 /** Evaluator calls that a subtree cost. */
-export function callsOf(node: TreeNode): number {
-  return callOf(node) + eventScores(node).length + node.children.reduce((total, child) => total + callsOf(child), 0);
+export function countCalls(node: TreeNode): number {
+  return callOf(node) + eventScores(node).length + node.children.reduce((total, child) => total + countCalls(child), 0);
 }
 
 /** Evaluator calls that a replay cost; the alternative's own, where it is scored itself, counts in its first. */
@@ -184,11 +184,11 @@ export interface AlternativeReturns {
  * The ends of a message's replays. Which messages are drawn again depends on what was drawn, so those are no replays of
  * the messages before them: their mean return would be biased.
  */
-export const replaysOf = (node: TreeNode): TreeNode[] =>
-  leavesOf(node).filter((leaf) => leaf === node || leaf.redraw !== true);
+export const findReplays = (node: TreeNode): TreeNode[] =>
+  findLeaves(node).filter((leaf) => leaf === node || leaf.redraw !== true);
 
 /** The returns of a message's replays, and what all below it cost. */
 export const alternativeReturns = (node: TreeNode, bound: number): AlternativeReturns => ({
-  returns: replaysOf(node).map((leaf) => returnOf(leaf, bound)),
-  evaluatorCalls: callsOf(node),
+  returns: findReplays(node).map((leaf) => returnOf(leaf, bound)),
+  evaluatorCalls: countCalls(node),
 });

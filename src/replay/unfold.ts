@@ -10,11 +10,11 @@ import type { Problem } from '../domain/problem.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { discountOf, next, readBy } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';
-import { askerOf } from './askExpert.ts';
+import { createAsker } from './askExpert.ts';
 import type { TreeSettings } from './grow.ts';
 import { TERMINATION } from './jointTree.ts';
 import { positionNext, programEvent, type EpisodeProgram } from './program.ts';
-import { depthOf, logOf, type Branch, type EnvironmentNode, type Score } from './tree.ts';
+import { countBefore, toLog, type Branch, type EnvironmentNode, type Score } from './tree.ts';
 
 /** Environments by their names. */
 export type Environments = (name: string) => EnvironmentKind | undefined;
@@ -54,19 +54,22 @@ export async function advance(
   // What ended an episode that is stored ends it again.
   const isEnded = branch.events === undefined && node?.after !== undefined;
   for (;;) {
-    const log = logOf(protocol, { node, events });
+    const log = toLog(protocol, { node, events });
     const keyOf = (role: string): string => keyAt(settings, branch, role, log.length, number);
     const step = next(protocol, log, () => new Stream(keyOf('{order}')).uniform(0));
     if (step.kind === 'environment' && !isEnded) {
       const key = keyOf('{environment}');
-      const event = await eventOf(
+      const event = await askEnvironment(
         protocol,
         problem,
         log,
         step,
         key,
         settings.environments,
-        { ...examining, ask: askerOf(settings, problem, (attempt) => keyOf(`{expert ${String(attempt)}}`), signal) },
+        {
+          ...examining,
+          ask: createAsker(settings, problem, (attempt) => keyOf(`{expert ${String(attempt)}}`), signal),
+        },
         signal,
       );
       events = [...events, { event, stored: undefined }];
@@ -90,7 +93,7 @@ async function advanceProgram(
   const { protocol } = settings;
   let events = given ?? (node?.edited === undefined ? [] : [node.edited]);
   for (;;) {
-    const log = logOf(protocol, { node, events });
+    const log = toLog(protocol, { node, events });
     const step = await program.next(problem, log, signal);
     if (step.kind === 'message') {
       return {
@@ -123,7 +126,7 @@ function keyAt(
  * @param outside executes code for it, and asks a model, where it has that done
  * @throws C3Error('engine') where it fails or says too much; CancelledError; EvaluatorLost
  */
-export async function eventOf(
+export async function askEnvironment(
   protocol: Protocol,
   problem: Problem,
   log: readonly LogEvent[],
@@ -194,8 +197,8 @@ async function scoreEvents(
   }
   budget.reserve(1);
   budget.spend(1);
-  const log = logOf(protocol, { node, events });
+  const log = toLog(protocol, { node, events });
   const { score, rule } = await onEvents(evaluator).evaluate(problem, log, closing.event, signal);
-  const weight = node === null ? 1 : discountOf(protocol, depthOf(node));
+  const weight = node === null ? 1 : discountOf(protocol, countBefore(node));
   closing.score = { score, rule, ...(weight !== 1 && { weight }) } satisfies Score;
 }

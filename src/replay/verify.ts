@@ -52,7 +52,7 @@ export async function verifyReplays(
   const outcomes = new Map<number, Outcome>();
   const returns = new ReturnCheck(store, rules, control.signal);
   const strange = new Map<number, Outcome>();
-  for (const [snapshot, strangers] of strangersOf(store, replays)) {
+  for (const [snapshot, strangers] of findStrangers(store, replays)) {
     await using taken = await takeOrGone(source, snapshot);
     await reexecuteStrangers(store, strangers, taken.policy, strange, control.signal);
   }
@@ -62,7 +62,7 @@ export async function verifyReplays(
     const messages = new Map(strange);
     const isOwn = ({ snapshot: made }: FullMessage): boolean => made === snapshot;
     for (let start = 0; start < members.length; start += TOGETHER) {
-      const paths = pathsOf(store, rules.protocol, members.slice(start, start + TOGETHER));
+      const paths = readPaths(store, rules.protocol, members.slice(start, start + TOGETHER));
       const checking = paths.map(async (path) => ({
         path,
         change: changeIn(path),
@@ -151,7 +151,7 @@ export function replaysOfMessage(store: StoreReader, id: number): Replay[] {
  * The messages that a replay begins with and that other weights than its bucket's made, by those: another snapshot or
  * model was chosen to continue them.
  */
-function strangersOf(store: StoreReader, replays: readonly Replay[]): Map<string, FullMessage[]> {
+function findStrangers(store: StoreReader, replays: readonly Replay[]): Map<string, FullMessage[]> {
   const strangers = new Map<number, FullMessage>();
   for (const bucket of new Set(replays.map((replay) => replay.bucket))) {
     const { message, snapshot } = store.bucket(bucket);
@@ -200,7 +200,7 @@ function bySnapshot(store: StoreReader, replays: readonly Replay[]): Map<string,
   });
 }
 
-function pathsOf(store: StoreReader, protocol: Protocol, replays: readonly Replay[]): Path[] {
+function readPaths(store: StoreReader, protocol: Protocol, replays: readonly Replay[]): Path[] {
   const known = new Map<number, FullMessage>();
   const read = (id: number): FullMessage => {
     const message = known.get(id) ?? store.fullMessage(id);

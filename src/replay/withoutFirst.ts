@@ -3,7 +3,7 @@ import type { PolicyControl } from '../policy/policy.ts';
 import type { Problem } from '../domain/problem.ts';
 import { occurrenceAt } from '../team/protocol.ts';
 import { grow } from './episodes.ts';
-import { contextOf, extend, samplingOf, type TreeSettings } from './grow.ts';
+import { writeContext, extend, samplingOf, type TreeSettings } from './grow.ts';
 import type { Branch, TreeNode } from './tree.ts';
 
 /** How many such episodes of a problem there are, and what they are like. */
@@ -59,7 +59,7 @@ async function emptyFirst(
 ): Promise<TreeNode> {
   const position = 0;
   const { role } = occurrenceAt(settings.protocol, position);
-  const { context, key } = await contextOf(settings, { problem, node: null }, position);
+  const { context, key } = await writeContext(settings, { problem, node: null }, position);
   const sampling = samplingOf(settings, position);
   const answer = await settings.policy.typed({ role, context, text: '', temperature: sampling.temperature }, control);
   return {

@@ -6,13 +6,13 @@ import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
 import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/recordTree.ts';
-import { callsOf, type TreeNode } from '../replay/tree.ts';
+import { countCalls, type TreeNode } from '../replay/tree.ts';
 import { grow, growSpine } from '../replay/episodes.ts';
 import { growWithoutFirst } from '../replay/withoutFirst.ts';
 import type { TreeSettings } from '../replay/grow.ts';
 import { growJoint } from '../replay/growJoint.ts';
 import type { Environments } from '../replay/unfold.ts';
-import { votesOf } from '../replay/scoredVotes.ts';
+import { scoreVotes } from '../replay/scoredVotes.ts';
 import type { Vote } from '../replay/votes.ts';
 import type { MethodState } from '../domain/step.ts';
 import type { Problem } from '../domain/problem.ts';
@@ -177,7 +177,7 @@ async function sampleBatch(
   if (input.method.countsVotes?.(input.protocol) !== true) {
     return { problems, grown, roots, values, voteCalls: 0 };
   }
-  const { votes, calls: voteCalls } = await votesOf(roots, input, input.signal);
+  const { votes, calls: voteCalls } = await scoreVotes(roots, input, input.signal);
   return { problems, grown, roots, values, votes, voteCalls };
 }
 
@@ -213,7 +213,7 @@ function problemsWithSignal(
 }
 
 const callsMade = (batches: readonly Batch[]): number =>
-  batches.flatMap(({ roots }) => roots).reduce((sum, root) => sum + callsOf(root), 0);
+  batches.flatMap(({ roots }) => roots).reduce((sum, root) => sum + countCalls(root), 0);
 
 /**
  * How much returns varied in the contexts of each position in the step before; null where nothing is planned by it. It

@@ -2,7 +2,7 @@
  * A method for tests, in the manner of TeamTR: one agent after the other, each with fresh rollouts of the team as the
  * agents before left it, group-normalized and clipped advantages, a monitored divergence, early stop and revert.
  */
-import { leavesOf, returnOf, type TreeNode } from '../../src/replay/tree.ts';
+import { findLeaves, returnOf, type TreeNode } from '../../src/replay/tree.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import type { Json } from '../../src/domain/episode.ts';
 import type { Divergence } from '../../src/training/divergence.ts';
@@ -47,7 +47,7 @@ export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSett
     let total = 0;
     for (const episodes of problems) {
       const returns = episodes.map(
-        (first) => leavesOf(first).map((leaf) => returnOf(leaf, credit.return_clip) ?? 0)[0] ?? 0,
+        (first) => findLeaves(first).map((leaf) => returnOf(leaf, credit.return_clip) ?? 0)[0] ?? 0,
       );
       const mean = returns.reduce((sum, one) => sum + one, 0) / returns.length;
       const variance = returns.reduce((sum, one) => sum + (one - mean) ** 2, 0) / returns.length;

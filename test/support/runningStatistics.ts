@@ -5,7 +5,7 @@
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import type { Json } from '../../src/domain/episode.ts';
 import type { MethodState } from '../../src/domain/step.ts';
-import { leavesOf, returnOf, type TreeNode } from '../../src/replay/tree.ts';
+import { findLeaves, returnOf, type TreeNode } from '../../src/replay/tree.ts';
 import { episodeOf, type Method } from '../../src/training/methods/method.ts';
 import { magrpo } from '../../src/training/methods/magrpo.ts';
 
@@ -40,7 +40,7 @@ const stateOf = (statistics: Statistics, history: Float32Array): MethodState => 
 const returnsOf = (trees: readonly (readonly TreeNode[])[], bound: number): number[] =>
   trees
     .flat()
-    .flatMap(leavesOf)
+    .flatMap(findLeaves)
     .flatMap((leaf) => returnOf(leaf, bound) ?? []);
 
 export const runningStatistics: Method = {

@@ -10,7 +10,7 @@ import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
 import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
-import { leavesOf, returnOf, type Branch, type TreeNode } from '../../src/replay/tree.ts';
+import { findLeaves, returnOf, type Branch, type TreeNode } from '../../src/replay/tree.ts';
 import { grow } from '../../src/replay/episodes.ts';
 import type { TreeSettings } from '../../src/replay/grow.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
@@ -66,7 +66,7 @@ export async function measureTeam(folder: string, count: number, weights?: strin
   const leaves = problems.map((_, index) =>
     tree
       .slice(2 * index, 2 * index + 2)
-      .flatMap(leavesOf)
+      .flatMap(findLeaves)
       .map((leaf) => returnOf(leaf)),
   );
   const byLevel: Record<string, number> = {};
@@ -89,7 +89,7 @@ function emptyPlan(node: TreeNode): TreeNode {
 }
 
 const successes = (roots: readonly TreeNode[]): number =>
-  roots.flatMap(leavesOf).filter((leaf) => returnOf(leaf) === 1).length;
+  roots.flatMap(findLeaves).filter((leaf) => returnOf(leaf) === 1).length;
 
 export const describeInterval = (interval: Interval | null): string =>
   interval === null

@@ -15,7 +15,7 @@ import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
 import { grow } from '../../src/replay/episodes.ts';
-import { leavesOf, scoresOf, type TreeNode } from '../../src/replay/tree.ts';
+import { findLeaves, findScores, type TreeNode } from '../../src/replay/tree.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import type { Interval } from '../../src/domain/credit.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
@@ -55,8 +55,8 @@ function rewardIn(score: number | null, rule: string): Reward {
 }
 
 const rewardsOf = (roots: readonly TreeNode[]): Episodes =>
-  roots.flatMap(leavesOf).map((leaf) =>
-    scoresOf(leaf)
+  roots.flatMap(findLeaves).map((leaf) =>
+    findScores(leaf)
       .toReversed()
       .map(({ score, rule }) => rewardIn(score, rule)),
   );

@@ -3,13 +3,13 @@ import { resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { PolicyGone } from '../../policy/policy.ts';
 import { readRendering } from '../../policy/rendering.ts';
-import { contextOf, scoreNode, type TreeSettings } from '../../replay/grow.ts';
+import { writeContext, scoreNode, type TreeSettings } from '../../replay/grow.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import {
   callOf,
-  callsOf,
-  leavesOf,
+  countCalls,
+  findLeaves,
   returnOf,
   type Branch,
   type EnvironmentNode,
@@ -92,7 +92,7 @@ export async function openFinding(
     await scoreNode(settings, node, signal);
     calls += callOf(node);
   }
-  const { context: text, key } = await contextOf(settings, branch, position);
+  const { context: text, key } = await writeContext(settings, branch, position);
   const held = holds.move();
   return {
     weights: policy.snapshot,
@@ -103,7 +103,7 @@ export async function openFinding(
     evaluatorCalls: () => calls,
     draw: async (block, count) => {
       const roots = await grow({ ...settings, scope: `finding:${String(block)}` }, [branch], [count], { signal });
-      calls += roots.reduce((sum, root) => sum + callsOf(root), 0);
+      calls += roots.reduce((sum, root) => sum + countCalls(root), 0);
       return roots.map((root) => drawOf(root, finding, config.credit.return_clip));
     },
     [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
@@ -111,7 +111,7 @@ export async function openFinding(
 }
 
 function drawOf(root: TreeNode, { message }: Drawable, bound: number): Draw {
-  const [leaf] = leavesOf(root);
+  const [leaf] = findLeaves(root);
   return { return: leaf === undefined ? null : returnOf(leaf, bound), same: root.answer.text === message.said };
 }
 

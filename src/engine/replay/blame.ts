@@ -129,10 +129,10 @@ export async function samplePairs(
     { message: id, alternatives: pairs, replays: 1, text: null, design: 'paired' },
     { signal, onProgress: () => undefined, due: () => false, ...(onRemark !== undefined && { onRemark }) },
   );
-  return callsOf(bucket);
+  return sumCalls(bucket);
 }
 
-const callsOf = ({ alternatives }: ReplayResult): number =>
+const sumCalls = ({ alternatives }: ReplayResult): number =>
   alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
 
 export interface LostEpisode {
@@ -245,7 +245,7 @@ export function lookAt(store: StoreReader, episode: LostEpisode, evaluatorCalls:
   return {
     blame: {
       ...known,
-      remedy: message === null ? null : remedyOf(store, episode, message),
+      remedy: message === null ? null : findRemedy(store, episode, message),
       sentence: blameSentence(known),
     },
     next: found.next,
@@ -308,7 +308,7 @@ function requestsAbout(store: StoreReader, { id, run, role, contextKey }: Messag
 }
 
 /** What a role most often says in the place of a message that returns more than its episode did; null where nothing. */
-function remedyOf(store: StoreReader, episode: LostEpisode, message: Message): Remedy | null {
+function findRemedy(store: StoreReader, episode: LostEpisode, message: Message): Remedy | null {
   const { end } = episode;
   const fresh = storedPairs(store, episode, message).map(({ alternative, returns }) => ({
     text: store.fullMessage(alternative).text,

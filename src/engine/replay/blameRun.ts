@@ -63,7 +63,7 @@ export async function findWhatLosesRun(
   checkBudget(budget, RUN_BLAME_BUDGET);
   const began = performance.now();
   const onRemark = saidOnce(control.onRemark);
-  const { lost, tooLong, greedy } = engine.work.reading((store) => lostOf(store, run));
+  const { lost, tooLong, greedy } = engine.work.reading((store) => findLostEpisodes(store, run));
   if (greedy) {
     onRemark('The episodes were recorded greedily; they are read at the sampling temperature of the run.');
   }
@@ -83,7 +83,7 @@ export async function findWhatLosesRun(
     const roles = lossesIn(session.store, one.episode, pairs);
     return roles === null ? [] : [{ ...one, losses: roles }];
   });
-  const worth = losses.toSorted((a, b) => totalOf(b.losses) - totalOf(a.losses));
+  const worth = losses.toSorted((a, b) => sumShares(b.losses) - sumShares(a.losses));
   for (const { episode } of worth) {
     const left = Math.min(MOST_PER_EPISODE, budget - spent);
     if (left >= WORTH_SEARCHING) {
@@ -101,7 +101,7 @@ export async function findWhatLosesRun(
     return found.verdict === 'undecided' && rare[index] === true ? rareByOthers(found) : found;
   });
   const masked = read.length - losses.length;
-  return reportOf({
+  return toReport({
     run,
     lost: lost.length,
     tooLong,
@@ -119,7 +119,7 @@ interface Lost {
 }
 
 /** The lost episodes of the last evaluation, and how many more are longer than is searched. */
-function lostOf(
+function findLostEpisodes(
   store: StoreReader,
   run: string,
 ): { readonly lost: readonly Lost[]; readonly tooLong: number; readonly greedy: boolean } {
@@ -232,7 +232,7 @@ function lossesIn(store: StoreReader, episode: LostEpisode, pairs: number): Read
   return byRole;
 }
 
-const totalOf = (losses: EpisodeLosses['roles']): number => [...losses.values()].reduce((sum, one) => sum + one, 0);
+const sumShares = (losses: EpisodeLosses['roles']): number => [...losses.values()].reduce((sum, one) => sum + one, 0);
 
 /** What is known of one episode, from all pairs that are stored. */
 function blamedEpisode(store: StoreReader, episode: LostEpisode): BlamedEpisode {
@@ -264,7 +264,7 @@ const rareByOthers = (found: BlamedEpisode): BlamedEpisode => ({
     'The team rarely solves this problem, by the replays of all lost episodes of the run: no message decided it.',
 });
 
-function reportOf(known: {
+function toReport(known: {
   readonly run: string;
   readonly lost: number;
   readonly tooLong: number;

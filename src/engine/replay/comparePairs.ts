@@ -6,7 +6,7 @@ import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
-import { callsOf, leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
+import { countCalls, findLeaves, returnOf, type TreeNode } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Problem } from '../../domain/problem.ts';
 import type { Sampling } from '../../domain/message.ts';
@@ -77,11 +77,11 @@ export async function comparePairs(
         sides.push(await growAll(ground, variant, members, scope, perPair, control.signal));
       }
       const [before = [], after = []] = sides;
-      spent += [...before, ...after].reduce((sum, root) => sum + callsOf(root), 0);
-      tokens.before += before.reduce((sum, root) => sum + tokensOf(root), 0);
-      tokens.after += after.reduce((sum, root) => sum + tokensOf(root), 0);
+      spent += [...before, ...after].reduce((sum, root) => sum + countCalls(root), 0);
+      tokens.before += before.reduce((sum, root) => sum + countTokens(root), 0);
+      tokens.after += after.reduce((sum, root) => sum + countTokens(root), 0);
       for (const [at, problem] of members.entries()) {
-        const [first, second] = [episodeOf(before[at], ground), episodeOf(after[at], ground)];
+        const [first, second] = [toTrialEpisode(before[at], ground), toTrialEpisode(after[at], ground)];
         if (first === null || second === null) {
           masked++;
           continue;
@@ -168,13 +168,13 @@ function growAll(
   );
 }
 
-function tokensOf({ answer, children }: TreeNode): number {
-  return answer.tokens.length + children.reduce((sum, child) => sum + tokensOf(child), 0);
+function countTokens({ answer, children }: TreeNode): number {
+  return answer.tokens.length + children.reduce((sum, child) => sum + countTokens(child), 0);
 }
 
 /** What an episode said and returned; null for a masked one. */
-function episodeOf(root: TreeNode | undefined, { bound, roles }: Ground): TrialEpisode | null {
-  const leaf = root === undefined ? undefined : leavesOf(root)[0];
+function toTrialEpisode(root: TreeNode | undefined, { bound, roles }: Ground): TrialEpisode | null {
+  const leaf = root === undefined ? undefined : findLeaves(root)[0];
   const value = leaf === undefined ? null : returnOf(leaf, bound);
   if (leaf === undefined || value === null) {
     return null;

@@ -22,7 +22,7 @@ export const costedTeam = (recipe: StoredRecipe, limit: CostedTeam['limit'] = {}
 });
 
 /** The costs of replaying a message, by the roles that servers answer. */
-export function costsOf(
+export function estimateCosts(
   store: StoreReader,
   message: FullMessage,
   asked: ReplayRequest,
@@ -30,7 +30,7 @@ export function costsOf(
 ): readonly EndpointCost[] {
   const { run, position } = message;
   const costed = { ...team, spent: (role: string) => store.spent(run, role) };
-  const bytes = bytesOf(store, message);
+  const bytes = countBytes(store, message);
   const { alternatives, replays, text, result = null, design } = asked;
   const others = alternatives + (text === null ? 0 : 1) + (result === null ? 0 : 1);
   const each = isTerminal(team.protocol, position) ? 1 : replays;
@@ -40,7 +40,7 @@ export function costsOf(
 }
 
 /** Bytes of what a context after a message may have, the later messages left out. */
-function bytesOf(store: StoreReader, { id, context, problem }: FullMessage): number {
+function countBytes(store: StoreReader, { id, context, problem }: FullMessage): number {
   // What is said of one message may be longer than what is said of another.
   const said = [store.problem(problem).question, ...store.chain(id).map(({ text }) => text), context];
   return said.reduce((total, text) => total + Buffer.byteLength(text), 0);
@@ -61,7 +61,7 @@ export function samplingCosts(store: StoreReader, replays: readonly Replay[], te
   };
   for (const own of Map.groupBy(replays, ({ alternative }) => alternative).values()) {
     const message = store.fullMessage(own[0]?.alternative ?? first.alternative);
-    bytes = Math.max(bytes, bytesOf(store, message));
+    bytes = Math.max(bytes, countBytes(store, message));
     // The last message is itself what is sampled again; of others, what comes after them.
     if (isTerminal(team.protocol, message.position)) {
       ask(message.role, own.length);

@@ -29,7 +29,7 @@ import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { paced } from '../run/time/pace.ts';
 import { modelToServe, serveFolder, type OwnServer } from '../serve/ownServer.ts';
 import type { RunSession } from '../session/session.ts';
-import { costsOf } from './costs.ts';
+import { estimateCosts } from './costs.ts';
 import { decidedIn, withPairs, type EngineReplay } from './settling.ts';
 
 /** Turns of each role, and of all together, at most. */
@@ -69,12 +69,12 @@ export async function forkMessage(
   const { evaluator, temperature: usual, maxNewTokens } = team;
   await using served =
     team.serve === null ? null : await serveFolder(modelToServe(team.serve, team.folder), { signal });
-  const policies = policiesOf(team, protocol, served);
+  const policies = choosePolicies(team, protocol, served);
   const keys = new Map(served === null ? [] : [[served.url, served.key]]);
   const { policies: endpoints } = await session.endpoints(NO_TOKENS, {}, { policies, keys });
   const task = { ...recipe.config.task, train_file: team.path };
   const scoring = session.evaluator(null, { config: { evaluator, scorer: null, task }, folder: team.folder });
-  using running = programOf(team);
+  using running = startProgram(team);
   const { program } = running;
   return await replayMessage(
     asked,
@@ -83,7 +83,7 @@ export async function forkMessage(
       protocol,
       program,
       render: renderPlain,
-      policy: policyOf(store.environment(message.environment), policies, endpoints, program),
+      policy: joinPolicies(store.environment(message.environment), policies, endpoints, program),
       evaluator: needingAnswers(scoring, team.answer),
       sampling: { ...rules.sampling, temperature: temperature ?? usual ?? rules.sampling.temperature, maxNewTokens },
       credit: (alternatives) => comparedCredits(alternatives, 'loo'),
@@ -106,12 +106,12 @@ export function forkCosts(
   const recipe = parseRecipe(store.runConfig(message.run), message.run);
   const protocol = openProtocol(protocolOf(recipe), turnsOf(team));
   const here = team.serve === null ? null : { url: 'http://127.0.0.1/v1', model: team.serve };
-  const policies = policiesOf(team, protocol, here);
+  const policies = choosePolicies(team, protocol, here);
   const asked = withPairs(request, store.message(message.id), true, protocol);
   const sampling = { ...runSampling(recipe.config), maxNewTokens: team.maxNewTokens };
   const position = protocol.roles.findIndex(({ name }) => name === message.role);
   const limit = request.spending ?? {};
-  return costsOf(store, { ...message, position }, asked, { protocol, policies, sampling, limit });
+  return estimateCosts(store, { ...message, position }, asked, { protocol, policies, sampling, limit });
 }
 
 /** The roles of a protocol, where every one may speak at any time: the program knows when. @param most turns of each */
@@ -125,7 +125,7 @@ function openProtocol({ roles, name }: Protocol, most: number): Protocol {
   return parseProtocol(text, name);
 }
 
-function policiesOf(
+function choosePolicies(
   team: RecordedTeam,
   { roles }: Protocol,
   served: Pick<OwnServer, 'url' | 'model'> | null,
@@ -145,7 +145,7 @@ function policiesOf(
 }
 
 /** The servers as one team; contexts become the requests that the program asked with. */
-function policyOf(
+function joinPolicies(
   environment: NumericEnvironment,
   policies: Readonly<Record<string, ServedSettings>>,
   endpoints: ReadonlyMap<string, EndpointPolicy>,
@@ -202,7 +202,7 @@ const entriesThrough = (store: StoreReader, message: number): number =>
   store.chain(message).reduce((count, { id }) => count + 1 + store.environmentEvents(id, 'before').length, 0);
 
 /** What says what is next, until it is disposed of. */
-function programOf(team: RecordedTeam): Disposable & { readonly program: AskingProgram } {
+function startProgram(team: RecordedTeam): Disposable & { readonly program: AskingProgram } {
   const { next, folder, timeLimit, ownContexts } = team;
   if (next.kind === 'steps') {
     return { program: new InferredProgram(next.steps, team), [Symbol.dispose]: () => undefined };

@@ -16,7 +16,7 @@ import { paced } from '../run/time/pace.ts';
 import { snapshotNamed } from '../session/continuation.ts';
 import type { RunSession } from '../session/session.ts';
 import type { StoreWork } from '../session/storeWork.ts';
-import { costedTeam, costsOf } from './costs.ts';
+import { costedTeam, estimateCosts } from './costs.ts';
 import { forkCosts, forkMessage } from './fork.ts';
 import { checkSettle, decidedIn, withPairs, type EngineReplay } from './settling.ts';
 import { checkLength } from './typedLength.ts';
@@ -69,7 +69,7 @@ export async function replayStored(
   }
   const own = name === null && temperature === null && model === null;
   const asked = withPairs(request, store.message(message.id), own, protocol);
-  for (const cost of costsOf(store, message, asked, costedTeam(recipe, request.spending))) {
+  for (const cost of estimateCosts(store, message, asked, costedTeam(recipe, request.spending))) {
     control.onRemark?.(costWords(cost));
   }
   const agreement = recipe[JUDGE_KEY];
@@ -120,5 +120,5 @@ function costsIn(store: StoreReader, request: EngineReplay, team: RecordedTeam |
   const { snapshot, temperature, model } = request.continuation ?? AS_RECORDED;
   const own = snapshot === null && temperature === null && model === null;
   const asked = withPairs(request, store.message(message.id), own, protocolOf(recipe));
-  return costsOf(store, message, asked, costedTeam(recipe, request.spending));
+  return estimateCosts(store, message, asked, costedTeam(recipe, request.spending));
 }

@@ -33,7 +33,7 @@ export interface Begun {
  * What a run that begins, begins with; kept beside the store, so that a resume, a replay and verification have it.
  * @throws C3Error where an agent cannot be replaced; CancelledError
  */
-export async function beginningOf(
+export async function readBeginning(
   model: Pick<LoadedModel, 'runtime' | 'tokenizer' | 'info'>,
   prepared: Pick<PreparedRun, 'recipe' | 'protocol' | 'beginning'>,
   place: BeginningPlace,

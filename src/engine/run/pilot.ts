@@ -10,7 +10,7 @@ import { rolePolicies } from '../models/roles.ts';
 import { Session, type Engine } from '../session/session.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
-import { leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
+import { findLeaves, returnOf, type TreeNode } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RhoReport } from '../../domain/credit.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
@@ -130,4 +130,4 @@ const childrenAt = (root: TreeNode, position: number): readonly TreeNode[] => {
 
 /** The returns of each alternative that were measured. */
 const contextOf = (alternatives: readonly TreeNode[], bound: number): PilotContext =>
-  alternatives.map((node) => leavesOf(node).flatMap((leaf) => returnOf(leaf, bound) ?? []));
+  alternatives.map((node) => findLeaves(node).flatMap((leaf) => returnOf(leaf, bound) ?? []));

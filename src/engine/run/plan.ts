@@ -40,7 +40,7 @@ import { NEVER } from '../../shared/cancellation.ts';
 import { stage0Work } from './time/estimate.ts';
 import { prepareBeginning } from './prepareBeginning.ts';
 import { prepareRoles, roleRenderers, type RunSources } from './prepareRoles.ts';
-import { demandOf, longestPrompts, roleItems, type PlanInputs, type RunInputs } from './runDemand.ts';
+import { estimateDemand, longestPrompts, roleItems, type PlanInputs, type RunInputs } from './runDemand.ts';
 
 const GIGABYTE = 1e9;
 /** Values that advice tries, from little to much. */
@@ -111,7 +111,7 @@ export async function memoryPlan(
   available: AvailableMemory,
 ): Promise<MemoryPlan> {
   const prompts = await longestPrompts(inputs);
-  const demand = (changed: RunConfig): MemoryDemand => demandOf(changed, inputs, prompts);
+  const demand = (changed: RunConfig): MemoryDemand => estimateDemand(changed, inputs, prompts);
   const others = roleItems(config, inputs, prompts);
   // What the other roles take is no longer there for the run's own model.
   const taken = (place: MemoryPlace): number =>

@@ -149,7 +149,7 @@ function generationOf(
  * What a configuration asks of the runtime, at most: every message as long as it may get, in every context that sees
  * it.
  */
-export function demandOf(config: RunConfig, inputs: PlanInputs, prompts: readonly number[]): MemoryDemand {
+export function estimateDemand(config: RunConfig, inputs: PlanInputs, prompts: readonly number[]): MemoryDemand {
   const { model, protocol, provider, roles = [] } = inputs;
   const apart = new Set(roles.filter(isApart).map(({ role }) => role));
   const { evaluated, positions } = callsOf(config, inputs, prompts, (role) => !apart.has(role));

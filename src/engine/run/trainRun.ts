@@ -22,7 +22,7 @@ import { measureJudge } from '../models/judging.ts';
 import { endpointRemarks } from '../models/endpoints.ts';
 import { rolePolicies } from '../models/roles.ts';
 import type { PreparedRun } from './prepareRun.ts';
-import { beginningOf } from './beginning.ts';
+import { readBeginning } from './beginning.ts';
 import { teamEpisodes } from './teamEpisodes.ts';
 import { snapshotAfter } from '../../training/state/restore.ts';
 import { keepAdapters, storedRoles, takeRoles } from './runRoles.ts';
@@ -101,7 +101,7 @@ export async function trainRun(
   const policies = rolePolicies(lent, servers.policies);
   const { base, replacement } =
     interrupted === null
-      ? await beginningOf(model, prepared, {
+      ? await readBeginning(model, prepared, {
           ...{ snapshotFolder, store, signal, onRemark },
           earlier: (one) => earlierFile(engine, one, signal),
           ...teamEpisodes(model, prepared, { evaluator, policies, signal }),

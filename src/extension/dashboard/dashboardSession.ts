@@ -17,7 +17,7 @@ import { roleModels, regionFacts, type RemovalOutcomes } from '../../domain/step
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { Throttle } from '../common/throttle.ts';
-import type { Page, SessionOf } from '../webview/session.ts';
+import type { Page, SessionOf } from '../webview/panelSession.ts';
 import { RunOutcomes } from './runOutcomes.ts';
 import { RunRemovals } from './runRemovals.ts';
 import { taskOf } from './runTask.ts';

@@ -11,7 +11,7 @@ import {
 import type { StoreReader } from '../../store/read/reader.ts';
 import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
 import { Throttle } from '../common/throttle.ts';
-import type { Page, SessionOf } from '../webview/session.ts';
+import type { Page, SessionOf } from '../webview/panelSession.ts';
 import { runsCsv } from './runsCsv.ts';
 
 /** Where the workspace keeps which columns are shown. */

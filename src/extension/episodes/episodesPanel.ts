@@ -16,7 +16,7 @@ import { saveTable } from '../common/saveTable.ts';
 import type { Services } from '../services.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import { SinglePanel } from '../webview/panels.ts';
-import type { Page } from '../webview/session.ts';
+import type { Page } from '../webview/panelSession.ts';
 
 const COMMANDS = {
   dashboard: 'c3.openDashboard',

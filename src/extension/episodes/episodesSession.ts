@@ -29,7 +29,7 @@ import type { StoreReader } from '../../store/read/reader.ts';
 import { problemsCsv } from './problemsCsv.ts';
 import { problemsData } from './problemsData.ts';
 import type { ListKeeper } from '../model/modelFolders.ts';
-import type { Page, SessionOf } from '../webview/session.ts';
+import type { Page, SessionOf } from '../webview/panelSession.ts';
 
 /** Where the workspace keeps saved filters. */
 const SAVED_KEY = 'c3.episodeFilters';

@@ -7,7 +7,7 @@ import {
   type ModelSettings,
 } from '../../shared/protocols/modelProtocol.ts';
 import { Throttle } from '../common/throttle.ts';
-import type { Page, SessionOf } from '../webview/session.ts';
+import type { Page, SessionOf } from '../webview/panelSession.ts';
 import { InspectedFolder, type ModelEngine } from './inspectedFolder.ts';
 
 /** Progress reaches the page at most this often. */

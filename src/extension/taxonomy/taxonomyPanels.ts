@@ -5,7 +5,7 @@ import { isTaxonomyState, TAXONOMY_PANEL, type TaxonomyFromHost } from '../../sh
 import type { Services } from '../services.ts';
 import { TaxonomySession } from './taxonomySession.ts';
 import { openSession } from '../webview/panels.ts';
-import type { Page } from '../webview/session.ts';
+import type { Page } from '../webview/panelSession.ts';
 import { createPanel } from '../webview/webviewDoor.ts';
 
 export class TaxonomyPanels {

@@ -21,7 +21,7 @@ import {
 } from '../../domain/taxonomy.ts';
 import { beginning } from '../../shared/text/visible.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import type { Page, SessionOf } from '../webview/session.ts';
+import type { Page, SessionOf } from '../webview/panelSession.ts';
 
 /** The part of the engine that answers here. */
 export interface TaxonomyEngine {

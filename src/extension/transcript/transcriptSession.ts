@@ -14,7 +14,7 @@ import type { StoreReader } from '../../store/read/reader.ts';
 import { Costliest } from './costliest.ts';
 import type { Disposable } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
-import type { Page, SessionOf } from '../webview/session.ts';
+import type { Page, SessionOf } from '../webview/panelSession.ts';
 import { headerOf, markedRows, messageDetail, rolesOf } from './message/messageDetail.ts';
 import { remembering } from './message/verificationMarks.ts';
 import { whyLost } from './message/whyLost.ts';

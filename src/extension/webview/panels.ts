@@ -5,7 +5,7 @@ import type { ReplyMessage } from '../../shared/protocols/requests.ts';
 import { Disposables } from '../common/disposables.ts';
 import { report } from '../common/report.ts';
 import { bringBack, tabsOfPanel } from './keptTabs.ts';
-import { receive, type Page, type SessionOf } from './session.ts';
+import { receive, type Page, type SessionOf } from './panelSession.ts';
 import { createPanel, WebviewDoor, type DoorContext } from './webviewDoor.ts';
 
 /** What every panel needs of the extension. */

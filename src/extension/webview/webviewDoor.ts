@@ -8,7 +8,7 @@ import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
 import { BlankPage } from './blankPage.ts';
 import { Newest } from './newest.ts';
-import type { Page } from './session.ts';
+import type { Page } from './panelSession.ts';
 import { webviewPage } from './webviewPage.ts';
 
 /** What every panel needs to know of the extension. */

@@ -3,7 +3,7 @@ import { mean } from '../../credit/describe.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
-import { leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
+import { findLeaves, returnOf, type TreeNode } from '../../replay/tree.ts';
 import { grow } from '../../replay/episodes.ts';
 import type { Environments } from '../../replay/unfold.ts';
 import { isSolved } from '../../shared/credit/returns.ts';
@@ -117,7 +117,7 @@ export async function evaluate(
     );
     requireMeasured(roots);
     for (const root of roots) {
-      const leaf = leavesOf(root)[0];
+      const leaf = findLeaves(root)[0];
       episodes.push(solved(leaf === undefined ? null : returnOf(leaf), least));
     }
     control.onBatch(Math.min(problems.length, start + members.length), roots);

@@ -1,6 +1,6 @@
 /** Whether enough of what was sampled has been measured to go on with. */
 import { EvaluatorLost } from '../../evaluate/evaluator.ts';
-import { leavesOf, missingIn, scoresOf, type TreeNode } from '../../replay/tree.ts';
+import { findLeaves, missingIn, findScores, type TreeNode } from '../../replay/tree.ts';
 
 /** A score that is missing because something outside ended its sandbox, as evaluate/python/rules.ts says it. */
 const KILLED = 'killed';
@@ -11,8 +11,8 @@ const KILLED = 'killed';
  * @throws EvaluatorLost
  */
 export function requireMeasured(roots: readonly TreeNode[]): void {
-  const leaves = roots.flatMap(leavesOf);
-  const killed = leaves.filter((leaf) => scoresOf(leaf).some(({ rule }) => rule === KILLED));
+  const leaves = roots.flatMap(findLeaves);
+  const killed = leaves.filter((leaf) => findScores(leaf).some(({ rule }) => rule === KILLED));
   if (killed.length * 2 > leaves.length) {
     throw new EvaluatorLost(
       `The sandbox was ended from outside for ${String(killed.length)} of ${String(leaves.length)} episodes.`,

@@ -6,7 +6,7 @@
  * (ccpoStatistics.ts); what comes out is scaled among the N rollouts of the problem, then PPO on it. A team that votes
  * has no solo rollouts: its votes are counted again (ccpoVoting.ts).
  */
-import { callsOf, leavesOf, returnOf, type TreeNode } from '../../replay/tree.ts';
+import { countCalls, findLeaves, returnOf, type TreeNode } from '../../replay/tree.ts';
 import { isVotingTeam } from '../../team/votingTeam.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { learns } from '../../shared/rolePolicies.ts';
@@ -82,7 +82,7 @@ export const ccpo: Method = {
     const before = statisticsOf(state);
     const pairs = problems.map((episodes, index) => {
       const without = measured[index] ?? [];
-      const calls = [...episodes, ...without].reduce((sum, root) => sum + callsOf(root), 0);
+      const calls = [...episodes, ...without].reduce((sum, root) => sum + countCalls(root), 0);
       const found = paired(returnsOf(episodes, credit.return_clip), returnsOf(without, credit.return_clip));
       return { episodes, found, calls };
     });
@@ -147,7 +147,7 @@ function soloRollout(settings: MethodSettings): Rollout {
 
 /** The returns of some trees, leaf by leaf. */
 const returnsOf = (roots: readonly TreeNode[], bound: number): (number | null)[] =>
-  roots.flatMap(leavesOf).map((leaf) => returnOf(leaf, bound));
+  roots.flatMap(findLeaves).map((leaf) => returnOf(leaf, bound));
 
 /** The signals of one prompt, against each other where they are to be. */
 function scaled(signals: readonly Signal[], by: MethodSettings['ccpo']['normalise']): readonly Signal[] {

@@ -5,7 +5,7 @@
  */
 import { mean } from '../../credit/describe.ts';
 import { MOST_AGENTS, removalContributions, shapleyValues } from '../../credit/coalitions.ts';
-import { leavesOf, returnOf, returnOfScores, callsOf, type TreeNode } from '../../replay/tree.ts';
+import { findLeaves, returnOf, returnOfScores, countCalls, type TreeNode } from '../../replay/tree.ts';
 import { rewardOfVote, type Vote } from '../../replay/votes.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodState } from '../../domain/step.ts';
@@ -72,7 +72,7 @@ export function creditVotes(
   const own = settings.ccpo;
   const before = votingStatisticsOf(state);
   const groups = problems.map((episodes) => ({
-    calls: episodes.reduce((sum, first) => sum + callsOf(first), 0),
+    calls: episodes.reduce((sum, first) => sum + countCalls(first), 0),
     known: episodes.flatMap((first) => {
       const voted = votedOf(first, votes, settings);
       return voted === null ? [] : [{ first, voted }];
@@ -118,7 +118,7 @@ function votedOf(
   votes: ReadonlyMap<TreeNode, Vote>,
   { credit: { return_clip: bound }, ccpo: { contribution } }: MethodSettings,
 ): Voted | null {
-  const [leaf = first] = leavesOf(first);
+  const [leaf = first] = findLeaves(first);
   const vote = votes.get(leaf);
   const joint = returnOf(leaf, bound);
   if (vote === undefined || joint === null) {

@@ -19,7 +19,7 @@
  */
 import { leaveOneOut } from '../../credit/estimators/loo.ts';
 import { jointFanout, rewardOf, type JointGrowth, type Stop } from '../../replay/jointTree.ts';
-import { callsOf, type TreeNode } from '../../replay/tree.ts';
+import { countCalls, type TreeNode } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { callsOfFanout, messagesPerTurn } from '../../team/rounds.ts';
@@ -198,7 +198,7 @@ export function creditNode(
     const own = raw === null ? null : processedReward(raw, settings);
     return { path, value: own === null || below.length === 0 ? own : own + settings.discount * meanOf(below) };
   });
-  const calls = first.reduce((sum, node) => sum + callsOf(node), 0);
+  const calls = first.reduce((sum, node) => sum + countCalls(node), 0);
   for (let role = 0; role < settings.num_agents; role++) {
     for (const [message, credit] of creditsOfRole(actions, role, settings, { estimator, evaluatorCalls: calls })) {
       credits.set(message, credit);

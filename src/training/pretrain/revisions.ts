@@ -3,7 +3,7 @@
  * it, and the right messages. Contexts are rendered as in a run, with the history that the protocol shows.
  */
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import { eventOf } from '../../replay/unfold.ts';
+import { askEnvironment } from '../../replay/unfold.ts';
 import type { LogEvent } from '../../domain/episode.ts';
 import type { DemonstratedProblem } from '../../tasks/demonstration.ts';
 import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
@@ -55,7 +55,15 @@ export async function revisions(
       break;
     }
     log.push(
-      await eventOf(protocol, problem, log, step, NO_STREAM, undefined, examine === undefined ? {} : { examine }),
+      await askEnvironment(
+        protocol,
+        problem,
+        log,
+        step,
+        NO_STREAM,
+        undefined,
+        examine === undefined ? {} : { examine },
+      ),
     );
   }
   const found: Revision[] = [];

@@ -8,7 +8,7 @@ import { ladderEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { teamPolicy } from '../../../src/policy/teamPolicy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { grow } from '../../../src/replay/episodes.ts';
-import { leavesOf, logOf } from '../../../src/replay/tree.ts';
+import { findLeaves, toLog } from '../../../src/replay/tree.ts';
 import { CancelledError, C3Error } from '../../../src/shared/errors.ts';
 import type { SaidEvent } from '../../../src/domain/episode.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
@@ -155,9 +155,9 @@ describe('an episode with a model as the expert', () => {
   };
   const scores = async (answers: readonly string[]): Promise<unknown[]> => {
     const roots = await grow(settings(answers), starts([INSTANCE]), [1, 2], NEVER);
-    const leaves = roots.flatMap(leavesOf);
+    const leaves = roots.flatMap(findLeaves);
     return leaves.map((node) => {
-      const events = logOf(settings(answers).protocol, { node }).filter((event) => event.kind === 'environment');
+      const events = toLog(settings(answers).protocol, { node }).filter((event) => event.kind === 'environment');
       return [node.score?.score, ...events.map(({ derived, text }) => [derived, /no edits: it failed/u.test(text)])];
     });
   };

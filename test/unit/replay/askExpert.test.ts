@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Policy } from '../../../src/policy/policy.ts';
-import { askerOf } from '../../../src/replay/askExpert.ts';
+import { createAsker } from '../../../src/replay/askExpert.ts';
 import { CancelledError, C3Error } from '../../../src/shared/errors.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { problems, ScriptedPolicy } from './helpers.ts';
@@ -21,7 +21,7 @@ async function asked(failure: Error, aborted: boolean): Promise<unknown> {
     answer: () => Promise.reject(failure),
   };
   const signal = aborted ? AbortSignal.abort() : new AbortController().signal;
-  return askerOf({ policy, render: renderPlain }, problem ?? assert.fail(), String, signal)(PROMPT, 1);
+  return createAsker({ policy, render: renderPlain }, problem ?? assert.fail(), String, signal)(PROMPT, 1);
 }
 
 it('a policy that fails gives the sentence of its failure', async () => {

@@ -7,7 +7,7 @@ import { before, describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { creditGroup } from '../../../src/credit/estimators.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
-import { callsOf, leavesOf, returnOf } from '../../../src/replay/tree.ts';
+import { countCalls, findLeaves, returnOf } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import { Stream } from '../../../src/runtime/random.ts';
 import { CountingEvaluator, ENVIRONMENT, problems, NEVER, PAIR, SNAPSHOT, starts, world } from './helpers.ts';
@@ -112,8 +112,8 @@ async function trials(team: Team, commonRandomNumbers: boolean): Promise<Trial[]
     const [credit] = creditGroup(
       {
         alternatives: roots.map((root) => ({
-          returns: leavesOf(root).map((leaf) => returnOf(leaf)),
-          evaluatorCalls: callsOf(root),
+          returns: findLeaves(root).map((leaf) => returnOf(leaf)),
+          evaluatorCalls: countCalls(root),
         })),
       },
       'loo',

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { ReplayDependencies, ReplayRequest } from '../../../src/replay/request.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { isReusedAnswer } from '../../../src/replay/reuse.ts';
-import { leavesOf } from '../../../src/replay/tree.ts';
+import { findLeaves } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import {
   drawsOf,
@@ -67,7 +67,7 @@ async function scene(
   const made = world(protocol, { policy, evaluator });
   const store = storeFor(t, ALL);
   const [root] = await grow(made.settings, starts(ALL), [], NEVER);
-  const [leaf] = root === undefined ? [] : leavesOf(root);
+  const [leaf] = root === undefined ? [] : findLeaves(root);
   assert.ok(leaf);
   storePath(store, protocol, leaf);
   made.policy.requests.length = 0;

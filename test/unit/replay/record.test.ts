@@ -9,7 +9,7 @@ import {
   type SealedMessage,
   type SealedReplay,
 } from '../../../src/replay/recordTree.ts';
-import { callsOf, leavesOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { countCalls, findLeaves, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
@@ -52,7 +52,7 @@ async function recorded(t: TestContext, made: World, fanout: readonly number[]):
 
 const stored = (node: TreeNode): number => node.stored ?? assert.fail('not stored');
 const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
-const returnsOf = (node: TreeNode): number[] => leavesOf(node).flatMap((leaf) => returnOf(leaf) ?? []);
+const returnsOf = (node: TreeNode): number[] => findLeaves(node).flatMap((leaf) => returnOf(leaf) ?? []);
 const near = (actual: number | undefined, expected: number): void => {
   assert.ok(
     actual !== undefined && Math.abs(actual - expected) < 1e-12,
@@ -121,7 +121,7 @@ describe('recordTrainingTree', () => {
         siblings.map((node) => ({
           message: stored(node),
           index: node.sibling,
-          returns: leavesOf(node).map((leaf) => returnOf(leaf)),
+          returns: findLeaves(node).map((leaf) => returnOf(leaf)),
         })),
       );
     }
@@ -167,10 +167,10 @@ describe('recordTrainingTree', () => {
         ),
       );
       for (const node of allNodes(roots)) {
-        assert.equal(calls.get(stored(node)), callsOf(node), protocol.name);
+        assert.equal(calls.get(stored(node)), countCalls(node), protocol.name);
       }
       assert.equal(
-        roots.reduce((total, root) => total + callsOf(root), 0),
+        roots.reduce((total, root) => total + countCalls(root), 0),
         made.evaluator.calls,
       );
       for (const { bucket, credits } of groups) {
@@ -193,14 +193,14 @@ describe('recordTrainingTree', () => {
       const replays = store.replaysOfBucket(bucket?.id ?? 0).filter(({ alternative }) => alternative === node.stored);
       assert.deepEqual(
         replays.map(({ replayIndex, leaf }) => [replayIndex, leaf]),
-        leavesOf(node).map((leaf, index) => [index, leaf.stored]),
+        findLeaves(node).map((leaf, index) => [index, leaf.stored]),
       );
     }
   });
 
   it('gives each replay a hash that its rows give again, and that changes with any of them', async (t) => {
     const { store, roots } = await recorded(t, world(PAIR), [2, 2]);
-    const [leaf] = roots.flatMap(leavesOf);
+    const [leaf] = roots.flatMap(findLeaves);
     const replay = store.replaysOfBucket(store.bucketsFor(stored(roots[0] ?? assert.fail()))[0]?.id ?? 0)[0];
     assert.ok(leaf?.parent && replay);
     const [first, second] = [store.fullMessage(stored(leaf.parent)), store.fullMessage(stored(leaf))];
@@ -249,9 +249,9 @@ describe('recordTrainingTree', () => {
       for (const [index, node] of nodes.entries()) {
         assert.deepEqual(
           view.alternatives[index]?.returns,
-          leavesOf(node).map((leaf) => returnOf(leaf)),
+          findLeaves(node).map((leaf) => returnOf(leaf)),
         );
-        masked += leavesOf(node).filter((leaf) => returnOf(leaf) === null).length;
+        masked += findLeaves(node).filter((leaf) => returnOf(leaf) === null).length;
         const { bucketCredit: credit } = view.alternatives[index] ?? { bucketCredit: null };
         assert.equal(credit === null, measured.length < 2 || !measured.includes(node));
         if (credit === null) {
@@ -307,7 +307,7 @@ describe('recordSubtree', () => {
     assert.deepEqual(
       episodes.map(({ leaf, return: value, rule, evaluatorCalls }) => ({ leaf, value, rule, evaluatorCalls })),
       roots
-        .flatMap(leavesOf)
+        .flatMap(findLeaves)
         .map((leaf) => ({ leaf: stored(leaf), value: returnOf(leaf), rule: 'digest, digest', evaluatorCalls: 2 })),
     );
   });

@@ -4,8 +4,8 @@ import { LedgerCounter } from '../../../src/replay/budget.ts';
 import { recordSubtree, recordTrainingTree } from '../../../src/replay/recordTree.ts';
 import type { ReplayRequest } from '../../../src/replay/request.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
-import { isReusedAnswer, reusedOf } from '../../../src/replay/reuse.ts';
-import { callOf, leavesOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { isReusedAnswer, countReused } from '../../../src/replay/reuse.ts';
+import { callOf, findLeaves, type TreeNode } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import type { BucketView } from '../../../src/domain/replay.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
@@ -128,7 +128,7 @@ describe('reuse in a tree', () => {
     });
     const roots = await growAll(made, [2, 2]);
     assert.equal(made.evaluator.calls, 8);
-    assert.ok(roots.flatMap(leavesOf).every(({ score }) => score?.reused === false));
+    assert.ok(roots.flatMap(findLeaves).every(({ score }) => score?.reused === false));
   });
 });
 
@@ -151,7 +151,11 @@ describe('rows of reused results', () => {
         .reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
       assert.equal(replayed, made.evaluator.calls, protocol.name);
       const requested = made.settings.budget.calls;
-      assert.equal(requested - reusedOf(store.episodeCosts(RUN), null, protocol), made.evaluator.calls, protocol.name);
+      assert.equal(
+        requested - countReused(store.episodeCosts(RUN), null, protocol),
+        made.evaluator.calls,
+        protocol.name,
+      );
       checkLedger(store, protocol, roots, made);
     }
   });
@@ -164,7 +168,7 @@ describe('rows of reused results', () => {
     const { evaluatorCalls } = store.roundCost({ run: RUN, phase: 'evaluate', iteration: 1 });
     assert.equal(evaluatorCalls, made.evaluator.calls);
     assert.equal(
-      reusedOf(store.episodeCosts(RUN), null, CHECKPOINTS),
+      countReused(store.episodeCosts(RUN), null, CHECKPOINTS),
       made.settings.budget.calls - made.evaluator.calls,
     );
   });
@@ -174,7 +178,7 @@ describe('rows of reused results', () => {
     const roots = await growAll(made, [4, 4], false);
     const store = storeFor(t, [FIRST, SECOND]);
     recordSubtree(store, roots, CHECKPOINTS, ROUND);
-    assert.equal(reusedOf(store.episodeCosts(RUN), null, CHECKPOINTS), 0);
+    assert.equal(countReused(store.episodeCosts(RUN), null, CHECKPOINTS), 0);
     assert.deepEqual(
       store.costs(RUN).map(({ reusedCompletionTokens }) => reusedCompletionTokens),
       [0, 0],
@@ -226,7 +230,7 @@ describe('reuse on request', () => {
     const made = world(protocol, { policy: repeating() });
     const store = storeFor(t, ALL);
     const [root] = await grow(made.settings, starts(ALL), [], NEVER);
-    const [leaf] = root === undefined ? [] : leavesOf(root);
+    const [leaf] = root === undefined ? [] : findLeaves(root);
     assert.ok(leaf);
     storePath(store, protocol, leaf);
     let message = leaf;
@@ -290,9 +294,9 @@ describe('reuse on request', () => {
         const before = position === 1 && protocol === CHECKPOINTS ? 1 : 0;
         const paid = some.bucket.alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
         assert.equal(paid, some.made.evaluator.calls - before, words);
-        const reused = reusedOf(some.store.episodeCosts(RUN), 'request', protocol);
+        const reused = countReused(some.store.episodeCosts(RUN), 'request', protocol);
         assert.ok(reused > 0 && reused <= all.made.evaluator.calls - some.made.evaluator.calls, words);
-        assert.equal(reusedOf(all.store.episodeCosts(RUN), 'request', protocol), 0, words);
+        assert.equal(countReused(all.store.episodeCosts(RUN), 'request', protocol), 0, words);
       }
     }
   });

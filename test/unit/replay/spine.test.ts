@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { growSpine } from '../../../src/replay/episodes.ts';
-import { callsOf, leavesOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { countCalls, findLeaves, type TreeNode } from '../../../src/replay/tree.ts';
 import { callsOfFanout, messagesOf } from '../../../src/team/rounds.ts';
 import {
   allNodes,
@@ -47,14 +47,14 @@ describe('growSpine', () => {
       [3, 2, 1, 2, 0],
     );
     for (const node of groups.flat().filter((one) => !spine.includes(one))) {
-      assert.equal(leavesOf(node).length, 1);
-      assert.equal(leavesOf(node)[0]?.position, 3);
+      assert.equal(findLeaves(node).length, 1);
+      assert.equal(findLeaves(node)[0]?.position, 3);
     }
     assert.deepEqual(
       groups.map((group) => group.map(({ sibling }) => sibling)),
       [[0, 1, 2], [0, 1], [0], [0, 1], []],
     );
-    assert.equal(leavesOf(spine[0] ?? assert.fail()).length, 3, 'its leaves are the replays of its first message');
+    assert.equal(findLeaves(spine[0] ?? assert.fail()).length, 3, 'its leaves are the replays of its first message');
     assert.equal(made.evaluator.calls, 5);
   });
 
@@ -70,7 +70,7 @@ describe('growSpine', () => {
       const roots = await grown(made, fanout, [FIRST, SECOND]);
       const calls = callsOfFanout(protocol, fanout, 'spine');
       assert.equal(
-        roots.reduce((sum, root) => sum + callsOf(root), 0) +
+        roots.reduce((sum, root) => sum + countCalls(root), 0) +
           allNodes(roots).filter(({ score }) => score?.reused === true).length,
         2 * calls,
         protocol.name,

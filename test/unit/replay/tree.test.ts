@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { callsOf, leavesOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { countCalls, findLeaves, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
-import { contextOf, extend, samplingOf } from '../../../src/replay/grow.ts';
+import { writeContext, extend, samplingOf } from '../../../src/replay/grow.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
@@ -59,7 +59,7 @@ describe('grow', () => {
     assert.equal(made.evaluator.calls, 8);
     assert.equal(made.settings.budget.calls, 8);
     assert.equal(made.policy.requests.length, 10);
-    assert.deepEqual(roots.map(callsOf), [4, 4]);
+    assert.deepEqual(roots.map(countCalls), [4, 4]);
     for (const node of allNodes(roots)) {
       assert.equal(node.score === undefined, node.parent === null, 'the solutions are scored, the plans are not');
     }
@@ -152,7 +152,7 @@ describe('contexts', () => {
 
   it('can be had again from a branch, with nothing but the messages before', async () => {
     for (const node of allNodes(await growAll(world(PARALLEL), [2, 1, 1, 2]))) {
-      const { context, key } = await contextOf(
+      const { context, key } = await writeContext(
         { protocol: PARALLEL, render: renderPlain },
         { problem: node.problem, node: node.parent },
         node.position,
@@ -234,7 +234,7 @@ describe('streams', () => {
   it('number the leaves below an alternative as its replays are numbered', async () => {
     for (const root of await growAll(world(CHAIN), [2, 3, 1, 2])) {
       assert.deepEqual(
-        leavesOf(root).map(({ replay }) => replay),
+        findLeaves(root).map(({ replay }) => replay),
         [0, 1, 2, 3, 4, 5],
       );
     }
@@ -307,7 +307,7 @@ describe('returns', () => {
       }
     }
     assert.deepEqual(
-      new Set(roots.flatMap(leavesOf).map((leaf) => returnOf(leaf))),
+      new Set(roots.flatMap(findLeaves).map((leaf) => returnOf(leaf))),
       new Set([0, 1, 2]),
       'every sum occurs',
     );
@@ -315,7 +315,7 @@ describe('returns', () => {
     // Two texts in one context of the draft, and in one of the final message after each of them.
     assert.equal(made.evaluator.calls, 2 + 4);
     assert.equal(
-      roots.reduce((total, root) => total + callsOf(root), 0),
+      roots.reduce((total, root) => total + countCalls(root), 0),
       2 + 4,
     );
   });
@@ -331,7 +331,7 @@ describe('returns', () => {
         evaluator: new CountingEvaluator((text) => (text === masked ? null : 1)),
       });
       assert.deepEqual(
-        (await growAll(made, [1, 2])).flatMap(leavesOf).map((leaf) => returnOf(leaf)),
+        (await growAll(made, [1, 2])).flatMap(findLeaves).map((leaf) => returnOf(leaf)),
         expected,
       );
     }
@@ -345,7 +345,7 @@ describe('returns', () => {
 
   it('are cut to the bound', async () => {
     const made = world(CHECKPOINTS, { evaluator: new CountingEvaluator(() => 1) });
-    const [leaf] = (await growAll(made, [1, 1])).flatMap(leavesOf);
+    const [leaf] = (await growAll(made, [1, 1])).flatMap(findLeaves);
     assert.ok(leaf);
     assert.deepEqual([returnOf(leaf), returnOf(leaf, 1.5), returnOf(leaf, 0.25)], [2, 1.5, 0.25]);
   });

@@ -5,7 +5,7 @@ import type { EnvironmentKind, EnvironmentOutcome } from '../../../src/environme
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import { recordTrainingTree } from '../../../src/replay/recordTree.ts';
-import { alternativeReturns, leavesOf, logOf, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { alternativeReturns, findLeaves, toLog, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
 import { held } from '../../support/held.ts';
 import { verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
 import type { Replay } from '../../../src/domain/replay.ts';
@@ -107,9 +107,9 @@ describe('a tree whose episodes unfold in rounds', () => {
   it('has branches of different lengths, each with the return of its own rounds', async () => {
     const { settings, evaluator } = fresh(LOOP);
     const roots = await grow(settings, starts(ALL), [2, 2], NEVER);
-    const leaves = roots.flatMap(leavesOf);
+    const leaves = roots.flatMap(findLeaves);
     const rounds = leaves.map((leaf) => {
-      const log = logOf(LOOP, { node: leaf, events: leaf.after ?? [] });
+      const log = toLog(LOOP, { node: leaf, events: leaf.after ?? [] });
       const made = log.filter((event) => event.kind === 'decision');
       const last = made.at(-1)?.reward;
       assert.equal(log.length, made.length + made.length / 2 - 1, 'feedback between two rounds, not after the last');
@@ -135,7 +135,7 @@ describe('a tree whose episodes unfold in rounds', () => {
   it('closes with a vote that counts as its return', async () => {
     const { settings } = fresh(VOTERS);
     const [root] = await grow(settings, starts(ALL), [1], NEVER);
-    const leaf = leavesOf(root ?? assert.fail())[0] ?? assert.fail();
+    const leaf = findLeaves(root ?? assert.fail())[0] ?? assert.fail();
     const { event, score } = leaf.after?.[0] ?? assert.fail();
     assert.deepEqual([event.source, event.closing], ['vote', true]);
     assert.equal(returnOf(leaf), 0.5 * (score?.score ?? NaN));
@@ -148,7 +148,7 @@ describe('a tree whose episodes unfold in rounds', () => {
       const report = await verify();
       assert.deepEqual([report.different, report.notComparable], [0, 0], report.firstReason ?? '');
       assert.equal(report.identical, store.replaysOfRun(RUN, 0, 1000).length);
-      for (const leaf of roots.flatMap(leavesOf)) {
+      for (const leaf of roots.flatMap(findLeaves)) {
         const stored = store.environmentEvents(leaf.stored ?? 0, 'after').map(({ sha256 }) => sha256);
         assert.deepEqual(
           stored,
@@ -234,7 +234,7 @@ describe('an environment', () => {
     const unexplained = JSON.parse('{"text": "Counted.", "done": null}') as EnvironmentOutcome;
     const counted = kind(() => (reasons ? { text: 'Counted.' } : unexplained));
     const { roots, verify } = await scene(t, VOTERS, fresh(VOTERS), () => counted);
-    assert.ok(roots.flatMap(leavesOf).every(({ after }) => after?.at(-1)?.event.done === null));
+    assert.ok(roots.flatMap(findLeaves).every(({ after }) => after?.at(-1)?.event.done === null));
     reasons = true;
     const report = await verify();
     assert.deepEqual([report.different, report.notComparable], [0, 0], report.firstReason ?? '');
@@ -277,7 +277,7 @@ it('a team whose speakers choose each other ends at a speaker that does not exis
       policy: new ScriptedPolicy(({ turn = 0, role }) => `${role} ${String(turn)}\n${script(turn)}`),
     });
     return grow(made.settings, starts(ALL.slice(0, 1)), [], NEVER).then((roots) => {
-      reasons.push(...roots.flatMap(leavesOf).map(({ after }) => after?.at(-1)?.event.done ?? null));
+      reasons.push(...roots.flatMap(findLeaves).map(({ after }) => after?.at(-1)?.event.done ?? null));
       return allNodes(roots).map(({ answer }) => answer.text.split('\n')[0] ?? '');
     });
   };

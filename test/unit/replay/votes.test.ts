@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { removalContributions, shapleyValues } from '../../../src/credit/coalitions.ts';
 import { grow } from '../../../src/replay/episodes.ts';
-import { leavesOf, returnOf } from '../../../src/replay/tree.ts';
-import { votesOf } from '../../../src/replay/scoredVotes.ts';
+import { findLeaves, returnOf } from '../../../src/replay/tree.ts';
+import { scoreVotes } from '../../../src/replay/scoredVotes.ts';
 import { rewardOfVote, type Vote } from '../../../src/replay/votes.ts';
 import { isVotingTeam } from '../../../src/team/votingTeam.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
@@ -174,9 +174,9 @@ describe('the votes of a tree', () => {
       const roots = await grow(made.settings, starts(asked), [6], NEVER);
       assert.equal(made.settings.budget.calls, 4 * callsOfFanout(protocol, [6]), 'one for each vote, as planned');
       const counted = new CountingEvaluator((text) => (text === '#### 1' || text === '#### 2/2' ? 1 : 0));
-      const { votes, calls } = await votesOf(roots, { protocol, evaluator: counted }, NEVER.signal);
+      const { votes, calls } = await scoreVotes(roots, { protocol, evaluator: counted }, NEVER.signal);
       assert.equal(votes.size, 24);
-      for (const leaf of roots.flatMap(leavesOf)) {
+      for (const leaf of roots.flatMap(findLeaves)) {
         const vote = votes.get(leaf) ?? assert.fail();
         assert.deepEqual(vote.voters, ['a', 'b', 'c']);
         assert.equal(rewardOfVote(vote, [true, true, true]), returnOf(leaf), ties);
@@ -190,14 +190,14 @@ describe('the votes of a tree', () => {
     const made = world(VOTERS, { policy: policy() });
     const roots = await grow(made.settings, starts(asked), [6], NEVER);
     const evaluator = new CountingEvaluator((text) => (text === '#### 3' ? null : 1));
-    const { votes } = await votesOf(roots, { protocol: VOTERS, evaluator }, NEVER.signal);
+    const { votes } = await scoreVotes(roots, { protocol: VOTERS, evaluator }, NEVER.signal);
     const unscored = roots.filter((root) => {
-      const [leaf = root] = leavesOf(root);
+      const [leaf = root] = findLeaves(root);
       const texts = [leaf, leaf.parent ?? leaf, root].map(({ answer }) => answer.text);
       assert.equal(votes.has(leaf), !texts.includes('#### 3'));
       return !votes.has(leaf);
     });
     assert.ok(unscored.length > 0 && votes.size > 0, 'both kinds are there');
-    await assert.rejects(votesOf(roots, { protocol: VOTERS, evaluator }, AbortSignal.abort()), /cancel/iu);
+    await assert.rejects(scoreVotes(roots, { protocol: VOTERS, evaluator }, AbortSignal.abort()), /cancel/iu);
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { evaluate, solvedOnce, type EvaluationSettings } from '../../../src/training/measure/evaluation.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import { leavesOf } from '../../../src/replay/tree.ts';
+import { findLeaves } from '../../../src/replay/tree.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { CHECKPOINTS, CountingEvaluator, problems, PAIR, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
 import { abortedWhen } from '../../support/signals.ts';
@@ -43,7 +43,7 @@ describe('evaluate', () => {
       signal: new AbortController().signal,
       onBegin: (calls) => begun.push([evaluator.calls, calls]),
       onBatch: (done, roots) =>
-        batches.push([done, roots.map(({ problem }) => problem.uid), roots.flatMap(leavesOf).length]),
+        batches.push([done, roots.map(({ problem }) => problem.uid), roots.flatMap(findLeaves).length]),
     });
     // Two scored messages for each problem.
     assert.deepEqual(begun, [

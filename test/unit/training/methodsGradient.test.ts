@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { callsOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { countCalls, type TreeNode } from '../../../src/replay/tree.ts';
 import { grow, growSpine } from '../../../src/replay/episodes.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
 import { messagesOf } from '../../../src/team/rounds.ts';
@@ -148,7 +148,7 @@ async function expectedUpdate(
     }
     const likely = nodes.reduce((product, node) => product * chance(logitOf(node), node.answer.text), 1);
     total += likely;
-    calls.add(roots.reduce((sum, node) => sum + callsOf(node), 0));
+    calls.add(roots.reduce((sum, node) => sum + countCalls(node), 0));
     const values = new Map(nodes.map((node) => [node, valueOf(node, method.valueTarget(settings))]));
     const { credits } = method.credit({
       settings,

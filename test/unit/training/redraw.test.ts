@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { LocalPolicy, type PolicyAnswer } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
-import { redrawsOf } from '../../../src/replay/redraw.ts';
+import { countRedraws } from '../../../src/replay/redraw.ts';
 import { saidBy, type TreeNode } from '../../../src/replay/tree.ts';
 import { held } from '../../support/held.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
@@ -32,13 +32,13 @@ describe('redrawsOf', () => {
     }));
 
   it('is what is missing of distinct messages, within the calls that were saved and twice the draws', () => {
-    assert.equal(redrawsOf({ planned: 4, nodes: nodes('a', 'b', 'a', 'a') }), 2);
-    assert.equal(redrawsOf({ planned: 4, nodes: nodes('a', 'b', 'a', 'a', 'c', 'a') }), 1);
-    assert.equal(redrawsOf({ planned: 4, nodes: nodes('a', 'b', 'c', 'd') }), 0);
-    assert.equal(redrawsOf({ planned: 3, nodes: nodes('a', 'a', 'a', 'a', 'a') }), 1);
-    assert.equal(redrawsOf({ planned: 3, nodes: nodes('a', 'a', 'a', 'a', 'a', 'a') }), 0);
+    assert.equal(countRedraws({ planned: 4, nodes: nodes('a', 'b', 'a', 'a') }), 2);
+    assert.equal(countRedraws({ planned: 4, nodes: nodes('a', 'b', 'a', 'a', 'c', 'a') }), 1);
+    assert.equal(countRedraws({ planned: 4, nodes: nodes('a', 'b', 'c', 'd') }), 0);
+    assert.equal(countRedraws({ planned: 3, nodes: nodes('a', 'a', 'a', 'a', 'a') }), 1);
+    assert.equal(countRedraws({ planned: 3, nodes: nodes('a', 'a', 'a', 'a', 'a', 'a') }), 0);
     // Two messages have nothing to learn from a third that may only be the last.
-    assert.equal(redrawsOf({ planned: 2, nodes: nodes('a', 'a') }), 0);
+    assert.equal(countRedraws({ planned: 2, nodes: nodes('a', 'a') }), 0);
   });
 
   it('knows messages by their tokens', () => {

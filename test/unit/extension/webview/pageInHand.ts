@@ -2,7 +2,7 @@
 import type { EventOf, Events } from '../../../../src/shared/protocols/panel.ts';
 import type { ReplyMessage, RequestMessage, Requests } from '../../../../src/shared/protocols/requests.ts';
 import { messageOf } from '../../../../src/shared/errors.ts';
-import { receive, type Page, type Session } from '../../../../src/extension/webview/session.ts';
+import { receive, type Page, type Session } from '../../../../src/extension/webview/panelSession.ts';
 
 export class PageInHand<FromHost extends { readonly type: string }> implements Page<FromHost> {
   readonly posted: (FromHost | ReplyMessage)[] = [];
