@@ -68,6 +68,27 @@ describe('sampleToken', () => {
     }
   });
 
+  it('equals brute force where many tokens are equally likely, and some are impossible', () => {
+    const stream = testStream('ties');
+    for (const trial of range(300)) {
+      const drawn = range(40).map((token) => Math.floor(5 * stream.uniform(1000 * trial + token)));
+      const row = Float32Array.from(drawn, (level) => Math.log(level / total(drawn)));
+      const sampling = {
+        temperature: 1,
+        topK: [0, 1, 2, 7, 19, 39, 40, 41][trial % 8] ?? 0,
+        topP: [1, 0.99, 0.8, 0.5, 0.1, 0][trial % 6] ?? 1,
+      };
+      for (const draw of range(6)) {
+        const uniform = stream.uniform(1000 * trial + 100 + draw);
+        assert.equal(
+          sampleToken(row, sampling, uniform),
+          byCumulativeMass(row, sampling, uniform),
+          JSON.stringify({ trial, sampling, uniform }),
+        );
+      }
+    }
+  });
+
   const reached = (row: Float32Array, sampling: TokenSampling): number[] =>
     [...new Set(range(1000).map((step) => sampleToken(row, sampling, step / 1000)))].sort((a, b) => a - b);
 
