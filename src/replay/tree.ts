@@ -26,7 +26,7 @@ export interface EnvironmentNode {
   stored: number | undefined;
 }
 
-/** Where an episode is before its next decision: all that a restart needs (replay state). */
+/** Where an episode is before its next message: all that a restart needs (replay state). */
 export interface Branch {
   readonly problem: Problem;
   /** The last message, or null at the start. */

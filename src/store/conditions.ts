@@ -1,5 +1,10 @@
 /** Pieces of SQL that statements of several folders share. */
 
+/** The number of the problem whose uidSha is @problem. */
+export const PROBLEM_NUMBER = '(SELECT id FROM instance WHERE uid_sha = @problem)';
+/** The rows of one tree: of one problem in one round of a run. */
+export const IN_TREE = `run = @run AND phase = @phase AND iteration = @iteration AND instance = ${PROBLEM_NUMBER}`;
+
 /**
  * The temperature of the message `said`: its own; of one that was picked greedily, or typed so, the run's, at which its
  * alternatives are sampled. Null where the run has none.

@@ -58,7 +58,7 @@ export interface Advantages {
 }
 
 /**
- * Generalised advantage estimation (Schulman et al. 2016, eq. 16), nothing after the last decision:
+ * Generalised advantage estimation (Schulman et al. 2016, eq. 16), nothing after the last message:
  *
  *   delta_t = r_t + gamma V_(t+1) - V_t
  *   A_t     = delta_t + gamma lambda A_(t+1)

@@ -1,4 +1,5 @@
 /** Reading which message has the lowest credit. */
+import { IN_TREE } from '../conditions.ts';
 import { lowestFirstOf, mayBeLowestOf } from '../tables/creditOrder.ts';
 import { WITH_HEADLINE } from './readHeadlines.ts';
 import { guarded } from '../files/sqlite.ts';
@@ -21,7 +22,7 @@ export function costliestReaders(session: Session): Pick<StoreReader, 'costliest
   const { db } = session;
   const inGroup = db.prepare<[TreeGroup], Row>(`
     WITH candidate (id) AS (
-      SELECT id FROM decision WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @problem)
+      SELECT id FROM decision WHERE ${IN_TREE}
     ) ${LOWEST}`);
   // A cross join is walked from left to right: else every message would be looked at for each on the way.
   const through = db.prepare<[{ message: number }], Row>(`

@@ -1,4 +1,5 @@
 /** Reading what transcripts are filtered by: few columns of many messages at once. */
+import { PROBLEM_NUMBER } from '../conditions.ts';
 import { WITH_HEADLINE } from './readHeadlines.ts';
 import { matchOf } from './runs/readSearch.ts';
 import type { TreeOf } from './readTrees.ts';
@@ -24,7 +25,7 @@ export function factReaders(session: Session, treeOf: TreeOf): FactReaders {
   const { db } = session;
   const facts = db.prepare<[TreeGroup], Omit<MessageFacts, 'return'>>(`
     SELECT id, event_type AS role, iif(verdict = 'alone', NULL, headline.value) AS credit
-    FROM decision ${WITH_HEADLINE} WHERE decision.run = @run AND phase = @phase AND iteration = @iteration AND decision.instance = (SELECT id FROM instance WHERE uid_sha = @problem)`);
+    FROM decision ${WITH_HEADLINE} WHERE decision.run = @run AND phase = @phase AND iteration = @iteration AND decision.instance = ${PROBLEM_NUMBER}`);
   const found = db
     .prepare<[{ match: string; run: string; limit: number }], number>(
       `

@@ -1,4 +1,5 @@
 /** Reading the trees that transcripts show: their shape and their returns, without the texts. */
+import { IN_TREE, PROBLEM_NUMBER } from '../conditions.ts';
 import { inOrder } from '../rows.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
@@ -17,26 +18,23 @@ export type TreeOf = (group: TreeGroup) => GroupTree;
 /** The trees of recently shown transcripts; rows are never changed, so a tree is stale only when rows were added. */
 const KEPT_TREES = 8;
 
-const GROUP =
-  'run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @problem)';
-
 /** Reads the tree of a group, or takes it from the few last read. */
 export function treeReader(session: Session): TreeOf {
   const { db } = session;
   const rows = db.prepare<[TreeGroup], TreeRow>(
-    `SELECT id, parent, sibling_index AS siblingIndex FROM decision WHERE ${GROUP}`,
+    `SELECT id, parent, sibling_index AS siblingIndex FROM decision WHERE ${IN_TREE}`,
   );
   const stages = db.prepare<[TreeGroup], { readonly stage: number; readonly first: number }>(
     `SELECT stage, first_decision AS first FROM stage
      WHERE run = @run AND iteration = @iteration AND @phase = 'train' ORDER BY stage DESC`,
   );
   const episodes = db.prepare<[TreeGroup], LeafEpisode>(
-    `SELECT leaf, return, evaluator_calls AS evaluatorCalls FROM episode WHERE ${GROUP} ORDER BY id`,
+    `SELECT leaf, return, evaluator_calls AS evaluatorCalls FROM episode WHERE ${IN_TREE} ORDER BY id`,
   );
   const newest = db
     .prepare<[TreeGroup], string>(
       `
-    SELECT (SELECT coalesce(max(id), 0) FROM decision WHERE ${GROUP}) || ' ' || (SELECT coalesce(max(id), 0) FROM episode WHERE ${GROUP})`,
+    SELECT (SELECT coalesce(max(id), 0) FROM decision WHERE ${IN_TREE}) || ' ' || (SELECT coalesce(max(id), 0) FROM episode WHERE ${IN_TREE})`,
     )
     .pluck();
   // Within a run a committed id is never used again, so the newest ones name the state of a group.
@@ -75,7 +73,7 @@ export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreRead
     .prepare<[TreeGroup], number>(
       `
     SELECT coalesce(max((SELECT max(id) FROM credit WHERE credit.bucket = own.bucket)), 0)
-    FROM (SELECT DISTINCT bucket FROM decision WHERE ${GROUP}) AS own`,
+    FROM (SELECT DISTINCT bucket FROM decision WHERE ${IN_TREE}) AS own`,
     )
     .pluck();
   // Headlines change when something is replayed, also in a bucket of its own that pools with one of the group.
@@ -83,9 +81,9 @@ export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreRead
     .prepare<[TreeGroup], number>(
       `
     SELECT max(
-      (SELECT coalesce(max(newest), 0) FROM (SELECT DISTINCT bucket FROM decision WHERE ${GROUP}) AS own CROSS JOIN bucket_pool ON bucket_pool.bucket = own.bucket),
+      (SELECT coalesce(max(newest), 0) FROM (SELECT DISTINCT bucket FROM decision WHERE ${IN_TREE}) AS own CROSS JOIN bucket_pool ON bucket_pool.bucket = own.bucket),
       (SELECT coalesce(max(newest), 0) FROM bucket CROSS JOIN bucket_pool ON bucket_pool.bucket = bucket.id
-       WHERE run = @run AND origin IN ('request', 'diagnostic') AND instance = (SELECT id FROM instance WHERE uid_sha = @problem)))`,
+       WHERE run = @run AND origin IN ('request', 'diagnostic') AND instance = ${PROBLEM_NUMBER}))`,
     )
     .pluck();
   // What other connections committed, and what this one wrote.

@@ -1,4 +1,5 @@
 /** What was measured of messages that other programs recorded: one row for each of which anything is known. */
+import { IN_TREE } from '../conditions.ts';
 import {
   MEASURED_NUMBERS,
   type EpisodeMeasured,
@@ -56,18 +57,16 @@ export function measurementReaders(session: Session): Pick<StoreReader, 'measure
   const one = db.prepare<[number], Measured>(`
     SELECT measurement.model, ${MEASURED_NUMBERS.map((field) => `${VALUES[field]} AS ${field}`).join(', ')}
     FROM ${MEASURED} WHERE decision.id = ?`);
-  const group =
-    'run = @run AND phase = @phase AND iteration = @iteration AND instance = (SELECT id FROM instance WHERE uid_sha = @problem)';
   const summary = db.prepare<[TreeGroup], SummaryRow>(`
     SELECT count(*) AS messages, ${MEASURED_NUMBERS.map((field) => {
       const value = VALUES[field];
       return `sum(${value}) AS ${field}Sum, min(${value}) AS ${field}Least, max(${value}) AS ${field}Most, count(${value}) AS ${field}N`;
     }).join(', ')}
-    FROM ${MEASURED} WHERE ${group}`);
+    FROM ${MEASURED} WHERE ${IN_TREE}`);
   const models = db
     .prepare<[TreeGroup], string>(
       `SELECT model FROM decision CROSS JOIN measurement ON measurement.decision = decision.id
-      WHERE ${group} AND model IS NOT NULL GROUP BY model ORDER BY min(decision.id) LIMIT ${String(MOST_MODELS)}`,
+      WHERE ${IN_TREE} AND model IS NOT NULL GROUP BY model ORDER BY min(decision.id) LIMIT ${String(MOST_MODELS)}`,
     )
     .pluck();
 
