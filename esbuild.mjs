@@ -29,6 +29,9 @@ if (major < 22 || (major === 22 && minor < 18)) {
 
 const NATIVE = ['better-sqlite3', 'onnxruntime-node'];
 
+/** What the names of the parts of the command line begin with. */
+const COMMAND_PART = 'command-';
+
 /** Bundled CommonJS packages call require(); an ES module has none of its own. */
 const REQUIRE_BANNER =
   "import { createRequire as createRequireHere } from 'node:module'; const require = createRequireHere(import.meta.url);";
@@ -129,10 +132,13 @@ const bundles = [
   },
   // In a folder of its own as well, for the same reason.
   { ...nodeModule, entryPoints: ['src/engine/text.ts'], outfile: 'dist/text/text.mjs', sourcemap: false },
+  // In parts, beside each other as all of them look for files from where they lie: a command loads what it needs.
   {
     ...nodeModule,
-    entryPoints: ['src/engine/commandLine/main.ts'],
-    outfile: 'dist/commandLine.js',
+    entryPoints: [{ in: 'src/engine/commandLine/main.ts', out: 'commandLine' }],
+    outdir: 'dist',
+    splitting: true,
+    chunkNames: `${COMMAND_PART}[name]-[hash]`,
     banner: { js: REQUIRE_BANNER },
   },
   {
@@ -187,6 +193,16 @@ async function bundledPackages() {
   return [...new Set(names.filter((name) => name !== undefined))].sort();
 }
 
+/** Parts have hashes in their names: those of the last build go. */
+function removeCommandParts() {
+  const dist = join(root, 'dist');
+  for (const name of existsSync(dist) ? readdirSync(dist) : []) {
+    if (name.startsWith(COMMAND_PART)) {
+      rmSync(join(dist, name));
+    }
+  }
+}
+
 if (process.argv.includes('--packages')) {
   console.log(JSON.stringify(await bundledPackages()));
 } else if (watching) {
@@ -201,6 +217,7 @@ if (process.argv.includes('--packages')) {
 } else {
   const started = performance.now();
   const programBefore = sandboxProgram();
+  removeCommandParts();
   try {
     await Promise.all(bundles.map((options) => build(options)));
   } catch {

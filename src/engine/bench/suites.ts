@@ -1,19 +1,7 @@
-/** The suites of `c3 bench` by name. */
+/** The suites of `c3 bench` by name, each loaded when it is asked for. */
 import { C3Error, nearestName } from '../../shared/errors.ts';
-import { benchActivation } from './activation.ts';
-import { benchBlame } from './blame/blameBench.ts';
-import { benchTeamDrift } from './drift/teamDrift.ts';
-import { benchFirstRun } from './firstRun.ts';
-import { benchGeneration } from './speed/generation.ts';
-import { benchRhoMap } from './map/rhoMap.ts';
-import { benchModel } from './speed/model.ts';
-import { benchPaperTable, type PaperTableOptions } from './paper/paperTable.ts';
-import { benchReplay } from './replay.ts';
+import type { PaperTableOptions } from './paper/paperTable.ts';
 import type { BenchReport, ModelBenchOptions, TeamBenchOptions } from './report.ts';
-import { benchSandbox } from './sandbox/sandboxLoad.ts';
-import { benchStore } from './store.ts';
-import { benchTrain } from './speed/train.ts';
-import { benchWholeIteration } from './iteration/wholeIteration.ts';
 
 /** What any suite may be given. */
 export type SuiteOptions = TeamBenchOptions & ModelBenchOptions & PaperTableOptions;
@@ -29,19 +17,31 @@ interface Suite {
 }
 
 const SUITES: Readonly<Record<string, Suite>> = {
-  'first-run': { measures: 'team', measure: benchFirstRun },
-  generation: { measures: null, measure: benchGeneration },
-  train: { measures: 'team', measure: benchTrain },
-  iteration: { measures: null, measure: (options) => benchWholeIteration(options) },
-  replay: { measures: 'team', measure: benchReplay },
-  store: { measures: null, measure: benchStore },
-  model: { measures: 'model', measure: benchModel },
-  sandbox: { measures: null, measure: (options) => benchSandbox(options) },
-  blame: { measures: null, measure: (options) => benchBlame(options) },
-  activation: { measures: null, measure: (options) => benchActivation(options) },
-  'paper-table': { measures: null, keeps: true, continues: true, measure: benchPaperTable },
-  'rho-map': { measures: null, keeps: true, measure: benchRhoMap },
-  'team-drift': { measures: null, keeps: true, measure: benchTeamDrift },
+  'first-run': { measures: 'team', measure: async (of) => (await import('./firstRun.ts')).benchFirstRun(of) },
+  generation: { measures: null, measure: async (of) => (await import('./speed/generation.ts')).benchGeneration(of) },
+  train: { measures: 'team', measure: async (of) => (await import('./speed/train.ts')).benchTrain(of) },
+  iteration: {
+    measures: null,
+    measure: async (of) => (await import('./iteration/wholeIteration.ts')).benchWholeIteration(of),
+  },
+  replay: { measures: 'team', measure: async (of) => (await import('./replay.ts')).benchReplay(of) },
+  store: { measures: null, measure: async (of) => (await import('./store.ts')).benchStore(of) },
+  model: { measures: 'model', measure: async (of) => (await import('./speed/model.ts')).benchModel(of) },
+  sandbox: { measures: null, measure: async (of) => (await import('./sandbox/sandboxLoad.ts')).benchSandbox(of) },
+  blame: { measures: null, measure: async (of) => (await import('./blame/blameBench.ts')).benchBlame(of) },
+  activation: { measures: null, measure: async (of) => (await import('./activation.ts')).benchActivation(of) },
+  'paper-table': {
+    measures: null,
+    keeps: true,
+    continues: true,
+    measure: async (of) => (await import('./paper/paperTable.ts')).benchPaperTable(of),
+  },
+  'rho-map': { measures: null, keeps: true, measure: async (of) => (await import('./map/rhoMap.ts')).benchRhoMap(of) },
+  'team-drift': {
+    measures: null,
+    keeps: true,
+    measure: async (of) => (await import('./drift/teamDrift.ts')).benchTeamDrift(of),
+  },
 };
 
 export const SUITE_NAMES: readonly string[] = Object.keys(SUITES);

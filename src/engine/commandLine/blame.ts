@@ -14,7 +14,8 @@ import { signed } from '../../shared/text/figures.ts';
 import { visible } from '../../shared/text/visible.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { messageNumber, readArguments, text, whole, type ParsedArguments } from './arguments.ts';
-import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, STORE, withService } from './support.ts';
 
 export async function blame(args: readonly string[], context: CommandContext): Promise<void> {
   const options = { ...STORE, ...JSON_FLAG, run: { type: 'string' }, budget: { type: 'string' } } as const;

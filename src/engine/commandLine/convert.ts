@@ -3,7 +3,8 @@ import { stringify } from 'yaml';
 import { C3Error } from '../../shared/errors.ts';
 import { readConfiguration } from '../recipe/recipe.ts';
 import { readArguments } from './arguments.ts';
-import { JSON_FLAG, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG } from './support.ts';
 
 /**
  * Prints the configuration that `c3 run FILE` would run, every key written out, what differs in remarks before it.

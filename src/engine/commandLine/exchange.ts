@@ -9,7 +9,8 @@ import { importLines } from '../../domain/episode.ts';
 import { renamesOf } from '../../shared/speakerNames.ts';
 import { WEIGHT_FORMATS } from '../exchange/exportWeights.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
-import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, STORE, withService } from './support.ts';
 
 const EXPORT_FORMATS = ['buckets', ...WEIGHT_FORMATS] as const;
 

@@ -9,7 +9,8 @@ import { readFinding } from '../findings/findingFile.ts';
 import { findFindings } from '../findings/findFindings.ts';
 import { junitOf } from '../findings/junit.ts';
 import { messageNumber, readArguments, text, whole } from './arguments.ts';
-import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, STORE, withService } from './support.ts';
 
 /** Where findings are kept unless named. */
 const FOLDER = 'findings';

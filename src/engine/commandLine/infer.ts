@@ -1,7 +1,8 @@
 /** `c3 infer`: the protocol of a recorded episode as a team file, for the user to read and confirm. */
 import { inferredTeam } from '../../logs/recordedEpisode.ts';
 import { messageNumber, readArguments, text } from './arguments.ts';
-import { STORE, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { STORE, withService } from './support.ts';
 
 export async function infer(args: readonly string[], context: CommandContext): Promise<void> {
   const { print } = context;

@@ -18,7 +18,8 @@ import { ENGINE_ENTRY } from '../places.ts';
 import { QueueFile, unstarted } from '../server/queueFile.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { VERSION } from '../version.ts';
-import { JSON_FLAG, STORE, storePath, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, STORE, storePath } from './support.ts';
 
 const LONGEST_TITLE = 60;
 const PAGE = 200;

@@ -3,7 +3,7 @@ import { C3Error, CancelledError, messageOf, nearestName } from '../../shared/er
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { VERSION } from '../version.ts';
 import { COMMANDS } from './commands.ts';
-import { contextOf, type Command, type Streams } from './support.ts';
+import { contextOf, type Command, type Streams } from './command.ts';
 
 const LONGEST_ERROR = 2000;
 

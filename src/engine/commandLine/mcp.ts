@@ -3,7 +3,8 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { onAbort } from '../../shared/cancellation.ts';
 import { mcpServer } from '../mcp/server.ts';
 import { readArguments } from './arguments.ts';
-import { STORE, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { STORE, withService } from './support.ts';
 
 /** Serves until its client leaves. */
 export async function mcp(args: readonly string[], context: CommandContext): Promise<void> {

@@ -18,7 +18,8 @@ import { graderNamed, gradeLines, mathLines } from '../lines/gradeLines.ts';
 import { backendNamed, blocksNamed, passRuleNamed, pythonLines, withPythonGrader } from '../lines/gradePython.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { parseThresholds, taxonomyWords } from '../taxonomy/taxonomyReport.ts';
-import { JSON_FLAG, STORE, storePath, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, STORE, storePath, withService } from './support.ts';
 
 export async function taxonomy(args: readonly string[], context: CommandContext): Promise<void> {
   const { print } = context;

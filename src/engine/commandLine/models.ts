@@ -14,7 +14,8 @@ import { factsTable, planTable, rhoTable, stepLine } from './planWords.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { PILOT_DEFAULTS, type PilotSettings } from '../run/pilot.ts';
 import { scoreLines } from '../lines/scoreLines.ts';
-import { JSON_FLAG, loadingPrinter, STORE, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, loadingPrinter, STORE, withService } from './support.ts';
 
 const MODEL = { model: { type: 'string' }, adapter: { type: 'string' } } as const;
 const asJson = ({ values }: ParsedArguments): boolean => values['json'] === true;

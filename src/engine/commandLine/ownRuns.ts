@@ -3,7 +3,8 @@ import { tagsOf } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import { readArguments, text, texts } from './arguments.ts';
-import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, STORE, withService } from './support.ts';
 
 export async function note(args: readonly string[], context: CommandContext): Promise<void> {
   const { print, signal } = context;

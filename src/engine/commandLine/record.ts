@@ -7,7 +7,8 @@ import { record as recordProgram, upstreamOf, type RecordSettings } from '../rec
 import { serveFolder } from '../serve/ownServer.ts';
 import { readArguments, text, texts, type ParsedArguments } from './arguments.ts';
 import { servedFolder } from './serve.ts';
-import { JSON_FLAG, loadingPrinter, STORE, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, loadingPrinter, STORE, withService } from './support.ts';
 
 type Answering = Pick<RecordSettings, 'upstream' | 'served'>;
 

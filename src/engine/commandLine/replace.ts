@@ -6,7 +6,8 @@ import { readRecipe } from '../recipe/recipe.ts';
 import { readArguments, text } from './arguments.ts';
 import { detach } from './jobs.ts';
 import { resumable } from './runs.ts';
-import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, STORE, withService } from './support.ts';
 import { summaryWords } from './words.ts';
 
 /**

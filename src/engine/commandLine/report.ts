@@ -4,7 +4,8 @@ import { writeOut } from '../../files/outFile.ts';
 import { findingReport, reportJson, reportPage, runReport } from '../../report/report.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { readArguments, text, whole } from './arguments.ts';
-import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, STORE, withService } from './support.ts';
 
 export async function report(args: readonly string[], context: CommandContext): Promise<void> {
   const { print } = context;

@@ -25,7 +25,8 @@ import { storedVote, votedEpisode } from '../replay/storedVote.ts';
 import { bucketWords, estimateLines, findingWords, summaryWords } from './words.ts';
 import { runBlameWords } from './blame.ts';
 import { detach } from './jobs.ts';
-import { JSON_FLAG, LARGE_MODEL, progressPrinter, STORE, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, LARGE_MODEL, progressPrinter, STORE, withService } from './support.ts';
 
 /** What --show looks for what loses episodes with, in evaluator calls, and how many cases it shows. */
 const SHOWN_BUDGET = 1200;

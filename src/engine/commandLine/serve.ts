@@ -8,7 +8,8 @@ import { bundledTeam } from '../places.ts';
 import { drawToken } from '../serve/modelServer.ts';
 import { openServer } from '../serve/serve.ts';
 import { readArguments, text, whole, type ParsedArguments } from './arguments.ts';
-import { JSON_FLAG, loadingPrinter, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, loadingPrinter } from './support.ts';
 
 /** Where a token of the user's own is looked for: every user of a machine can read the arguments of a program. */
 const TOKEN_VARIABLE = 'C3_SERVE_TOKEN';

@@ -18,7 +18,8 @@ import { oneLine } from '../../shared/text/oneLine.ts';
 import { protocolOfRun } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
 import { readArguments, text, texts, whole, type ParsedArguments } from './arguments.ts';
-import { JSON_FLAG, STORE, withService, type CommandContext } from './support.ts';
+import type { CommandContext } from './command.ts';
+import { JSON_FLAG, STORE, withService } from './support.ts';
 
 const OPTIONS = {
   ...STORE,

@@ -7,7 +7,8 @@ import { Readable, Writable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { COMMANDS } from '../../../../src/engine/commandLine/commands.ts';
 import { isCancellable, main } from '../../../../src/engine/commandLine/main.ts';
-import { contextOf, progressPrinter, type Streams } from '../../../../src/engine/commandLine/support.ts';
+import { contextOf, type Streams } from '../../../../src/engine/commandLine/command.ts';
+import { progressPrinter } from '../../../../src/engine/commandLine/support.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import { c3 } from '../workspace.ts';
 
