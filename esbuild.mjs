@@ -89,6 +89,25 @@ const commandsApart = {
   },
 };
 
+/** Parts of the command line have hashes in their names: once a build is whole, those of earlier ones go. */
+const withoutOldParts = {
+  name: 'without-old-parts',
+  setup(plugin) {
+    plugin.onEnd(({ errors, metafile }) => {
+      const dist = join(root, 'dist');
+      if (errors.length > 0 || metafile === undefined || plugin.initialOptions.write === false) {
+        return;
+      }
+      const made = new Set(Object.keys(metafile.outputs).map((path) => join(root, path)));
+      for (const name of readdirSync(dist)) {
+        if (name.startsWith(COMMAND_PART) && !made.has(join(dist, name))) {
+          rmSync(join(dist, name));
+        }
+      }
+    });
+  },
+};
+
 const hosted = { ...common, platform: 'node', target: 'node22', format: 'cjs', external: ['vscode', ...NATIVE] };
 
 const bundles = [
@@ -140,6 +159,8 @@ const bundles = [
     splitting: true,
     chunkNames: `${COMMAND_PART}[name]-[hash]`,
     banner: { js: REQUIRE_BANNER },
+    metafile: true,
+    plugins: [withoutOldParts],
   },
   {
     ...nodeModule,
@@ -193,16 +214,6 @@ async function bundledPackages() {
   return [...new Set(names.filter((name) => name !== undefined))].sort();
 }
 
-/** Parts have hashes in their names: those of the last build go. */
-function removeCommandParts() {
-  const dist = join(root, 'dist');
-  for (const name of existsSync(dist) ? readdirSync(dist) : []) {
-    if (name.startsWith(COMMAND_PART)) {
-      rmSync(join(dist, name));
-    }
-  }
-}
-
 if (process.argv.includes('--packages')) {
   console.log(JSON.stringify(await bundledPackages()));
 } else if (watching) {
@@ -217,7 +228,6 @@ if (process.argv.includes('--packages')) {
 } else {
   const started = performance.now();
   const programBefore = sandboxProgram();
-  removeCommandParts();
   try {
     await Promise.all(bundles.map((options) => build(options)));
   } catch {

@@ -60,11 +60,6 @@ export function object<S extends Readonly<Record<string, Guard<unknown>>>>(
   };
 }
 
-/** Any of the guarded shapes. */
-export function anyOf<G extends readonly Guard<unknown>[]>(...guards: G): Guard<Guarded<G[number]>> {
-  return (value): value is Guarded<G[number]> => guards.some((guard) => guard(value));
-}
-
 /**
  * An object from a sender of our own that has these keys: the answer to what was asked, and not to something else.
  * @param keys some that no other answer has

@@ -1,5 +1,5 @@
 /** The run dashboard: one panel, which shows the run chosen in it and others laid over it. */
-import { commands, window, type WebviewPanel } from 'vscode';
+import { window, type WebviewPanel } from 'vscode';
 import {
   COMPARED_MOST,
   DASHBOARD_PANEL,
@@ -9,6 +9,7 @@ import {
 } from '../../shared/protocols/dashboardProtocol.ts';
 import type { Phase } from '../../domain/episode.ts';
 import { report } from '../common/report.ts';
+import { runCommand } from '../common/runCommand.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import type { Services } from '../services.ts';
 import { confirmed } from '../webview/confirm.ts';
@@ -48,9 +49,7 @@ export class Dashboard {
           openMessage,
           copy: copyConfirmed,
           confirmed,
-          command: async (name, ...run) => {
-            await commands.executeCommand(`c3.${name}`, ...run);
-          },
+          command: runCommand,
           report: (error) => {
             void report(error, log);
           },

@@ -17,7 +17,7 @@ import { roleModels, regionFacts, type RemovalOutcomes } from '../../domain/step
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { Throttle } from '../common/throttle.ts';
-import type { Page, SessionOf } from '../webview/panelSession.ts';
+import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import { RunOutcomes } from './runOutcomes.ts';
 import { RunRemovals } from './runRemovals.ts';
 import { taskOf } from './runTask.ts';
@@ -83,8 +83,7 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
   private outcomesTold = 0;
   private removalTold: RemovalOutcomes | null = null;
   private reading: NodeJS.Immediate | null = null;
-  readonly answers = {};
-  readonly events: SessionOf<typeof DASHBOARD_PANEL>['events'] = {
+  readonly events: EventsOf<typeof DASHBOARD_PANEL> = {
     ready: () => {
       this.sent.clear();
       this.publish();

@@ -1,8 +1,11 @@
 /** The runs table: one panel, to choose what the dashboard compares. */
-import { commands, type Memento, type WebviewPanel } from 'vscode';
+import type { WebviewPanel } from 'vscode';
 import { RUNS_PANEL, type RunsTableFromHost } from '../../shared/protocols/runsTable.ts';
+import { report } from '../common/report.ts';
+import { runCommand } from '../common/runCommand.ts';
 import { saveTable } from '../common/saveTable.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
+import type { ListKeeper } from '../common/listKeeper.ts';
 import type { Services } from '../services.ts';
 import { SinglePanel } from '../webview/panels.ts';
 import { RunsTableSession, type RunsTableOpening } from './runsTableSession.ts';
@@ -14,7 +17,7 @@ export class RunsTable {
    * @param keeper keeps which columns are shown
    * @param compare shows runs over each other
    */
-  constructor(services: Services, keeper: Pick<Memento, 'get' | 'update'>, compare: (runs: readonly string[]) => void) {
+  constructor(services: Services, keeper: ListKeeper, compare: (runs: readonly string[]) => void) {
     this.panel = new SinglePanel(
       RUNS_PANEL,
       services,
@@ -24,13 +27,11 @@ export class RunsTable {
           keeper,
           isBeingWritten,
           compare,
-          openEpisodes: (run) => {
-            void commands.executeCommand('c3.openEpisodes', run);
-          },
-          startRun: () => {
-            void commands.executeCommand('c3.startRun');
-          },
+          command: runCommand,
           save: saveTable,
+          report: (error) => {
+            void report(error, services.log);
+          },
         }),
     );
   }

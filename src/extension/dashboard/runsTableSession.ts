@@ -1,5 +1,4 @@
 /** What the runs table shows: runs with the hyperparameters in which they differ. */
-import type { Memento } from 'vscode';
 import { shownStatus, type RunRecord } from '../../domain/run.ts';
 import {
   RUNS_LISTED,
@@ -11,7 +10,8 @@ import {
 import type { StoreReader } from '../../store/read/reader.ts';
 import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
 import { Throttle } from '../common/throttle.ts';
-import type { Page, SessionOf } from '../webview/panelSession.ts';
+import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
+import type { ListKeeper } from '../common/listKeeper.ts';
 import { runsCsv } from './runsCsv.ts';
 
 /** Where the workspace keeps which columns are shown. */
@@ -23,14 +23,15 @@ export interface RunsTableSurroundings {
   /** Null while there is no store. @throws with the reason where it cannot be read */
   readonly reader: () => StoreReader | null;
   /** Keeps which columns are shown. */
-  readonly keeper: Pick<Memento, 'get' | 'update'>;
+  readonly keeper: ListKeeper;
   readonly isBeingWritten: (path: string) => boolean;
   /** Shows runs over each other. */
   readonly compare: (runs: readonly string[]) => void;
-  readonly openEpisodes: (run: string) => void;
-  readonly startRun: () => void;
+  readonly command: (name: 'openEpisodes' | 'startRun', ...run: readonly string[]) => Promise<void>;
   /** Saves a table where the user says. */
   readonly save: (name: string, kind: 'csv', text: string) => Promise<unknown>;
+  /** Shows what went wrong outside the panel. */
+  readonly report: (error: unknown) => void;
 }
 
 /** What the table is opened with. */
@@ -50,17 +51,16 @@ export class RunsTableSession implements SessionOf<typeof RUNS_PANEL> {
   private selected: string | null;
   /** Runs that were sent to the page: it may ask about no others. */
   private offered: ReadonlySet<string> = new Set();
-  readonly answers = {};
-  readonly events: SessionOf<typeof RUNS_PANEL>['events'] = {
+  readonly events: EventsOf<typeof RUNS_PANEL> = {
     ready: () => {
       this.publish();
     },
     compare: ({ runs }) => {
       this.around.compare(runs.filter((run) => this.offered.has(run)));
     },
-    episodes: ({ run }) => {
+    episodes: async ({ run }) => {
       if (this.offered.has(run)) {
-        this.around.openEpisodes(run);
+        await this.around.command('openEpisodes', run);
       }
     },
     columns: async ({ columns }) => {
@@ -69,9 +69,7 @@ export class RunsTableSession implements SessionOf<typeof RUNS_PANEL> {
     saveCsv: async ({ runs }) => {
       await this.around.save('runs', 'csv', runsCsv(this.rowsOf(runs)));
     },
-    startRun: () => {
-      this.around.startRun();
-    },
+    startRun: () => this.around.command('startRun'),
   };
 
   constructor({ selected }: RunsTableOpening, page: Page<RunsTableFromHost>, around: RunsTableSurroundings) {
@@ -91,6 +89,10 @@ export class RunsTableSession implements SessionOf<typeof RUNS_PANEL> {
 
   runWentOn(): void {
     this.throttle.trigger();
+  }
+
+  failed(error: unknown): void {
+    this.around.report(error);
   }
 
   dispose(): void {

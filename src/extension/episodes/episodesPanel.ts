@@ -1,7 +1,7 @@
 /**
  * The episodes panel: the home of a run, one row for each of its problems. One panel, which shows the run chosen in it.
  */
-import { commands, window, type WebviewPanel } from 'vscode';
+import { window, type WebviewPanel } from 'vscode';
 import {
   FILTER_NAME_LIMIT,
   isEpisodesState,
@@ -11,19 +11,13 @@ import {
 import { shownStatus } from '../../domain/run.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
 import { EpisodesSession, type EpisodesOpening, type ProblemClasses } from './episodesSession.ts';
-import type { ListKeeper } from '../model/modelFolders.ts';
+import type { ListKeeper } from '../common/listKeeper.ts';
+import { runCommand } from '../common/runCommand.ts';
 import { saveTable } from '../common/saveTable.ts';
 import type { Services } from '../services.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import { SinglePanel } from '../webview/panels.ts';
 import type { Page } from '../webview/panelSession.ts';
-
-const COMMANDS = {
-  dashboard: 'c3.openDashboard',
-  taxonomy: 'c3.inspectTaxonomy',
-  runsTable: 'c3.openRunsTable',
-  startRun: 'c3.startRun',
-} as const;
 
 export interface EpisodesParts {
   /** Keeps saved filters. */
@@ -98,9 +92,7 @@ function begin(
       void window.showInformationMessage(words);
     },
     openTranscript,
-    command: (name, of) => {
-      void commands.executeCommand(COMMANDS[name], ...(of === null || name === 'startRun' ? [] : [of]));
-    },
+    command: runCommand,
     later: (work, milliseconds) => {
       const timer = setTimeout(work, milliseconds);
       return {

@@ -28,8 +28,8 @@ import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol
 import type { StoreReader } from '../../store/read/reader.ts';
 import { problemsCsv } from './problemsCsv.ts';
 import { problemsData } from './problemsData.ts';
-import type { ListKeeper } from '../model/modelFolders.ts';
-import type { Page, SessionOf } from '../webview/panelSession.ts';
+import type { ListKeeper } from '../common/listKeeper.ts';
+import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
 
 /** Where the workspace keeps saved filters. */
 const SAVED_KEY = 'c3.episodeFilters';
@@ -72,7 +72,10 @@ export interface EpisodesSurroundings {
   /** Says something that the user has not asked for in the panel. */
   readonly say: (words: string) => void;
   openTranscript(target: TranscriptTarget, message: number, beside: boolean): void;
-  command(name: 'dashboard' | 'taxonomy' | 'runsTable' | 'startRun', run: string | null): void;
+  readonly command: (
+    name: 'openDashboard' | 'inspectTaxonomy' | 'openRunsTable' | 'startRun',
+    ...run: readonly string[]
+  ) => Promise<void>;
   /** Does something later, unless that is disposed of before. */
   readonly later: (work: () => void, milliseconds: number) => { dispose(): void };
 }
@@ -95,6 +98,8 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
   private sort: ProblemSort = CLEAREST_FIRST;
   private place: ProblemPlace = NO_PLACE;
   private revision = 0;
+  /** Whether a page has said what it shows. */
+  private isArranged = false;
   private ids: readonly number[] = [];
   /** While a growing run rests; `again` when the store changed meanwhile. */
   private resting: { dispose(): void } | null = null;
@@ -102,11 +107,10 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
   /** Runs that were sent to the page: it may ask about no others. */
   private offered: ReadonlySet<string> = new Set();
   private readonly classes = new Map<string, { readonly classes: ProblemClasses | null; readonly state: ClassState }>();
-  readonly answers: SessionOf<typeof EPISODES_PANEL>['answers'] = {
-    rows: ({ revision, offset }) => this.rows(revision, offset),
-  };
-  readonly events: SessionOf<typeof EPISODES_PANEL>['events'] = {
+  readonly answers: AnswersOf<typeof EPISODES_PANEL> = { rows: ({ revision, offset }) => this.rows(revision, offset) };
+  readonly events: EventsOf<typeof EPISODES_PANEL> = {
     ready: ({ filter, sort, place }) => {
+      this.isArranged = true;
       this.arrange(filter, sort, place);
       this.open();
     },
@@ -137,18 +141,10 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     },
     saveCsv: () => this.saveCsv(),
     saveData: () => this.saveData(),
-    dashboard: () => {
-      this.around.command('dashboard', this.run);
-    },
-    taxonomy: () => {
-      this.around.command('taxonomy', this.run);
-    },
-    runsTable: () => {
-      this.around.command('runsTable', this.run);
-    },
-    startRun: () => {
-      this.around.command('startRun', this.run);
-    },
+    dashboard: () => this.around.command('openDashboard', ...this.named()),
+    taxonomy: () => this.around.command('inspectTaxonomy', ...this.named()),
+    runsTable: () => this.around.command('openRunsTable', ...this.named()),
+    startRun: () => this.around.command('startRun'),
   };
 
   constructor({ run, note }: EpisodesOpening, page: Page<EpisodesFromHost>, around: EpisodesSurroundings) {
@@ -173,7 +169,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
       this.filter = { ...this.filter, role: null, className: null };
       this.place = NO_PLACE;
     }
-    if (this.page.isListening) {
+    if (this.isArranged && this.page.isListening) {
       this.open();
     }
   }
@@ -184,12 +180,15 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
 
   /** The store may hold more: what is listed follows, in its place. Sorting much is not done again at once. */
   storeChanged(): void {
+    if (!this.isArranged) {
+      return;
+    }
     if (this.resting !== null) {
       this.again = true;
       return;
     }
     const started = performance.now();
-    this.attempt(() => {
+    attempt(this.page, () => {
       if (this.tellRun()) {
         this.list();
       }
@@ -209,6 +208,11 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     );
   }
 
+  /** The run, for a command that takes one. */
+  private named(): readonly string[] {
+    return this.run === null ? [] : [this.run];
+  }
+
   private arrange(filter: ProblemFilter, sort: ProblemSort, place: ProblemPlace): void {
     this.filter = filter;
     this.sort = sort;
@@ -216,7 +220,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
   }
 
   private open(): void {
-    this.attempt(() => {
+    attempt(this.page, () => {
       this.tellSaved(this.saved());
       if (!this.tellRun()) {
         return;
@@ -416,14 +420,6 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
       );
     }
     return reader;
-  }
-
-  private attempt(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.page.fail(error);
-    }
   }
 }
 

@@ -1,12 +1,7 @@
 /** The model folders that a workspace has used, the last one first. */
 import { statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-
-/** Where the list is kept; the editor's workspace state is one. */
-export interface ListKeeper {
-  get(key: string): unknown;
-  update(key: string, value: unknown): PromiseLike<void>;
-}
+import type { ListKeeper } from '../common/listKeeper.ts';
 
 export interface RememberedFolder {
   /** Absolute. */

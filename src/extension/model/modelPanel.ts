@@ -1,8 +1,9 @@
 /** The model panel: one panel, which shows the folder chosen last. */
 import { basename } from 'node:path';
-import { commands, type WebviewPanel } from 'vscode';
+import type { WebviewPanel } from 'vscode';
 import { isModelState, MODEL_PANEL, type ModelFromHost } from '../../shared/protocols/modelProtocol.ts';
 import { report } from '../common/report.ts';
+import { runCommand } from '../common/runCommand.ts';
 import type { Services } from '../services.ts';
 import { SinglePanel } from '../webview/panels.ts';
 import type { ModelFolders } from './modelFolders.ts';
@@ -32,9 +33,7 @@ export class ModelPanel {
           found: (folder) => {
             void folders.remember(folder);
           },
-          chooseFolder: () => {
-            void commands.executeCommand('c3.chooseModel');
-          },
+          command: runCommand,
           use: useModel,
           report: (error) => {
             void report(error, log);

@@ -7,7 +7,7 @@ import {
   type ModelSettings,
 } from '../../shared/protocols/modelProtocol.ts';
 import { Throttle } from '../common/throttle.ts';
-import type { Page, SessionOf } from '../webview/panelSession.ts';
+import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import { InspectedFolder, type ModelEngine } from './inspectedFolder.ts';
 
 /** Progress reaches the page at most this often. */
@@ -30,7 +30,7 @@ export interface ModelSurroundings {
   readonly shown: (folder: string) => void;
   /** The folder holds a model that can be used. */
   readonly found: (folder: string) => void;
-  readonly chooseFolder: () => void;
+  readonly command: (name: 'chooseModel') => Promise<void>;
   /** Writes what was chosen into a configuration. */
   readonly use: (folder: string, settings: ModelSettings) => Promise<void>;
   /** Shows what went wrong outside the panel. */
@@ -46,14 +46,11 @@ export class ModelSession implements SessionOf<typeof MODEL_PANEL> {
   });
   private folder: InspectedFolder;
   private readonly watching: { dispose(): void };
-  readonly answers = {};
-  readonly events: SessionOf<typeof MODEL_PANEL>['events'] = {
+  readonly events: EventsOf<typeof MODEL_PANEL> = {
     ready: () => {
       this.publish();
     },
-    chooseFolder: () => {
-      this.around.chooseFolder();
-    },
+    chooseFolder: () => this.around.command('chooseModel'),
     readAgain: () => this.folder.read(),
     settings: ({ settings }) => this.folder.change(settings),
     test: () => this.folder.runTest(),

@@ -21,7 +21,7 @@ import {
 } from '../../domain/taxonomy.ts';
 import { beginning } from '../../shared/text/visible.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import type { Page, SessionOf } from '../webview/panelSession.ts';
+import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
 
 /** The part of the engine that answers here. */
 export interface TaxonomyEngine {
@@ -54,15 +54,17 @@ export class TaxonomySession implements SessionOf<typeof TAXONOMY_PANEL> {
   /** Asked again while the engine was answering: one more answer is owed, however often it was asked. */
   private again = false;
   private buckets: number | null = null;
-  readonly answers: SessionOf<typeof TAXONOMY_PANEL>['answers'] = {
+  readonly answers: AnswersOf<typeof TAXONOMY_PANEL> = {
     case: ({ bucket }) => caseDetail(this.around.reader(), bucket),
     label: (given) => this.label(given),
   };
-  readonly events: SessionOf<typeof TAXONOMY_PANEL>['events'] = {
+  readonly events: EventsOf<typeof TAXONOMY_PANEL> = {
     ready: async ({ filter, limit }) => {
       this.choice = { thresholds: this.around.thresholds.get(), filter, limit };
-      const { id, title } = this.around.reader().run(this.run);
-      this.page.post({ type: 'opened', run: id, title: 'Failure taxonomy', subtitle: title });
+      attempt(this.page, () => {
+        const { id, title } = this.around.reader().run(this.run);
+        this.page.post({ type: 'opened', run: id, title: 'Failure taxonomy', subtitle: title });
+      });
       await this.show();
       this.storeChanged();
     },
@@ -157,7 +159,7 @@ export function caseDetail(reader: Pick<StoreReader, 'bucketView' | 'labelsOfBuc
   return {
     bucket,
     alternatives: alternatives.map(({ message, text, returns, evaluatorCalls, credit }) => ({
-      message: message,
+      message,
       text: beginning(text, ALTERNATIVE_PREVIEW),
       cut: text.length > ALTERNATIVE_PREVIEW,
       real: message === real?.message,

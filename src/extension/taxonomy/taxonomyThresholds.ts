@@ -3,7 +3,7 @@
  */
 import { isRecord } from '../../shared/guard.ts';
 import { areThresholds, TAXONOMY_THRESHOLDS, THRESHOLD_NAMES, type TaxonomyThresholds } from '../../domain/taxonomy.ts';
-import type { ListKeeper } from '../model/modelFolders.ts';
+import type { ListKeeper } from '../common/listKeeper.ts';
 
 const KEY = 'c3.taxonomyThresholds';
 

@@ -1,11 +1,12 @@
 /** All open transcript panels: a click uses the one last looked at, unless a panel of its own is asked for. */
-import { commands, ViewColumn, window, type WebviewPanel } from 'vscode';
+import { ViewColumn, window, type WebviewPanel } from 'vscode';
 import {
   TRANSCRIPT_PANEL,
   isTranscriptState,
   type TranscriptFromHost,
   type TranscriptTarget,
 } from '../../shared/protocols/transcriptProtocol.ts';
+import { runCommand } from '../common/runCommand.ts';
 import { replayDefaults } from '../common/settings.ts';
 import type { Services } from '../services.ts';
 import { openSession } from '../webview/panels.ts';
@@ -46,8 +47,9 @@ export class TranscriptPanels {
 
   /** Brings that one to the front. */
   reveal(): TranscriptSession | undefined {
-    this.lastSeen?.tab.reveal();
-    return this.active;
+    const { lastSeen } = this;
+    lastSeen?.tab.reveal();
+    return lastSeen?.session;
   }
 
   private get lastSeen(): OpenTranscript | undefined {
@@ -82,9 +84,7 @@ export class TranscriptPanels {
       viewColumn: beside ? ViewColumn.Beside : ViewColumn.Active,
       preserveFocus: false,
     });
-    const session = this.adopt(tab, target, message);
-    tab.reveal();
-    return session;
+    return this.adopt(tab, target, message);
   }
 
   /** Brings a panel back after a reload; one whose state cannot be read is closed. */
@@ -146,13 +146,11 @@ function begin(
         verify: async (message) => {
           await verifier.verify(message);
         },
-        command: (name, message) => {
-          void commands.executeCommand(`c3.${name}`, { message });
-        },
+        command: runCommand,
         say: (words) => {
           void window.showInformationMessage(words);
         },
-        saySoon: (words) => {
+        sayBriefly: (words) => {
           window.setStatusBarMessage(words, SHORTLY);
         },
         title: (words) => {

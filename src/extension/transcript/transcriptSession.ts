@@ -14,7 +14,7 @@ import type { StoreReader } from '../../store/read/reader.ts';
 import { Costliest } from './costliest.ts';
 import type { Disposable } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
-import type { Page, SessionOf } from '../webview/panelSession.ts';
+import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
 import { headerOf, markedRows, messageDetail, rolesOf } from './message/messageDetail.ts';
 import { remembering } from './message/verificationMarks.ts';
 import { whyLost } from './message/whyLost.ts';
@@ -42,11 +42,11 @@ export interface TranscriptSurroundings {
   /** What replays are asked for with, and why there can be none. */
   readonly defaults: () => Opened['defaults'];
   readonly verify: (message: number) => Promise<void>;
-  readonly command: (name: 'exportReport' | 'copyLink', message: number) => void;
+  readonly command: (name: 'exportReport' | 'copyLink', of: { readonly message: number }) => Promise<void>;
   /** Says something that the panel does not show. */
   readonly say: (words: string) => void;
   /** Says it for a moment. */
-  readonly saySoon: (words: string) => void;
+  readonly sayBriefly: (words: string) => void;
   /** Names the tab. */
   readonly title: (words: string) => void;
 }
@@ -69,8 +69,8 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   /** The messages whose branches are compared. */
   private pair: { readonly left: number; readonly right: number } | null = null;
   private readonly costliest = new Costliest();
-  /** Null where a request is about a layout that the panel no longer has. */
-  readonly answers: SessionOf<typeof TRANSCRIPT_PANEL>['answers'] = {
+  readonly answers: AnswersOf<typeof TRANSCRIPT_PANEL> = {
+    // A request about a layout that the panel no longer has is answered with null.
     rows: ({ revision, offset }) => {
       if (revision !== this.shown.revision) {
         return null;
@@ -85,7 +85,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
       revision === this.shown.revision ? this.shown.reading.search(this.around.reader(), query) : null,
     chooseModel: () => this.around.chooseModel(),
   };
-  readonly events: SessionOf<typeof TRANSCRIPT_PANEL>['events'] = {
+  readonly events: EventsOf<typeof TRANSCRIPT_PANEL> = {
     ready: async (event) => {
       this.protocols = await this.around.protocols();
       this.ready(event);
@@ -110,12 +110,8 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     settle: ({ message, replays }) => this.replay.settle(message, replays),
     findLost: ({ message }) => this.findLost(message),
     verify: ({ message }) => this.around.verify(message),
-    exportReport: ({ message }) => {
-      this.around.command('exportReport', message);
-    },
-    copyLink: ({ message }) => {
-      this.around.command('copyLink', message);
-    },
+    exportReport: ({ message }) => this.around.command('exportReport', { message }),
+    copyLink: ({ message }) => this.around.command('copyLink', { message }),
     cancelReplay: () => {
       this.replay.cancel();
     },
@@ -178,7 +174,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
 
   /** Shows a message, of this or of another transcript. */
   show(target: TranscriptTarget, message: number | null): void {
-    this.attempt(() => {
+    attempt(this.page, () => {
       this.selected = message;
       this.wanted = null;
       if (!this.shows(target)) {
@@ -203,7 +199,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
    * @param orSay whether to say which, or that there is none
    */
   goToCostliestMessage({ orSay = true }: { readonly orSay?: boolean } = {}): void {
-    this.attempt(() => {
+    attempt(this.page, () => {
       const found = this.costliest.find(this.around.reader(), this.shown.target, this.selected);
       if (typeof found === 'string') {
         if (orSay) {
@@ -213,7 +209,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
       }
       this.show(this.shown.target, found.message);
       if (orSay) {
-        this.around.saySoon(found.words);
+        this.around.sayBriefly(found.words);
       }
     });
   }
@@ -222,7 +218,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   replayMessage(message: number): void {
     const { alternatives, replays } = this.around.defaults();
     const sampled = { text: null, independent: false, continuation: AS_RECORDED };
-    this.later(this.replay.begin({ message, alternatives, replays, ...sampled }));
+    this.showFailureOf(this.replay.begin({ message, alternatives, replays, ...sampled }));
   }
 
   /** Finds which message lost an episode, and goes there. */
@@ -234,14 +230,14 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
 
   /** Shows where two branches part. */
   showComparison(left: number, right: number): void {
-    this.attempt(() => {
+    attempt(this.page, () => {
       this.compare(left, right);
     });
   }
 
   /** Looks whether the transcript grew; the page then asks for it again, with what it wants to keep in sight. */
   storeChanged(): void {
-    this.attempt(() => {
+    attempt(this.page, () => {
       if (this.shown.catchUp()) {
         this.page.postNewest({ type: 'changed' });
       }
@@ -281,7 +277,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     const number = ++this.asked;
     if (filter.label?.startsWith('class:') === true && this.shown.classes === null) {
       const { target } = this.shown;
-      this.later(
+      this.showFailureOf(
         this.findClasses().then(
           () => {
             if (number === this.asked && target === this.shown.target) {
@@ -345,7 +341,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   }
 
   /** A failure of work that ends later is reported as any other. */
-  private later(work: Promise<void>): void {
+  private showFailureOf(work: Promise<void>): void {
     work.catch((error: unknown) => {
       this.page.fail(error);
     });
@@ -384,14 +380,6 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
       this.show(targetOf(this.around.reader(), message), message);
     } else {
       this.reveal(message);
-    }
-  }
-
-  private attempt(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.page.fail(error);
     }
   }
 }

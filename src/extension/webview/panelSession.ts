@@ -12,27 +12,28 @@ import {
 } from '../../shared/protocols/requests.ts';
 
 /** What is done with each event of a page. */
-export type EventHandlers<E extends Events> = {
+type EventHandlers<E extends Events> = {
   readonly [Type in keyof E & string]: (event: EventOf<E, Type>) => void | Promise<void>;
 };
 
 export interface Session<E extends Events = Events, R extends Requests = Requests> {
   readonly events: EventHandlers<E>;
-  readonly answers: Answers<R>;
+  /** Left out where the page asks nothing. */
+  readonly answers?: Answers<R>;
   /** Shows what went wrong with an event or a request, where the page is not to. */
   failed?(error: unknown): void;
   /** The store may hold more; said while the page listens. */
   storeChanged?(): void;
   /** The run in progress went on; said while the page listens. */
   runWentOn?(): void;
-  /** The page was thrown away; the next one says "ready". */
-  hidden?(): void;
   /** The tab is closed. */
   dispose?(): void;
 }
 
-/** The session of a kind of panel. */
+/** The session of a kind of panel, and its tables. */
 export type SessionOf<P extends Panel> = Session<P['events'], P['requests']>;
+export type EventsOf<P extends Panel> = EventHandlers<P['events']>;
+export type AnswersOf<P extends Panel> = Answers<P['requests']>;
 
 /** The page of a session, as the session sees it. */
 export interface Page<FromHost> {
@@ -52,10 +53,10 @@ export async function receive<E extends Events, R extends Requests>(
   page: Pick<Page<ReplyMessage>, 'post' | 'fail'>,
 ): Promise<void> {
   try {
-    if (isRequest(message)) {
-      page.post(await replyTo(session.answers, message));
-    } else {
+    if (!isRequest(message)) {
       await handle(session.events, message);
+    } else if (session.answers !== undefined) {
+      page.post(await replyTo(session.answers, message));
     }
   } catch (error) {
     if (session.failed === undefined) {
@@ -63,6 +64,15 @@ export async function receive<E extends Events, R extends Requests>(
     } else {
       session.failed(error);
     }
+  }
+}
+
+/** Does something for a page, which shows what fails of it. */
+export function attempt(page: Pick<Page<never>, 'fail'>, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    page.fail(error);
   }
 }
 

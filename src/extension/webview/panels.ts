@@ -9,7 +9,7 @@ import { receive, type Page, type SessionOf } from './panelSession.ts';
 import { createPanel, WebviewDoor, type DoorContext } from './webviewDoor.ts';
 
 /** What every panel needs of the extension. */
-export interface PanelContext extends DoorContext {
+interface PanelContext extends DoorContext {
   readonly store: DoorContext['store'] & { readonly onDidChange: Event<void> };
   readonly runs: { readonly onDidChange: Event<unknown> };
 }
@@ -43,13 +43,6 @@ export function openSession<P extends Panel, Sent extends FromHost, Opened exten
       }
     }),
   );
-  disposables.add(
-    tab.onDidChangeViewState(() => {
-      if (!tab.visible) {
-        session.hidden?.();
-      }
-    }),
-  );
   tab.onDidDispose(() => {
     disposables.dispose();
     session.dispose?.();
@@ -58,7 +51,7 @@ export function openSession<P extends Panel, Sent extends FromHost, Opened exten
 }
 
 /** What the one panel of its kind shows. */
-export interface Showing<Opening> {
+interface Showing<Opening> {
   /** Shows something else. */
   show(opening: Opening): void;
 }

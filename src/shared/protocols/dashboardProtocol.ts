@@ -142,7 +142,7 @@ export type DashboardFromHost =
   | { readonly type: 'failed'; readonly message: string };
 
 /** What the page sends. */
-export const DASHBOARD_EVENTS = {
+const DASHBOARD_EVENTS = {
   ready: {},
   choose: { run },
   compare: { runs },

@@ -127,7 +127,7 @@ export const EPISODES_REQUESTS = {
 const isRound = object({ phase: literal('train', 'evaluate'), iteration: integer() });
 
 /** What the page sends. */
-export const EPISODES_EVENTS = {
+const EPISODES_EVENTS = {
   ready: { filter: isProblemFilter, sort: isProblemSort, place: isPlace },
   list: { filter: isProblemFilter, sort: isProblemSort, place: isPlace },
   place: { place: isPlace },

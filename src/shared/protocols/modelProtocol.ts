@@ -58,7 +58,7 @@ export interface ModelSnapshot {
 export type ModelFromHost = { readonly type: 'snapshot'; readonly snapshot: ModelSnapshot };
 
 /** What the page sends. */
-export const MODEL_EVENTS = {
+const MODEL_EVENTS = {
   ready: {},
   chooseFolder: {},
   readAgain: {},

@@ -173,7 +173,7 @@ export type RunsTableFromHost =
   | { readonly type: 'failed'; readonly message: string };
 
 /** What the page sends. */
-export const RUNS_EVENTS = {
+const RUNS_EVENTS = {
   ready: {},
   compare: { runs: list(run, RUNS_LISTED) },
   episodes: { run },

@@ -92,7 +92,7 @@ export const TAXONOMY_REQUESTS = {
 } as const satisfies Requests;
 
 /** What the page sends. */
-export const TAXONOMY_EVENTS = {
+const TAXONOMY_EVENTS = {
   ready: { filter: isFilter, limit: integer(1, CASES_MOST) },
   show: { thresholds: isThresholds, filter: isFilter, limit: integer(1, CASES_MOST) },
   readAgain: {},

@@ -336,7 +336,7 @@ export const TRANSCRIPT_REQUESTS = {
 } as const satisfies Requests;
 
 /** What the page sends. */
-export const TRANSCRIPT_EVENTS = {
+const TRANSCRIPT_EVENTS = {
   // `others`: messages whose places the panel needs besides, to keep what is read where it is.
   ready: {
     selected: nullable(integer()),

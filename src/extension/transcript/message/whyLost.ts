@@ -58,9 +58,7 @@ function ofAlternative(
 ): WhyMessage | null {
   const scored = returns.filter((value) => value !== null);
   const value = scored.length === 0 ? null : scored.reduce((sum, one) => sum + one, 0) / scored.length;
-  return credit === null
-    ? null
-    : part({ message: message, role, turn, text, typed: finish === 'typed', return: value, credit });
+  return credit === null ? null : part({ message, role, turn, text, typed: finish === 'typed', return: value, credit });
 }
 
 function part(message: WhyMessage & { readonly credit: Headline }): WhyMessage {

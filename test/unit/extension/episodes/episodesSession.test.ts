@@ -8,6 +8,7 @@ import {
 } from '../../../../src/extension/episodes/episodesSession.ts';
 import {
   EPISODES_REQUESTS,
+  type EPISODES_PANEL,
   isEpisodesToHost,
   NO_PLACE,
   type EpisodesFromHost,
@@ -25,7 +26,7 @@ interface Desk {
   readonly session: EpisodesSession;
   readonly writer: StoreWriter;
   readonly send: (message: EpisodesToHost) => Promise<void>;
-  readonly page: PageInHand<EpisodesFromHost>;
+  readonly page: PageInHand<typeof EPISODES_PANEL, EpisodesFromHost>;
   readonly opened: { readonly message: number; readonly beside: boolean }[];
   readonly later: (() => void)[];
 }
@@ -38,7 +39,7 @@ function desk(t: TestContext, changes: Partial<EpisodesSurroundings> = {}): Desk
   const opened: Desk['opened'] = [];
   const later: Desk['later'] = [];
   const kept = new Map<string, unknown>();
-  const page = new PageInHand<EpisodesFromHost>();
+  const page = new PageInHand<typeof EPISODES_PANEL, EpisodesFromHost>();
   const session = new EpisodesSession({ run: null, note: null }, page, {
     reader: () => writer,
     keeper: {
@@ -56,7 +57,7 @@ function desk(t: TestContext, changes: Partial<EpisodesSurroundings> = {}): Desk
     openTranscript: (_, message, beside) => {
       opened.push({ message, beside });
     },
-    command: () => undefined,
+    command: () => Promise.resolve(),
     later: (work) => {
       later.push(work);
       return { dispose: () => undefined };
@@ -80,12 +81,13 @@ const asking = (revision: number): EpisodesToHost => ({
   asked: { revision, offset: 0 },
 });
 /** The rows of the newest answer; null for an order that is out of date. */
-function rows(page: PageInHand<EpisodesFromHost>): readonly ShownProblem[] | null {
+function rows(page: PageInHand<typeof EPISODES_PANEL, EpisodesFromHost>): readonly ShownProblem[] | null {
   const { answer } = page.last('reply');
   assert.ok(isAnswer(EPISODES_REQUESTS, 'rows', answer));
   return answer;
 }
-const uids = (page: PageInHand<EpisodesFromHost>): readonly string[] | undefined => rows(page)?.map(({ uid }) => uid);
+const uids = (page: PageInHand<typeof EPISODES_PANEL, EpisodesFromHost>): readonly string[] | undefined =>
+  rows(page)?.map(({ uid }) => uid);
 
 test('without a run the page says so, and shows the newest as soon as there is one', async (t) => {
   const { session, send, page, writer } = desk(t);

@@ -10,7 +10,8 @@ import {
   freeName,
   modelReference,
 } from '../../../../src/extension/model/modelConfiguration.ts';
-import { ModelFolders, type ListKeeper } from '../../../../src/extension/model/modelFolders.ts';
+import type { ListKeeper } from '../../../../src/extension/common/listKeeper.ts';
+import { ModelFolders } from '../../../../src/extension/model/modelFolders.ts';
 import { isModelState, isModelToHost } from '../../../../src/shared/protocols/modelProtocol.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 

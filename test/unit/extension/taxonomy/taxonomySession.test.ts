@@ -11,6 +11,7 @@ import { C3Error } from '../../../../src/shared/errors.ts';
 import {
   ALTERNATIVE_PREVIEW,
   TAXONOMY_REQUESTS,
+  type TAXONOMY_PANEL,
   type TaxonomyFromHost,
   type TaxonomyToHost,
 } from '../../../../src/shared/protocols/taxonomyProtocol.ts';
@@ -76,7 +77,7 @@ function scene(t: TestContext, engine: Partial<TaxonomyEngine> = {}) {
   });
   const asked: TaxonomyParams[] = [];
   const opened: number[] = [];
-  const page = new PageInHand<TaxonomyFromHost>();
+  const page = new PageInHand<typeof TAXONOMY_PANEL, TaxonomyFromHost>();
   const { posted } = page;
   const session = new TaxonomySession(RUN, page, {
     engine: () => ({

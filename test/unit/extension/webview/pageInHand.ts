@@ -1,10 +1,10 @@
 /** The page of a session, in the hand of a test. */
-import type { EventOf, Events } from '../../../../src/shared/protocols/panel.ts';
-import type { ReplyMessage, RequestMessage, Requests } from '../../../../src/shared/protocols/requests.ts';
+import type { Panel, ToHost } from '../../../../src/shared/protocols/panel.ts';
+import type { ReplyMessage } from '../../../../src/shared/protocols/requests.ts';
 import { messageOf } from '../../../../src/shared/errors.ts';
-import { receive, type Page, type Session } from '../../../../src/extension/webview/panelSession.ts';
+import { receive, type Page, type SessionOf } from '../../../../src/extension/webview/panelSession.ts';
 
-export class PageInHand<FromHost extends { readonly type: string }> implements Page<FromHost> {
+export class PageInHand<P extends Panel, FromHost extends { readonly type: string }> implements Page<FromHost> {
   readonly posted: (FromHost | ReplyMessage)[] = [];
   /** What went wrong, as the page would show it. */
   readonly failures: string[] = [];
@@ -23,10 +23,7 @@ export class PageInHand<FromHost extends { readonly type: string }> implements P
   }
 
   /** Sends as the page; done once the session is done with it. */
-  send<E extends Events, R extends Requests>(
-    session: Session<E, R>,
-    message: EventOf<E> | RequestMessage<R>,
-  ): Promise<void> {
+  send(session: SessionOf<P>, message: ToHost<P>): Promise<void> {
     return receive(session, message, this);
   }
 
