@@ -29,8 +29,11 @@ interface Owned {
 /** The variable that has the marks of all who own a process, such as those of a program in a program. */
 const VARIABLE = 'C3_OWNED';
 const LOOK_EVERY_MILLISECONDS = 20;
-/** The system needs a moment for processes that were killed; what still is there by then cannot be ended. */
-const KILLED_MILLISECONDS = 1000;
+/**
+ * The system needs a moment for processes that were killed, and seconds where it is busy; what still is there by then
+ * cannot be ended.
+ */
+const KILLED_MILLISECONDS = 10_000;
 /** Looks for what others started while it was looked for. */
 const MOST_LOOKS = 100;
 
@@ -143,8 +146,9 @@ function processesOf({ mark, leader, seen }: Owned): readonly ListedProcess[] {
   }
   const { pid, start } = leader;
   const young = listedProcesses().filter((one) => one.start >= start);
-  const marked = new Set(young.filter((one) => environmentOf(one.pid).includes(mark)));
-  const isOwnGroup = young.some((one) => one.group === pid && (seen.has(nameOf(one)) || marked.has(one)));
+  // Who was seen once stays the program's, whether or not its environment can be read again.
+  const marked = new Set(young.filter((one) => seen.has(nameOf(one)) || environmentOf(one.pid).includes(mark)));
+  const isOwnGroup = young.some((one) => one.group === pid && marked.has(one));
   const found = young.filter((one) => !one.hasEnded && (marked.has(one) || (isOwnGroup && one.group === pid)));
   for (const one of found) {
     seen.add(nameOf(one));
