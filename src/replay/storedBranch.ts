@@ -33,7 +33,11 @@ export async function frozenBranch(
       step.kind === 'message' ? `asks ${step.role}` : step.kind === 'end' ? 'ends' : `has an event of ${step.source}`;
     throw new C3Error(
       'engine',
-      `Message ${String(said.id)} cannot be replayed: after what was said before it, the program ${found}${step.kind === 'message' && step.role === role ? ' with another context than the recorded one; where the log has the state of the program and not what a model was asked with, as checkpoints of LangGraph do, write contexts: program in the team file' : `, where ${role} was recorded`}.`,
+      `Message ${String(said.id)} cannot be replayed: after what was said before it, the program ${found}` +
+        (step.kind === 'message' && step.role === role
+          ? ' with another context than the recorded one; where the log has the state of the program and not what a ' +
+            'model was asked with, as checkpoints of LangGraph do, write contexts: program in the team file.'
+          : `, where ${role} was recorded.`),
     );
   }
   // What was sampled without the first message may have kept the heading of an empty context.

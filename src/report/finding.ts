@@ -279,7 +279,13 @@ function continuationOf(
     sampling: said?.sampling ?? null,
     environment: said === null ? null : store.environment(said.environment),
     draws: drawsOf(replays, (message) => store.fullMessage(message).streamKey),
-    assumption: `${other === null ? '' : `This is ${other}: its returns and credits are of that distribution, not of the message's own. `}What follows an alternative is said by ${weights}${said === null ? '' : `, sampled at ${samplingWords(said.sampling)}`}; other weights, decoding or teammates may return otherwise, which nothing here measures.`,
+    assumption:
+      (other === null
+        ? ''
+        : `This is ${other}: its returns and credits are of that distribution, not of the message's own. `) +
+      `What follows an alternative is said by ${weights}` +
+      (said === null ? '' : `, sampled at ${samplingWords(said.sampling)}`) +
+      '; other weights, decoding or teammates may return otherwise, which nothing here measures.',
   };
 }
 

@@ -96,8 +96,18 @@ const PROGRAM = `
 const ask = async (role, system, max_tokens, user) => {
   const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
     method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: 'Bearer ' + process.env.OPENAI_API_KEY, 'x-c3-role': role },
-    body: JSON.stringify({ model: 'any', temperature: 1, seed: 1, max_tokens, messages: [{ role: 'system', content: system }, { role: 'user', content: user }] }),
+    headers: {
+      'content-type': 'application/json',
+      authorization: 'Bearer ' + process.env.OPENAI_API_KEY,
+      'x-c3-role': role,
+    },
+    body: JSON.stringify({
+      ...{ model: 'any', temperature: 1, seed: 1, max_tokens },
+      messages: [
+        { role: 'system', content: system },
+        { role: 'user', content: user },
+      ],
+    }),
   });
   const { choices } = await response.json();
   return choices[0].message.content;

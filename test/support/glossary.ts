@@ -53,12 +53,20 @@ function termsIn(text: string): Term[] {
   );
 }
 
+/** A text of the source, none of whose lines is too wide. */
+const inLines = (text: string): string =>
+  [...text.matchAll(/.{1,100}(?:\s|$)/gu)].map(([line]) => JSON.stringify(line)).join(' + ');
+
 if (import.meta.main) {
   writeFileSync(
     GLOSSARY,
     `/** What the words of the panels mean. Made from docstrings by test/support/glossary.ts: change them there. */
 
-export const GLOSSARY = ${JSON.stringify(readGlossary())} as const satisfies Readonly<
+export const GLOSSARY = {
+${Object.entries(readGlossary())
+  .map(([key, { name, meaning }]) => `${key}: { name: ${JSON.stringify(name)}, meaning: ${inLines(meaning)} },`)
+  .join('\n')}
+} as const satisfies Readonly<
   Record<string, { readonly name: string; readonly meaning: string }>
 >;
 

@@ -74,7 +74,11 @@ export function budgetWords({ steps, evaluations, total }: RunBudget): string {
   const messages = Object.entries(total.decisions)
     .map(([role, number]) => `${role} ${count(number)}`)
     .join(', ');
-  return `${plural(steps, 'training step')} and ${plural(evaluations, 'evaluation')}: at most ${plural(total.evaluatorCalls, 'evaluator call')} and ${count(total.tokens)} sampled tokens; messages: ${messages}.`;
+  return (
+    `${plural(steps, 'training step')} and ${plural(evaluations, 'evaluation')}: at most ` +
+    `${plural(total.evaluatorCalls, 'evaluator call')} and ${count(total.tokens)} sampled tokens; ` +
+    `messages: ${messages}.`
+  );
 }
 
 /** Progress of a self-test. */

@@ -77,7 +77,8 @@ export function generalisedAdvantages(
   if (rewards.length !== values.length || ![...rewards, ...values].every(Number.isFinite)) {
     throw new C3Error(
       'input',
-      `${rewards.length} rewards and ${values.length} values do not form an episode; give one finite number of each for every message.`,
+      `${rewards.length} rewards and ${values.length} values do not form an episode; ` +
+        'give one finite number of each for every message.',
     );
   }
   if (!(gamma >= 0 && gamma <= 1 && lambda >= 0 && lambda <= 1)) {

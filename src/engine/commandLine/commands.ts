@@ -33,7 +33,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     usage:
       'replay MESSAGE [--alternatives N] [--replays R] [--text TEXT] [--result TEXT] [--independent] | --settle [--at-most N] [--snapshot ID|STEP | --model DIR] [--temperature T] [--spend-tokens N] [--spend-money X] [--team FILE] [--json]',
     summary:
-      'replay one message, exactly or with another continuation; --settle spends replays in pairs until its credit is decided; --team says who answers for a recorded one, --result tries another result of the tool that it called',
+      'replay one message, exactly or with another continuation; ' +
+      '--settle spends replays in pairs until its credit is ' +
+      'decided; --team says who answers for a recorded one, --result tries another result of the tool that it called',
     run: async (...given) => (await import('./runs.ts')).replay(...given),
   },
   blame: {

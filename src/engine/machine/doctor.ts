@@ -68,7 +68,8 @@ async function storeState(
   const held =
     counts === null
       ? ''
-      : `: ${String(counts.runs)} runs, ${String(counts.messages)} messages, ${String(counts.episodes)} episodes, ${String(counts.buckets)} buckets, ${String(counts.replays)} replays`;
+      : `: ${String(counts.runs)} runs, ${String(counts.messages)} messages, ${String(counts.episodes)} episodes, ` +
+        `${String(counts.buckets)} buckets, ${String(counts.replays)} replays`;
   const health =
     findings.length > 0
       ? `damaged, ${String(findings.length)} ${findings.length === 1 ? 'finding' : 'findings'}`

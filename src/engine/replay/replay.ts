@@ -43,7 +43,9 @@ export async function replayStored(
     if (file === undefined) {
       throw new C3Error(
         'input',
-        `Message ${String(message.id)} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer, or what c3 infer ${String(message.id)} writes.`,
+        `Message ${String(message.id)} was recorded elsewhere: what comes after another message is known to its ` +
+          `program alone. Give --team FILE, which names the program's driver and the servers that answer, or what ` +
+          `c3 infer ${String(message.id)} writes.`,
       );
     }
     return forkMessage(session, message, { ...rest, team: file }, control);

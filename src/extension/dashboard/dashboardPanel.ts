@@ -8,7 +8,6 @@ import {
   type DashboardFromHost,
 } from '../../shared/protocols/dashboardProtocol.ts';
 import type { Phase } from '../../domain/episode.ts';
-import { report } from '../common/report.ts';
 import { runCommand } from '../common/runCommand.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import type { Services } from '../services.ts';
@@ -33,7 +32,7 @@ export class Dashboard {
 
   constructor(services: Services, { keeper, showRound, openMessage }: DashboardParts) {
     this.services = services;
-    const { store, runs, engine, log } = services;
+    const { store, runs, engine } = services;
     this.losses = new RunLosses(keeper, engine);
     this.panel = new SinglePanel(
       DASHBOARD_PANEL,
@@ -50,9 +49,6 @@ export class Dashboard {
           copy: copyConfirmed,
           confirmed,
           command: runCommand,
-          report: (error) => {
-            void report(error, log);
-          },
         }),
     );
   }

@@ -16,7 +16,6 @@ import type { Phase } from '../../domain/episode.ts';
 import { roleModels, regionFacts, type RemovalOutcomes } from '../../domain/stepRows.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { Throttle } from '../common/throttle.ts';
 import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import { RunOutcomes } from './runOutcomes.ts';
 import { RunRemovals } from './runRemovals.ts';
@@ -58,16 +57,18 @@ export interface DashboardSurroundings {
     name: 'startRun' | 'resumeRun' | 'cancelRun' | 'inspectTaxonomy',
     ...run: readonly string[]
   ) => Promise<void>;
-  /** Shows what went wrong outside the panel. */
-  readonly report: (error: unknown) => void;
 }
 
 export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
   private readonly page: Page<DashboardFromHost>;
+  readonly failsBeside = true;
+  readonly following = {
+    milliseconds: TELL_MILLISECONDS,
+    publish: () => {
+      this.publish();
+    },
+  };
   private readonly around: DashboardSurroundings;
-  private readonly throttle = new Throttle(TELL_MILLISECONDS, () => {
-    this.publish();
-  });
   private readonly histories = new StepHistories();
   private readonly outcomes = new RunOutcomes();
   private readonly removals = new RunRemovals();
@@ -160,20 +161,7 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
     this.publish();
   }
 
-  storeChanged(): void {
-    this.throttle.trigger();
-  }
-
-  runWentOn(): void {
-    this.throttle.trigger();
-  }
-
-  failed(error: unknown): void {
-    this.around.report(error);
-  }
-
   dispose(): void {
-    this.throttle.dispose();
     if (this.reading !== null) {
       clearImmediate(this.reading);
     }

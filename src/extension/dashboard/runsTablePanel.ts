@@ -1,7 +1,6 @@
 /** The runs table: one panel, to choose what the dashboard compares. */
 import type { WebviewPanel } from 'vscode';
 import { RUNS_PANEL, type RunsTableFromHost } from '../../shared/protocols/runsTable.ts';
-import { report } from '../common/report.ts';
 import { runCommand } from '../common/runCommand.ts';
 import { saveTable } from '../common/saveTable.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
@@ -29,9 +28,6 @@ export class RunsTable {
           compare,
           command: runCommand,
           save: saveTable,
-          report: (error) => {
-            void report(error, services.log);
-          },
         }),
     );
   }

@@ -9,7 +9,6 @@ import {
 } from '../../shared/protocols/runsTable.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
-import { Throttle } from '../common/throttle.ts';
 import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 import { runsCsv } from './runsCsv.ts';
@@ -30,8 +29,6 @@ export interface RunsTableSurroundings {
   readonly command: (name: 'openEpisodes' | 'startRun', ...run: readonly string[]) => Promise<void>;
   /** Saves a table where the user says. */
   readonly save: (name: string, kind: 'csv', text: string) => Promise<unknown>;
-  /** Shows what went wrong outside the panel. */
-  readonly report: (error: unknown) => void;
 }
 
 /** What the table is opened with. */
@@ -42,10 +39,14 @@ export interface RunsTableOpening {
 
 export class RunsTableSession implements SessionOf<typeof RUNS_PANEL> {
   private readonly page: Page<RunsTableFromHost>;
+  readonly failsBeside = true;
+  readonly following = {
+    milliseconds: TELL_MILLISECONDS,
+    publish: () => {
+      this.publish();
+    },
+  };
   private readonly around: RunsTableSurroundings;
-  private readonly throttle = new Throttle(TELL_MILLISECONDS, () => {
-    this.publish();
-  });
   /** Settings never change once a run has begun. */
   private readonly settings = new Map<string, Readonly<Record<string, string>>>();
   private selected: string | null;
@@ -81,22 +82,6 @@ export class RunsTableSession implements SessionOf<typeof RUNS_PANEL> {
   show({ selected }: RunsTableOpening): void {
     this.selected = selected;
     this.publish();
-  }
-
-  storeChanged(): void {
-    this.throttle.trigger();
-  }
-
-  runWentOn(): void {
-    this.throttle.trigger();
-  }
-
-  failed(error: unknown): void {
-    this.around.report(error);
-  }
-
-  dispose(): void {
-    this.throttle.dispose();
   }
 
   private publish(): void {

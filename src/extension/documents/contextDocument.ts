@@ -22,7 +22,8 @@ export function contextDocument(message: Shown, tokens: ContextTokens | string):
   const bytes = Buffer.byteLength(message.context, 'utf8');
   const head = [
     `Message ${String(message.id)} of ${message.role}: the model input, exactly as the model saw it`,
-    `context key ${message.contextKey} · snapshot ${message.snapshot.slice(0, 12)} · ${String(bytes)} bytes · ${String(message.promptTokens)} tokens`,
+    `context key ${message.contextKey} · snapshot ${message.snapshot.slice(0, 12)} · ` +
+      `${String(bytes)} bytes · ${String(message.promptTokens)} tokens`,
     'Invisible characters are shown by name or code, as ⟨LF⟩ or ⟨U+202E⟩.',
   ];
   if (typeof tokens === 'string') {

@@ -117,7 +117,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     list: async ({ filter, sort, place }) => {
       this.arrange(filter, sort, place);
       this.list();
-      // Whoever asks for classes means those of the engine.
+      // The engine knows the classes: it is asked once for a run.
       if (sort.column === 'class' && this.run !== null && !this.classes.has(this.run)) {
         await this.classify();
       }

@@ -2,7 +2,6 @@
 import { basename } from 'node:path';
 import type { WebviewPanel } from 'vscode';
 import { isModelState, MODEL_PANEL, type ModelFromHost } from '../../shared/protocols/modelProtocol.ts';
-import { report } from '../common/report.ts';
 import { runCommand } from '../common/runCommand.ts';
 import type { Services } from '../services.ts';
 import { SinglePanel } from '../webview/panels.ts';
@@ -35,9 +34,6 @@ export class ModelPanel {
           },
           command: runCommand,
           use: useModel,
-          report: (error) => {
-            void report(error, log);
-          },
           log,
         }),
     );

@@ -33,13 +33,12 @@ export interface ModelSurroundings {
   readonly command: (name: 'chooseModel') => Promise<void>;
   /** Writes what was chosen into a configuration. */
   readonly use: (folder: string, settings: ModelSettings) => Promise<void>;
-  /** Shows what went wrong outside the panel. */
-  readonly report: (error: unknown) => void;
   readonly log: { error(message: string): void };
 }
 
 export class ModelSession implements SessionOf<typeof MODEL_PANEL> {
   private readonly page: Page<ModelFromHost>;
+  readonly failsBeside = true;
   private readonly around: ModelSurroundings;
   private readonly throttle = new Throttle(TELL_MILLISECONDS, () => {
     this.publish();
@@ -78,10 +77,6 @@ export class ModelSession implements SessionOf<typeof MODEL_PANEL> {
     this.folder.dispose();
     this.folder = this.inspected(folder, settings ?? this.folder.snapshot.settings);
     this.begin();
-  }
-
-  failed(error: unknown): void {
-    this.around.report(error);
   }
 
   dispose(): void {

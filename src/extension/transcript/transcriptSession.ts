@@ -340,7 +340,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     }
   }
 
-  /** A failure of work that ends later is reported as any other. */
+  /** Shows in the page that work failed after its event was handled. */
   private showFailureOf(work: Promise<void>): void {
     work.catch((error: unknown) => {
       this.page.fail(error);

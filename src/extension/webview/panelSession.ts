@@ -20,12 +20,12 @@ export interface Session<E extends Events = Events, R extends Requests = Request
   readonly events: EventHandlers<E>;
   /** Left out where the page asks nothing. */
   readonly answers?: Answers<R>;
-  /** Shows what went wrong with an event or a request, where the page is not to. */
-  failed?(error: unknown): void;
+  /** Whether what fails is shown beside the page, which may be hidden by then. */
+  readonly failsBeside?: true;
   /** The store may hold more; said while the page listens. */
   storeChanged?(): void;
-  /** The run in progress went on; said while the page listens. */
-  runWentOn?(): void;
+  /** What shows the store and the run in progress, and how often at most. */
+  readonly following?: { readonly milliseconds: number; readonly publish: () => void };
   /** The tab is closed. */
   dispose?(): void;
 }
@@ -42,15 +42,17 @@ export interface Page<FromHost> {
   post(message: FromHost): void;
   /** Sends what makes earlier messages of its type stale. */
   postNewest(message: FromHost): void;
-  /** Shows what went wrong, and notes it in the log. */
+  /** Shows in the page what went wrong, and notes it in the log. */
   fail(error: unknown): void;
+  /** Shows it in a notification instead. */
+  report(error: unknown): void;
 }
 
 /** Hands a session what its page sent. Never rejects: what fails is shown. */
 export async function receive<E extends Events, R extends Requests>(
   session: Session<E, R>,
   message: EventOf<E> | RequestMessage<R>,
-  page: Pick<Page<ReplyMessage>, 'post' | 'fail'>,
+  page: Pick<Page<ReplyMessage>, 'post' | 'fail' | 'report'>,
 ): Promise<void> {
   try {
     if (!isRequest(message)) {
@@ -59,10 +61,10 @@ export async function receive<E extends Events, R extends Requests>(
       page.post(await replyTo(session.answers, message));
     }
   } catch (error) {
-    if (session.failed === undefined) {
-      page.fail(error);
+    if (session.failsBeside === true) {
+      page.report(error);
     } else {
-      session.failed(error);
+      page.fail(error);
     }
   }
 }

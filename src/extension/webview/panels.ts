@@ -4,6 +4,7 @@ import type { Panel } from '../../shared/protocols/panel.ts';
 import type { ReplyMessage } from '../../shared/protocols/requests.ts';
 import { Disposables } from '../common/disposables.ts';
 import { report } from '../common/report.ts';
+import { Throttle } from '../common/throttle.ts';
 import { bringBack, tabsOfPanel } from './keptTabs.ts';
 import { receive, type Page, type SessionOf } from './panelSession.ts';
 import { createPanel, WebviewDoor, type DoorContext } from './webviewDoor.ts';
@@ -29,6 +30,7 @@ export function openSession<P extends Panel, Sent extends FromHost, Opened exten
     void receive(session, message, door);
   });
   const session = begin(door);
+  const { following } = session;
   disposables.add(
     context.store.onDidChange(() => {
       if (door.isListening) {
@@ -36,13 +38,18 @@ export function openSession<P extends Panel, Sent extends FromHost, Opened exten
       }
     }),
   );
-  disposables.add(
-    context.runs.onDidChange(() => {
-      if (door.isListening) {
-        session.runWentOn?.();
-      }
-    }),
-  );
+  if (following !== undefined) {
+    const throttle = disposables.add(new Throttle(following.milliseconds, following.publish));
+    for (const changed of [context.store.onDidChange, context.runs.onDidChange]) {
+      disposables.add(
+        changed(() => {
+          if (door.isListening) {
+            throttle.trigger();
+          }
+        }),
+      );
+    }
+  }
   tab.onDidDispose(() => {
     disposables.dispose();
     session.dispose?.();
@@ -68,7 +75,7 @@ export class SinglePanel<
   private readonly begin: (opening: Opening, page: Page<Sent>, tab: Pick<WebviewPanel, 'title'>) => Opened;
   private tab: WebviewPanel | null = null;
   private opened: Opened | null = null;
-  /** What a tab that is being brought back shall show; null for what it showed. */
+  /** What a kept tab shows once it is back; null for what it showed before. */
   private wanted: Opening | null = null;
 
   constructor(

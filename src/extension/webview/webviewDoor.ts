@@ -6,6 +6,7 @@ import { toHost, type Panel, type ToHost } from '../../shared/protocols/panel.ts
 import { messageOf } from '../../shared/errors.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
+import { report } from '../common/report.ts';
 import { BlankPage } from './blankPage.ts';
 import { Newest } from './newest.ts';
 import type { Page } from './panelSession.ts';
@@ -135,7 +136,12 @@ export class WebviewDoor<P extends Panel, FromHost extends { readonly type: stri
     }
   }
 
-  /** Shows what went wrong, and notes it in the log. */
+  /** Shows in a notification what went wrong, and notes it in the log. */
+  report(error: unknown): void {
+    void report(error, this.log);
+  }
+
+  /** Shows it in the page. */
   fail(error: unknown): void {
     const message = messageOf(error);
     this.log.error(message);

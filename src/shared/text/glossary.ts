@@ -12,7 +12,8 @@ export const GLOSSARY = {
   return: {
     name: 'return',
     meaning:
-      'What the evaluator scored at the end of the episode, usually 0 or 1. For a message with several episodes below it, their mean.',
+      'What the evaluator scored at the end of the episode, usually 0 or 1. For a message with several ' +
+      'episodes below it, their mean.',
   },
   alternative: {
     name: 'alternative',
@@ -25,53 +26,63 @@ export const GLOSSARY = {
   bucket: {
     name: 'bucket',
     meaning:
-      'One context with the messages that were sampled in it and their replays. A run samples some; every replay request makes one more.',
+      'One context with the messages that were sampled in it and their replays. A run samples some; every ' +
+      'replay request makes one more.',
   },
   credit: {
     name: 'credit',
     meaning:
-      'How much better episodes end with this message than with the other messages sampled in the same context: its mean return less theirs, the message itself left out. All replays of one context under the same weights count together.',
+      'How much better episodes end with this message than with the other messages sampled in the same ' +
+      'context: its mean return less theirs, the message itself left out. All replays of one context under ' +
+      'the same weights count together.',
   },
   interval: {
     name: 'interval',
     meaning:
-      'Where the credit lies with 95 % confidence. It stays valid however often you look while replays are added. As long as it contains 0, whether the message helped or hurt is undecided.',
+      'Where the credit lies with 95 % confidence. It stays valid however often you look while replays are ' +
+      'added. As long as it contains 0, whether the message helped or hurt is undecided.',
   },
   n: {
     name: 'n',
     meaning:
-      'How many distinct results are behind the number. The result of an equal message on an equal stream is the same one, and counts once; of messages that end the episode, each that was drawn counts.',
+      'How many distinct results are behind the number. The result of an equal message on an equal stream ' +
+      'is the same one, and counts once; of messages that end the episode, each that was drawn counts.',
   },
   effectiveN: {
     name: 'effective n',
     meaning:
-      'How many independent pieces of evidence are behind the interval. Results that share a stream, or are compared with the same message, count together.',
+      'How many independent pieces of evidence are behind the interval. Results that share a stream, or are ' +
+      'compared with the same message, count together.',
   },
   stream: {
     name: 'stream',
     meaning:
-      'The random numbers that a continuation draws. In a request, replay m of each alternative draws the same ones (common random numbers), so that a difference comes from the messages and not from chance.',
+      'The random numbers that a continuation draws. In a request, replay m of each alternative draws the ' +
+      'same ones (common random numbers), so that a difference comes from the messages and not from chance.',
   },
   rho: {
     name: 'rho',
     meaning:
-      'How much of the spread of returns comes from the message, compared with all that follows it. Where it is large, replays show more than whole episodes do.',
+      'How much of the spread of returns comes from the message, compared with all that follows it. Where ' +
+      'it is large, replays show more than whole episodes do.',
   },
   policy: { name: 'policy', meaning: 'What answers for a role: weights on this machine, a server, or a program.' },
   snapshot: {
     name: 'snapshot',
     meaning:
-      'The weights that sampled a message, frozen and named by their hash. Training makes a new one at each step.',
+      'The weights that sampled a message, frozen and named by their hash. Training makes a new one at each ' + 'step.',
   },
   run: {
     name: 'run',
     meaning:
-      'A team that is trained and evaluated on a task, by one method and from one seed; or what other programs recorded.',
+      'A team that is trained and evaluated on a task, by one method and from one seed; or what other ' +
+      'programs recorded.',
   },
   step: {
     name: 'step',
     meaning:
-      'One update of the weights: episodes are sampled, their messages get credit, and the policies learn from it.',
+      'One update of the weights: episodes are sampled, their messages get credit, and the policies learn ' +
+      'from it.',
   },
 } as const satisfies Readonly<Record<string, { readonly name: string; readonly meaning: string }>>;
 

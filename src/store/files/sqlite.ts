@@ -233,7 +233,10 @@ function describe(path: string, code: string, detail: string): string {
     return `The disk failed while the store ${path} was in use (${code}): check the disk and its free space, then try again.`;
   }
   if (code === 'SQLITE_CONSTRAINT_FOREIGNKEY') {
-    return `The store ${path} refused a row that refers to one that it does not hold: insert the run, snapshot, bucket or message first.`;
+    return (
+      `The store ${path} refused a row that refers to one that it does not hold: ` +
+      'insert the run, snapshot, bucket or message first.'
+    );
   }
   if (code.startsWith('SQLITE_CONSTRAINT')) {
     return `The store ${path} refused a row (${detail}); nothing was changed: correct the row.`;

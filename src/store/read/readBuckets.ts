@@ -81,7 +81,8 @@ export function bucketReaders(
       SELECT id, sibling_index, 0 FROM decision
       WHERE bucket = @bucket AND id NOT IN (SELECT decision FROM alternative WHERE bucket = @bucket)
     )
-    SELECT decision.id AS message, idx AS "index", original, text.body AS text, length(decision.tokens) / 4 AS tokenCount, finish, phase, iteration
+    SELECT decision.id AS message, idx AS "index", original, text.body AS text,
+      length(decision.tokens) / 4 AS tokenCount, finish, phase, iteration
     FROM member JOIN decision ON decision.id = member.decision JOIN text ON text.id = decision.message
     ORDER BY idx, original DESC, decision.id`);
   const outcomeRows = db.prepare<[number], Omit<ReplayOutcome, 'difference'> & DifferenceColumns>(`
@@ -133,7 +134,8 @@ export function bucketReaders(
     )
     .pluck();
   const credits = db.prepare<[number], StoredCredit>(`
-    SELECT bucket, decision AS message, estimator, value, low, high, n, evaluator_calls AS evaluatorCalls, interval FROM credit WHERE bucket = ? ORDER BY id`);
+    SELECT bucket, decision AS message, estimator, value, low, high, n, evaluator_calls AS evaluatorCalls, interval
+    FROM credit WHERE bucket = ? ORDER BY id`);
   const verifications = db.prepare<[number], Omit<Verification, 'difference'> & DifferenceColumns>(`
     SELECT id, replay, result, detail, environment, kind, token
     FROM verification LEFT JOIN verification_difference ON verification_difference.verification = verification.id WHERE replay = ? ORDER BY id`);

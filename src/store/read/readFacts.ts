@@ -25,7 +25,8 @@ export function factReaders(session: Session, treeOf: TreeOf): FactReaders {
   const { db } = session;
   const facts = db.prepare<[TreeGroup], Omit<MessageFacts, 'return'>>(`
     SELECT id, event_type AS role, iif(verdict = 'alone', NULL, headline.value) AS credit
-    FROM decision ${WITH_HEADLINE} WHERE decision.run = @run AND phase = @phase AND iteration = @iteration AND decision.instance = ${PROBLEM_NUMBER}`);
+    FROM decision ${WITH_HEADLINE} WHERE decision.run = @run AND phase = @phase
+      AND iteration = @iteration AND decision.instance = ${PROBLEM_NUMBER}`);
   const found = db
     .prepare<[{ match: string; run: string; limit: number }], number>(
       `

@@ -34,7 +34,8 @@ export function treeReader(session: Session): TreeOf {
   const newest = db
     .prepare<[TreeGroup], string>(
       `
-    SELECT (SELECT coalesce(max(id), 0) FROM decision WHERE ${IN_TREE}) || ' ' || (SELECT coalesce(max(id), 0) FROM episode WHERE ${IN_TREE})`,
+    SELECT (SELECT coalesce(max(id), 0) FROM decision WHERE ${IN_TREE}) || ' ' ||
+      (SELECT coalesce(max(id), 0) FROM episode WHERE ${IN_TREE})`,
     )
     .pluck();
   // Within a run a committed id is never used again, so the newest ones name the state of a group.
@@ -81,7 +82,8 @@ export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreRead
     .prepare<[TreeGroup], number>(
       `
     SELECT max(
-      (SELECT coalesce(max(newest), 0) FROM (SELECT DISTINCT bucket FROM decision WHERE ${IN_TREE}) AS own CROSS JOIN bucket_pool ON bucket_pool.bucket = own.bucket),
+      (SELECT coalesce(max(newest), 0) FROM (SELECT DISTINCT bucket FROM decision WHERE ${IN_TREE}) AS own
+       CROSS JOIN bucket_pool ON bucket_pool.bucket = own.bucket),
       (SELECT coalesce(max(newest), 0) FROM bucket CROSS JOIN bucket_pool ON bucket_pool.bucket = bucket.id
        WHERE run = @run AND origin IN ('request', 'diagnostic') AND instance = ${PROBLEM_NUMBER}))`,
     )

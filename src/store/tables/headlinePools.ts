@@ -33,7 +33,8 @@ export interface ResultRow {
 }
 
 export const RESULTS = `
-  SELECT bucket.id AS bucket, origin, said.id AS message, ${tokenKey('said')} AS key, said.finish AS finish, said.bucket IS bucket.id AS inBucket,
+  SELECT bucket.id AS bucket, origin, said.id AS message, ${tokenKey('said')} AS key,
+    said.finish AS finish, said.bucket IS bucket.id AS inBucket,
     iif(said.bucket IS bucket.id, 1, NOT ${IS_OTHER}) AS asMade, said.temperature = bucket_pool.temperature AS atTemperature, said.phase <> 'replay' AS ofRun, replay.id AS replay, replay_index AS replayIndex, leaf,
     leaf.parent AS leafParent, leaf.stream_key AS source, said.stream_key AS drawSource,
     replay.return AS value, replay.evaluator_calls AS evaluatorCalls

@@ -103,7 +103,8 @@ function messageAppender(session: Session, keys: KeyWriter, texts: TextWriter): 
     if (logprobs.length !== 0 && logprobs.length !== tokens.length) {
       throw new C3Error(
         'store',
-        `A message of ${tokens.length} tokens came with ${logprobs.length} log-probabilities (run ${run}, ${message.role}): give one each, or none.`,
+        `A message of ${tokens.length} tokens came with ${logprobs.length} log-probabilities ` +
+          `(run ${run}, ${message.role}): give one each, or none.`,
       );
     }
     const id = Number(

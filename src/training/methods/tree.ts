@@ -44,10 +44,16 @@ export const treeFault: Method['fault'] = (settings, protocol) => {
   }
   const messages = messagesAtMost(protocol);
   if (protocol.rounds === undefined && fanout.length !== messages) {
-    return `fanout has ${String(fanout.length)} numbers where the protocol ${protocol.name} has ${String(messages)} messages; give one for each.`;
+    return (
+      `fanout has ${String(fanout.length)} numbers where the protocol ${protocol.name} has ` +
+      `${String(messages)} messages; give one for each.`
+    );
   }
   if (fanout.length > messages) {
-    return `fanout has ${String(fanout.length)} numbers where an episode of the protocol ${protocol.name} has at most ${String(messages)} messages; leave some out.`;
+    return (
+      `fanout has ${String(fanout.length)} numbers where an episode of the protocol ${protocol.name} has ` +
+      `at most ${String(messages)} messages; leave some out.`
+    );
   }
   const calls = callsOfFanout(protocol, fanout);
   if (calls <= budget) {

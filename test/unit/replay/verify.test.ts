@@ -328,7 +328,8 @@ describe('verifyReplays', () => {
     tamper(
       here,
       'DROP TRIGGER text_no_update',
-      `UPDATE text SET body = body || ' ' WHERE id = (SELECT text FROM context WHERE key = '${run.store.fullMessage(replay.leaf).contextKey}')`,
+      `UPDATE text SET body = body || ' ' WHERE id = (
+        SELECT text FROM context WHERE key = '${run.store.fullMessage(replay.leaf).contextKey}')`,
     );
     assert.equal(run.store.fullMessage(replay.leaf).context, `${context} `);
     const report = await check();

@@ -38,7 +38,9 @@ export function iterationReaders(
     `SELECT first_decision FROM stage WHERE run = @run AND iteration = @iteration AND stage = ${stage}`;
   // A unary plus keeps the rows' numbers out of the choice of an index.
   const messages = db.prepare<[{ run: string; iteration: number; estimator: string; stage: number }], MessageRow>(`
-    SELECT decision.bucket AS bucket, decision.id AS message, decision.parent AS parent, uid_sha AS problem, decision.event_type AS role, position, decision.context AS context, prompt_tokens AS promptTokens, tokens, logprobs,
+    SELECT decision.bucket AS bucket, decision.id AS message, decision.parent AS parent, uid_sha AS problem,
+      decision.event_type AS role, position, decision.context AS context, prompt_tokens AS promptTokens,
+      tokens, logprobs,
       (SELECT value FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id AND estimator = @estimator
         ORDER BY credit.id LIMIT 1) AS credit
     FROM decision JOIN instance ON instance.id = decision.instance

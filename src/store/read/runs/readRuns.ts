@@ -77,7 +77,8 @@ export function runReaders(session: Session): RunReaders {
     .prepare<[string], number>(`SELECT count(*) FROM episode WHERE run = ? AND phase <> 'replay' AND return IS NULL`)
     .pluck();
   const counts = db.prepare<[], StoreCounts>(`
-    SELECT (SELECT count(*) FROM run) AS runs, (SELECT count(*) FROM instance) AS instances, (SELECT count(*) FROM decision) AS messages,
+    SELECT (SELECT count(*) FROM run) AS runs, (SELECT count(*) FROM instance) AS instances,
+      (SELECT count(*) FROM decision) AS messages,
       (SELECT count(*) FROM episode) AS episodes, (SELECT count(*) FROM bucket) AS buckets, (SELECT count(*) FROM replay) AS replays,
       (SELECT count(*) FROM text) AS texts`);
 

@@ -11,7 +11,9 @@ const SCRIPT = `
   registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
   const { main } = await import(${JSON.stringify(MAIN)});
   const before = loaded.length;
-  const streams = { stdin: process.stdin, stdout: process.stderr, stderr: process.stderr, folder: '/', env: {}, signal: new AbortController().signal };
+  const { stdin, stderr } = process;
+  const { signal } = new AbortController();
+  const streams = { stdin, stdout: stderr, stderr, folder: '/', env: {}, signal };
   await main(['infer'], streams);
   console.log(JSON.stringify([loaded.slice(0, before), loaded.slice(before)]));
 `;

@@ -8,6 +8,7 @@ export class PageInHand<P extends Panel, FromHost extends { readonly type: strin
   readonly posted: (FromHost | ReplyMessage)[] = [];
   /** What went wrong, as the page would show it. */
   readonly failures: string[] = [];
+  readonly reported: string[] = [];
   isListening = true;
 
   post(message: FromHost | ReplyMessage): void {
@@ -20,6 +21,10 @@ export class PageInHand<P extends Panel, FromHost extends { readonly type: strin
 
   fail(error: unknown): void {
     this.failures.push(messageOf(error));
+  }
+
+  report(error: unknown): void {
+    this.reported.push(messageOf(error));
   }
 
   /** Sends as the page; done once the session is done with it. */

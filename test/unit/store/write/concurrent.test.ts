@@ -31,7 +31,9 @@ test('a reader in another process keeps reading while the writer appends, always
     while (count < 400) {
       count = reader.counts().messages;
       if (count !== seen.at(-1)) seen.push(count);
-      if (count > 0) reader.transcript({ run: ${JSON.stringify(RUN)}, phase: 'train', iteration: 1, problem: reader.message(count).problem, offset: 0, limit: 5 });
+      const round = { run: ${JSON.stringify(RUN)}, phase: 'train', iteration: 1 };
+      const page = { offset: 0, limit: 5 };
+      if (count > 0) reader.transcript({ ...round, problem: reader.message(count).problem, ...page });
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     reader.close();
