@@ -16,7 +16,7 @@ const needed = (alpha: number): number => 2 / alpha;
 
 /**
  * Shares of the capital that are staked, and how much of the capital is bet at each. Chosen once, by the mean number of
- * replays until a decision on contexts of known credit, never after a look at results that they are applied to: pairs
+ * replays until a verdict on contexts of known credit, never after a look at results that they are applied to: pairs
  * on shared streams decide a credit of 0.25, 0.5 and 0.8 after 64, 32 and 20 replays. Grids with larger stakes save a
  * tenth of these, and need a tenth to nine tenths more for a credit of 0.1 on separate streams.
  */

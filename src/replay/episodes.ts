@@ -54,7 +54,7 @@ export async function growSpine(
   let roots: TreeNode[] | undefined;
   let frontier = branches;
   let spine = new Set(branches);
-  // Alternatives are numbered through all decisions: their continuations draw by this number.
+  // Alternatives are numbered through all messages: their continuations draw by this number.
   let numbered = 0;
   for (let level = 0; frontier.length > 0; level++) {
     const count = fanout[level] ?? 1;

@@ -13,7 +13,7 @@ export interface ReplayOverhead extends Omit<Ledger, 'seconds'> {
 }
 
 export interface Overhead {
-  /** The run's own decisions: training and evaluations. */
+  /** The run's own messages: training and evaluations. */
   readonly ledger: Ledger;
   /** Beside them. Seconds and joules are those of the buckets measured here; null where nobody measured them. */
   readonly overhead: Readonly<Record<Exclude<BucketOrigin, 'training'>, ReplayOverhead>>;

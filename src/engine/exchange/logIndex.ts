@@ -14,7 +14,7 @@ const TABLES = `
 CREATE TABLE entry (
   id INTEGER PRIMARY KEY, name TEXT, kind TEXT NOT NULL, start INTEGER NOT NULL, length INTEGER NOT NULL
 );
-CREATE TABLE counted (instance TEXT PRIMARY KEY, episodes INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE counted (problem TEXT PRIMARY KEY, episodes INTEGER NOT NULL) WITHOUT ROWID;
 BEGIN`;
 /** Sorted once, outside of memory. An episode is of the kind of its first entry. */
 const GROUPS = `
@@ -55,7 +55,7 @@ export class LogIndex implements EntryIndex {
     );
     this.count = this.db
       .prepare<[string], number>(
-        `INSERT INTO counted VALUES (?, 1) ON CONFLICT (instance) DO UPDATE SET episodes = episodes + 1
+        `INSERT INTO counted VALUES (?, 1) ON CONFLICT (problem) DO UPDATE SET episodes = episodes + 1
           RETURNING episodes - 1`,
       )
       .pluck();

@@ -61,7 +61,7 @@ export function problemMeans(episodes: readonly (number | null)[], samples: numb
 /**
  * Whether a problem is solved at least once, for every problem: 1 or 0; null where none is known to be solved and
  * some are masked. Its mean is pass@k of k samples.
- * @param episodes as of instanceMeans
+ * @param episodes as of problemMeans
  */
 export function solvedOnce(episodes: readonly (number | null)[], samples: number): (number | null)[] {
   return Array.from({ length: Math.ceil(episodes.length / samples) }, (_, index) => {
