@@ -1,52 +1,52 @@
-/** What each agent of a team is worth, where the team's reward is known for every part of it (a coalition). */
+/** What each role of a team is worth, where the team's reward is known for every part of it (a coalition). */
 
-/** A part of a team: whether each agent takes part, in order. */
+/** A part of a team: whether each role takes part, in order. */
 export type Coalition = readonly boolean[];
 
-/** Agents of a team whose coalitions are all looked at: there are 2 to the power of their number. */
-export const MOST_AGENTS = 12;
+/** Roles of a team whose coalitions are all looked at: there are 2 to the power of their number. */
+export const MOST_ROLES = 12;
 
-const without = (all: number, agent: number): Coalition => Array.from({ length: all }, (_, one) => one !== agent);
+const without = (all: number, role: number): Coalition => Array.from({ length: all }, (_, one) => one !== role);
 
 /**
- * What the team's reward loses without each agent (CCPO section 1):
+ * What the team's reward loses without each role (CCPO section 1):
  *
  *   D_i = R(all) - R(all but i)
  *
- * @param agents their number
+ * @param roles their number
  * @returns in order
  */
-export function removalContributions(agents: number, rewardOf: (coalition: Coalition) => number): number[] {
-  const all = rewardOf(without(agents, -1));
-  return Array.from({ length: agents }, (_, agent) => all - rewardOf(without(agents, agent)));
+export function removalContributions(roles: number, rewardOf: (coalition: Coalition) => number): number[] {
+  const all = rewardOf(without(roles, -1));
+  return Array.from({ length: roles }, (_, role) => all - rewardOf(without(roles, role)));
 }
 
 /**
- * Shapley values: what an agent adds to those who came before it, the mean over all orders in which K agents may come.
+ * Shapley values: what a role adds to those who came before it, the mean over all orders in which K roles may come.
  *
  *   phi_i = sum over coalitions S without i of |S|! (K - |S| - 1)! / K! * (R(S and i) - R(S))
  *
  * They add up to what the whole team has more than nobody.
- * @param agents K, at most MOST_AGENTS
+ * @param roles K, at most MOST_ROLES
  * @returns in order
- * @throws RangeError for more agents
+ * @throws RangeError for more roles
  */
-export function shapleyValues(agents: number, rewardOf: (coalition: Coalition) => number): number[] {
-  if (agents > MOST_AGENTS) {
-    throw new RangeError(`Shapley values of ${String(agents)} agents were asked for; ${String(MOST_AGENTS)} are most.`);
+export function shapleyValues(roles: number, rewardOf: (coalition: Coalition) => number): number[] {
+  if (roles > MOST_ROLES) {
+    throw new RangeError(`Shapley values of ${String(roles)} roles were asked for; ${String(MOST_ROLES)} are most.`);
   }
-  const sets = Array.from({ length: 2 ** agents }, (_, set) =>
-    Array.from({ length: agents }, (__, agent) => ((set >> agent) & 1) === 1),
+  const sets = Array.from({ length: 2 ** roles }, (_, set) =>
+    Array.from({ length: roles }, (__, role) => ((set >> role) & 1) === 1),
   );
   const rewards = sets.map(rewardOf);
   const sizes = sets.map((members) => members.filter(Boolean).length);
   // |S|! (K - |S| - 1)! / K! = 1 / (K * (K - 1 over |S|))
-  const weights = binomials(agents - 1).map((count) => 1 / (agents * count));
-  return Array.from({ length: agents }, (_, agent) => {
+  const weights = binomials(roles - 1).map((count) => 1 / (roles * count));
+  return Array.from({ length: roles }, (_, role) => {
     let value = 0;
     for (const [set, members] of sets.entries()) {
-      if (members[agent] === false) {
-        const added = (rewards[set + 2 ** agent] ?? 0) - (rewards[set] ?? 0);
+      if (members[role] === false) {
+        const added = (rewards[set + 2 ** role] ?? 0) - (rewards[set] ?? 0);
         value += (weights[sizes[set] ?? 0] ?? 0) * added;
       }
     }

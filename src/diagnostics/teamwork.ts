@@ -3,17 +3,17 @@ import type { Interval } from '../domain/credit.ts';
 import { stabilityOf } from '../domain/stepRows.ts';
 import { bootstrap, bootstrapMean } from './statistics/bootstrap.ts';
 
-/** One episode of a question: the last answer that each agent who spoke gave, in their order; null without one. */
+/** One episode of a question: the last answer that each role who spoke gave, in their order; null without one. */
 export interface AnsweredEpisode {
   readonly answers: readonly (string | null)[];
   readonly solved: boolean;
 }
 
 /**
- * Coordination: the share of questions on which all agents agree on the correct answer. An agent whose message states
+ * Coordination: the share of questions on which all roles agree on the correct answer. A role whose message states
  * none agrees with nobody; the answer that all gave is correct where the episode is solved.
  * @param questions the episodes of each, averaged; questions without one are left out
- * @returns its 95 % bootstrap interval over questions; null where no episode has answers of two agents
+ * @returns its 95 % bootstrap interval over questions; null where no episode has answers of two roles
  */
 export function coordination(questions: readonly (readonly AnsweredEpisode[])[], seed = 0): Interval | null {
   const several = ({ answers }: AnsweredEpisode): boolean => answers.filter((one) => one !== null).length > 1;

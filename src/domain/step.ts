@@ -163,26 +163,26 @@ interface DriftMeasure extends StepMeasure {
   readonly everyStep: false;
 }
 
-/** Agents that have their turn in a step of method teamtr, of which the measures of single turns are kept. */
-const AGENT_TURNS = [1, 2, 3, 4, 5, 6, 7, 8] as const;
+/** Roles that have their turn in a step of method teamtr, of which the measures of single turns are kept. */
+const ROLE_TURNS = [1, 2, 3, 4, 5, 6, 7, 8] as const;
 
-export type AgentTurn = (typeof AGENT_TURNS)[number];
+export type RoleTurn = (typeof ROLE_TURNS)[number];
 
-export const MEASURED_AGENT_TURNS: readonly AgentTurn[] = AGENT_TURNS;
+export const MEASURED_ROLE_TURNS: readonly RoleTurn[] = ROLE_TURNS;
 
 const byTurn = <Name extends string>(
   name: Name,
   title: string,
   beside: string,
-): Readonly<Record<`${Name}${AgentTurn}`, DriftMeasure>> =>
+): Readonly<Record<`${Name}${RoleTurn}`, DriftMeasure>> =>
   Object.fromEntries(
-    AGENT_TURNS.map((turn) => [
+    ROLE_TURNS.map((turn) => [
       `${name}${turn}`,
       { title: `${title}, turn ${String(turn)}`, written: 5, everyStep: false, figure: { beside } },
     ]),
-  ) as Readonly<Record<`${Name}${AgentTurn}`, DriftMeasure>>;
+  ) as Readonly<Record<`${Name}${RoleTurn}`, DriftMeasure>>;
 
-/** The KL of each turn's agent, listed with the largest one. */
+/** The KL of each turn's role, listed with the largest one. */
 export const KL_TURN_MEASURES = byTurn('klTurn', 'KL', 'trustRegionKl');
 
 /** In the order in which they are drawn. */
@@ -364,40 +364,40 @@ export const STEP_MEASURES = {
     everyStep: false,
     figure: { id: 'signal', title: 'Tokens with a signal', unit: 'share of tokens', always: [0, 1], digits: 2 },
   },
-  /** Of method teamtr: the KL of the agent's messages that moved farthest in the step. */
+  /** Of method teamtr: the KL of the role's messages that moved farthest in the step. */
   trustRegionKl: {
     title: 'Trust-region KL',
     written: 5,
     everyStep: false,
-    figure: { id: 'trust-region', title: 'Largest KL of an agent', unit: 'nats per message', always: [0], digits: 4 },
+    figure: { id: 'trust-region', title: 'Largest KL of a role', unit: 'nats per message', always: [0], digits: 4 },
   },
   ...KL_TURN_MEASURES,
-  /** Of method teamtr: by the episodes that each agent learned from, the sum over the agents. */
+  /** Of method teamtr: by the episodes that each role learned from, the sum over the roles. */
   surrogateGain: {
     title: 'Surrogate gain',
     written: 5,
     everyStep: false,
     figure: {
       id: 'surrogate',
-      title: 'Surrogate gain of the agents',
+      title: 'Surrogate gain of the roles',
       unit: 'standard deviations',
       always: [0],
       digits: 4,
     },
   },
-  /** Of method teamtr: with which the step ended, the mean over the agents. */
+  /** Of method teamtr: with which the step ended, the mean over the roles. */
   klWeight: {
     title: 'Weight of the KL penalty',
     written: 4,
     everyStep: false,
     figure: { id: 'kl-weight', title: 'Weight of the KL penalty', unit: 'weight', always: [0], digits: 3 },
   },
-  /** Of method teamtr: agents whose KL was above the bound, so that they went back. */
+  /** Of method teamtr: roles whose KL was above the bound, so that they went back. */
   outOfRegion: {
     title: 'Out of region',
     written: 3,
     everyStep: false,
-    figure: { id: 'out-of-region', title: 'Updates out of region', unit: 'share of agents', always: [0, 1], digits: 2 },
+    figure: { id: 'out-of-region', title: 'Updates out of region', unit: 'share of roles', always: [0, 1], digits: 2 },
   },
   /** Of method teamtr, as those below: of the episodes after the turn that left the fewest, by importance weights. */
   effectiveSample: {
@@ -492,7 +492,7 @@ export const STEP_MEASURES = {
    * method ccpo, as the six below.
    */
   contribution: {
-    title: 'Contribution of an agent',
+    title: 'Contribution of a role',
     written: 4,
     everyStep: false,
     figure: {

@@ -8,7 +8,7 @@ import {
   type Tokens,
   type Replacement,
 } from './run.ts';
-import { MEASURED_AGENT_TURNS, type StepMetrics } from './step.ts';
+import { MEASURED_ROLE_TURNS, type StepMetrics } from './step.ts';
 import { isRecord } from '../shared/guard.ts';
 
 /**
@@ -38,8 +38,8 @@ export interface RoundCost {
   readonly tokens: Tokens;
 }
 
-/** What an agent contributed so far: its running mean, and the deviation. */
-export interface AgentContribution {
+/** What a role contributed so far: its running mean, and the deviation. */
+export interface RoleContribution {
   readonly role: string;
   readonly mean: number;
   readonly deviation: number;
@@ -52,8 +52,8 @@ export interface StepRow {
   readonly cost: RoundCost;
   readonly episodes: number;
   readonly credits: StepCredits;
-  /** What each agent contributed so far; of runs that credit by removal. */
-  readonly contributions?: readonly AgentContribution[];
+  /** What each role contributed so far; of runs that credit by removal. */
+  readonly contributions?: readonly RoleContribution[];
 }
 
 /** The five numbers; null without values. */
@@ -109,13 +109,13 @@ export interface RoleModels {
   readonly roles: Readonly<Record<string, string>>;
 }
 
-/** What the agents of a run contributed so far. */
+/** What the roles of a run contributed so far. */
 export interface TeamContributions {
   readonly run: string;
   readonly models: RoleModels;
   /** In the order in which they speak. */
   readonly roles: readonly string[];
-  readonly contributions: readonly AgentContribution[];
+  readonly contributions: readonly RoleContribution[];
 }
 
 /** Teams with the same models in the same roles. */
@@ -331,7 +331,7 @@ const recordOf = (json: unknown): Readonly<Record<string, unknown>> | null =>
  * The running means in a state of method ccpo: of each voter, else of the thinker.
  * @param json as it is stored; null of another method
  */
-export function contributionsIn(json: unknown): readonly AgentContribution[] {
+export function contributionsIn(json: unknown): readonly RoleContribution[] {
   const state = recordOf(json);
   const voters = recordOf(state?.['voters']);
   const rows = voters === null ? [['thinker', state?.['contribution']] as const] : Object.entries(voters);
@@ -353,7 +353,7 @@ export const MOST_ROLLOUTS = 12_000;
 export interface RegionFacts {
   /** The radius of the trust region in nats per message; null for a run of another method. */
   readonly delta: number | null;
-  /** What replacing an agent came to before the run began; null where none was. */
+  /** What replacing a role came to before the run began; null where none was. */
   readonly replacement: Replacement | null;
 }
 
@@ -376,7 +376,7 @@ function deltaIn(runConfig: string): number | null {
 
 /** The KL of each turn of a step; of a step without diagnostics that of the turn that moved farthest. */
 export function turnKls(metrics: StepMetrics): readonly number[] {
-  const turns = MEASURED_AGENT_TURNS.flatMap((turn) => metrics[`klTurn${turn}`] ?? []);
+  const turns = MEASURED_ROLE_TURNS.flatMap((turn) => metrics[`klTurn${turn}`] ?? []);
   return turns.length > 0 ? turns : metrics.trustRegionKl === undefined ? [] : [metrics.trustRegionKl];
 }
 

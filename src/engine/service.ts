@@ -62,7 +62,7 @@ import { newLabel } from './taxonomy/newLabel.ts';
 import { taxonomyReport, type TaxonomyReport } from './taxonomy/taxonomyReport.ts';
 import { readBuckets } from './taxonomy/taxonomyView.ts';
 import { Timing } from './run/timing.ts';
-import { replacementRun } from './run/replaceAgent.ts';
+import { replacementRun } from './run/replacePolicy.ts';
 import { prepareRun, type Interrupted } from './run/prepareRun.ts';
 import type { RunSources } from './run/prepareRoles.ts';
 import { trainRun } from './run/trainRun.ts';
@@ -163,7 +163,7 @@ export class EngineService {
     );
   }
 
-  /** The run that begins with an agent of another one's team replaced. @throws C3Error('input') where it cannot */
+  /** The run that begins with a policy of another one's team replaced. @throws C3Error('input') where it cannot */
   replacement(params: ReplaceParams): StartRunParams {
     return this.reading((store) => replacementRun(store, params));
   }

@@ -32,7 +32,7 @@ import type { EpisodeNode, MoreNode, QueuedNode, RunNode } from './sidebar/runsM
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Services } from './services.ts';
 import { openGrid, readerOf, runInFront, type Views } from './views.ts';
-import { replaceAgentOf } from './run/replaceAgent.ts';
+import { replacePolicyOf } from './run/replacePolicy.ts';
 import { protocolReader } from './transcript/message/protocolReader.ts';
 import { firstFault } from './run/subjects.ts';
 import { askForConfiguration, askForRun, BUNDLED } from './run/startRun.ts';
@@ -70,7 +70,7 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.planRun': (argument) => plan(services, views, argument),
     'c3.newConfiguration': newConfiguration,
     'c3.resumeRun': (argument) => resumeRun(services, argument),
-    'c3.replaceAgent': (argument) => replaceAgent(services, argument),
+    'c3.replacePolicy': (argument) => replacePolicy(services, argument),
     'c3.openRunConfiguration': async (argument) => {
       const reader = readerOf(services);
       const run = runOf(argument) ?? runInFront(views) ?? (await pickRun(reader, 'Open run configuration'));
@@ -281,9 +281,9 @@ async function deleteRun(services: Services, views: Views, argument: unknown): P
   }
 }
 
-async function replaceAgent(services: Services, argument: unknown): Promise<void> {
+async function replacePolicy(services: Services, argument: unknown): Promise<void> {
   const reader = readerOf(services);
-  await replaceAgentOf(
+  await replacePolicyOf(
     services,
     reader,
     runOf(argument),

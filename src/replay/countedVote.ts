@@ -1,5 +1,5 @@
 /** A stored vote counted again to be shown: who voted what, and what the vote is without each voter. */
-import { MOST_AGENTS, removalContributions, shapleyValues } from '../credit/coalitions.ts';
+import { MOST_ROLES, removalContributions, shapleyValues } from '../credit/coalitions.ts';
 import { ballotOf, tallyOf, TIE_RULES, winnersOf, type Ballot } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';
@@ -51,7 +51,7 @@ export async function countedVote(
       ? null
       : worthOf(asked.length, (members) => rewardOfVote({ ballots: scored.ballots, ties, uniform }, members));
   const contributions = each(removalContributions);
-  const shapley = asked.length > MOST_AGENTS ? null : each(shapleyValues);
+  const shapley = asked.length > MOST_ROLES ? null : each(shapleyValues);
   return {
     voters: asked.map(({ id, role }, voter) => {
       const without = chosenBy(ballots.filter((_, other) => other !== voter));

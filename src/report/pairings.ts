@@ -1,5 +1,5 @@
 /**
- * What each agent contributed to teams of other models: the run beside the runs of its store that differ from it in
+ * What each role contributed to teams of other models: the run beside the runs of its store that differ from it in
  * models and seed alone, and have as many steps.
  */
 import { student } from '../credit/interval.ts';
@@ -18,7 +18,7 @@ import type { StoreReader } from '../store/types.ts';
 
 type Reader = Pick<StoreReader, 'run' | 'runs' | 'runConfig' | 'methodState' | 'stepCredits'>;
 
-/** Of one agent in one pairing, over its runs. */
+/** Of one role in one pairing, over its runs. */
 export interface PairingContribution {
   /** The numbers of the models of the roles, in their order. */
   readonly pairing: string;

@@ -1,7 +1,7 @@
 /**
  * What a run that credits by removal (CCPO) learned from, read from the store: credits by the outcome of an episode
  * with and without the thinker, beside what a shared return would have credited; the team with and without the thinker;
- * and what each agent contributed so far.
+ * and what each role contributed so far.
  */
 import { mean } from '../credit/describe.ts';
 import { meanInterval, student } from '../credit/interval.ts';
@@ -18,7 +18,7 @@ import {
 import type { StoreReader } from '../store/types.ts';
 import { pairingReport, type PairingReport } from './pairings.ts';
 
-/** The running mean of what an agent contributed. */
+/** The running mean of what a role contributed. */
 export interface ContributionCurve {
   readonly role: string;
   readonly points: readonly { readonly step: number; readonly mean: number; readonly deviation: number }[];

@@ -97,14 +97,14 @@ function contributionsFigure({ contributions }: RemovalReport): string {
     ),
   );
   return figure(
-    'Contribution by agent',
-    curvePicture('contributions', 'Contribution by agent', curves, {
+    'Contribution by role',
+    curvePicture('contributions', 'Contribution by role', curves, {
       x: 'step',
       y: 'running mean of the contribution',
       unit: 'steps',
     }),
-    'The return with the agent less that without it: the running mean that the method keeps.',
-    table('Contribution by agent in numbers', ['agent', 'step', 'mean', 'deviation'], lines, 'numbers'),
+    'The return with the role less that without it: the running mean that the method keeps.',
+    table('Contribution by role in numbers', ['role', 'step', 'mean', 'deviation'], lines, 'numbers'),
   );
 }
 
@@ -123,10 +123,10 @@ function pairingsFigure({ pairings }: RemovalReport): string {
       (value) => decimal(value, 3),
       'running mean of the contribution',
     ),
-    `Models: ${escaped(modelWords(models), 400)}; a row names those of all roles in their order, and one agent. Of ${count(runs)} runs of this store that differ in models and seed alone, after step ${count(steps)}; 95 % intervals over runs of one pairing.`,
+    `Models: ${escaped(modelWords(models), 400)}; a row names those of all roles in their order, and one role. Of ${count(runs)} runs of this store that differ in models and seed alone, after step ${count(steps)}; 95 % intervals over runs of one pairing.`,
     table(
       'Contribution by pairing of models in numbers',
-      ['pairing', 'agent', 'model', 'contribution', '95 % interval', 'runs'],
+      ['pairing', 'role', 'model', 'contribution', '95 % interval', 'runs'],
       contributions.map(({ pairing, role, model, contribution }) =>
         row(escaped(pairing), [
           escaped(role, 60),

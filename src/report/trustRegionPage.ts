@@ -1,4 +1,4 @@
-/** The part of a run's page about its trust region and a replaced agent. Pure: a report in, text out. */
+/** The part of a run's page about its trust region and a replaced policy. Pure: a report in, text out. */
 import { certified } from '../diagnostics/certified.ts';
 import type { Interval } from '../domain/credit.ts';
 import { shockRows, shockWords, type SwapShock } from '../domain/run.ts';
@@ -16,7 +16,7 @@ interface MeasuredStep {
   readonly metrics: StepMetrics;
 }
 
-/** Nothing where the run has neither a trust region nor a replaced agent. */
+/** Nothing where the run has neither a trust region nor a replaced policy. */
 export function trustRegionSection(region: RegionFacts | undefined, steps: readonly ReportedStep[]): string {
   if (region === undefined) {
     return '';
@@ -41,9 +41,9 @@ function replacedWords({ replacement }: RegionFacts): string {
   const first = kls[0] ?? 0;
   const how =
     delta === null
-      ? `directly; the old agent is ${nats(first)} from it`
+      ? `directly; the old policy is ${nats(first)} from it`
       : `after stage 0, which brought the KL from ${nats(first)} to ${nats(Math.min(...kls))} in ${count(kls.length - 1)} steps (delta ${String(delta)})`;
-  return `<p>The agent ${escaped(role, 60)} of run <code>${escaped(run, 80)}</code> was replaced by ${escaped(by, 200)}, ${how}, on ${count(probes)} probe contexts.</p>`;
+  return `<p>The policy of ${escaped(role, 60)} in run <code>${escaped(run, 80)}</code> was replaced by ${escaped(by, 200)}, ${how}, on ${count(probes)} probe contexts.</p>`;
 }
 
 function stabilityWords({ delta }: RegionFacts, steps: readonly MeasuredStep[]): string {
@@ -175,7 +175,7 @@ function certificateFigure(steps: readonly MeasuredStep[]): string {
 }
 
 function shockFigure(shock: SwapShock): string {
-  const title = 'What replacing an agent cost';
+  const title = 'What replacing a policy cost';
   const scaled = (value: Interval | null): Interval | null =>
     value === null
       ? null

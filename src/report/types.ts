@@ -265,7 +265,7 @@ export interface RunReport {
   readonly removal?: RemovalReport;
   /** Where messages of its evaluations were replayed with nothing in their place. */
   readonly emptied?: readonly EmptiedEffect[];
-  /** Of a run with a trust region or a replaced agent; absent for every other. */
+  /** Of a run with a trust region or a replaced policy; absent for every other. */
   readonly region?: RegionFacts;
   /** The configuration as it was stored. */
   readonly configuration: Excerpt;

@@ -3,7 +3,7 @@ import type { RankShift } from '../domain/step.ts';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { AbortFlag } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
-import { adapterOf, heldGroups, stateOf } from './train/agentWeights.ts';
+import { adapterOf, heldGroups, stateOf } from './train/roleWeights.ts';
 import { loadTrainingStates, loadValueHead, saveTrainingStates } from './train/checkpoint.ts';
 import { Engines } from './engines.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';

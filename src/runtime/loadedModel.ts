@@ -7,7 +7,7 @@ import { adapterSnapshotId, WHOLE_TEAM, type AdapterOrigin } from './model/lora.
 import type { StoredAdapters } from './model/loraFolder.ts';
 import { loadModel, snapshotId, type ModelNumbers } from './model/model.ts';
 import type { TransformerConfig } from './model/transformer.ts';
-import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsGroup } from './train/agentWeights.ts';
+import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsGroup } from './train/roleWeights.ts';
 import type { TrainingStates } from './train/checkpoint.ts';
 import type { Distributions } from './train/trainer.ts';
 import { initialValueHead, type ValueHead, type ValueState } from './train/valueHead.ts';
@@ -163,14 +163,14 @@ export class LoadedModel {
     return found;
   }
 
-  /** The training, which must have something for every agent. */
+  /** The training, which must have something for every role. */
   trainingOf(items: readonly { readonly role?: string }[]): TrainingStates {
     const training = this.states;
     const stranger = items.find(({ role }) => !training.has(stateOf(training, role)));
     if (stranger !== undefined) {
       throw new C3Error(
         'model',
-        `Nothing is trained for the agent ${JSON.stringify(stranger.role ?? '')}; begin training with an adapter for it.`,
+        `Nothing is trained for the role ${JSON.stringify(stranger.role ?? '')}; begin training with an adapter for it.`,
       );
     }
     return training;

@@ -19,7 +19,7 @@ export interface ModelInfo {
 /** Fresh adapters to train. */
 export interface AdapterStart {
   readonly settings: AdapterSettings;
-  /** Agents that get one of their own; left out: one for the whole team. */
+  /** Roles that get one of their own; left out: one for the whole team. */
   readonly roles?: readonly string[];
   /** From which their first values are drawn. */
   readonly seed: number;
@@ -87,7 +87,7 @@ export interface ModelRuntime {
    */
   beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void>;
   /**
-   * One optimiser step, of each agent's adapter on that agent's contexts; cancelled or failed, the training state is as
+   * One optimiser step, of each role's adapter on that role's contexts; cancelled or failed, the training state is as
    * before.
    */
   step(contexts: readonly TrainingContext[], settings: StepSettings, signal: AbortSignal): Promise<StepReport>;

@@ -96,7 +96,7 @@ export interface RunBudget {
   readonly perStep: WorkCost;
   /** One evaluation; a run evaluates before and after training, greedily and by sampling. */
   readonly perEvaluation: WorkCost;
-  /** Probes and evaluations before the run begins, where it replaces an agent; absent elsewhere. */
+  /** Probes and evaluations before the run begins, where it replaces a policy; absent elsewhere. */
   readonly stage0?: WorkCost;
   readonly total: WorkCost;
   /** What servers that answer for roles are asked at most; absent where none does. */

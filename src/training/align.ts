@@ -1,12 +1,12 @@
 /**
- * Stage 0 of a replacement (TeamTR reference section 7): the new agent learns to say what the old one says in probe
+ * Stage 0 of a replacement (TeamTR reference section 7): the new policy learns to say what the old one says in probe
  * contexts, by gradient steps on
  *
  *   KL(old || new) = mean over messages of the sum over tokens of KL(old || new) at the token
  *
- * along the old agent's messages: over the whole vocabulary where it is small enough for that, so that each context
- * shows all that the old agent might say; else each token by the estimate k3. Its gradient is that of their
- * cross-entropy in the mean, and 0 for each message where both agents agree, so that few messages are not learned by
+ * along the old policy's messages: over the whole vocabulary where it is small enough for that, so that each context
+ * shows all that the old policy might say; else each token by the estimate k3. Its gradient is that of their
+ * cross-entropy in the mean, and 0 for each message where both policies agree, so that few messages are not learned by
  * heart. It ends where the KL of probes that are not learned from is at most delta.
  */
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
@@ -14,16 +14,16 @@ import { exactFault } from '../runtime/train/graph/klTerm.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import { messageDivergence } from './divergence.ts';
 
-/** A context with the old agent's message in it, and that message's log-probabilities as `behaviour`. */
+/** A context with the old policy's message in it, and that message's log-probabilities as `behaviour`. */
 export type Probe = TrainingContext;
 
 /** One probe of so many is not learned from, where there are as many. */
 export const HELD_OUT = 5;
 
 export interface AlignSettings {
-  /** The team with the old agent, held by the runtime; null where the KL is estimated from the sampled tokens. */
+  /** The team with the old policy, held by the runtime; null where the KL is estimated from the sampled tokens. */
   readonly old: string | null;
-  /** At which the old agent's messages were sampled. */
+  /** At which the old policy's messages were sampled. */
   readonly temperature: number;
   /** Where the KL is at most this, in nats, it ends. */
   readonly delta: number;
@@ -33,7 +33,7 @@ export interface AlignSettings {
 }
 
 export interface Aligned {
-  /** The team with the new agent where its KL was least, held by the runtime. */
+  /** The team with the new policy where its KL was least, held by the runtime. */
   readonly snapshot: string;
   /** The KL before each step, and after the last. */
   readonly kls: readonly number[];
@@ -52,8 +52,8 @@ export const comparedWhole = (team: string, vocabularySize: number): string | nu
   exactFault(vocabularySize) === null ? team : null;
 
 /**
- * Aligns the agent of some probes; nothing else of the training state changes but its optimizer's.
- * @param runtime in training, of the team with the new agent
+ * Aligns the policy of some probes; nothing else of the training state changes but its optimizer's.
+ * @param runtime in training, of the team with the new policy
  * @throws CancelledError; C3Error
  */
 export async function aligned(

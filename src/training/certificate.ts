@@ -1,12 +1,12 @@
 /**
  * What TeamTR certifies of a step (reference section 5): bounds from below on how much its updates change the
- * discounted return J, from what each agent's update promises on the episodes it learned from and how far it moved.
+ * discounted return J, from what each role's update promises on the episodes it learned from and how far it moved.
  * They have a discount of their own, for with the usual ones they say nothing.
  */
 import { mean } from '../credit/describe.ts';
 import type { Move } from './divergence.ts';
 
-/** What an agent's update came to. */
+/** What a role's update came to. */
 export interface CertifiedTurn {
   /** E of the advantage estimate over the occupancy of its episodes and the new policy, in units of the return. */
   readonly advantage: number;
@@ -92,7 +92,7 @@ export const isVacuous = (value: number, { gamma, bound }: BoundSettings): boole
 const LOG_RATIO_BOUND = 10;
 
 /**
- * What an agent's messages promise of its update: with ratios w of whole messages and w~ the clipped ones,
+ * What a role's messages promise of its update: with ratios w of whole messages and w~ the clipped ones,
  *
  *   advantage = mean of (w~ - 1) A        error = mean of |A| |w - w~|
  *

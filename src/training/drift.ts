@@ -1,5 +1,5 @@
 /**
- * How far a team that is updated agent by agent drifts within a step from what its episodes show, and how good the
+ * How far a team that is updated role by role drifts within a step from what its episodes show, and how good the
  * estimates are by which its updates go (TeamTR reference sections 5 and 6).
  */
 import { mean } from '../credit/describe.ts';
@@ -16,14 +16,14 @@ export type StaleMessage = Pick<Move, 'episode' | 'place' | 'worth'> & {
   /** log now - log sampled, summed over its tokens. */
   readonly before: number;
   readonly after: number;
-  /** Whether the agent whose turn it is said it. */
+  /** Whether the role whose turn it is said it. */
   readonly own: boolean;
 };
 
 export interface Staleness {
   /**
    * L of the turn on the occupancy of the team of then less L on the one with which the step began, without sign: the
-   * mean over the agent's messages of
+   * mean over the role's messages of
    *
    *   (W - 1) (w~ - 1) A / (1 - gamma)
    *
@@ -39,7 +39,7 @@ export interface Staleness {
  * What a turn would miss if it learned from the episodes with which its step began. It needs no others: both sides of a
  * difference are estimated on the same episodes, so that it is 0, not noise, where nothing has changed.
  * @param messages all of them
- * @returns null without a message of the agent
+ * @returns null without a message of the role
  */
 export function staleness(
   messages: readonly StaleMessage[],
@@ -80,7 +80,7 @@ export interface ZetaProxy {
 const SPLITS = 4;
 
 /**
- * @param moves of an agent's messages
+ * @param moves of a role's messages
  * @param draw random numbers in [0, 1) by their position
  * @returns null without a message
  */

@@ -53,7 +53,7 @@ export function weightTails(logWeights: readonly number[]): WeightTails | null {
 /**
  * What episodes count for a team that was updated since they were sampled (TeamTR reference section 6):
  *
- *   w(episode) = product over the messages of updated agents of now / sampled
+ *   w(episode) = product over the messages of updated roles of now / sampled
  *
  * @param moves how the probabilities of those messages have changed, of all of them
  * @param cap a larger weight counts as this, and as e^10 in any case; null: as e^10

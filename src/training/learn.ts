@@ -12,7 +12,7 @@ import type { MethodState, StepMetrics } from '../domain/step.ts';
 import type { StoreReader } from '../store/types.ts';
 import { mean } from '../credit/describe.ts';
 import { creditVariance, withReference, type LearningGroup } from './advantages.ts';
-import { divergenceOf } from './agentDivergence.ts';
+import { divergenceOf } from './roleDivergence.ts';
 import { reweighted } from './importance.ts';
 import type { RunConfig } from './config/config.ts';
 import { learnValues } from './learnValues.ts';
@@ -287,7 +287,7 @@ class Step {
     return { report };
   }
 
-  /** The contexts of some agents, all of them or a part. */
+  /** The contexts of some roles, all of them or a part. */
   private contextsOf(
     { batch, ...where }: Where & Pick<PolicyUpdate, 'batch'>,
     from = this.messages,
@@ -296,7 +296,7 @@ class Step {
     return batch === undefined ? own : miniBatchOf(own, batch);
   }
 
-  /** The contexts of some agents, or of one node, with what their episodes count. */
+  /** The contexts of some roles, or of one node, with what their episodes count. */
   private contextsAt(
     { roles, node, weights }: Where,
     { contexts, origins }: StageMessages = this.messages,

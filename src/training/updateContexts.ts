@@ -18,7 +18,7 @@ export function signalShare(groups: readonly Pick<LearningGroup, 'messages'>[]):
 
 /**
  * The contexts without the messages that teach nothing: with an advantage of 0 for every token, the gradient of
- * min(r A, clip(r) A) is 0 at any ratio. One message of each agent stays all the same, so that its optimizer takes the
+ * min(r A, clip(r) A) is 0 at any ratio. One message of each role stays all the same, so that its optimizer takes the
  * step that its moments ask for. What the others count has to be known before: they are as many as they were.
  */
 export function withSignal(contexts: readonly TrainingContext[]): TrainingContext[] {

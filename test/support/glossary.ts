@@ -53,9 +53,11 @@ function termsIn(text: string): Term[] {
   );
 }
 
-/** A text of the source, none of whose lines is too wide. */
+/** A text of the source: one literal where it fits a line, else several, none of which is too wide. */
 const inLines = (text: string): string =>
-  [...text.matchAll(/.{1,100}(?:\s|$)/gu)].map(([line]) => JSON.stringify(line)).join(' + ');
+  text.length <= 110
+    ? JSON.stringify(text)
+    : [...text.matchAll(/.{1,100}(?:\s|$)/gu)].map(([line]) => JSON.stringify(line)).join(' + ');
 
 if (import.meta.main) {
   writeFileSync(

@@ -1,6 +1,6 @@
 /**
- * A method for tests, in the manner of TeamTR: one agent after the other, each with fresh rollouts of the team as the
- * agents before left it, group-normalized and clipped advantages, a monitored divergence, early stop and revert.
+ * A method for tests, in the manner of TeamTR: one role after the other, each with fresh rollouts of the team as the
+ * roles before left it, group-normalized and clipped advantages, a monitored divergence, early stop and revert.
  */
 import { findLeaves, returnOf, type TreeNode } from '../../src/replay/tree.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
@@ -10,10 +10,10 @@ import { magrpo } from '../../src/training/methods/magrpo.ts';
 import { episodeOf, type Method } from '../../src/training/methods/method.ts';
 
 export interface StagesSettings {
-  /** The largest exact divergence of a message that an agent may move in its stage. */
+  /** The largest exact divergence of a message that a role may move in its stage. */
   readonly radius: number;
   readonly passes: number;
-  /** Hears what each agent's turn came to. */
+  /** Hears what each role's turn came to. */
   readonly onTurn?: (turn: { role: string; stage: number; moved: Divergence; reverted: boolean }) => void;
   /** Asks for more stages than it declares. */
   readonly tooMany?: boolean;

@@ -1,5 +1,5 @@
 /**
- * A method for tests, in the manner of TeamTR with one set of episodes: one agent after the other, each held within a
+ * A method for tests, in the manner of TeamTR with one set of episodes: one role after the other, each held within a
  * divergence, stopped or taken back.
  */
 import type { PolicyLoss } from '../../src/runtime/train/graph/policyLoss.ts';
@@ -8,17 +8,17 @@ import { magrpo } from '../../src/training/methods/magrpo.ts';
 import type { Method } from '../../src/training/methods/method.ts';
 
 export interface TurnSettings {
-  /** The largest divergence of a message that an agent may move in a step. */
+  /** The largest divergence of a message that a role may move in a step. */
   readonly radius: number;
-  /** Passes over an agent's messages. */
+  /** Passes over a role's messages. */
   readonly passes: number;
   /** What a pass clips. */
   readonly loss?: Omit<PolicyLoss, 'kl'>;
   /** Whether the divergence is computed over the whole vocabulary, which then bounds it. */
   readonly exact?: boolean;
-  /** Of an agent that left the radius: 0 takes it back whole. */
+  /** Of a role that left the radius: 0 takes it back whole. */
   readonly share: number;
-  /** Hears what each agent's turn came to. */
+  /** Hears what each role's turn came to. */
   readonly onTurn?: (role: string, divergence: Divergence, reverted: boolean) => void;
 }
 
@@ -32,7 +32,7 @@ export const inTurn = ({ radius, passes, share, loss, exact = false, onTurn }: T
       let moved: Divergence = { messages: 0, k1: 0, k3: 0, gain: 0 };
       const isFar = (): boolean => (exact ? (moved.exact ?? 0) : moved.k3) > radius;
       for (let pass = 0; pass < passes && !isFar(); pass++) {
-        // Each agent has a rate of its own.
+        // Each role has a rate of its own.
         yield {
           kind: 'policy',
           roles: [role],

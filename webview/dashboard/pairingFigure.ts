@@ -1,4 +1,4 @@
-/** What each agent contributed, by the pairing of models in its team: one dot for each agent of a shown run. */
+/** What each role contributed, by the pairing of models in its team: one dot for each role of a shown run. */
 import { modelOf, modelWords, pairingsOf, type TeamContributions } from '../../src/domain/stepRows.ts';
 import { count, decimal, NOT_MEASURED } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';
@@ -12,7 +12,7 @@ interface ShownTeam extends TeamContributions {
   readonly shown: ShownRun;
 }
 
-/** One agent of one run. */
+/** One role of one run. */
 interface Dot {
   readonly shown: ShownRun;
   readonly pairing: string;
@@ -23,7 +23,7 @@ interface Dot {
   readonly x: number;
 }
 
-/** How far the outermost agents of a pairing are from its tick, in ticks. */
+/** How far the outermost roles of a pairing are from its tick, in ticks. */
 const APART = 0.24;
 
 const pairingsIn = (view: View): ReturnType<typeof pairingsOf<ShownTeam>> =>
@@ -74,7 +74,7 @@ function pairingFigure(models: readonly string[], labels: readonly string[]): Fi
   return {
     id: `contribution by pairing ${JSON.stringify([models, labels])}`,
     title: 'Contribution by pairing of models',
-    note: 'What each agent contributed to teams of these models, after the last step of each shown run: the running mean that the method keeps. A tick names the models of the roles in their order.',
+    note: 'What each role contributed to teams of these models, after the last step of each shown run: the running mean that the method keeps. A tick names the models of the roles in their order.',
     x: () => ({ title: modelWords(models), format: (value) => labels[value - 1] ?? '' }),
     yAxis: 'return',
     formatY: digits3,
@@ -110,7 +110,7 @@ function pairingFigure(models: readonly string[], labels: readonly string[]): Fi
     table: (view) => ({
       columns: [
         ...runColumns(view),
-        ...['Pairing', 'Agent', 'Model'].map((name) => ({ name, numeric: false })),
+        ...['Pairing', 'Role', 'Model'].map((name) => ({ name, numeric: false })),
         ...['Step', 'Contribution', 'Deviation'].map((name) => ({ name, numeric: true })),
       ],
       rows: dotsOf(view).map(({ shown, pairing, role, model, mean, deviation }) => ({

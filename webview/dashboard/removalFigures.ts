@@ -1,4 +1,4 @@
-/** The figures of runs that credit by removal: credits by outcome, and what each agent contributed. */
+/** The figures of runs that credit by removal: credits by outcome, and what each role contributed. */
 import type { OutcomeCredits, Spread } from '../../src/domain/stepRows.ts';
 import { count, decimal, NOT_MEASURED, percent1 } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';
@@ -22,8 +22,8 @@ const signed3 = (value: number): string => `${value > 0 ? '+' : ''}${digits3(val
 /** Those that the shown runs have numbers for. */
 export function removalFigures(view: View): readonly FigureSpec[] {
   const roles = [...new Set(view.snapshot.removal?.outcomes.map(({ role }) => role))];
-  const agents = view.runs.some(({ rows }) => rows.some(({ contributions = [] }) => contributions.length > 0));
-  return [...roles.map(outcomeFigure), ...(agents ? [CONTRIBUTIONS] : []), ...pairingFigures(view)];
+  const contributed = view.runs.some(({ rows }) => rows.some(({ contributions = [] }) => contributions.length > 0));
+  return [...roles.map(outcomeFigure), ...(contributed ? [CONTRIBUTIONS] : []), ...pairingFigures(view)];
 }
 
 /** How far boxes are from the tick of their outcome, in ticks. */
@@ -127,8 +127,10 @@ export function outcomeFigure(role: string): FigureSpec {
   };
 }
 
-/** What of a shown run an agent's line is, and what it is called. */
-function agentsOf(view: View): readonly { readonly run: ShownRun; readonly role: string; readonly label: string }[] {
+/** What of a shown run a role's line is, and what it is called. */
+function contributingRoles(
+  view: View,
+): readonly { readonly run: ShownRun; readonly role: string; readonly label: string }[] {
   return view.runs.flatMap((run) =>
     (run.rows.at(-1)?.contributions ?? []).map(({ role }) => ({
       run,
@@ -145,9 +147,9 @@ const contributionAt = (
 
 /** One line for each voter, or for the thinker. */
 export const CONTRIBUTIONS: FigureSpec = {
-  id: 'contribution by agent',
-  title: 'Contribution by agent',
-  note: 'What the return is with the agent less what it is without it: the running mean that the method keeps. The table has its deviation.',
+  id: 'contribution by role',
+  title: 'Contribution by role',
+  note: 'What the return is with the role less what it is without it: the running mean that the method keeps. The table has its deviation.',
   x: overTraining,
   yAxis: 'return',
   formatY: digits3,
@@ -156,7 +158,7 @@ export const CONTRIBUTIONS: FigureSpec = {
   smooth: false,
   nothing: 'No step has measured this yet.',
   lines: (view, axis = 'step') =>
-    agentsOf(view).map(({ run, role, label }, look) => ({
+    contributingRoles(view).map(({ run, role, label }, look) => ({
       label,
       name: view.runs.length > 1 ? run.record.title : '',
       look,
@@ -187,12 +189,12 @@ export const CONTRIBUTIONS: FigureSpec = {
   table: (view, axis = 'step') => ({
     columns: [
       ...runColumns(view),
-      { name: 'Agent', numeric: false },
+      { name: 'Role', numeric: false },
       { name: 'Step', numeric: true },
       ...axisColumns(axis),
       ...['Contribution', 'Deviation'].map((name) => ({ name, numeric: true })),
     ],
-    rows: agentsOf(view).flatMap(({ run, role }) =>
+    rows: contributingRoles(view).flatMap(({ run, role }) =>
       run.rows.map((row) => ({
         cells: [
           ...runCells(view, run),

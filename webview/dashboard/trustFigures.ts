@@ -250,15 +250,15 @@ const CERTIFICATES: FigureSpec = {
 
 const SWAP_SHOCK: FigureSpec = {
   id: 'swap-shock',
-  title: 'What replacing an agent cost',
-  note: 'Greedy accuracy on the held-out questions before the run began: 1 with the old agent, 2 after a direct swap, 3 after stage 0. Vertical lines show the 95 % interval.',
+  title: 'What replacing a policy cost',
+  note: 'Greedy accuracy on the held-out questions before the run began: 1 with the old policy, 2 after a direct swap, 3 after stage 0. Vertical lines show the 95 % interval.',
   x: () => ({ title: '1 before, 2 direct swap, 3 stage 0', format: count }),
   yAxis: 'accuracy',
   formatY: percent,
   always: [0],
   boxes: false,
   smooth: false,
-  nothing: 'No shown run replaced an agent.',
+  nothing: 'No shown run replaced a policy.',
   lines: (view) =>
     view.runs.map((run, look) => ({
       label: run.tag,

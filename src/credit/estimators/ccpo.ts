@@ -1,5 +1,5 @@
 /**
- * The counterfactual credit of CCPO (reference section 1): what the team's return is with an agent's contribution, less
+ * The counterfactual credit of CCPO (reference section 1): what the team's return is with a role's contribution, less
  * what it is without it.
  */
 import { C3Error } from '../../shared/errors.ts';
@@ -13,13 +13,13 @@ import { meanInterval } from '../interval.ts';
  *   b_j = R_without_j
  *   A_j = R_j - R_without_j
  *
- * The value of an alternative is its return without the agent, taken as known. What a run of the method stores is this
+ * The value of an alternative is its return without the role, taken as known. What a run of the method stores is this
  * difference shaped (training/methods/ccpoShaping.ts).
  */
 export const ccpo = {
   name: 'ccpo',
   label: 'ccpo',
-  words: 'The baseline is the return of the same team without what the agent said.',
+  words: 'The baseline is the return of the same team without what the role said.',
   needs: 'alternative values',
   configurable: false,
   diagnosed: 'stored',
@@ -32,7 +32,7 @@ export const ccpo = {
       if (without === undefined || !isReturn(without)) {
         throw new C3Error(
           'input',
-          `ccpo needs the return of each alternative without the agent: give "value", ${RETURN_WORDS}, beside its returns.`,
+          `ccpo needs the return of each alternative without the role: give "value", ${RETURN_WORDS}, beside its returns.`,
         );
       }
       return { baseline: without, credit: mean - without };

@@ -1,4 +1,4 @@
-/** `c3 replace`: a run that goes on with the team of another one, an agent of it replaced. */
+/** `c3 replace`: a run that goes on with the team of another one, a policy of it replaced. */
 import { C3Error } from '../../shared/errors.ts';
 import { REPLACE_STRATEGIES } from '../../shared/protocols/engineProtocol.ts';
 import { replacementOf, shockWords } from '../../domain/run.ts';
@@ -11,7 +11,7 @@ import { JSON_FLAG, STORE, withService } from './support.ts';
 import { summaryWords } from './words.ts';
 
 /**
- * Replaces an agent of a trained team, and runs what begins so.
+ * Replaces a policy of a trained team, and runs what begins so.
  * @throws C3Error; CancelledError, after which the run can be resumed
  */
 export async function replace(args: readonly string[], context: CommandContext): Promise<void> {

@@ -21,7 +21,7 @@ import { newestEvaluations } from './newestEvaluations.ts';
 export interface TeamDiagnosis {
   /** Of runs whose steps have certificates; left out for others. */
   readonly certificate?: Certified;
-  /** The share of held-out questions on which all agents agree on the correct answer; null where not measured. */
+  /** The share of held-out questions on which all roles agree on the correct answer; null where not measured. */
   readonly coordination: Interval | null;
   /** Drift of contexts within steps, summed over their samplings; left out for runs that sample once in a step. */
   readonly contextDrift?: ContextDrift;
@@ -44,7 +44,7 @@ export function teamDiagnosis(
   const certificate = certified(steps.flatMap(({ metrics }) => metrics ?? []));
   const agreed = coordination(answeredQuestions(store, run, protocol));
   if (agreed === null) {
-    reasons['coordination'] = 'No episode of the last evaluation has answers of two agents, which could agree.';
+    reasons['coordination'] = 'No episode of the last evaluation has answers of two roles, which could agree.';
   }
   const stable = stability(steps.map(({ metrics }) => metrics?.meanReturn ?? null));
   if (stable === null) {
@@ -59,7 +59,7 @@ export function teamDiagnosis(
   };
 }
 
-/** What the agents answered in the last evaluation, greedy or sampled, by question. */
+/** What the roles answered in the last evaluation, greedy or sampled, by question. */
 function answeredQuestions(store: StoreReader, run: string, protocol: Protocol): AnsweredEpisode[][] {
   const [newest] = newestEvaluations(store, run);
   const found = new Map<string, AnsweredEpisode[]>();

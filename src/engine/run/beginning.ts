@@ -1,5 +1,5 @@
 /**
- * What a run begins with in the place of its model: the team that an earlier run trained, one agent of which may be
+ * What a run begins with in the place of its model: the team that an earlier run trained, one policy of which may be
  * replaced (TeamTR reference section 7).
  */
 import { existsSync } from 'node:fs';
@@ -23,7 +23,7 @@ export interface BeginningPlace extends TeamEpisodes {
   readonly onRemark: (remark: string) => void;
 }
 
-/** What a run begins with, and what replacing an agent came to; null where none was. */
+/** What a run begins with, and what replacing a policy came to; null where none was. */
 export interface Begun {
   readonly base: string;
   readonly replacement: Replacement | null;
@@ -31,7 +31,7 @@ export interface Begun {
 
 /**
  * What a run that begins, begins with; kept beside the store, so that a resume, a replay and verification have it.
- * @throws C3Error where an agent cannot be replaced; CancelledError
+ * @throws C3Error where a policy cannot be replaced; CancelledError
  */
 export async function readBeginning(
   model: Pick<LoadedModel, 'runtime' | 'tokenizer' | 'info'>,
@@ -50,8 +50,10 @@ export async function readBeginning(
       ? { base: old, replacement: null }
       : await replacing(old, model, prepared, {
           ...place,
-          agent:
-            beginning.agent === null ? null : await heldTeam(runtime, beginning.agent, 'begin.replace.from.run', place),
+          policy:
+            beginning.policy === null
+              ? null
+              : await heldTeam(runtime, beginning.policy, 'begin.replace.from.run', place),
         });
   for (const remark of replacement === null
     ? [`The run begins with what run ${beginning.run} trained.`]
@@ -90,7 +92,7 @@ function replacementWords({ role, run, by, probes, kls, delta, shock }: Replacem
   const least = Math.min(...kls);
   const done =
     delta === null
-      ? `The agent ${role} of run ${run} is replaced directly by ${by}: the old one is ${nats(before)} from it ${on}.`
-      : `The agent ${role} of run ${run} is replaced by ${by}: stage 0 brought the KL from ${nats(before)} to ${nats(least)} in ${String(kls.length - 1)} steps ${on}${least <= delta ? '' : ', above begin.replace.delta; raise max_steps or the learning rate'}.`;
+      ? `The policy of ${role} in run ${run} is replaced directly by ${by}: the old one is ${nats(before)} from it ${on}.`
+      : `The policy of ${role} in run ${run} is replaced by ${by}: stage 0 brought the KL from ${nats(before)} to ${nats(least)} in ${String(kls.length - 1)} steps ${on}${least <= delta ? '' : ', above begin.replace.delta; raise max_steps or the learning rate'}.`;
   return [done, ...(shock === null ? [] : [shockWords(shock)])];
 }

@@ -198,7 +198,7 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
   };
 }
 
-/** What replacing an agent costs: episodes to probe the old one in, and a greedy evaluation of each team. */
+/** What replacing a policy costs: episodes to probe the old one in, and a greedy evaluation of each team. */
 function stage0Cost(config: RunConfig, protocol: Protocol, evaluated: number): WorkCost | null {
   const work = stage0Work(config, evaluated);
   if (work === null) {

@@ -11,10 +11,10 @@ import type { EarlierSnapshot, FindSnapshot } from '../session/earlier.ts';
 /** Texts on which two tokenizers are compared, at most. */
 const COMPARED_TEXTS = 1_000;
 
-/** The earlier run that a run begins with, and the one that gives it another agent. */
+/** The earlier run that a run begins with, and the one that gives it another policy. */
 export interface PreparedBeginning extends EarlierSnapshot {
   /** Null where no run gives one. */
-  readonly agent: EarlierSnapshot | null;
+  readonly policy: EarlierSnapshot | null;
 }
 
 export interface BeginningInput {
@@ -29,8 +29,8 @@ export interface BeginningInput {
 }
 
 /**
- * The earlier run that `begin` names, null where there is none. What its agents read must be written the same now, so
- * that a replaced agent speaks the team's protocol: tokenizer, chat template, system prompt and tags (TeamTR reference
+ * The earlier run that `begin` names, null where there is none. What its roles read must be written the same now, so
+ * that a replaced policy speaks the team's protocol: tokenizer, chat template, system prompt and tags (TeamTR reference
  * section 7).
  * @throws C3Error('input') naming what differs; CancelledError
  */
@@ -57,11 +57,11 @@ export async function prepareBeginning(recipe: Recipe, input: BeginningInput): P
       `begin.run: Run ${run} had adapters of other owners than this one; write adapter.per as there.`,
     );
   }
-  return { ...earlier, agent: await otherAgent(recipe, role, input) };
+  return { ...earlier, policy: await otherPolicy(recipe, role, input) };
 }
 
 /** The snapshot that `begin.replace.from` names. */
-async function otherAgent(
+async function otherPolicy(
   { config: { begin }, modelFolder }: Recipe,
   role: string | null,
   input: BeginningInput,
@@ -86,7 +86,7 @@ async function otherAgent(
       `begin.replace.from.run: Run ${from.run} trained no adapter for each role; name a run with adapter: {per: role}.`,
     );
   }
-  // Its agents may have spoken in another team: what its role was asked for is not compared.
+  // Its roles may have spoken in another team: what its role was asked for is not compared.
   await requireProtocol('begin.replace.from.run', other, null, modelFolder, input);
   return other;
 }

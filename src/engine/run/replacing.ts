@@ -1,4 +1,4 @@
-/** One agent of a trained team replaced: directly, or after stage 0 (TeamTR reference section 7). */
+/** One policy of a trained team replaced: directly, or after stage 0 (TeamTR reference section 7). */
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { temporaryFolder } from '../../files/temporaryFolder.ts';
@@ -17,29 +17,29 @@ const ADAPTER_CONFIG = 'adapter_config.json';
 const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 
 export interface ReplacingPlace extends TeamEpisodes {
-  /** The team whose agent takes the place, held by the runtime; null where none gives one. */
-  readonly agent: string | null;
+  /** The team whose policy takes the place, held by the runtime; null where none gives one. */
+  readonly policy: string | null;
   readonly signal: AbortSignal;
   readonly onRemark: (remark: string) => void;
 }
 
 /**
  * @param old the team, held by the runtime
- * @returns the team with the new agent, held by the runtime, and what it came to
- * @throws C3Error where the agent cannot be replaced; CancelledError
+ * @returns the team with the new policy, held by the runtime, and what it came to
+ * @throws C3Error where the policy cannot be replaced; CancelledError
  */
 export async function replacing(
   old: string,
   { runtime, info }: Pick<LoadedModel, 'runtime' | 'info'>,
   { recipe, protocol, beginning }: Pick<PreparedRun, 'recipe' | 'protocol' | 'beginning'>,
-  { solvedBy, probesUnder, agent, signal, onRemark }: ReplacingPlace,
+  { solvedBy, probesUnder, policy, signal, onRemark }: ReplacingPlace,
 ): Promise<{ readonly base: string; readonly replacement: Replacement }> {
   const { config, folder } = recipe;
   const { begin } = config;
   const start = runAdapter(config, protocol);
   const role = begin?.replace?.role ?? null;
   if (role === null || begin === null || begin.replace === null || beginning === null || start === undefined) {
-    throw new Error('An agent is replaced where the configuration says so.');
+    throw new Error('A policy is replaced where the configuration says so.');
   }
   const {
     with: other,
@@ -52,14 +52,14 @@ export async function replacing(
   } = begin.replace;
   const swapped = await swappedTeam(runtime, old, info.snapshot, role, {
     folder: other === null ? null : resolve(folder, other),
-    team: agent,
+    team: policy,
     role: from?.role ?? role,
   });
   const { contexts: probes, evaluatorCalls } = await probesUnder(old, role, most);
   if (probes.length === 0) {
     throw new C3Error(
       'input',
-      `begin.replace: The role ${role} says nothing in the team of run ${beginning.run}, so that there is no message to probe its agent with; name another role.`,
+      `begin.replace: The role ${role} says nothing in the team of run ${beginning.run}, so that there is no message to probe its policy with; name another role.`,
     );
   }
   if (evaluatorCalls > 0) {
@@ -83,7 +83,7 @@ export async function replacing(
     replacement: {
       run: beginning.run,
       role,
-      by: agentWords(begin.replace),
+      by: policyWords(begin.replace),
       probes: probes.length,
       kls: align ? found.kls : found.kls.slice(0, 1),
       delta: align ? delta : null,
@@ -94,15 +94,15 @@ export async function replacing(
 
 type Replace = NonNullable<NonNullable<PreparedRun['recipe']['config']['begin']>['replace']>;
 
-const agentWords = ({ with: folder, from, role }: Replace): string =>
+const policyWords = ({ with: folder, from, role }: Replace): string =>
   from !== null
-    ? `the agent ${from.role ?? role ?? ''} of run ${from.run ?? ''}${from.snapshot === null ? '' : ` at ${from.snapshot}`}`
+    ? `the policy of ${from.role ?? role ?? ''} in run ${from.run ?? ''}${from.snapshot === null ? '' : ` at ${from.snapshot}`}`
     : folder !== null
       ? `the adapter in ${folder}`
       : 'the model without an adapter';
 
-/** What takes an agent's place: an adapter's folder, an agent of a team that the runtime holds, or nothing. */
-interface NewAgent {
+/** What takes a policy's place: an adapter's folder, a policy of a team that the runtime holds, or nothing. */
+interface NewPolicy {
   readonly folder: string | null;
   readonly team: string | null;
   readonly role: string;
@@ -114,7 +114,7 @@ async function swappedTeam(
   old: string,
   base: string,
   role: string,
-  agent: NewAgent,
+  policy: NewPolicy,
 ): Promise<string> {
   const place = temporaryFolder('replace');
   try {
@@ -128,9 +128,9 @@ async function swappedTeam(
       );
     }
     const given =
-      agent.team === null
-        ? agent.folder
-        : ((await adapterFolders(runtime, agent.team, join(place, 'agent'))).get(agent.role) ?? null);
+      policy.team === null
+        ? policy.folder
+        : ((await adapterFolders(runtime, policy.team, join(place, 'policy'))).get(policy.role) ?? null);
     if (given === null) {
       await rm(own, { recursive: true });
       return folders.size === 1 ? base : await runtime.loadAdapter(team, base);
@@ -139,7 +139,7 @@ async function swappedTeam(
     if (text === null) {
       throw new C3Error(
         'input',
-        `begin.replace.with: ${given} has no ${ADAPTER_CONFIG}; choose the folder of one agent's adapter.`,
+        `begin.replace.with: ${given} has no ${ADAPTER_CONFIG}; choose the folder of one policy's adapter.`,
       );
     }
     await copyFile(join(given, ADAPTER_WEIGHTS), join(own, ADAPTER_WEIGHTS));
@@ -151,7 +151,7 @@ async function swappedTeam(
   }
 }
 
-/** Writes a team's adapters into a new folder. @returns the folder of each agent; none for a team without adapters */
+/** Writes a team's adapters into a new folder. @returns the folder of each policy; none for a team without adapters */
 async function adapterFolders(
   runtime: ModelRuntime,
   team: string,
@@ -160,8 +160,8 @@ async function adapterFolders(
   await mkdir(place);
   const found = new Map<string, string>();
   for (const folder of await runtime.saveAdapter(team, place, null)) {
-    const agent: unknown = JSON.parse(await readFile(join(folder, ADAPTER_CONFIG), 'utf8'));
-    const { c3_agent: name } = agent as { readonly c3_agent?: unknown };
+    const policy: unknown = JSON.parse(await readFile(join(folder, ADAPTER_CONFIG), 'utf8'));
+    const { c3_agent: name } = policy as { readonly c3_agent?: unknown };
     found.set(typeof name === 'string' ? name : '', folder);
   }
   return found;

@@ -1,4 +1,4 @@
-/** What replacing an agent costs at once: a team's returns before, after a direct swap, and after stage 0. */
+/** What replacing a policy costs at once: a team's returns before, after a direct swap, and after stage 0. */
 import type { SwapShock } from '../../domain/run.ts';
 import { comparison } from '../../training/measure/accuracy.ts';
 

@@ -15,7 +15,7 @@ import { trainingQuestions } from '../recipe/questions.ts';
 import type { PreparedRun } from './prepareRun.ts';
 import type { SolvedBy } from './swapShock.ts';
 
-/** Contexts in which an agent spoke, each once, with what it said and that message's log-probabilities. */
+/** Contexts in which a role spoke, each once, with what it said and that message's log-probabilities. */
 export interface Probes {
   readonly contexts: readonly Probe[];
   readonly evaluatorCalls: number;

@@ -15,11 +15,12 @@ import { confirmed } from '../webview/confirm.ts';
 import { SinglePanel } from '../webview/panels.ts';
 import { copyConfirmed } from './copyConfirmed.ts';
 import { DashboardSession, type DashboardOpening } from './dashboardSession.ts';
-import { RunLosses, type LossesKeeper } from './runLosses.ts';
+import type { ListKeeper } from '../common/listKeeper.ts';
+import { RunLosses } from './runLosses.ts';
 import { taskOf } from './runTask.ts';
 
 export interface DashboardParts {
-  readonly keeper: LossesKeeper;
+  readonly keeper: ListKeeper;
   /** Shows a round of a run in the side bar. */
   readonly showRound: (run: string, phase: Phase, iteration: number) => Promise<void>;
   readonly openMessage: (message: number) => void;

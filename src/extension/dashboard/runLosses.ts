@@ -1,25 +1,23 @@
 /** What loses the episodes of runs: asked of the engine, and remembered by the workspace. */
-import { ProgressLocation, window, type Memento } from 'vscode';
+import { ProgressLocation, window } from 'vscode';
 import { CancelledError } from '../../shared/errors.ts';
 import { isRunBlame, RUN_BLAME_BUDGET, type RunBlame } from '../../domain/answer.ts';
 import type { ShownLosses } from '../../shared/protocols/dashboardProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { asksServers } from '../../domain/run.ts';
+import type { ListKeeper } from '../common/listKeeper.ts';
 import type { Services } from '../services.ts';
-
-/** Where answers are kept: the state of the workspace. */
-export type LossesKeeper = Pick<Memento, 'get' | 'update'>;
 
 const KEY = 'c3.losses';
 /** Runs whose answers are kept; the oldest answer is forgotten first. */
 const MOST = 20;
 
 export class RunLosses {
-  private readonly keeper: LossesKeeper;
+  private readonly keeper: ListKeeper;
   private readonly engine: Services['engine'];
   private readonly asked = new Set<string>();
 
-  constructor(keeper: LossesKeeper, engine: Services['engine']) {
+  constructor(keeper: ListKeeper, engine: Services['engine']) {
     this.keeper = keeper;
     this.engine = engine;
   }

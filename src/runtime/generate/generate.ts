@@ -16,7 +16,7 @@ import type { DeviceSettings } from '../session/session.ts';
 import { checkTokens, type TransformerConfig } from '../model/transformer.ts';
 
 export interface GenerationRequest extends TokenSampling {
-  /** Who speaks: an agent may have an adapter of its own. Left out: what the whole team shares. */
+  /** Who speaks: a role may have an adapter of its own. Left out: what the whole team shares. */
   readonly role?: string;
   readonly prompt: Int32Array;
   readonly maxNewTokens: number;

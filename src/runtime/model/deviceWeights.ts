@@ -8,7 +8,7 @@ import { adapterSpecs, type TransformerConfig } from './transformer.ts';
 
 /** Models that stay: the one being trained, the one that samples, and the reference. */
 const KEPT_MODELS = 3;
-/** Adapters that stay: they are small, and each agent of a team may have one. */
+/** Adapters that stay: they are small, and each role of a team may have one. */
 const KEPT_ADAPTERS = 16;
 
 /** Vectors of one layout on the device; the last few asked for stay there. */

@@ -17,7 +17,7 @@ import {
   type TransformerConfig,
 } from './transformer.ts';
 
-/** The agent of an adapter that all of a team share. */
+/** The role of an adapter that all of a team share. */
 export const WHOLE_TEAM = '';
 
 /** What adapters are based on. */
@@ -91,7 +91,7 @@ export function weightFeeds(config: TransformerConfig, weights: PolicyWeights): 
 /**
  * A fresh adapter, which changes nothing: B is 0, A uniform in +-1 / sqrt(in) as PEFT draws it (Kaiming with a =
  * sqrt(5)), each from a stream of its own.
- * @param agent whose it is; agents draw different numbers
+ * @param role whose it is; roles draw different numbers
  */
 export function initialAdapter(
   config: TransformerConfig,
@@ -114,8 +114,8 @@ export function initialAdapter(
 }
 
 /**
- * The name of a base with the adapters of its agents: SHA-256 over the base's name, the settings and each adapter's
- * agent and float32 bytes. Where every B is 0 the policy is the base, and so is the name.
+ * The name of a base with the adapters of its roles: SHA-256 over the base's name, the settings and each adapter's
+ * role and float32 bytes. Where every B is 0 the policy is the base, and so is the name.
  */
 export function adapterSnapshotId(
   config: TransformerConfig,

@@ -1,6 +1,6 @@
 /**
  * Adapters in the layout of PEFT: adapter_config.json and adapter_model.safetensors in one folder, or in one folder for
- * each agent, as PEFT places adapters that have names. Transformers and vLLM read the same files.
+ * each role, as PEFT places adapters that have names. Transformers and vLLM read the same files.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
@@ -22,8 +22,8 @@ export const ADAPTER_WEIGHTS_FILE = 'adapter_model.safetensors';
 const MAX_CONFIG_BYTES = 1024 * 1024;
 /** Published adapters have ranks of up to 512; beyond a matrix's own width a rank adds nothing. */
 const MAX_RANK = 8192;
-/** Agents of one team, each with an adapter of its own. */
-const MAX_AGENTS = 1024;
+/** Roles of one team, each with an adapter of its own. */
+const MAX_ROLES = 1024;
 const ADVICE = `choose a folder with ${ADAPTER_CONFIG_FILE} and ${ADAPTER_WEIGHTS_FILE}`;
 
 /** How PEFT names a tensor of the model that it wraps. */
@@ -69,7 +69,7 @@ const isOff = (value: unknown): boolean =>
 /** Adapters as a file or folder holds them. */
 export interface StoredAdapters {
   readonly settings: AdapterSettings;
-  /** Each agent's numbers; one adapter of the whole team is under its name. */
+  /** Each role's numbers; one adapter of the whole team is under its name. */
   readonly adapters: ReadonlyMap<string, Float32Array>;
   /** The snapshot that they were trained over, where the file says so. */
   readonly base: string | null;
@@ -125,12 +125,12 @@ export function parseAdapterSettings(text: string, place: string, layers = 1): A
   };
 }
 
-/** How the file of several agents distinguishes their tensors. */
-const agentPrefix = (index: number): string => `agent_${String(index)}.`;
+/** How the file of several roles distinguishes their tensors. */
+const rolePrefix = (index: number): string => `agent_${String(index)}.`;
 
 /**
  * Writes all adapters of a snapshot as one safetensors file, whole or not at all; its metadata name settings, base and
- * agents.
+ * roles.
  * @throws C3Error('store')
  */
 export async function saveAdapterFile(
@@ -139,12 +139,12 @@ export async function saveAdapterFile(
   { settings, base }: AdapterOrigin,
   adapters: ReadonlyMap<string, Float32Array>,
 ): Promise<void> {
-  const agents = [...adapters.keys()].sort();
-  const named = agents.length !== 1 || agents[0] !== WHOLE_TEAM;
-  const tensors = agents.flatMap((agent, index) => {
-    const parameters = adapters.get(agent) ?? new Float32Array();
+  const roles = [...adapters.keys()].sort();
+  const named = roles.length !== 1 || roles[0] !== WHOLE_TEAM;
+  const tensors = roles.flatMap((role, index) => {
+    const parameters = adapters.get(role) ?? new Float32Array();
     return adapterViews(config, settings).map(({ name, shape, offset, length }) => ({
-      name: (named ? agentPrefix(index) : '') + storedName(name),
+      name: (named ? rolePrefix(index) : '') + storedName(name),
       shape,
       data: parameters.subarray(offset, offset + length),
     }));
@@ -155,7 +155,7 @@ export async function saveAdapterFile(
       format: 'pt',
       c3_adapter: JSON.stringify(settingsToJson(settings)),
       c3_base: base,
-      ...(named && { c3_agents: JSON.stringify(agents) }),
+      ...(named && { c3_agents: JSON.stringify(roles) }),
     }),
   );
 }
@@ -164,7 +164,7 @@ export async function saveAdapterFile(
 const FOLDER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/;
 
 /**
- * Writes adapters as PEFT does; those of agents each into a folder of their own below.
+ * Writes adapters as PEFT does; those of roles each into a folder of their own below.
  * @param baseModel what others shall load them over: a folder or a name
  * @returns the folders that hold one adapter each
  * @throws C3Error('store')
@@ -187,12 +187,12 @@ export async function saveAdapters(
     use_rslora: false,
     inference_mode: true,
   };
-  const places = [...adapters].map(([agent, parameters], index) => ({
-    agent,
+  const places = [...adapters].map(([role, parameters], index) => ({
+    role,
     parameters,
-    place: agent === WHOLE_TEAM ? folder : join(folder, FOLDER_NAME.test(agent) ? agent : `agent-${String(index)}`),
+    place: role === WHOLE_TEAM ? folder : join(folder, FOLDER_NAME.test(role) ? role : `agent-${String(index)}`),
   }));
-  for (const { agent, parameters, place } of places) {
+  for (const { role, parameters, place } of places) {
     try {
       await mkdir(place, { recursive: true });
     } catch (error) {
@@ -204,7 +204,7 @@ export async function saveAdapters(
     await saveAdapterFile(join(place, ADAPTER_WEIGHTS_FILE), config, origin, new Map([[WHOLE_TEAM, parameters]]));
     await writeWhole(
       join(place, ADAPTER_CONFIG_FILE),
-      Buffer.from(`${JSON.stringify(agent === WHOLE_TEAM ? json : { ...json, c3_agent: agent }, null, 2)}\n`),
+      Buffer.from(`${JSON.stringify(role === WHOLE_TEAM ? json : { ...json, c3_agent: role }, null, 2)}\n`),
     );
   }
   return places.map(({ place }) => place);
@@ -218,7 +218,7 @@ export async function isAdapterFile(path: string): Promise<boolean> {
 }
 
 /**
- * Reads a folder that PEFT or `saveAdapters` wrote: one adapter, or a folder for each agent.
+ * Reads a folder that PEFT or `saveAdapters` wrote: one adapter, or a folder for each role.
  * @throws C3Error('model') naming file and key or tensor
  */
 export async function loadAdapters(folder: string, config: TransformerConfig): Promise<StoredAdapters> {
@@ -249,34 +249,34 @@ export async function loadAdapters(folder: string, config: TransformerConfig): P
   }
   return {
     settings: first.settings,
-    adapters: new Map(all.map(({ agent, parameters }) => [agent, parameters])),
+    adapters: new Map(all.map(({ role, parameters }) => [role, parameters])),
     base: first.base,
   };
 }
 
 interface OneAdapter {
   readonly folder: string;
-  readonly agent: string;
+  readonly role: string;
   readonly settings: AdapterSettings;
   readonly parameters: Float32Array;
   readonly base: string | null;
 }
 
-const agentSchema = z.looseObject({ c3_agent: z.string().optional() });
+const namedSchema = z.looseObject({ c3_agent: z.string().optional() });
 
 async function loadOne(folder: string, config: TransformerConfig): Promise<OneAdapter> {
   const path = join(folder, ADAPTER_CONFIG_FILE);
   const text = (await readModelFile(path, MAX_CONFIG_BYTES, ADVICE)).toString('utf8');
   const settings = parseAdapterSettings(text, path, config.layers);
-  const agent = agentSchema.safeParse(JSON.parse(text));
-  if (!agent.success) {
+  const named = namedSchema.safeParse(JSON.parse(text));
+  if (!named.success) {
     throw new C3Error('model', `${path}: c3_agent: is not text; copy the adapter again from its source.`);
   }
   return SafetensorsFile.reading(
     join(folder, ADAPTER_WEIGHTS_FILE),
     async (file) => ({
       folder,
-      agent: agent.data.c3_agent ?? basename(folder),
+      role: named.data.c3_agent ?? basename(folder),
       settings,
       parameters: (await parametersIn(file, config, settings, [''])).get('') ?? new Float32Array(),
       base: file.metadata['c3_base'] ?? null,
@@ -290,7 +290,7 @@ export async function loadAdapterFile(path: string, config: TransformerConfig): 
   return SafetensorsFile.reading(
     path,
     async (file) => {
-      const { c3_adapter: settingsText, c3_agents: agentsText, c3_base: base } = file.metadata;
+      const { c3_adapter: settingsText, c3_agents: rolesText, c3_base: base } = file.metadata;
       if (settingsText === undefined) {
         throw new C3Error(
           'model',
@@ -298,16 +298,13 @@ export async function loadAdapterFile(path: string, config: TransformerConfig): 
         );
       }
       const settings = parseAdapterSettings(settingsText, path);
-      const agents = agentsText === undefined ? null : parseAgents(agentsText, path);
-      const prefixes = agents === null ? [''] : agents.map((_, index) => agentPrefix(index));
+      const roles = rolesText === undefined ? null : parseRoles(rolesText, path);
+      const prefixes = roles === null ? [''] : roles.map((_, index) => rolePrefix(index));
       const parameters = await parametersIn(file, config, settings, prefixes);
       return {
         settings,
         adapters: new Map(
-          prefixes.map((prefix, index) => [
-            agents?.[index] ?? WHOLE_TEAM,
-            parameters.get(prefix) ?? new Float32Array(),
-          ]),
+          prefixes.map((prefix, index) => [roles?.[index] ?? WHOLE_TEAM, parameters.get(prefix) ?? new Float32Array()]),
         ),
         base: base ?? null,
       };
@@ -316,11 +313,11 @@ export async function loadAdapterFile(path: string, config: TransformerConfig): 
   );
 }
 
-function parseAgents(text: string, path: string): string[] {
+function parseRoles(text: string, path: string): string[] {
   try {
-    return z.array(z.string()).min(1).max(MAX_AGENTS).parse(JSON.parse(text));
+    return z.array(z.string()).min(1).max(MAX_ROLES).parse(JSON.parse(text));
   } catch (error) {
-    throw new C3Error('model', `${path}: the list of agents cannot be read; copy the adapter again from its source.`, {
+    throw new C3Error('model', `${path}: the list of roles cannot be read; copy the adapter again from its source.`, {
       cause: error,
     });
   }

@@ -1,5 +1,5 @@
 /**
- * The whole state of training in one file: parameters, or those of each agent's adapter and their base; AdamW's
+ * The whole state of training in one file: parameters, or those of each role's adapter and their base; AdamW's
  * two moments and its step; a value head with its own.
  */
 import { createHash, type Hash } from 'node:crypto';
@@ -20,12 +20,12 @@ import { writeWhole } from '../files/wholeFile.ts';
 const VECTORS = ['parameters', 'momentum', 'variance'] as const;
 
 /**
- * What is trained, by agent: one state for all where no agent has an adapter of its own. States of one training have
+ * What is trained, by role: one state for all where no role has an adapter of its own. States of one training have
  * the same adapter origin.
  */
 export type TrainingStates = ReadonlyMap<string, TrainingState>;
 
-const agentsSchema = z.array(z.tuple([z.string(), z.int().min(0)])).min(1);
+const rolesSchema = z.array(z.tuple([z.string(), z.int().min(0)])).min(1);
 
 /** A vector of the file; the only state of a training is without a number. */
 const tensorName = (vector: (typeof VECTORS)[number], index: number): string =>
@@ -48,7 +48,7 @@ export async function saveTrainingStates(states: TrainingStates, path: string, h
   const tensors = all.flatMap((state, index) =>
     VECTORS.map((name) => ({ name: tensorName(name, index), shape: [state[name].length], data: state[name] })),
   );
-  const agents = JSON.stringify([...states].map(([role, { step }]) => [role, step]));
+  const roles = JSON.stringify([...states].map(([role, { step }]) => [role, step]));
   const origin = originToText(all[0]?.adapter);
   const headTensors =
     head === undefined
@@ -63,9 +63,9 @@ export async function saveTrainingStates(states: TrainingStates, path: string, h
   await writeWhole(
     path,
     writeSafetensors([...tensors, ...headTensors], 'F32', {
-      agents,
+      agents: roles,
       ...origin,
-      sha256: digest(agents, origin, all),
+      sha256: digest(roles, origin, all),
       ...ofHead,
     }),
   );
@@ -105,7 +105,7 @@ export async function loadTrainingStates(
       return into;
     };
     const states = new Map<string, TrainingState>();
-    for (const [index, [role, step]] of parseAgents(metadata['agents'] ?? '', path).entries()) {
+    for (const [index, [role, step]] of parseRoles(metadata['agents'] ?? '', path).entries()) {
       const [parameters, momentum, variance] = [
         await vector(tensorName('parameters', index)),
         await vector(tensorName('momentum', index)),
@@ -163,9 +163,9 @@ function headDigest(head: ValueHead): string {
   return hash.digest('hex');
 }
 
-function parseAgents(text: string, path: string): [role: string, step: number][] {
+function parseRoles(text: string, path: string): [role: string, step: number][] {
   try {
-    return agentsSchema.parse(JSON.parse(text));
+    return rolesSchema.parse(JSON.parse(text));
   } catch (error) {
     throw new C3Error('model', `The checkpoint ${path} does not say whose numbers it holds; delete it.`, {
       cause: error,
@@ -181,8 +181,8 @@ function originOf({ adapter, base }: Readonly<Record<string, string>>, path: str
   return adapter === undefined ? undefined : { settings: parseAdapterSettings(adapter, path), base: base ?? '' };
 }
 
-function digest(agents: string, origin: Readonly<Record<string, string>>, states: readonly TrainingState[]): string {
-  const hash = createHash('sha256').update(`${agents}\n`);
+function digest(roles: string, origin: Readonly<Record<string, string>>, states: readonly TrainingState[]): string {
+  const hash = createHash('sha256').update(`${roles}\n`);
   for (const text of Object.values(origin)) {
     hash.update(`${text}\n`);
   }

@@ -4,7 +4,7 @@ import type { StepResult } from './trainingState.ts';
 /** The state itself stays in the runtime. */
 export type StepReport = Omit<StepResult, 'state'>;
 
-/** The report of several agents' steps as one: means over all tokens, the norm of all gradients together. */
+/** The report of several roles' steps as one: means over all tokens, the norm of all gradients together. */
 export function together(results: readonly StepResult[]): StepReport {
   const tokens = results.reduce((total, result) => total + result.tokens, 0);
   const averaged = (key: 'loss' | 'kl' | 'penalty' | 'clipFraction' | 'effectiveClip' | 'padding'): number =>

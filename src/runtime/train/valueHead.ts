@@ -21,7 +21,7 @@ export interface GradientHead extends AdamWState {
 
 export type ValueHead = GradientHead | LeastSquaresHead;
 
-/** What a value is asked of: the state as the agent who speaks next reads it. */
+/** What a value is asked of: the state as the role who speaks next reads it. */
 export interface ValueState {
   readonly role?: string;
   readonly tokens: Int32Array;

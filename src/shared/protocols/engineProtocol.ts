@@ -47,7 +47,7 @@ export interface StartRunParams {
   readonly folder?: string;
 }
 
-/** What is done where an agent of a trained team is replaced: after stage 0, directly, or with none of the training. */
+/** What is done where a policy of a trained team is replaced: after stage 0, directly, or with none of the training. */
 export const REPLACE_STRATEGIES = ['align', 'direct', 'retrain'] as const;
 export type ReplaceStrategy = (typeof REPLACE_STRATEGIES)[number];
 
@@ -305,7 +305,7 @@ export const REQUESTS = {
    * before. Progress comes to all clients. The run continues whether or not the client stays.
    */
   startRun: new RequestType<StartRunParams, RunJob, void>('run/start'),
-  /** Answers with the run that begins with an agent replaced; nothing is started. */
+  /** Answers with the run that begins with a policy replaced; nothing is started. */
   replacement: new RequestType<ReplaceParams, StartRunParams, void>('run/replace'),
   /** Takes a run that is not done to its end: one that was cancelled, has failed, or was left behind by a crash. */
   resumeRun: new RequestType<RunParams, RunJob, void>('run/resume'),

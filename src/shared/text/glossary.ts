@@ -70,7 +70,7 @@ export const GLOSSARY = {
   snapshot: {
     name: 'snapshot',
     meaning:
-      'The weights that sampled a message, frozen and named by their hash. Training makes a new one at each ' + 'step.',
+      'The weights that sampled a message, frozen and named by their hash. Training makes a new one at each step.',
   },
   run: {
     name: 'run',
@@ -81,8 +81,7 @@ export const GLOSSARY = {
   step: {
     name: 'step',
     meaning:
-      'One update of the weights: episodes are sampled, their messages get credit, and the policies learn ' +
-      'from it.',
+      'One update of the weights: episodes are sampled, their messages get credit, and the policies learn from it.',
   },
 } as const satisfies Readonly<Record<string, { readonly name: string; readonly meaning: string }>>;
 

@@ -1,4 +1,4 @@
-/** The keys of a run configuration that say which trained team a run begins with, and which agent is replaced. */
+/** The keys of a run configuration that say which trained team a run begins with, and which policy is replaced. */
 import { z } from 'zod';
 import { pathTo, positive } from './configKeys.ts';
 
@@ -24,11 +24,11 @@ const fromSchema = z
       .max(MOST_NAME)
       .nullable()
       .default(null)
-      .describe('Which of its agents; null: the one of the same role.'),
+      .describe('Which of its policies; null: the one of the same role.'),
   })
   .nullable()
   .default(null)
-  .describe('The agent that another run trained takes the place, in the place of `with`.');
+  .describe('The policy that another run trained takes the place, in the place of `with`.');
 
 const replaceSchema = z
   .strictObject({
@@ -38,25 +38,25 @@ const replaceSchema = z
       .max(MOST_NAME)
       .nullable()
       .default(null)
-      .describe('The role whose agent is replaced; the section needs one.'),
+      .describe('The role whose policy is replaced; the section needs one.'),
     with: pathTo('folder')
       .nullable()
       .default(null)
       .describe(
-        "The folder of another agent's adapter in PEFT's layout, relative to this file, over the same model and of the same rank, alpha and modules; null puts the model without an adapter there.",
+        "The folder of another policy's adapter in PEFT's layout, relative to this file, over the same model and of the same rank, alpha and modules; null puts the model without an adapter there.",
       ),
     from: fromSchema,
     align: z
       .boolean()
       .default(true)
       .describe(
-        'Stage 0: before the run begins, the new agent learns to say what the old one says, until its KL is at `delta`. false swaps directly.',
+        'Stage 0: before the run begins, the new policy learns to say what the old one says, until its KL is at `delta`. false swaps directly.',
       ),
     probes: positive
       .max(10_000)
       .default(500)
       .describe(
-        'Contexts in which the old agent speaks, at most: of episodes that the team before the swap samples on training questions, each context once.',
+        'Contexts in which the old policy speaks, at most: of episodes that the team before the swap samples on training questions, each context once.',
       ),
     delta: z
       .number()
@@ -64,7 +64,7 @@ const replaceSchema = z
       .max(100)
       .default(0.01)
       .describe(
-        'Stage 0 ends where the mean KL of the old agent from the new one, summed over the tokens of a message, is at most this, in nats; measured on every fifth probe, which is not learned from. Over the whole vocabulary where it has up to 8,192 tokens, else from the sampled ones.',
+        'Stage 0 ends where the mean KL of the old policy from the new one, summed over the tokens of a message, is at most this, in nats; measured on every fifth probe, which is not learned from. Over the whole vocabulary where it has up to 8,192 tokens, else from the sampled ones.',
       ),
     learning_rate: z
       .number()
@@ -83,7 +83,7 @@ const replaceSchema = z
   })
   .nullable()
   .default(null)
-  .describe('Replaces one agent of that team (plug and play). Needs `adapter: {per: role}`.');
+  .describe('Replaces one policy of that team (plug and play). Needs `adapter: {per: role}`.');
 
 export const beginSchema = z
   .strictObject({

@@ -101,14 +101,14 @@ export const ccpoSchema = z
       .min(0)
       .default(0)
       .describe(
-        'Steps in which one agent is updated before it is the turn of the next; 0 updates all in every step. The published code has 10.',
+        'Steps in which one role is updated before it is the turn of the next; 0 updates all in every step. The published code has 10.',
       ),
     alternate_first: oneOf(['thinker', 'solver'], {
       thinker: 'The first role of the protocol, as published.',
       solver: 'The second one.',
     })
       .default('thinker')
-      .describe('Which agent is updated first, with `alternate_every`.'),
+      .describe('Which role is updated first, with `alternate_every`.'),
     voting: oneOf(['direct', 'allocation'], {
       direct: 'Each voter learns from its own contribution, scaled by running statistics of its own.',
       allocation:

@@ -129,14 +129,14 @@ const RULES: readonly Rule[] = [
         return 'needs run: the earlier run that it begins with.';
       }
       if (begin.replace !== null && begin.replace.role === null) {
-        return 'needs replace.role: the role whose agent is replaced.';
+        return 'needs replace.role: the role whose policy is replaced.';
       }
       if (begin.replace !== null && begin.replace.from !== null) {
         if (begin.replace.from.run === null) {
-          return 'needs replace.from.run: the run whose agent takes the place.';
+          return 'needs replace.from.run: the run whose policy takes the place.';
         }
         if (begin.replace.with !== null) {
-          return 'has replace.with and replace.from; name one agent to take the place.';
+          return 'has replace.with and replace.from; name one policy to take the place.';
         }
       }
       if (isBundledName(begin.replace?.with ?? '')) {
@@ -146,7 +146,7 @@ const RULES: readonly Rule[] = [
         return 'needs the section adapter: it begins with the adapters of that run.';
       }
       return begin.replace !== null && adapter.per !== 'role'
-        ? 'replaces an agent only where each role has an adapter of its own; write adapter: {per: role}.'
+        ? 'replaces a policy only where each role has an adapter of its own; write adapter: {per: role}.'
         : null;
     },
   },

@@ -1,4 +1,4 @@
-/** The keys of a run configuration that say how method teamtr holds each agent in its trust region. */
+/** The keys of a run configuration that say how method teamtr holds each role in its trust region. */
 import { z } from 'zod';
 import { oneOf, positive } from './configKeys.ts';
 
@@ -8,12 +8,12 @@ export const teamTrSchema = z
       .nullable()
       .default(1)
       .describe(
-        'Samples fresh episodes before every so many turns: with 1 each agent learns from those of the team as the agents before left it. null samples once in a step, before any agent is updated. `evaluator_budget` is split evenly over the samplings of a step.',
+        'Samples fresh episodes before every so many turns: with 1 each role learns from those of the team as the roles before left it. null samples once in a step, before any role is updated. `evaluator_budget` is split evenly over the samplings of a step.',
       ),
     reuse: oneOf(['as_is', 'weighted'], {
       as_is: 'They count as they were sampled (naive sequential).',
       weighted:
-        'Each episode counts by its importance weight: how much likelier the messages of the agents updated since have become in it.',
+        'Each episode counts by its importance weight: how much likelier the messages of the roles updated since have become in it.',
     })
       .default('as_is')
       .describe(
@@ -36,14 +36,14 @@ export const teamTrSchema = z
       gain: 'First those whose last turn gained most by the surrogate; those without one before all others.',
     })
       .default('fixed')
-      .describe('In which order the agents are updated in a step.'),
+      .describe('In which order the roles are updated in a step.'),
     delta: z
       .number()
       .positive()
       .max(100)
       .default(0.01)
       .describe(
-        'How far an agent may move in a step: the largest mean KL of its messages from the policy that sampled them, summed over the tokens of a message, in nats.',
+        'How far a role may move in a step: the largest mean KL of its messages from the policy that sampled them, summed over the tokens of a message, in nats.',
       ),
     kl_estimator: oneOf(['k3', 'k1', 'exact'], {
       k3: 'From the sampled tokens; never below 0.',
@@ -59,12 +59,12 @@ export const teamTrSchema = z
       .nullable()
       .default(null)
       .describe(
-        "Measures the KL on one of this many parts of an agent's contexts, drawn from the seed, and learns from the others only. null learns from all and measures on all.",
+        "Measures the KL on one of this many parts of a role's contexts, drawn from the seed, and learns from the others only. null learns from all and measures on all.",
       ),
     epochs: positive
       .max(1000)
       .default(4)
-      .describe("Optimizer steps of an agent in a step of the run, at most; each is on all of the agent's messages."),
+      .describe("Optimizer steps of a role in a step of the run, at most; each is on all of the role's messages."),
     clip: z
       .number()
       .gt(0)
@@ -99,7 +99,7 @@ export const teamTrSchema = z
       .min(0)
       .max(1e6)
       .default(1)
-      .describe('The weight of the KL penalty with which each agent begins the run; 0 turns it off.'),
+      .describe('The weight of the KL penalty with which each role begins the run; 0 turns it off.'),
     beta_factor: z
       .number()
       .min(1)
@@ -119,14 +119,14 @@ export const teamTrSchema = z
       .positive()
       .max(1000)
       .default(0.9)
-      .describe('An agent is not updated further in a step once its KL has come to this share of `delta`.'),
+      .describe('A role is not updated further in a step once its KL has come to this share of `delta`.'),
     backtrack: z
       .number()
       .gt(0)
       .lt(1)
       .default(0.5)
       .describe(
-        'An agent whose KL is above `delta` goes back to this share of the way that its weights have gone, again and again until it is not.',
+        'A role whose KL is above `delta` goes back to this share of the way that its weights have gone, again and again until it is not.',
       ),
     backtrack_tries: z
       .int()
@@ -170,4 +170,4 @@ export const teamTrSchema = z
       ),
   })
   .prefault({})
-  .describe('How method teamtr updates one agent after the other, each within its trust region.');
+  .describe('How method teamtr updates one role after the other, each within its trust region.');

@@ -40,7 +40,7 @@ export const ccpo: Method = {
   words: {
     label: 'CCPO',
     help: 'Compares each episode of a thinker and a solver with a solo rollout of the solver, which leaves the thinker out; a vote with the vote without each voter.',
-    summary: 'an episode against the same team without one agent, scaled by running statistics.',
+    summary: 'an episode against the same team without one role, scaled by running statistics.',
     reads: ['ccpo'],
     trains: true,
   },
@@ -162,7 +162,7 @@ function scaled(signals: readonly Signal[], by: MethodSettings['ccpo']['normalis
   return signals.map((_, index) => ({ thinker: thinkers[index] ?? 0, solver: solvers[index] ?? 0 }));
 }
 
-/** PPO for all agents, or in blocks of steps for one after the other; credits and statistics are those of all. */
+/** PPO for all roles, or in blocks of steps for one after the other; credits and statistics are those of all. */
 function* takingTurns(step: LearningStep): Generator<Update, void, Outcome> {
   const { alternate_every: every, alternate_first: first } = step.settings.ccpo;
   const turn = every === 0 ? 0 : Math.floor((step.iteration - 1) / every) + (first === 'thinker' ? 0 : 1);

@@ -4,7 +4,7 @@
  * sampled for it. One running statistic per voter goes from step to step.
  */
 import { mean } from '../../credit/describe.ts';
-import { MOST_AGENTS, removalContributions, shapleyValues } from '../../credit/coalitions.ts';
+import { MOST_ROLES, removalContributions, shapleyValues } from '../../credit/coalitions.ts';
 import { findLeaves, returnOf, returnOfScores, countCalls, type TreeNode } from '../../replay/tree.ts';
 import { rewardOfVote, type Vote } from '../../replay/votes.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
@@ -40,8 +40,8 @@ export function votingFault(settings: MethodSettings, protocol: Protocol): strin
   if (occurrences.length < 2) {
     return `ccpo compares a vote with the vote without each voter, and needs at least two voters; ${name} has one.`;
   }
-  if (settings.ccpo.contribution === 'shapley' && occurrences.length > MOST_AGENTS) {
-    return `ccpo.contribution: shapley counts the votes of all parts of a team of at most ${String(MOST_AGENTS)} voters, and ${name} has ${String(occurrences.length)}; set it to removal.`;
+  if (settings.ccpo.contribution === 'shapley' && occurrences.length > MOST_ROLES) {
+    return `ccpo.contribution: shapley counts the votes of all parts of a team of at most ${String(MOST_ROLES)} voters, and ${name} has ${String(occurrences.length)}; set it to removal.`;
   }
   if (settings.ccpo.shaping === 'event') {
     return `ccpo.shaping: event is for a thinker and a solver, and ${name} votes; set it to history or none.`;

@@ -1,6 +1,6 @@
 /** What a step of method teamtr shows with `teamtr.diagnostics`: drift, the zeta proxy, how reliable its KL is. */
 import { mean } from '../../credit/describe.ts';
-import { MEASURED_AGENT_TURNS, type DriftMeasureName, type OwnMeasures } from '../../domain/step.ts';
+import { MEASURED_ROLE_TURNS, type DriftMeasureName, type OwnMeasures } from '../../domain/step.ts';
 import { occupancyShift } from '../certificate.ts';
 import type { Divergence, Move } from '../divergence.ts';
 import { staleness, subsampledKl, zetaProxy, type Subsampled, type ZetaProxy } from '../drift.ts';
@@ -30,7 +30,7 @@ export class DriftWatch {
     this.largest = step.settings.teamtr.certificate_bound;
   }
 
-  /** The agents whose messages an update of one changes; all where they share weights, and at first. */
+  /** The roles whose messages an update of one changes; all where they share weights, and at first. */
   movedWith(role: string): readonly string[] {
     const apart = this.step.settings.adapter?.per === 'role';
     return apart && this.before.size > 0 ? [role] : this.step.roles;
@@ -38,7 +38,7 @@ export class DriftWatch {
 
   /**
    * Counts a turn.
-   * @param first how the messages with which the step began have changed, at least of the agents that the turn moved
+   * @param first how the messages with which the step began have changed, at least of the roles that the turn moved
    */
   turn(
     role: string,
@@ -105,7 +105,7 @@ export class DriftWatch {
 
   private perTurn(): Diagnostics {
     return Object.fromEntries(
-      MEASURED_AGENT_TURNS.flatMap((turn): (readonly [DriftMeasureName, number])[] => {
+      MEASURED_ROLE_TURNS.flatMap((turn): (readonly [DriftMeasureName, number])[] => {
         const [gap = null, kl] = [turn === 1 ? null : this.gaps[turn - 1], this.kls[turn - 1]];
         return [
           ...(gap === null ? [] : [[`staleGapTurn${turn}`, gap] as const]),

@@ -42,21 +42,21 @@ export interface TreeCounts {
 /** Counts a tree of some turns. */
 export function treeCounts(
   {
-    num_agents: agents,
+    num_agents: roles,
     num_generations: each,
     joint_mode: mode,
   }: Pick<JointSettings, 'num_agents' | 'num_generations' | 'joint_mode'>,
   turns: number,
 ): TreeCounts {
-  const actions = mode === 'cross' ? each ** agents : each;
+  const actions = mode === 'cross' ? each ** roles : each;
   const nodes = Array.from({ length: turns }, (_, turn) => actions ** turn).reduce((sum, count) => sum + count, 0);
   return {
     nodes,
     jointActions: nodes * actions,
     leaves: actions ** turns,
-    messages: nodes * agents * each,
+    messages: nodes * roles * each,
     transitions: nodes - 1,
-    optimizerSteps: nodes * agents,
+    optimizerSteps: nodes * roles,
   };
 }
 
@@ -133,12 +133,12 @@ export function jointFault(
 ): string | null {
   const { rounds, name, occurrences } = protocol;
   const perTurn = messagesPerTurn(protocol);
-  const { num_agents: agents, num_turns: turns, joint_mode: mode, num_generations: each } = magrpo;
+  const { num_agents: roles, num_turns: turns, joint_mode: mode, num_generations: each } = magrpo;
   if (rounds !== undefined && (rounds.order === 'random' || isOneByOne(rounds.order))) {
     return `magrpo samples all roles of a turn, and in the protocol ${name} the order is ${rounds.order}; choose order by_role, fixed or reverse.`;
   }
-  if (agents !== perTurn) {
-    return `magrpo.num_agents is ${String(agents)}, and a turn of the protocol ${name} has ${String(perTurn)} messages; write num_agents: ${String(perTurn)}.`;
+  if (roles !== perTurn) {
+    return `magrpo.num_agents is ${String(roles)}, and a turn of the protocol ${name} has ${String(perTurn)} messages; write num_agents: ${String(perTurn)}.`;
   }
   if (rounds === undefined && turns !== null && turns > 1) {
     return `magrpo.num_turns is ${String(turns)}, and the protocol ${name} has no rounds; give it rounds, or write num_turns: 1.`;

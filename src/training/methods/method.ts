@@ -205,8 +205,8 @@ export interface MiniBatch {
 }
 
 /**
- * One optimizer step of the policy, or of each agent's adapter, on the credited messages of the newest stage: of all
- * agents or some, all of them or a mini-batch; the default loss unless given.
+ * One optimizer step of the policy, or of each role's adapter, on the credited messages of the newest stage: of all
+ * roles or some, all of them or a mini-batch; the default loss unless given.
  */
 export interface PolicyUpdate {
   readonly kind: 'policy';
@@ -240,7 +240,7 @@ export type Update =
   /** The value head learns what followed each credited message. */
   | ({ readonly kind: 'values' } & ValueSettings)
   /**
-   * Measures how far agents have moved from the policy that sampled, all of them or some, on all of their contexts or
+   * Measures how far roles have moved from the policy that sampled, all of them or some, on all of their contexts or
    * a part; exact: over the whole vocabulary too, which must be small; ranks: also probabilities by rank, likewise.
    */
   | {
@@ -270,7 +270,7 @@ export interface Outcome {
   readonly state?: MethodState;
   /** Of `policy`. */
   readonly report?: StepReport;
-  /** Of `divergence`, by agent; one without a credited message is missing. */
+  /** Of `divergence`, by role; one without a credited message is missing. */
   readonly divergence?: ReadonlyMap<string, Divergence>;
 }
 

@@ -1,12 +1,12 @@
 /**
- * TeamTR (reference sections 2 to 4): trust regions for a team whose agents are updated one after the other. A step is
- * what the paper calls a stage; each agent that learns has its turn in it, in an order sigma:
+ * TeamTR (reference sections 2 to 4): trust regions for a team whose roles are updated one after the other. A step is
+ * what the paper calls a stage; each role that learns has its turn in it, in an order sigma:
  *
- *   1. the team as the agents before left it samples G whole episodes of each problem of the step (a stage of the step
+ *   1. the team as the roles before left it samples G whole episodes of each problem of the step (a stage of the step
  *      here), with returns R_1 ... R_G;
  *   2. A_g = clip((R_g - mean R) / sqrt(var R + epsilon), -c, c), or as `advantage_scale` says, for each message of
- *      the agent in episode g;
- *   3. up to `epochs` steps of the optimizer on the agent's messages, up the gradient of
+ *      the role in episode g;
+ *   3. up to `epochs` steps of the optimizer on the role's messages, up the gradient of
  *
  *        1 / M * sum over messages of min(w A, clip(w, 1 - e, 1 + e) A)  -  beta * KL(last || policy)
  *
@@ -15,11 +15,11 @@
  *      near `delta` the turn ends;
  *   4. where it is above `delta`, the weights go back part of the way, and all of it if that does not help.
  *
- * `evaluator_budget` pays for all samplings of a step together, in equal parts: a team of n agents samples one nth of
+ * `evaluator_budget` pays for all samplings of a step together, in equal parts: a team of n roles samples one nth of
  * the episodes of a method that samples once, for each turn. With `resample_every` fewer turns have episodes of their
- * own. Where none has (the naive sequential baseline), agents with weights of their own learn what they would if all
+ * own. Where none has (the naive sequential baseline), roles with weights of their own learn what they would if all
  * were updated jointly from one batch: no update changes what another one learns from. With `reuse: weighted` it does:
- * episodes of an earlier turn count by their importance weights, the products over the messages of all agents that were
+ * episodes of an earlier turn count by their importance weights, the products over the messages of all roles that were
  * updated since of their ratios (section 6; it publishes no clip of them), which multiply A_g.
  */
 import { rankMeasures, type RankShift, type MethodState } from '../../domain/step.ts';
@@ -50,7 +50,7 @@ type Settings = MethodSettings['teamtr'];
 /** The least and the largest weight of the KL penalty that adapting it comes to. */
 const WEIGHTS = [1e-6, 1e6] as const;
 
-/** Each agent that learns has its turn; so many of them begin with fresh episodes. */
+/** Each role that learns has its turn; so many of them begin with fresh episodes. */
 const stagesOf: NonNullable<Method['stages']> = ({ policies, teamtr: { resample_every: every } }, { roles }) => {
   const turns = roles.filter(({ name }) => learns(policies, name)).length;
   return every === null ? 1 : Math.max(1, Math.ceil(turns / every));
@@ -59,9 +59,9 @@ const stagesOf: NonNullable<Method['stages']> = ({ policies, teamtr: { resample_
 export const teamTr: Method = {
   words: {
     label: 'TeamTR',
-    help: 'Updates one agent after the other within a trust region, each on fresh episodes of the team as the agents before left it (`teamtr`).',
+    help: 'Updates one role after the other within a trust region, each on fresh episodes of the team as the roles before left it (`teamtr`).',
     summary:
-      'one agent after the other, each on fresh episodes of the partly updated team, and held within a KL of the policy that sampled them.',
+      'one role after the other, each on fresh episodes of the partly updated team, and held within a KL of the policy that sampled them.',
     reads: ['teamtr'],
     trains: true,
   },
@@ -85,8 +85,8 @@ export const teamTr: Method = {
     ...(adapter?.per === 'role'
       ? []
       : [
-          'All roles share the weights in training, so that an update of one agent moves the others too, and the trust region of teamtr holds for the updated one only; ' +
-            'with adapter: {per: role} each agent has weights of its own.',
+          'All roles share the weights in training, so that an update of one role moves the others too, and the trust region of teamtr holds for the updated one only; ' +
+            'with adapter: {per: role} each role has weights of its own.',
         ]),
   ],
 
@@ -153,7 +153,7 @@ export const teamTr: Method = {
   },
 };
 
-/** What an agent's turn came to. */
+/** What a role's turn came to. */
 interface Turn extends MeasuredTurn {
   /** What the surrogate gained by it. */
   readonly gain: number;
@@ -167,7 +167,7 @@ interface Turn extends MeasuredTurn {
 }
 
 /**
- * What the newest episodes count after some agents were updated; undefined where all count the same. Measured once all
+ * What the newest episodes count after some roles were updated; undefined where all count the same. Measured once all
  * of them had their turns, on all of their messages: also where they share weights, or learned from a part.
  */
 function* weightsSince(
@@ -184,7 +184,7 @@ function* weightsSince(
   );
 }
 
-/** What an agent's turn begins with. */
+/** What a role's turn begins with. */
 interface Beginning extends Pick<PolicyUpdate, 'learningRate' | 'weights'> {
   /** Of the KL penalty. */
   readonly weight: number;
@@ -250,7 +250,7 @@ function* turnOf(
   return { ...now, left, weight, outside, inside: yield* ranks() };
 }
 
-/** Which of an agent's contexts are learned from, and on which its KL is measured; undefined: all. */
+/** Which of a role's contexts are learned from, and on which its KL is measured; undefined: all. */
 function partsOf(
   { held_out: of }: Settings,
   draw: (position: number) => number,
@@ -300,7 +300,7 @@ function orderOf(
   }
 }
 
-/** The weight of each agent's KL penalty, and what its last turn gained. */
+/** The weight of each role's KL penalty, and what its last turn gained. */
 const stateOf = (beta: ReadonlyMap<string, number>, gain: ReadonlyMap<string, number>): MethodState => ({
   json: { beta: Object.fromEntries(beta), gain: Object.fromEntries(gain) },
   tensors: {},

@@ -10,7 +10,7 @@ type Settings = Pick<
   'clip' | 'held_out' | 'certificate_gamma' | 'certificate_bound' | 'certificate_confidence'
 >;
 
-/** What an agent's turn came to. */
+/** What a role's turn came to. */
 export interface MeasuredTurn {
   /** The KL of its messages in the end, in nats. */
   readonly moved: number;
@@ -69,10 +69,10 @@ export function measuresOf(
 }
 
 /**
- * The importance weights of the newest episodes after each turn: products over the messages of all agents that were
+ * The importance weights of the newest episodes after each turn: products over the messages of all roles that were
  * updated since they were sampled (reference section 6).
- * @param whole whether all messages are measured, so that an agent without one in an episode said nothing in it; else
- *   only episodes with a measured message of every such agent have a known weight
+ * @param whole whether all messages are measured, so that a role without one in an episode said nothing in it; else
+ *   only episodes with a measured message of every such role have a known weight
  */
 function weightsAfter(turns: readonly MeasuredTurn[], whole: boolean): WeightTails[] {
   let weights = new Map<number, number>();

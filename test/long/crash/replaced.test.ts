@@ -1,4 +1,4 @@
-/** A run that begins with an agent replaced, killed in stage 0 and within its turns: it ends as one that never was. */
+/** A run that begins with a policy replaced, killed in stage 0 and within its turns: it ends as one that never was. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -95,7 +95,7 @@ async function interrupted(
   }
 }
 
-/** While the new agent is aligned: nothing of the run is stored yet. */
+/** While the new policy is aligned: nothing of the run is stored yet. */
 const IN_STAGE_0 = [0, 150, 300, 450, 600, 900].map((later): Moment => [/Memory: about/u, later]);
 const IN_A_TURN = [0, 10, 20, 35, 50, 70, 90].flatMap((later): Moment[] => [
   [/the model is loaded/u, later],

@@ -22,7 +22,7 @@ scenario('a thinker and a solver: from the palette to boxes by outcome, solo rol
 async function seeThinker(workbench: Workbench, run: string): Promise<void> {
   const dashboard = await openRun(workbench, 'Thinker and solver');
   await seeFigure(dashboard, 'Gate of the solver', 3);
-  await seeFigure(dashboard, 'Contribution by agent', 3);
+  await seeFigure(dashboard, 'Contribution by role', 3);
   const title = 'Credit of reasoner by outcome';
   await figure(dashboard, title).scrollIntoViewIfNeeded();
   await dashboard.getByRole('button', { name: `Table of ${title}`, exact: true }).click();

@@ -15,7 +15,7 @@ function runOf(workbench: Workbench, title: string): string {
 
 scenario('a team that votes: a line for each voter, their models, its vote, and episodes', async (workbench) => {
   const dashboard = await openRun(workbench, 'Three voters');
-  const title = 'Contribution by agent';
+  const title = 'Contribution by role';
   await seeFigure(dashboard, title, 9);
   await dashboard.getByRole('button', { name: `Table of ${title}`, exact: true }).click();
   const rows = dashboard.getByRole('table', { name: title, exact: true }).locator('tbody tr');

@@ -1,4 +1,4 @@
-/** Stage 0 of a replacement: a fresh agent learns to say what another one says, and training goes on from adapters. */
+/** Stage 0 of a replacement: a fresh role learns to say what another one says, and training goes on from adapters. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { ModelHost } from '../../../src/runtime/host.ts';
@@ -22,7 +22,7 @@ const START = {
 } as const;
 const STEP = { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 } as const;
 
-it('brings the KL of a fresh agent below the bound, and leaves the others as they are', async () => {
+it('brings the KL of a fresh role below the bound, and leaves the others as they are', async () => {
   const host = new ModelHost({ threads: 1 });
   try {
     const { snapshot: base } = await host.load(team.folder);
@@ -35,7 +35,7 @@ it('brings the KL of a fresh agent below the bound, and leaves the others as the
         messages: [{ tokens, behaviour: unused, reference: unused, advantages: unused }],
       };
     };
-    // Both agents are trained away from the model.
+    // Both roles are trained away from the model.
     await host.beginTraining(base, START);
     for (let step = 0; step < 3; step++) {
       const shown = ['old', 'other'].flatMap((role) => [0, 1, 2, 3].map((index) => context(role, index)));
@@ -75,7 +75,7 @@ it('brings the KL of a fresh agent below the bound, and leaves the others as the
     );
     await assert.rejects(host.beginTraining(trained), /has adapters/u);
 
-    // The team without its old agent: a fresh one is the model itself.
+    // The team without its old role: a fresh one is the model itself.
     const others = [context('other', 1)];
     const before = await host.score(trained, others, 1, signal);
     for (const old of [null, trained]) {
@@ -88,7 +88,7 @@ it('brings the KL of a fresh agent below the bound, and leaves the others as the
       assert.deepEqual(
         await host.score(base, others, 1, signal),
         await host.score(snapshot, others, 1, signal),
-        'nothing but the agent of the probes is moved',
+        'nothing but the role of the probes is moved',
       );
       // Whole distributions: what the last KL says is what the snapshot shows on every fifth probe.
       const held = probes.filter((_, index) => index % HELD_OUT === HELD_OUT - 1);

@@ -14,7 +14,7 @@ import { bound, failing, rowsOf, watching } from '../../unit/training/watched.ts
 import { begin, OVERRIDES, resumedAnywhere } from './resumedAnywhere.ts';
 import { abortedWhen } from '../../support/signals.ts';
 
-// Those whose state differs most: a value head, running statistics, stages of agents.
+// Those whose state differs most: a value head, running statistics, stages of roles.
 resumedAnywhere(4, ['teamtr']);
 
 describe('resumeTraining', () => {

@@ -139,7 +139,7 @@ const kindsOf = (updates: readonly Update[]): string =>
     .join(', ');
 
 describe('a turn', () => {
-  it('ends near the bound, and the next agent begins with fresh episodes', () => {
+  it('ends near the bound, and the next role begins with fresh episodes', () => {
     const updates = asked([0.004, 0.0095, 0.002], ['teamtr.epochs=2']);
     assert.equal(
       kindsOf(updates),
@@ -308,7 +308,7 @@ describe('a run of teamtr', () => {
       const { effectiveSample = NaN, largestWeight = NaN, occupancyShift = NaN, certificate = NaN } = metrics;
       assert.ok(effectiveSample >= 1 / 12 && effectiveSample < 1 && largestWeight > 1, JSON.stringify(metrics));
       assert.ok(occupancyShift > 0 && occupancyShift <= 2 * Math.SQRT2 * Math.sqrt(0.05));
-      // With a discount of one half: what two agents' updates can promise at most, and lose at most.
+      // With a discount of one half: what two roles' updates can promise at most, and lose at most.
       assert.ok(certificate < 2 * 2 * 0.2 && certificate > -2 * 2 * 0.2 - 2 * occupancyShift - 1);
       assert.ok((metrics.confidentCertificate ?? NaN) < certificate);
     }
@@ -361,7 +361,7 @@ describe('a run of teamtr', () => {
     for (const [name, value] of Object.entries(without as StepMetrics)) {
       assert.equal(all[name as keyof StepMetrics], value, name);
     }
-    // Two agents with weights of their own: the second's contexts are what the first one's update moved.
+    // Two roles with weights of their own: the second's contexts are what the first one's update moved.
     assert.ok((all.occupancyDrift ?? 0) > 0 && (all.occupancyDrift ?? 1) < 1);
     assert.ok((all.staleGap ?? -1) >= 0 && (all.staleGap ?? 1) <= (all.staleGapBound ?? 0));
     assert.equal(all.staleGapTurn2, all.staleGap);
@@ -428,11 +428,11 @@ describe('a run of teamtr', () => {
       }
       await world.giveBack();
     }
-    // The first agent's episodes are its own team's.
+    // The first role's episodes are its own team's.
     assert.deepEqual(found[0]?.[0]?.advantages, found[1]?.[0]?.advantages);
   });
 
-  it('takes back an agent that cannot be held', async (t: TestContext) => {
+  it('takes back a role that cannot be held', async (t: TestContext) => {
     const world = await tinyWorld(t, team.folder);
     const undone = ['teamtr.delta=1e-12', 'teamtr.backtrack_tries=0', 'teamtr.epochs=1'];
     await learnedIn(world, [...RUN, ...undone]);

@@ -254,7 +254,7 @@ describe('the credit of CCPO', () => {
     const raw = creditsOf(trees, ['ccpo.normalise=none'], state);
     close(raw.solver[1] ?? NaN, 1.291204, 'solver (1, 1)');
     close(raw.thinker[3] ?? NaN, -0.934459, 'thinker (0, 1)');
-    // The order of the reference, section 10: agent 2 (1, 1) > (1, 0) ~ (0, 1) > (0, 0).
+    // The order of the reference, section 10: role 2 (1, 1) > (1, 0) ~ (0, 1) > (0, 0).
     const [helped, both, none, hurt] = solver.map((one) => one ?? NaN);
     assert.ok((both ?? NaN) > (helped ?? NaN) && (helped ?? NaN) > (hurt ?? NaN) && (hurt ?? NaN) > (none ?? NaN));
   });

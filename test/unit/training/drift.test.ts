@@ -37,7 +37,7 @@ it('weighs the episodes with which a step began as the formulas say', () => {
 });
 
 it('comes to the exact stale gap and total variation of a team in tables', () => {
-  // Two messages of three words each, the second after the first; the first agent was updated, the second has its turn.
+  // Two messages of three words each, the second after the first; the first role was updated, the second has its turn.
   const numbers = new Numbers(31, 0);
   const row = (): number[] => distribution(numbers, 3).map((p) => 0.2 + 0.4 * p);
   const near = (old: readonly number[]): number[] => {
@@ -77,7 +77,7 @@ it('comes to the exact stale gap and total variation of a team in tables', () =>
       ];
     }).flat();
     const found = staleness(messages, { clip: 0.2, gamma: 0.5 }) ?? assert.fail();
-    // Half of the contexts are those of the first agent, which are the same.
+    // Half of the contexts are those of the first role, which are the same.
     return [Math.abs(found.gap - gap), Math.abs(found.drift - variation / 2)];
   });
   assert.ok(gap > 1e-3 && variation > 0.02, `${String(gap)}, ${String(variation)}`);

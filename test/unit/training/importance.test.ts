@@ -29,7 +29,7 @@ it('has percentiles in any order, and weights that no number holds stay finite',
   assert.ok(Object.values(beyond).every(Number.isFinite));
 });
 
-it('weighs an episode by all messages of updated agents, and learns from it as from so many', () => {
+it('weighs an episode by all messages of updated roles, and learns from it as from so many', () => {
   const move = (episode: number, ratio: number) => ({ episode, logRatio: Math.log(ratio) });
   const weights = episodeWeights([move(7, 2), move(9, 0.5), move(7, 0.75)], null);
   close(weights.get(7), 1.5);
@@ -71,7 +71,7 @@ it('weighs an episode by all messages of updated agents, and learns from it as f
 });
 
 it('estimates the surrogate of the updated team from the episodes of the team before', () => {
-  // Two agents with two messages each: what follows is enumerated, with the probabilities of the first one changed.
+  // Two roles with two messages each: what follows is enumerated, with the probabilities of the first one changed.
   const [before, now, answer] = [
     [0.7, 0.3],
     [0.4, 0.6],

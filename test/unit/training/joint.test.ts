@@ -32,7 +32,7 @@ import {
 /** Nodes, decodings of all roles, reward calls, transitions, optimizer steps. */
 type Counts = readonly [number, number, number, number, number];
 
-/** Section 14: counts, root scores per agent, expected return of the first turn. */
+/** Section 14: counts, root scores per role, expected return of the first turn. */
 const VECTORS: readonly (readonly [Vector, Counts, readonly number[], number])[] = [
   [{ n: 2, g: 4, t: 1, mode: 'align' }, [1, 2 * 4, 4, 0, 2], [0, 0.2, 0.4, 0.6], 0.3],
   [{ n: 2, g: 4, t: 2, mode: 'align' }, [5, 10 * 4, 20, 4, 10], [0.27, 0.47, 0.67, 0.87], 0.57],

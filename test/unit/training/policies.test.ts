@@ -19,7 +19,7 @@ after(() => {
 
 const SCRIPTED = 'policies={reasoner: {kind: scripted, answers: [{answer: "Add the pens."}]}}';
 
-/** Notes the agents of all contexts that are trained on. */
+/** Notes the roles of all contexts that are trained on. */
 const noting = (trained: Set<string>) =>
   watchingSteps((contexts) => {
     contexts.forEach(({ role = '' }) => trained.add(role));

@@ -202,7 +202,7 @@ describe('convertPublished', () => {
       assert.ok(magrpo);
       return processedReward(points / 4, magrpo);
     };
-    // Section 1 of the reference: rewards of two agents lie in [-4, 0], those of one in [-2.1, 0].
+    // Section 1 of the reference: rewards of two roles lie in [-4, 0], those of one in [-2.1, 0].
     for (const [text, most] of [
       ['model: {}\nmagrpo: {}\n', 4],
       ['grpo: {}\n', 2.1],
@@ -222,7 +222,7 @@ describe('convertPublished', () => {
   it('warns of a threshold that no reward is above', () => {
     const said = (text: string): string[] =>
       notes(text).filter((line) => /^(?:magrpo|grpo)\.termination_threshold: /u.test(line));
-    // The most that two agents and one can have is shifted to 0; a threshold holds strictly above.
+    // The most that two roles and one can have is shifted to 0; a threshold holds strictly above.
     assert.deepEqual(said('model: {}\nmagrpo: {num_turns: 2, termination_threshold: -0.01}\n'), []);
     assert.deepEqual(said('grpo: {num_turns: 2, termination_threshold: -0.01}\n'), []);
     for (const text of [

@@ -4,13 +4,13 @@
  */
 import type { Numbers } from '../credit/tabular.ts';
 
-/** Probabilities of actions by state; an agent's policy is the rows of its own states. */
+/** Probabilities of actions by state; a role's policy is the rows of its own states. */
 export type TeamPolicy = readonly (readonly number[])[];
 
 export interface TreeMessages {
   readonly gamma: number;
   readonly roles: number;
-  /** Who acts, by state; the state after an action is one of the next agent. */
+  /** Who acts, by state; the state after an action is one of the next role. */
   readonly actor: readonly number[];
   readonly start: readonly number[];
   /** By state and action: the distribution of the next state, and the reward. */
@@ -30,7 +30,7 @@ export function distribution(numbers: Numbers, size: number): number[] {
   return raw.map((one) => one / total);
 }
 
-/** Two to four agents, two or three contexts, two or three actions; rewards from -1 to 1. */
+/** Two to four roles, two or three contexts, two or three actions; rewards from -1 to 1. */
 export function randomMessages(numbers: Numbers): TreeMessages {
   const count = (least: number, most: number): number => least + Math.floor(numbers.next() * (most - least + 1));
   const [roles, contexts, actions] = [count(2, 4), count(2, 3), count(2, 3)];
@@ -103,7 +103,7 @@ export function exactOf({ gamma, start, next, reward }: TreeMessages, policy: Te
   };
 }
 
-/** The policy with another one of an agent: a share of the way to a random one. */
+/** The policy with another one of a role: a share of the way to a random one. */
 export const moved = (
   numbers: Numbers,
   { actor }: TreeMessages,

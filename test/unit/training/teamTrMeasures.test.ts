@@ -33,11 +33,11 @@ it('weighs episodes by all updates since they were sampled', () => {
     [0.5, 2],
     [1, 2],
   ] as const;
-  // The second agent's episodes are fresh: (2.5)^2 / (2 * 4.25) and (3)^2 / (2 * 5).
+  // The second role's episodes are fresh: (2.5)^2 / (2 * 4.25) and (3)^2 / (2 * 5).
   const fresh = measuresOf([turn(one, 0, true), turn(other, 0, true)], [], SETTINGS);
   close(fresh.effectiveSample, 6.25 / 8.5);
   close(fresh.largestWeight, 2);
-  // Those of the first agent go on to count: weights 0.5 and 4.
+  // Those of the first role go on to count: weights 0.5 and 4.
   const stale = measuresOf([turn(one, 0, true), turn(other, 0, false)], [], SETTINGS);
   close(stale.effectiveSample, 4.5 ** 2 / (2 * 16.25));
   close(stale.largestWeight, 4);
@@ -46,7 +46,7 @@ it('weighs episodes by all updates since they were sampled', () => {
 });
 
 it('knows the weight of an episode whose messages were all measured', () => {
-  // An agent without a message in an episode said nothing there: weights 1, 4 and then 3, 4.
+  // A role without a message in an episode said nothing there: weights 1, 4 and then 3, 4.
   const turns = [turn([1, 4], 0, true), turn([3], 0, false)];
   close(measuresOf(turns, [], SETTINGS).effectiveSample, 25 / 34);
   close(measuresOf(turns, [], SETTINGS).largestWeight, 4);

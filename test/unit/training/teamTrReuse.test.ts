@@ -12,7 +12,7 @@ import { PAIR } from './tinyTeam.ts';
 const configOf = (...overrides: readonly string[]) =>
   readConfig(TINY_CONFIG, 'tiny.c3.yaml', ['method=teamtr', 'adapter={per: role}', ...overrides]);
 
-/** By how much each agent's messages become likelier in the two episodes. */
+/** By how much each role's messages become likelier in the two episodes. */
 const FACTORS: Readonly<Record<string, readonly number[]>> = { a: [2, 0.5], b: [3, 1], c: [1, 1], d: [1, 1] };
 
 const moved = (role: string): Divergence => ({
@@ -52,7 +52,7 @@ function asked(...overrides: readonly string[]): Update[] {
   return made;
 }
 
-/** What episodes 1 and 2 count for each agent that learns; null: nothing is said of them. */
+/** What episodes 1 and 2 count for each role that learns; null: nothing is said of them. */
 const countsIn = (updates: readonly Update[]): (number[] | null)[] =>
   updates.flatMap((update) =>
     update.kind === 'policy'
@@ -60,7 +60,7 @@ const countsIn = (updates: readonly Update[]): (number[] | null)[] =>
       : [],
   );
 
-it('weighs stale episodes by every agent updated since they were sampled', () => {
+it('weighs stale episodes by every role updated since they were sampled', () => {
   const naive = ['teamtr.resample_every=null'];
   assert.deepEqual(countsIn(asked(...naive)), [null, [2, 0.5], [6, 0.5], [6, 0.5]]);
   assert.deepEqual(countsIn(asked(...naive, 'teamtr.weight_cap=4')), [null, [2, 0.5], [4, 0.5], [4, 0.5]]);
@@ -70,7 +70,7 @@ it('weighs stale episodes by every agent updated since they were sampled', () =>
   assert.deepEqual(countsIn(asked(...naive, 'teamtr.reuse=as_is')), [null, null, null, null]);
 });
 
-it('measures the weights on all messages of the updated agents, also where a part is held out', () => {
+it('measures the weights on all messages of the updated roles, also where a part is held out', () => {
   const updates = asked('teamtr.resample_every=null', 'teamtr.held_out=2');
   const third = updates.filter(({ kind }) => kind === 'keep').length;
   assert.equal(third, 4);

@@ -45,7 +45,7 @@ describe('messages without a signal', () => {
     assert.deepEqual(withSignal(shaped), shaped);
   });
 
-  it('leave one message of an agent that has no other, for its optimizer', () => {
+  it('leave one message of a role that has no other, for its optimizer', () => {
     const [reasoner = assert.fail(), silent = assert.fail()] = contexts;
     assert.deepEqual(creditsOf(withSignal([reasoner, silent])), [[0.5, -0.5], [0]]);
     assert.deepEqual(creditsOf(withSignal([silent])), [[0]]);

@@ -25,7 +25,7 @@ export interface DriftPage {
   readonly runs: readonly DriftRun[];
 }
 
-const TITLE = 'How teams drift that learn agent by agent';
+const TITLE = 'How teams drift that learn role by role';
 
 const written = (value: Interval | null, digits = 2): string =>
   value === null

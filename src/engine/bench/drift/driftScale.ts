@@ -13,7 +13,7 @@ export interface DriftScale {
   readonly run: Keys;
 }
 
-/** Each role has weights of its own, so that an update moves its agent alone. */
+/** Each role has weights of its own, so that an update moves its role alone. */
 const RUN: Keys = {
   adapter: { per: 'role' },
   steps: 4,

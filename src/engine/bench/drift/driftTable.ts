@@ -6,7 +6,7 @@ import type { StepMetrics } from '../../../domain/step.ts';
 
 export const DRIFT_ARMS = ['teamtr', 'naive', 'free', 'c3', 'magrpo'] as const;
 export type DriftArm = (typeof DRIFT_ARMS)[number];
-/** Those that update one agent after the other. */
+/** Those that update one role after the other. */
 export const STAGED_ARMS = ['teamtr', 'naive', 'free'] as const satisfies readonly DriftArm[];
 
 export const ARM_NAMES: Readonly<Record<DriftArm, string>> = {
@@ -104,7 +104,7 @@ function slopeOf(points: readonly { readonly x: number; readonly y: number }[]):
   return points.reduce((sum, { x, y }) => sum + (x - middle) * y, 0) / spread;
 }
 
-/** Share of all agents' updates that were above the bound before they went back, over the runs of an arm. */
+/** Share of all roles' updates that were above the bound before they went back, over the runs of an arm. */
 export function outOfRegion(runs: readonly DriftRun[], arm: DriftArm): number | null {
   const shares = runs.flatMap((run) =>
     run.arm === arm

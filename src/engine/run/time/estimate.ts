@@ -17,21 +17,21 @@ export interface PlannedWork extends RunWork {
   /** Messages that run code when they are scored, of either. */
   readonly episodePrograms: number;
   readonly stepPrograms: number;
-  /** Before anything else, where an agent is replaced. */
+  /** Before anything else, where a policy is replaced. */
   readonly stage0?: Stage0Work;
 }
 
-/** What replacing an agent takes, at most. */
+/** What replacing a policy takes, at most. */
 export interface Stage0Work {
   /** Of the evaluations that show what the swap costs. */
   readonly episodes: number;
-  /** Those in which the old agent is probed, one for each probe; scored only where rounds go by it. */
+  /** Those in which the old policy is probed, one for each probe; scored only where rounds go by it. */
   readonly probed: number;
   /** Messages that all optimizer steps of stage 0 learn from. */
   readonly trained: number;
 }
 
-/** Null where a run replaces no agent. */
+/** Null where a run replaces no policy. */
 export function stage0Work({ begin }: Pick<RunConfig, 'begin'>, evaluated: number): Stage0Work | null {
   const replace = begin?.replace ?? null;
   if (replace === null) {

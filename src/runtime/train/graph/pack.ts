@@ -29,7 +29,7 @@ export const tokensIn = (contexts: readonly TrainingContext[]): number =>
 
 /** One context with the messages that answered it. */
 export interface TrainingContext {
-  /** Who answered: an agent may have an adapter of its own. Left out: what the whole team shares. */
+  /** Who answered: a role may have an adapter of its own. Left out: what the whole team shares. */
   readonly role?: string;
   /** At which node of a rollout tree, where there is one. */
   readonly node?: string;

@@ -49,7 +49,7 @@ const options = (overrides: readonly string[], settings = SETTINGS): TinyRunOpti
 const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
 
 describe('stages of a step', () => {
-  it('are sampled by the team as the agents before left it, and learned from alone', async (t) => {
+  it('are sampled by the team as the roles before left it, and learned from alone', async (t) => {
     const world = await begin(t);
     const { store, base } = world;
     const sampled: string[] = [];
@@ -101,7 +101,7 @@ describe('stages of a step', () => {
       assert.equal(new Set(streams).size, streams.length);
     }
     assert.equal(sampled[0], base);
-    // An agent learns from its own messages of the newest stage.
+    // A role learns from its own messages of the newest stage.
     assert.deepEqual(new Set(learned), new Set([9, 6]));
     // The intermediate teams are weights of the run, and none that it had after a step.
     const after = store.snapshotsOfRun('run-1').map(({ iteration }) => iteration);

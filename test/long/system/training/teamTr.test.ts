@@ -97,7 +97,7 @@ describe('a run of teamtr', () => {
     const learned = await learnedIn(whole, own);
     const gainsAt = (step: number) => (whole.store.methodState('run-1', step)?.json as { readonly gain: Json }).gain;
     assert.deepEqual(Object.keys(gainsAt(2) ?? {}).toSorted(), ['actor', 'reasoner']);
-    assert.notDeepEqual(gainsAt(2), gainsAt(3), 'what it learned of the agents goes with each step');
+    assert.notDeepEqual(gainsAt(2), gainsAt(3), 'what it learned of the roles goes with each step');
     for (const at of [0.3, 0.9]) {
       const world = await tinyWorld(t, team.folder);
       let calls = 0;

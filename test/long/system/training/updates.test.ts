@@ -1,4 +1,4 @@
-/** Updates that depend on what the ones before showed: agents in turn, a measured divergence, stop and revert. */
+/** Updates that depend on what the ones before showed: roles in turn, a measured divergence, stop and revert. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';
@@ -48,7 +48,7 @@ async function run(
   return turns;
 }
 
-describe('agents that learn in turn', () => {
+describe('roles that learn in turn', () => {
   it('learn each from its own messages, at its own rate, as far as they may move', async (t) => {
     const world = await begin(t);
     const learned: [string, number][] = [];

@@ -50,8 +50,8 @@ it('scales the gap by the deviation of the credit, step by step', () => {
   assert.equal(meanOf(run(2, 0, 1), 'scaledGap'), null);
 });
 
-it('counts updates out of region by agents', () => {
-  // Half of two agents and a quarter of four, in the first of two steps each.
+it('counts updates out of region by roles', () => {
+  // Half of two roles and a quarter of four, in the first of two steps each.
   close(outOfRegion([run(2, 0, 1, 0.5), run(4, 0, 1, 0.25)], 'naive'), 2 / 12);
   assert.equal(outOfRegion([], 'naive'), null);
 });

@@ -334,7 +334,7 @@ it('an adapter that PEFT 0.21 wrote gives the log-probabilities that Transformer
   await trainer.release();
 });
 
-describe('adapters of several agents', () => {
+describe('adapters of several roles', () => {
   const OTHER = FLAT.map((value) => -value);
   const AGENTS = new Map([
     ['actor', FLAT],
@@ -342,7 +342,7 @@ describe('adapters of several agents', () => {
   ]);
 
   it('come back from one file, whose names and order cannot be mistaken', async () => {
-    const path = join(temporary, 'agents.safetensors');
+    const path = join(temporary, 'roles.safetensors');
     await saveAdapterFile(path, TINY, ORIGIN, new Map([...AGENTS].reverse()));
     assert.deepEqual(await loadAdapterFile(path, TINY), { settings: SETTINGS, adapters: AGENTS, base: 'ab12' });
     assert.ok(await isAdapterFile(path));
@@ -352,7 +352,7 @@ describe('adapters of several agents', () => {
   });
 
   it('are folders that others load one by one; a name that is no folder name gets a number', async () => {
-    const folder = join(temporary, 'agents');
+    const folder = join(temporary, 'roles');
     assert.deepEqual(await saveAdapters(folder, TINY, ORIGIN, AGENTS, null), [
       join(folder, 'actor'),
       join(folder, 'agent-1'),

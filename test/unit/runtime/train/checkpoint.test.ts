@@ -82,7 +82,7 @@ describe('a training state', () => {
     await assert.rejects(load(path), failsWith('model', /not a checkpoint of this model/));
   });
 
-  it('is one of several agents, each with a step of its own', async (t) => {
+  it('is one of several roles, each with a step of its own', async (t) => {
     const path = join(temporaryFolder(t), 'checkpoint.safetensors');
     const adapter = {
       settings: { rank: 2, alpha: 0.5, targetModules: ['v_proj'] },

@@ -397,7 +397,7 @@ describe('a runtime', () => {
     }
   });
 
-  it('asks each agent with its own adapter, and refuses one that has none', async (t) => {
+  it('asks each role with its own adapter, and refuses one that has none', async (t) => {
     const { host, base } = await training(t);
     await host.beginTraining(base, {
       settings: { rank: 2, alpha: 8, targetModules: ['q_proj', 'up_proj'] },
@@ -408,18 +408,15 @@ describe('a runtime', () => {
     const both = ['planner', 'solver'].map((role) => ({ role, tokens }));
     await host.learnValues(both, [{ state: 0, advantage: 1 }], SETTINGS, NEVER);
     const [first, second] = await host.values(both, NEVER);
-    // Fresh adapters change nothing: one head for all agents.
+    // Fresh adapters change nothing: one head for all roles.
     assert.equal(first, second);
     await host.step([{ ...context('a', 4, 3, 2), role: 'solver' }], STEP, NEVER);
     const [planner, solver] = await host.values(both, NEVER);
     assert.equal(planner, first);
     assert.notEqual(solver, second);
     const frozen = await host.freeze();
-    await host.saveValueHead(frozen, join(folder, 'agents.safetensors'));
-    assert.deepEqual(await host.valuesUnder(frozen, join(folder, 'agents.safetensors'), both, NEVER), [
-      planner,
-      solver,
-    ]);
+    await host.saveValueHead(frozen, join(folder, 'roles.safetensors'));
+    assert.deepEqual(await host.valuesUnder(frozen, join(folder, 'roles.safetensors'), both, NEVER), [planner, solver]);
     // The model under the adapters is another snapshot, which everyone speaks with.
     await host.saveValueHead(base, join(folder, 'under.safetensors'));
     assert.deepEqual(await host.valuesUnder(base, join(folder, 'under.safetensors'), both, NEVER), [first, first]);
@@ -431,6 +428,6 @@ describe('a runtime', () => {
     }
     assert.deepEqual(await host.values(mixed, NEVER), alone);
     assert.equal(new Set(alone).size, mixed.length);
-    await assert.rejects(host.values([{ role: 'critic', tokens }], NEVER), /Nothing is trained for the agent "critic"/);
+    await assert.rejects(host.values([{ role: 'critic', tokens }], NEVER), /Nothing is trained for the role "critic"/);
   });
 });

@@ -50,7 +50,7 @@ describe('a host on WebGPU', () => {
     assert.equal(heldOnDevice().tensors, 0);
   });
 
-  it('so does one with an adapter for each agent, as on the CPU', async () => {
+  it('so does one with an adapter for each role, as on the CPU', async () => {
     await saveModel(folder, { config: CONFIG, parameters }, 'F32');
     const both = contexts.flatMap((one) => [
       { ...one, role: 'reasoner' },
@@ -65,10 +65,10 @@ describe('a host on WebGPU', () => {
         seed: 1,
       });
       const first = await host.step(both.slice(0, 1), STEP, NEVER);
-      await host.saveCheckpoint(join(folder, 'agents'));
+      await host.saveCheckpoint(join(folder, 'roles'));
       await host.step(both, STEP, NEVER);
       const straight = await host.freeze();
-      await host.loadCheckpoint(join(folder, 'agents'));
+      await host.loadCheckpoint(join(folder, 'roles'));
       await host.step(both, STEP, NEVER);
       assert.equal(await host.freeze(), straight);
       const scores = (await host.score(straight, both, 1, NEVER)).flat().flatMap((values) => [...values]);

@@ -10,7 +10,7 @@ import { planRun } from '../../../../src/engine/run/plan.ts';
 import { prepareBeginning } from '../../../../src/engine/run/prepareBeginning.ts';
 import type { EarlierSnapshot } from '../../../../src/engine/session/earlier.ts';
 import { prepareRun } from '../../../../src/engine/run/prepareRun.ts';
-import { replacementRun } from '../../../../src/engine/run/replaceAgent.ts';
+import { replacementRun } from '../../../../src/engine/run/replacePolicy.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import type { ReplaceParams } from '../../../../src/shared/protocols/engineProtocol.ts';
 
@@ -91,7 +91,7 @@ it('begins with the team of the run and the settings that it had, but for what i
   assert.equal((await begin({ strategy: 'retrain', overrides: ['seed=7'] })).seed, 7);
 });
 
-it('knows the smaller model of a task by its name, in the place of a trained agent', async () => {
+it('knows the smaller model of a task by its name, in the place of a trained policy', async () => {
   const logic = await storedRun(...LOGIC);
   const { config, overrides } = replacementRun(
     { runConfig: () => logic },
@@ -119,8 +119,8 @@ it('says in one sentence what does not go together', () => {
     [{ source: 'nowhere' }, /^"nowhere" is neither a folder nor a run of this store; write base,/u],
     [{ source: '.' }, /has neither an adapter_config\.json nor a config\.json;/u],
     [{ source: 'model' }, /is another model, which answers without learning: stage 0 cannot align it;/u],
-    [{ source: 'run-2', strategy: 'retrain' }, /^Retraining begins with the model, so that no trained agent/u],
-    [{ source: 'adapter', strategy: 'retrain' }, /^Retraining begins with the model, so that no trained agent/u],
+    [{ source: 'run-2', strategy: 'retrain' }, /^Retraining begins with the model, so that no trained policy/u],
+    [{ source: 'adapter', strategy: 'retrain' }, /^Retraining begins with the model, so that no trained policy/u],
   ];
   for (const [given, message] of sentences) {
     assert.throws(() => asked(given), { name: 'C3Error', kind: 'input', message });

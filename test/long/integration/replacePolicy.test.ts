@@ -1,6 +1,6 @@
 /**
- * A run of method teamtr in the panels of a real VS Code, and an agent of its team replaced from its menu; the smaller
- * model of a task in the place of a trained agent.
+ * A run of method teamtr in the panels of a real VS Code, and a policy of its team replaced from its menu; the smaller
+ * model of a task in the place of a trained policy.
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -38,7 +38,7 @@ function ended(workbench: Workbench, but: readonly string[]): Promise<string> {
   );
 }
 
-scenario('a run of teamtr is seen in every panel, and its agent is replaced from its menu', async (workbench) => {
+scenario('a run of teamtr is seen in every panel, and its policy is replaced from its menu', async (workbench) => {
   const { folder } = workbench;
   const earlier = reading(workbench, (store) => store.runs(0, 1)[0]?.id) ?? assert.fail();
   await workbench.runCommand('C3: Open run dashboard');
@@ -74,7 +74,7 @@ scenario('a run of teamtr is seen in every panel, and its agent is replaced from
   await seeEpisodes(workbench, earlier, question);
   await seeTaxonomy(workbench, earlier);
 
-  await workbench.chooseOnceOffered(workbench.treeItem(view, 'Chain of two'), 'Replace agent');
+  await workbench.chooseOnceOffered(workbench.treeItem(view, 'Chain of two'), 'Replace policy');
   await workbench.pick('second');
   const offered = workbench.page.locator('.quick-input-widget:visible');
   await offered.getByText('Another model…').waitFor();
@@ -90,7 +90,7 @@ scenario('a run of teamtr is seen in every panel, and its agent is replaced from
   // The command shows the run that the editor in front is about, which is the earlier one here.
   await workbench.answerNotification('second replaced after stage 0', 'Open run dashboard');
   const after = await workbench.webview('Run dashboard');
-  const cost = after.getByRole('figure', { name: 'What replacing an agent cost', exact: true });
+  const cost = after.getByRole('figure', { name: 'What replacing a policy cost', exact: true });
   await cost.getByRole('application').waitFor();
   await cost.scrollIntoViewIfNeeded();
   await workbench.screenshot('teamtr-swap');
@@ -119,13 +119,13 @@ scenario('a run of teamtr is seen in every panel, and its agent is replaced from
   assertQuiet(workbench);
 });
 
-scenario('the smaller model of a task takes the place of a trained agent', async (workbench) => {
+scenario('the smaller model of a task takes the place of a trained policy', async (workbench) => {
   const before = existsSync(storeOf(workbench.folder))
     ? reading(workbench, (store) => store.runs(0, 9).map(({ id }) => id))
     : [];
   await workbench.runCommandAndPick('C3: Start C3 run', 'voters.c3.yaml', 'Default length');
   const voters = await ended(workbench, before);
-  await workbench.runCommandAndPick('C3: Replace agent', /Voters/u, 'voter3');
+  await workbench.runCommandAndPick('C3: Replace policy', /Voters/u, 'voter3');
   await workbench.page.locator('.quick-input-widget:visible').getByText(SMALLER).waitFor();
   await workbench.screenshot('replace-by-smaller');
   for (const answer of [SMALLER, 'Direct swap, then training', 'Without training']) {

@@ -1,4 +1,4 @@
-/** How far agents have moved from the policy that sampled their messages. */
+/** How far roles have moved from the policy that sampled their messages. */
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { RankShift } from '../domain/step.ts';
@@ -12,7 +12,7 @@ interface DivergenceInput {
 }
 
 /**
- * How far each agent's messages have moved from the policy that sampled them.
+ * How far each role's messages have moved from the policy that sampled them.
  * @param origins where messages come from, by their tokens
  * @param last its snapshot, where the whole vocabulary is compared: for the exact KL, and for probabilities by rank
  */

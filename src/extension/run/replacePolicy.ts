@@ -1,4 +1,4 @@
-/** "Replace agent": asks which agent of a team is replaced, by what and how, and starts the run that begins so. */
+/** "Replace policy": asks which policy of a team is replaced, by what and how, and starts the run that begins so. */
 import { window, workspace, type QuickPickItem } from 'vscode';
 import type { ReplaceParams, ReplaceStrategy, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import type { RunPlan } from '../../shared/models.ts';
@@ -17,8 +17,8 @@ interface StrategyItem extends QuickPickItem {
 }
 
 const OF_ANY_TASK: readonly SourceItem[] = [
-  { from: 'run', label: 'An agent of a run', description: 'as another run, or this one, trained it' },
-  { from: 'base', label: 'The model without an adapter', description: 'a fresh agent' },
+  { from: 'run', label: 'A policy of a run', description: 'as another run, or this one, trained it' },
+  { from: 'base', label: 'The model without an adapter', description: 'a fresh policy' },
   { from: 'adapter', label: 'An adapter…', description: "a folder in PEFT's layout, over the same model" },
   { from: 'model', label: 'Another model…', description: 'a model folder; it answers and does not learn' },
 ];
@@ -31,7 +31,7 @@ const SMALLER: SourceItem = {
 const STAGE_0: StrategyItem = {
   strategy: 'align',
   label: 'Stage 0, then training',
-  description: 'it first learns to say what the old agent says',
+  description: 'it first learns to say what the old policy says',
 };
 const DIRECT: StrategyItem = { strategy: 'direct', label: 'Direct swap, then training', description: 'as it is' };
 const RETRAIN: StrategyItem = {
@@ -48,7 +48,7 @@ const STRATEGIES: Readonly<Record<SourceItem['from'], readonly StrategyItem[]>> 
   model: [DIRECT, RETRAIN],
 };
 
-/** What can take the place of an agent of a run; a smaller model where its task comes with one. */
+/** What can take the place of a policy of a run; a smaller model where its task comes with one. */
 function sourcesFor(runConfig: string): readonly SourceItem[] {
   const { name } = sectionOf(storedConfig(runConfig), 'task');
   const task = TASK_NAMES.find((known) => known === name);
@@ -57,12 +57,12 @@ function sourcesFor(runConfig: string): readonly SourceItem[] {
 
 /**
  * Asks, and starts the run that the answers describe.
- * @param named the run whose agent is replaced; undefined asks for it
- * @param pickRun asks for the run that gives an agent
+ * @param named the run whose policy is replaced; undefined asks for it
+ * @param pickRun asks for the run that gives a policy
  * @param rolesOf the roles of the team of a run, in order
- * @throws C3Error where an agent cannot be replaced so, in one sentence
+ * @throws C3Error where a policy cannot be replaced so, in one sentence
  */
-export async function replaceAgentOf(
+export async function replacePolicyOf(
   { engine, store, runs }: Services,
   reader: StoreReader,
   named: string | undefined,
@@ -70,7 +70,7 @@ export async function replaceAgentOf(
   rolesOf: (run: string) => Promise<readonly string[]>,
 ): Promise<void> {
   const client = engine.client();
-  const run = named ?? (await pickRun('Replace agent'));
+  const run = named ?? (await pickRun('Replace policy'));
   if (run === undefined) {
     return;
   }
@@ -94,7 +94,7 @@ interface ReplaceQuestions {
   /** Of its team, in order. */
   readonly roles: readonly string[];
   readonly sources: readonly SourceItem[];
-  /** Asks for the run that gives an agent. */
+  /** Asks for the run that gives a policy. */
   readonly pickRun: (title: string) => Promise<string | undefined>;
   /** What a path is relative to. */
   readonly folder: string;
@@ -104,7 +104,7 @@ interface ReplaceQuestions {
 
 /**
  * The run that the user's answers describe; undefined when the questions were left.
- * @throws C3Error where an agent cannot be replaced so, in one sentence
+ * @throws C3Error where a policy cannot be replaced so, in one sentence
  */
 async function askForReplacement({
   run,
@@ -115,12 +115,12 @@ async function askForReplacement({
   replacement,
   planOf,
 }: ReplaceQuestions): Promise<StartRunParams | undefined> {
-  const title = (step: number): string => `Replace agent (${String(step)} of 4)`;
+  const title = (step: number): string => `Replace policy (${String(step)} of 4)`;
   // The user may look something up meanwhile, and a panel may take the keyboard late.
   const ignoreFocusOut = true;
   const role = await window.showQuickPick(roles, {
     title: title(1),
-    placeHolder: 'Which agent is replaced?',
+    placeHolder: 'Which policy is replaced?',
     ignoreFocusOut,
   });
   if (role === undefined) {

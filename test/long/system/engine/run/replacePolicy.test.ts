@@ -1,4 +1,4 @@
-/** A run that begins with the team of an earlier one, an agent of it replaced: it answers, goes on, and is verified. */
+/** A run that begins with the team of an earlier one, a policy of it replaced: it answers, goes on, and is verified. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 let folder = '';
 before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'c3-replace-agent-'));
+  folder = mkdtempSync(join(tmpdir(), 'c3-replace-policy-'));
 });
 after(() => {
   rmSync(folder, { recursive: true, force: true });
@@ -34,7 +34,7 @@ const run = (...overrides: readonly string[]) =>
     ].flatMap((one) => ['--override', one]),
   ]);
 
-it('goes on with the trained team, and aligns a new agent first', async () => {
+it('goes on with the trained team, and aligns a new policy first', async () => {
   const first = await run('steps=1');
   assert.equal(first.code, 0, first.stderr);
   const earlier = String(parseLine(first.stdout)['run']);
@@ -74,18 +74,18 @@ it('goes on with the trained team, and aligns a new agent first', async () => {
   assert.ok(Number(verified['identical']) > 0);
 });
 
-it('replaces an agent by command: by one that a run trained, or by a model', async () => {
+it('replaces a policy by command: by one that a run trained, or by a model', async () => {
   const earlier = withStore(folder, (reader) => reader.runs(0, 10).map(({ id }) => id)).at(-1);
   assert.ok(earlier !== undefined);
   const swap = (source: string, ...more: readonly string[]) =>
     c3(folder, ['replace', earlier, `second=${source}`, '--json', ...more, '--override', 'steps=0']);
 
-  // Its own agent is no other; the one that it began with is swapped in as it was.
+  // Its own policy is no other; the one that it began with is swapped in as it was.
   const own = await swap(earlier, '--strategy', 'direct');
   assert.equal(own.code, 0, own.stderr);
   const same = parseLine(own.stdout)['replacement'] as Replacement;
   assert.deepEqual([same.delta, same.kls, same.shock?.aligned, same.shock?.directChange?.value], [null, [0], null, 0]);
-  assert.equal(same.by, `the agent second of run ${earlier}`);
+  assert.equal(same.by, `the policy of second in run ${earlier}`);
 
   // A model answers without learning, with the rest of the team.
   const answered = await swap(bundledTeam('chain'), '--strategy', 'direct');

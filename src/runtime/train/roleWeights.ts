@@ -1,4 +1,4 @@
-/** Whose weights answer for an agent: its own adapter over the model, the team's, or the model alone. */
+/** Whose weights answer for a role: its own adapter over the model, the team's, or the model alone. */
 import { WHOLE_TEAM, type AdapterOrigin, type PolicyWeights } from '../model/lora.ts';
 import type { ModelNumbers } from '../model/model.ts';
 import { type TrainingState, weightsOf } from './trainingState.ts';
@@ -20,7 +20,7 @@ export interface WeightsGroup {
 
 type Items = readonly { readonly role?: string }[];
 
-/** The agent whose state answers for a speaker: its own, or the whole team's. */
+/** The role whose state answers for a speaker: its own, or the whole team's. */
 export const stateOf = (training: ReadonlyMap<string, unknown>, role = WHOLE_TEAM): string =>
   training.has(role) ? role : WHOLE_TEAM;
 
@@ -28,7 +28,7 @@ export const stateOf = (training: ReadonlyMap<string, unknown>, role = WHOLE_TEA
 export const adapterOf = (training: ReadonlyMap<string, TrainingState>): TrainingState['adapter'] =>
   [...training.values()][0]?.adapter;
 
-/** Items by the weights of a snapshot that their agents speak with, in order of appearance. */
+/** Items by the weights of a snapshot that their roles speak with, in order of appearance. */
 export function heldGroups({ model, team }: Held, items: Items): WeightsGroup[] {
   return grouped(
     team?.adapters ?? new Map<string, Float32Array>(),
@@ -38,7 +38,7 @@ export function heldGroups({ model, team }: Held, items: Items): WeightsGroup[] 
   );
 }
 
-/** Items by what is trained for their agents, in order of appearance. @param training has something for every agent */
+/** Items by what is trained for their roles, in order of appearance. @param training has something for every role */
 export function trainedGroups(training: ReadonlyMap<string, TrainingState>, items: Items): WeightsGroup[] {
   return grouped(
     training,

@@ -1,5 +1,5 @@
 /**
- * `c3 replace` and "Replace agent": from a run, a role and what takes its place to the run that begins so (TeamTR
+ * `c3 replace` and "Replace policy": from a run, a role and what takes its place to the run that begins so (TeamTR
  * reference section 7). What it cannot find out without loading anything, preparing that run says.
  */
 import { existsSync, statSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 /** The model without an adapter. */
 const BASE = 'base';
 
-/** What takes an agent's place. */
+/** What takes a policy's place. */
 type Source =
   | { readonly kind: 'base' }
   | { readonly kind: 'adapter'; readonly folder: string }
@@ -23,7 +23,7 @@ type Source =
   | { readonly kind: 'run'; readonly run: string; readonly snapshot: string | null; readonly role: string | null };
 
 /**
- * The run that begins with the team of a run, an agent of it replaced; retraining begins with the model instead, and
+ * The run that begins with the team of a run, a policy of it replaced; retraining begins with the model instead, and
  * with the next seed: with the seed of the run it would be that run again wherever nothing else changes.
  * @throws C3Error('input') for an unknown run, role or source, or where they do not go together
  */
@@ -41,20 +41,20 @@ export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: Re
   if (config.adapter?.per !== 'role') {
     throw new C3Error(
       'input',
-      `Run ${run} trained no adapter for each role, so none of its agents can be replaced; train with adapter: {per: role}.`,
+      `Run ${run} trained no adapter for each role, so none of its policies can be replaced; train with adapter: {per: role}.`,
     );
   }
   const source = sourceOf(store, params);
   if (source.kind === 'model' && strategy === 'align') {
     throw new C3Error(
       'input',
-      `${source.folder} is another model, which answers without learning: stage 0 cannot align it; replace the agent directly.`,
+      `${source.folder} is another model, which answers without learning: stage 0 cannot align it; replace the policy directly.`,
     );
   }
   if (strategy === 'retrain' && (source.kind === 'adapter' || source.kind === 'run')) {
     throw new C3Error(
       'input',
-      'Retraining begins with the model, so that no trained agent takes a place; name base or a model folder, or choose another strategy.',
+      'Retraining begins with the model, so that no trained policy takes a place; name base or a model folder, or choose another strategy.',
     );
   }
   const policies = { ...config.policies, ...(source.kind === 'model' && { [role]: { model: source.folder } }) };
