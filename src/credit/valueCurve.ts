@@ -17,7 +17,7 @@ import { replaysToSettle } from './replaysToSettle.ts';
 export interface MessageSamples {
   /** Returns of pairs: the message itself, and a fresh one of its context on the same numbers. */
   readonly pairs: readonly (readonly [own: number, fresh: number])[];
-  /** Whether its text settles the return: then `own` is the recorded one, and is no sample. */
+  /** Whether its text determines the return: then `own` is the recorded one, and is no sample. */
   readonly terminal: boolean;
 }
 
@@ -202,7 +202,7 @@ const PARTS = 50;
  * Whether a message is known to have lost more than another. If it has not, some number lies between the two drops; a
  * bet that the one is below that number, times a bet that the other is above it (betting.ts), has then an expectation
  * of 1 at most, in whatever order pairs of the two are sampled. Known it is where the product is large for every
- * number: a part of the range is settled by the first bet at its lower end and the second at its upper end, which are
+ * number: a part of the range is ruled out by the first bet at its lower end and the second at its upper end, which are
  * the least within it.
  */
 function lostMore({ range, end, messages }: EpisodeSamples, place: number, other: number, error: number): boolean {
@@ -212,10 +212,10 @@ function lostMore({ range, end, messages }: EpisodeSamples, place: number, other
   }
   const span = spanOf(range);
   const [below, above] = [evidence(unitsOf(one)), evidence(unitsOf(two))];
-  // What a message changes at most: where its text settles the return, it kept the recorded one.
+  // What a message changes at most: where its text determines the return, it kept the recorded one.
   const most = one.terminal ? end - range.low : span;
   const placeOf = (part: number): number => span * ((2 * part) / PARTS - 1);
-  const settled = (part: number): boolean => {
+  const isRuledOut = (part: number): boolean => {
     const [low, high] = [placeOf(part), placeOf(part + 1)];
     const capital = (bet: BucketEvidence, side: Side, least: number, bound: number): number =>
       mixedCapital(stakeCapitals([bet], side, least, bound), [], 0);
@@ -225,7 +225,7 @@ function lostMore({ range, end, messages }: EpisodeSamples, place: number, other
   const middle = (mean(unitsOf(one)) + mean(unitsOf(two))) / 2;
   const first = Math.min(PARTS - 1, Math.max(0, Math.floor((PARTS * (middle / span + 1)) / 2)));
   const parts = Array.from({ length: PARTS }, (_, part) => part);
-  return below.units > 0 && above.units > 0 && settled(first) && parts.every(settled);
+  return below.units > 0 && above.units > 0 && isRuledOut(first) && parts.every(isRuledOut);
 }
 
 /** The first of those for which a figure is least; -1 where there are none. */

@@ -4,8 +4,8 @@
  *
  * A class is given by returns, and the same returns would flatter it: what looks lost by chance looks saved. So each
  * bucket is classified on one half of its evidence and measured on the other, and the other way round (sample
- * splitting, as in taxonomy.ts): by every second replay, or, where the text of a message settles its return, by every
- * second of the other messages.
+ * splitting, as in taxonomy.ts): by every second replay, or, where the text of a message determines its return, by
+ * every second of the other messages.
  */
 import { mean } from '../credit/describe.ts';
 import { ratioOfMeans } from '../credit/ratio.ts';

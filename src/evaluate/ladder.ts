@@ -1,5 +1,5 @@
 /**
- * The reward ladder of a helper and a main agent on code (MAGRPO reference section 8): structure, syntax, tests and
+ * The reward ladder of a helper and a main role on code (MAGRPO reference section 8): structure, syntax, tests and
  * cooperation, 4 points in all; what fails one of the first two gets nothing further.
  */
 import type { Examination, HelperUsage } from '../domain/message.ts';

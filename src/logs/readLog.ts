@@ -188,7 +188,7 @@ export function* readLog(
     }
     yield undefined;
   }
-  unknown.settle();
+  unknown.count();
   fault ??= scanner.broken[0]?.error;
   if (formats.size === 0 && fault !== undefined) {
     throw fault;
@@ -228,7 +228,7 @@ class UnknownEntries {
 
   add({ holder, ...place }: LogElement, value: unknown): void {
     if (this.waiting !== null && this.waiting.holder !== holder) {
-      this.settle();
+      this.count();
     }
     const line = lineOf(place);
     const keys = isRecord(value) ? Object.keys(value).slice(0, MOST_KEYS) : [];
@@ -249,7 +249,7 @@ class UnknownEntries {
   }
 
   /** Counts those that wait. */
-  settle(): void {
+  count(): void {
     for (const place of this.waiting?.places ?? []) {
       this.survey.leaveOut(UNKNOWN, 1, place);
     }

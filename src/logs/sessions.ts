@@ -67,7 +67,7 @@ export function sessionEpisode(lines: readonly unknown[], id: string, survey: Su
 
 const MAIN = 'assistant';
 
-/** Who a line is of: the main agent, or a side chain by the id of its agent, or by the line that it begins with. */
+/** Who a line is of: the main role, or a side chain by the id of its agent, or by the line that it begins with. */
 function chainOf(line: Fields, roots: Map<string, string>): string {
   if (line['isSidechain'] !== true) {
     return MAIN;

@@ -32,7 +32,7 @@ export interface PolicyRequest {
   readonly turn?: number;
 }
 
-/** A message that somebody typed in an agent's place. */
+/** A message that somebody typed in a role's place. */
 export interface TypedRequest {
   readonly role: string;
   readonly context: string;

@@ -304,7 +304,7 @@ export class TextProcess {
         continue;
       }
       if ('result' in item) {
-        this.settled(item.id);
+        this.release(item.id);
         pending.resolve(item.result);
       } else {
         this.fail(item.id, new C3Error(item.failure.kind, item.failure.message));
@@ -371,11 +371,11 @@ export class TextProcess {
 
   private fail(id: number, error: Error): void {
     const pending = this.pending.get(id);
-    this.settled(id);
+    this.release(id);
     pending?.reject(error);
   }
 
-  private settled(id: number): void {
+  private release(id: number): void {
     const pending = this.pending.get(id);
     if (pending === undefined) {
       return;

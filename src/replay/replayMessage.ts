@@ -352,7 +352,7 @@ class Replaying {
     return (this.paired && alternative !== this.original) || (leaf.replay ?? 0) === 0;
   }
 
-  /** Replays that pairs took so far; where the text of the message settles its return, that was no replay. */
+  /** Replays that pairs took so far; where the text of the message determines its return, that was no replay. */
   private get spent(): number {
     return this.replaysEnded - (this.terminal ? 1 : 0);
   }

@@ -81,7 +81,7 @@ async function groupsOf(
     const node = storedNode(store, before.problem, message, before.node);
     groups.push({ branch: { problem: before.problem, node }, replays: own, message });
   }
-  // The return of a last message is settled by it: messages are compared, as often as each temperature sampled one.
+  // The return of a last message is determined by it: messages are compared, as often as each temperature sampled one.
   const last = replays.filter(({ alternative }) => isTerminal(protocol, store.message(alternative).position));
   const alike = Map.groupBy(last, ({ bucket, leaf }) =>
     JSON.stringify([bucket, store.fullMessage(leaf).sampling.temperature]),

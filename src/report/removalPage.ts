@@ -123,7 +123,9 @@ function pairingsFigure({ pairings }: RemovalReport): string {
       (value) => decimal(value, 3),
       'running mean of the contribution',
     ),
-    `Models: ${escaped(modelWords(models), 400)}; a row names those of all roles in their order, and one role. Of ${count(runs)} runs of this store that differ in models and seed alone, after step ${count(steps)}; 95 % intervals over runs of one pairing.`,
+    `Models: ${escaped(modelWords(models), 400)}; a row names those of all roles in their order, and ` +
+      `one role. Of ${count(runs)} runs of this store that differ in models and seed alone, after step ` +
+      `${count(steps)}; 95 % intervals over runs of one pairing.`,
     table(
       'Contribution by pairing of models in numbers',
       ['pairing', 'role', 'model', 'contribution', '95 % interval', 'runs'],

@@ -43,7 +43,10 @@ function replacedWords({ replacement }: RegionFacts): string {
     delta === null
       ? `directly; the old policy is ${nats(first)} from it`
       : `after stage 0, which brought the KL from ${nats(first)} to ${nats(Math.min(...kls))} in ${count(kls.length - 1)} steps (delta ${String(delta)})`;
-  return `<p>The policy of ${escaped(role, 60)} in run <code>${escaped(run, 80)}</code> was replaced by ${escaped(by, 200)}, ${how}, on ${count(probes)} probe contexts.</p>`;
+  return (
+    `<p>The policy of ${escaped(role, 60)} in run <code>${escaped(run, 80)}</code> was replaced by ` +
+    `${escaped(by, 200)}, ${how}, on ${count(probes)} probe contexts.</p>`
+  );
 }
 
 function stabilityWords({ delta }: RegionFacts, steps: readonly MeasuredStep[]): string {

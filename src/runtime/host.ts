@@ -290,7 +290,7 @@ export class ModelHost implements ModelRuntime {
 
   async keepTraining(): Promise<void> {
     const loaded = this.model();
-    loaded.kept = copyOfStates(await loaded.settled());
+    loaded.kept = copyOfStates(await loaded.downloaded());
   }
 
   async revertTraining(share: number): Promise<void> {
@@ -298,7 +298,7 @@ export class ModelHost implements ModelRuntime {
     if (loaded.kept === undefined) {
       throw new C3Error('model', 'No training state was saved to restore; save one first.');
     }
-    const training = movedBack(loaded.kept, await loaded.settled(), share);
+    const training = movedBack(loaded.kept, await loaded.downloaded(), share);
     await loaded.engines.forget();
     loaded.training = training;
   }
@@ -309,7 +309,7 @@ export class ModelHost implements ModelRuntime {
 
   async saveCheckpoint(path: string): Promise<void> {
     const loaded = this.model();
-    await saveTrainingStates(await loaded.settled(), path, loaded.valueHead);
+    await saveTrainingStates(await loaded.downloaded(), path, loaded.valueHead);
   }
 
   async loadCheckpoint(path: string): Promise<string> {

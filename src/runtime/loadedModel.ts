@@ -170,18 +170,19 @@ export class LoadedModel {
     if (stranger !== undefined) {
       throw new C3Error(
         'model',
-        `Nothing is trained for the role ${JSON.stringify(stranger.role ?? '')}; begin training with an adapter for it.`,
+        `Nothing is trained for the role ${JSON.stringify(stranger.role ?? '')}; begin training with an ` +
+          'adapter for it.',
       );
     }
     return training;
   }
 
   /** The training with its moments in ordinary memory. */
-  async settled(): Promise<TrainingStates> {
+  async downloaded(): Promise<TrainingStates> {
     const training = this.states;
     const { trainer } = await this.engines.of(adapterOf(training)?.settings);
     for (const state of training.values()) {
-      await trainer.settle(state);
+      await trainer.download(state);
     }
     return training;
   }

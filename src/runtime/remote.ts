@@ -111,7 +111,7 @@ class RuntimeThread {
       pending.listeners.onLoading?.(message.done, message.total);
       return;
     }
-    this.settle(message.id);
+    this.release(message.id);
     if (message.kind === 'done') {
       pending.resolve(message.result);
     } else {
@@ -119,7 +119,7 @@ class RuntimeThread {
     }
   }
 
-  private settle(id: number): void {
+  private release(id: number): void {
     this.pending.get(id)?.release();
     this.pending.delete(id);
   }
@@ -127,7 +127,7 @@ class RuntimeThread {
   private fail(error: C3Error): void {
     this.failure ??= error;
     for (const [id, { reject }] of [...this.pending]) {
-      this.settle(id);
+      this.release(id);
       reject(error);
     }
   }

@@ -75,7 +75,7 @@ export function descendants(protocol: Protocol, position: number): number[] {
 }
 
 /**
- * True where no scored message lies downstream, so that the text of an alternative settles its return: one replay is
+ * True where no scored message lies downstream, so that the text of an alternative determines its return: one replay is
  * enough. A scored message followed by unscored ones is terminal in this sense. Where an episode unfolds in rounds,
  * nothing is known of that beforehand: a replay that ends at once is made once all the same.
  */

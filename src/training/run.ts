@@ -201,7 +201,7 @@ export class Run {
         account.announce(calls);
       },
       onTree: (roots, voteCalls) => {
-        account.settle(roots, earlier + clock() - started, voteCalls);
+        account.bookRoots(roots, earlier + clock() - started, voteCalls);
         if (stage === 0) {
           store.insertStep({ run, iteration, snapshot, ledger: account.ledger() });
         } else {

@@ -74,7 +74,9 @@ function pairingFigure(models: readonly string[], labels: readonly string[]): Fi
   return {
     id: `contribution by pairing ${JSON.stringify([models, labels])}`,
     title: 'Contribution by pairing of models',
-    note: 'What each role contributed to teams of these models, after the last step of each shown run: the running mean that the method keeps. A tick names the models of the roles in their order.',
+    note:
+      'What each role contributed to teams of these models, after the last step of each shown run: the ' +
+      'running mean that the method keeps. A tick names the models of the roles in their order.',
     x: () => ({ title: modelWords(models), format: (value) => labels[value - 1] ?? '' }),
     yAxis: 'return',
     formatY: digits3,

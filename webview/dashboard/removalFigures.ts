@@ -149,7 +149,9 @@ const contributionAt = (
 export const CONTRIBUTIONS: FigureSpec = {
   id: 'contribution by role',
   title: 'Contribution by role',
-  note: 'What the return is with the role less what it is without it: the running mean that the method keeps. The table has its deviation.',
+  note:
+    'What the return is with the role less what it is without it: the running mean that the method ' +
+    'keeps. The table has its deviation.',
   x: overTraining,
   yAxis: 'return',
   formatY: digits3,

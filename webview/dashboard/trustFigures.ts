@@ -251,7 +251,9 @@ const CERTIFICATES: FigureSpec = {
 const SWAP_SHOCK: FigureSpec = {
   id: 'swap-shock',
   title: 'What replacing a policy cost',
-  note: 'Greedy accuracy on the held-out questions before the run began: 1 with the old policy, 2 after a direct swap, 3 after stage 0. Vertical lines show the 95 % interval.',
+  note:
+    'Greedy accuracy on the held-out questions before the run began: 1 with the old policy, 2 after ' +
+    'a direct swap, 3 after stage 0. Vertical lines show the 95 % interval.',
   x: () => ({ title: '1 before, 2 direct swap, 3 stage 0', format: count }),
   yAxis: 'accuracy',
   formatY: percent,

@@ -32,7 +32,8 @@ export const ccpo = {
       if (without === undefined || !isReturn(without)) {
         throw new C3Error(
           'input',
-          `ccpo needs the return of each alternative without the role: give "value", ${RETURN_WORDS}, beside its returns.`,
+          `ccpo needs the return of each alternative without the role: give "value", ${RETURN_WORDS}, ` +
+            'beside its returns.',
         );
       }
       return { baseline: without, credit: mean - without };

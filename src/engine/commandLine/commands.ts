@@ -15,7 +15,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   replace: {
     usage: 'replace RUN ROLE=SOURCE [--strategy align|direct|retrain] [--override k=v ...] [--detach] [--json]',
     summary:
-      'go on with the team of a run, with another policy for one of its roles: base, bundled-small, the folder of an adapter or of a model, or RUN:STEP:ROLE; shows what the swap cost',
+      'go on with the team of a run, with another policy for one of its roles: base, bundled-small, ' +
+      'the folder of an adapter or of a model, or RUN:STEP:ROLE; shows what the swap cost',
     run: async (...given) => (await import('./replace.ts')).replace(...given),
   },
   status: {

@@ -27,7 +27,7 @@ export interface SampleSettings {
   readonly contexts: number;
   /** J: credited alternatives of each, the message that was really said among them. */
   readonly alternatives: number;
-  /** c: replays of each; a terminal message has one, because its score is settled. */
+  /** c: replays of each; a terminal message has one, because its score is determined. */
   readonly replays: number;
   /** J_V: further alternatives that only say the value of the context. */
   readonly valueSamples: number;

@@ -31,7 +31,7 @@ const lineSchema = z
       .array(z.object({ role: z.string(), content: z.string() }))
       .min(1)
       .optional(),
-    /** Whose adapter answers, where agents have their own. */
+    /** Whose adapter answers, where roles have their own. */
     agent: z.string().optional(),
   })
   .refine(

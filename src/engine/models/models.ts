@@ -241,11 +241,11 @@ async function loadInto(
   { onProgress, signal = NEVER }: LoadControl = {},
 ): Promise<ModelInfo> {
   const loading = runtime.load(modelFolder, onProgress, signal);
-  const state = { settled: false };
-  const settle = (): void => {
-    state.settled = true;
+  const state = { ended: false };
+  const end = (): void => {
+    state.ended = true;
   };
-  loading.then(settle, settle);
+  loading.then(end, end);
   // What notices a cancel by itself has ended a moment after it.
   const late = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -259,7 +259,7 @@ async function loadInto(
     info = await unlessCancelled(loading, late.signal);
   } catch (error) {
     // Graphs are built without a look at the cancel; nobody else waits for these.
-    if (!state.settled && slot.users === 1) {
+    if (!state.ended && slot.users === 1) {
       slot.abandoned = true;
       runtime.abandon();
     }

@@ -24,7 +24,7 @@ import type { KeyPath } from '../../team/document.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, runRounds, type RunConfig } from '../../training/config/config.ts';
-import { settled } from '../../training/config/configFaults.ts';
+import { normalized } from '../../training/config/configFaults.ts';
 import { withEarlier, withoutEarlier } from '../../training/config/earlier.ts';
 import { externalFault } from '../../training/config/externalKeys.ts';
 import { readConfigDocument, type ConfigDocument } from '../../training/config/readConfig.ts';
@@ -89,7 +89,7 @@ export interface StoredRecipe extends Recipe {
 }
 
 const storedSchema = z.object({
-  config: z.preprocess(withEarlier, configSchema.transform(settled)),
+  config: z.preprocess(withEarlier, configSchema.transform(normalized)),
   folder: z.string(),
   modelFolder: z.string(),
   protocolText: z.string(),

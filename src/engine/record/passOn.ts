@@ -120,9 +120,9 @@ async function given(reply: IncomingMessage, to: ServerResponse, listener: Answe
 /** Waits until the program reads on. @throws Error where it has left */
 function drained(to: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
-    const settle = (): void => {
-      to.off('drain', settle);
-      to.off('close', settle);
+    const resume = (): void => {
+      to.off('drain', resume);
+      to.off('close', resume);
       if (hasLeft(to)) {
         reject(new Error('the program has left'));
       } else {
@@ -130,9 +130,9 @@ function drained(to: ServerResponse): Promise<void> {
       }
     };
     if (hasLeft(to)) {
-      settle();
+      resume();
     } else {
-      to.on('drain', settle).on('close', settle);
+      to.on('drain', resume).on('close', resume);
     }
   });
 }

@@ -109,7 +109,7 @@ export async function searchEpisode(
   }
 }
 
-/** The most evaluator calls of pairs of a message: a message whose text settles its return is evaluated once itself. */
+/** The most evaluator calls of pairs of a message: one whose text determines its return is evaluated once. */
 export const callsOfPairs = ({ isTerminal }: LostEpisode, message: Message, pairs: number): number =>
   isTerminal(message) ? pairs + 1 : 2 * pairs;
 
@@ -278,7 +278,7 @@ function storedPairs(store: StoreReader, { end, isTerminal, pairsRead }: LostEpi
   });
 }
 
-/** @param end what the message returned, where its own text settles that; else null */
+/** @param end what the message returned, where its own text determines that; else null */
 function pairsIn(store: StoreReader, id: number, replays: readonly Replay[], end: number | null): StoredPair[] {
   const own = new Map(replays.filter(({ alternative }) => alternative === id).map((one) => [one.replayIndex, one]));
   const others = replays.filter(({ alternative }) => alternative !== id);

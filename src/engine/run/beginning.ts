@@ -92,7 +92,10 @@ function replacementWords({ role, run, by, probes, kls, delta, shock }: Replacem
   const least = Math.min(...kls);
   const done =
     delta === null
-      ? `The policy of ${role} in run ${run} is replaced directly by ${by}: the old one is ${nats(before)} from it ${on}.`
-      : `The policy of ${role} in run ${run} is replaced by ${by}: stage 0 brought the KL from ${nats(before)} to ${nats(least)} in ${String(kls.length - 1)} steps ${on}${least <= delta ? '' : ', above begin.replace.delta; raise max_steps or the learning rate'}.`;
+      ? `The policy of ${role} in run ${run} is replaced directly by ${by}: the old one is ` +
+        `${nats(before)} from it ${on}.`
+      : `The policy of ${role} in run ${run} is replaced by ${by}: stage 0 brought the KL from ` +
+        `${nats(before)} to ${nats(least)} in ${String(kls.length - 1)} steps ` +
+        `${on}${least <= delta ? '' : ', above begin.replace.delta; raise max_steps or the learning rate'}.`;
   return [done, ...(shock === null ? [] : [shockWords(shock)])];
 }

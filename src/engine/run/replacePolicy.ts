@@ -41,20 +41,23 @@ export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: Re
   if (config.adapter?.per !== 'role') {
     throw new C3Error(
       'input',
-      `Run ${run} trained no adapter for each role, so none of its policies can be replaced; train with adapter: {per: role}.`,
+      `Run ${run} trained no adapter for each role, so none of its policies can be replaced; train ` +
+        'with adapter: {per: role}.',
     );
   }
   const source = sourceOf(store, params);
   if (source.kind === 'model' && strategy === 'align') {
     throw new C3Error(
       'input',
-      `${source.folder} is another model, which answers without learning: stage 0 cannot align it; replace the policy directly.`,
+      `${source.folder} is another model, which answers without learning: stage 0 cannot align it; ` +
+        'replace the policy directly.',
     );
   }
   if (strategy === 'retrain' && (source.kind === 'adapter' || source.kind === 'run')) {
     throw new C3Error(
       'input',
-      'Retraining begins with the model, so that no trained policy takes a place; name base or a model folder, or choose another strategy.',
+      'Retraining begins with the model, so that no trained policy takes a place; name base or a model ' +
+        'folder, or choose another strategy.',
     );
   }
   const policies = { ...config.policies, ...(source.kind === 'model' && { [role]: { model: source.folder } }) };

@@ -59,7 +59,8 @@ export async function replacing(
   if (probes.length === 0) {
     throw new C3Error(
       'input',
-      `begin.replace: The role ${role} says nothing in the team of run ${beginning.run}, so that there is no message to probe its policy with; name another role.`,
+      `begin.replace: The role ${role} says nothing in the team of run ${beginning.run}, so that there ` +
+        'is no message to probe its policy with; name another role.',
     );
   }
   if (evaluatorCalls > 0) {
@@ -96,7 +97,8 @@ type Replace = NonNullable<NonNullable<PreparedRun['recipe']['config']['begin']>
 
 const policyWords = ({ with: folder, from, role }: Replace): string =>
   from !== null
-    ? `the policy of ${from.role ?? role ?? ''} in run ${from.run ?? ''}${from.snapshot === null ? '' : ` at ${from.snapshot}`}`
+    ? `the policy of ${from.role ?? role ?? ''} in run ` +
+      `${from.run ?? ''}${from.snapshot === null ? '' : ` at ${from.snapshot}`}`
     : folder !== null
       ? `the adapter in ${folder}`
       : 'the model without an adapter';

@@ -38,7 +38,7 @@ export interface Answered {
 /**
  * Answers a request. A choice depends on its prompt, the settings, the seed and its number, and on nothing else.
  * @param seed the request's own, or one that was drawn for it
- * @param onDelta hears what is settled of each choice
+ * @param onDelta hears what is final of each choice
  * @throws ServeError; CancelledError
  */
 export async function answerServed(

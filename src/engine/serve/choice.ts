@@ -29,8 +29,8 @@ export function stopIn(text: string, stops: readonly string[]): number {
   return places.length === 0 ? -1 : Math.min(...places);
 }
 
-/** How many characters of a text are settled: its end may become another character, or begin a stop text. */
-export function settledLength(text: string, stops: readonly string[]): number {
+/** How many characters of a text are final: its end may become another character, or begin a stop text. */
+export function finalLength(text: string, stops: readonly string[]): number {
   let length = text.length;
   while (length > 0 && text[length - 1] === INCOMPLETE) {
     length--;
@@ -84,7 +84,7 @@ async function tokensUntilStop(tokenizer: Decode, tokens: Int32Array, stops: rea
   return low;
 }
 
-/** Follows the tokens of one choice, and says what is settled of its text. */
+/** Follows the tokens of one choice, and says what is final of its text. */
 export class FollowedChoice {
   private readonly tokenizer: Decode;
   private readonly stops: readonly string[];
@@ -146,7 +146,7 @@ export class FollowedChoice {
           this.stopped = true;
           this.onStop();
         } else {
-          this.say(text.slice(0, settledLength(text, this.stops)), this.tokens.slice(0, count), this.logprobs);
+          this.say(text.slice(0, finalLength(text, this.stops)), this.tokens.slice(0, count), this.logprobs);
         }
       }
     } catch {

@@ -1,6 +1,6 @@
 /**
  * The external modes of the MAGRPO scripts (reference sections 6 and 7): between two turns each of a helper and a main
- * agent is asked anew, with more or less of what its last function came to. A single agent is asked about the main
+ * role is asked anew, with more or less of what its last function came to. A single role is asked about the main
  * function alone.
  */
 import type { Examination } from '../../domain/message.ts';
@@ -52,19 +52,20 @@ const ofLevels = (name: string, words: string, say: Words): EnvironmentKind => (
 
 export const levelFeedback = ofLevels(
   'level_feedback',
-  'Tells a helper and a main agent what their functions came to, level by level, with each failed assertion, and asks them to revise.',
+  'Tells a helper and a main role what their functions came to, level by level, with each failed ' +
+    'assertion, and asks them to revise.',
   diagnostics,
 );
 
 export const levelPassed = ofLevels(
   'level_passed',
-  'Tells a helper and a main agent which levels their functions passed, in short, and asks them to revise.',
+  'Tells a helper and a main role which levels their functions passed, in short, and asks them to revise.',
   signals,
 );
 
 export const passed = ofLevels(
   'passed',
-  'Tells a helper and a main agent whether their program passed all levels, and asks them to revise.',
+  'Tells a helper and a main role whether their program passed all levels, and asks them to revise.',
   (_, examination) => [verdict(examination)],
 );
 
@@ -84,7 +85,8 @@ const ATTEMPTS = 3;
 export const expertEdits: EnvironmentKind = {
   name: 'expert_edits',
   words:
-    'Shows a helper and a main agent the edits that an expert proposes, rules or a model; it knows the problem and the program, never the tests.',
+    'Shows a helper and a main role the edits that an expert proposes, rules or a model; it knows ' +
+    'the problem and the program, never the tests.',
   options: { expert: ['rules', 'policy'] },
   derived: true,
   runsCode: true,

@@ -71,7 +71,7 @@ export function functionsIn(message: string, entryPoint: string, blocks?: CodeBl
   return { helper: functionNamed(code, HELPER_NAME), main: functionNamed(code, entryPoint) };
 }
 
-/** The helper out of its own message and the main function out of the main agent's: neither can replace the other's. */
+/** The helper out of its own message and the main function out of the main role's: neither can replace the other's. */
 export const functionsOf = (helper: string, main: string, entryPoint: string, blocks?: CodeBlocks): TwoFunctions => ({
   helper: functionsIn(helper, entryPoint, blocks).helper,
   main: functionsIn(main, entryPoint, blocks).main,

@@ -95,16 +95,16 @@ export class OverlapCheck {
     };
     this.stop = end;
     const timer = setTimeout(end, MILLISECONDS);
-    return new Promise<string | null>((settle) => {
+    return new Promise<string | null>((answer) => {
       worker.once('message', (message: unknown) => {
-        settle(typeof message === 'string' ? message : null);
+        answer(typeof message === 'string' ? message : null);
       });
       // Out of memory, or no thread at all: the run will say what it finds.
       worker.once('error', () => {
-        settle(null);
+        answer(null);
       });
       worker.once('exit', () => {
-        settle(null);
+        answer(null);
       });
     }).finally(() => {
       clearTimeout(timer);

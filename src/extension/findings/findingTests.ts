@@ -122,7 +122,7 @@ async function checkOne(
   const file = item.uri?.fsPath ?? '';
   try {
     const found = await engine.client().checkFinding({ file, model }, token);
-    settle(run, item, found, performance.now() - began);
+    showOutcome(run, item, found, performance.now() - began);
   } catch (error) {
     if (error instanceof CancelledError) {
       throw error;
@@ -131,7 +131,12 @@ async function checkOne(
   }
 }
 
-function settle(run: TestRun, item: TestItem, { sentence, passed, error }: CheckedFinding, duration: number): void {
+function showOutcome(
+  run: TestRun,
+  item: TestItem,
+  { sentence, passed, error }: CheckedFinding,
+  duration: number,
+): void {
   run.appendOutput(`${item.label}: ${sentence}\r\n`, undefined, item);
   item.description = sentence;
   if (error !== null) {

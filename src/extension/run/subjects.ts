@@ -23,7 +23,7 @@ export const BUNDLED_TEAMS: Readonly<Record<TeamTask, BundledTeam>> = {
   },
   functions: {
     label: 'Bundled functions team',
-    description: 'functions in two parts, a helper and a main agent',
+    description: 'functions in two parts, a helper and a main role',
     overrides: ['task.name=functions'],
   },
   logic: {
@@ -33,7 +33,7 @@ export const BUNDLED_TEAMS: Readonly<Record<TeamTask, BundledTeam>> = {
   },
   chain: {
     label: 'Bundled chain team',
-    description: 'chains of letters, two agents in one context',
+    description: 'chains of letters, two roles in one context',
     overrides: ['task.name=chain'],
   },
   hints: {
@@ -52,10 +52,10 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'logic-voters.c3.yaml': 'voters of logic questions, credited by removal (ccpo)',
   'logic-sizes.c3.yaml': 'the same with a third voter of half of the weights',
   'functions-turns.c3.yaml': "functions in two turns, trained by MAGRPO's tree",
-  'code-alone.c3.yaml': 'functions by one agent, evaluated only',
-  'code-parallel.c3.yaml': 'functions by two agents who do not see each other, evaluated only',
-  'code-sequential.c3.yaml': 'functions, the second agent sees the first, evaluated only',
-  'code-discussion.c3.yaml': 'functions, each agent sees what both wrote, evaluated only',
+  'code-alone.c3.yaml': 'functions by one role, evaluated only',
+  'code-parallel.c3.yaml': 'functions by two roles who do not see each other, evaluated only',
+  'code-sequential.c3.yaml': 'functions, the second role sees the first, evaluated only',
+  'code-discussion.c3.yaml': 'functions, each role sees what both wrote, evaluated only',
 };
 
 /** What keeps a configuration from being run. */

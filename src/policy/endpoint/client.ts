@@ -113,7 +113,7 @@ export class EndpointClient {
         used = error instanceof CancelledError ? most : null;
         throw error;
       } finally {
-        spending.settle(reserved, used);
+        spending.charge(reserved, used);
       }
     } finally {
       this.addresses.release(address);

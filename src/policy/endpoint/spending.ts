@@ -83,7 +83,7 @@ export class Spending {
   }
 
   /** Counts what a request did cost in the place of what it could. @param used null for nothing */
-  settle(reservation: TokenCount, used: TokenCount | null): void {
+  charge(reservation: TokenCount, used: TokenCount | null): void {
     this.reserved.delete(reservation);
     if (used !== null) {
       const { prompt, completion } = this.spentTokens;

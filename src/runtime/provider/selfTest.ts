@@ -244,7 +244,7 @@ async function step(
   const trainer = new Trainer(TINY, device);
   try {
     const { state, loss } = await trainer.step(initialState(parameters), contexts, STEP, NEVER);
-    await trainer.settle(state);
+    await trainer.download(state);
     return { loss, momentum: state.momentum, parameters: state.parameters };
   } finally {
     await trainer.release();

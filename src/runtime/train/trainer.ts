@@ -181,8 +181,8 @@ export class Trainer {
 
   /**
    * One optimiser step on the token mean over all contexts. Bad input or a cancel leaves the given state as it was. The
-   * state's momentum and variance are updated in place, on an accelerator by `settle` only; parameters are fresh, for a
-   * snapshot may hold the old ones.
+   * state's momentum and variance are updated in place, on an accelerator by `download` only; parameters are fresh, for
+   * a snapshot may hold the old ones.
    * @throws C3Error('input') when a context cannot be scored, C3Error('model') when the numbers overflow;
    *   CancelledError between micro-batches
    */
@@ -308,8 +308,8 @@ export class Trainer {
    * Brings momentum and variance of the state that the last step returned into its arrays. On the CPU they are there
    * already.
    */
-  settle(state: TrainingState): Promise<void> {
-    return this.updates.settle(state);
+  download(state: TrainingState): Promise<void> {
+    return this.updates.download(state);
   }
 
   /** Lets go of what the device holds of training that is given up. */

@@ -48,7 +48,7 @@ export class Updates {
    * Brings momentum and variance of the state that the last step returned into its arrays. On the CPU they are there
    * already.
    */
-  async settle(state: TrainingState): Promise<void> {
+  async download(state: TrainingState): Promise<void> {
     const held = this.moments.get(state);
     if (held === undefined) {
       return;

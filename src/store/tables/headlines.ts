@@ -85,7 +85,7 @@ export interface HeadlineKeeper {
   /**
    * Derives what the open transaction made stale, where there is a rule; else it is noted for a writer that has one.
    */
-  settle(): void;
+  deriveTouched(): void;
   /** Derives all that is stale, in a transaction of its own. */
   refresh(): void;
   /** The transaction was rolled back. */
@@ -124,7 +124,7 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
   /** Buckets that are in the table of stale ones. */
   const marked = new Set<number>();
 
-  function settle(): void {
+  function deriveTouched(): void {
     if (touched.size === 0) {
       return;
     }
@@ -139,7 +139,7 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
   }
 
   return {
-    settle,
+    deriveTouched,
     noteRun: (run) => {
       scales?.derive(run);
     },

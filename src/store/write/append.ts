@@ -49,7 +49,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     const whole = (): Result => {
       const result = work();
       if (outermost) {
-        headlines.settle();
+        headlines.deriveTouched();
       }
       return result;
     };

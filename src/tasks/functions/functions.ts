@@ -1,6 +1,6 @@
 /**
  * The fourth bundled task: Python functions in the form of HumanEval that a team writes in two parts, which do not see
- * each other. A prompt holds a signature and a docstring; the helper writes `aux`, and the main agent the function,
+ * each other. A prompt holds a signature and a docstring; the helper writes `aux`, and the main role the function,
  * which calls it. The problems are those of the Python task, of its first four levels.
  */
 import { C3Error } from '../../shared/errors.ts';
@@ -39,7 +39,7 @@ export interface FunctionsProblem extends DemonstratedProblem {
 /**
  * Every distinct problem of a seed, without end.
  * @param levels mix weights of the levels 1 to 4, by position; missing ones are 0
- * @param sizes team sizes, drawn alike: of two, a helper and the main agent; of one, the main agent alone
+ * @param sizes team sizes, drawn alike: of two, a helper and the main role; of one, the main role alone
  * @throws C3Error('input') for levels that are no mix, or another size
  */
 export function distinctFunctions(
@@ -134,7 +134,7 @@ const checkOf = (tests: readonly Test[]): string =>
 const written = (signature: string, ...body: readonly string[]): string =>
   [`def ${signature}:`, ...body.map((line) => `    ${line}`)].join('\n');
 
-/** What the helper and the main agent say. */
+/** What the helper and the main role say. */
 const said = (entryPoint: string, names: string, { helper, use }: Program): readonly [string, string] => [
   written(`${AUX}(${names})`, `return ${sourceOf(helper)}`),
   written(`${entryPoint}(${names})`, `${HELPER} = ${AUX}(${names})`, `return ${sourceOf(use)}`),

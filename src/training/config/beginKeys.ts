@@ -43,20 +43,23 @@ const replaceSchema = z
       .nullable()
       .default(null)
       .describe(
-        "The folder of another policy's adapter in PEFT's layout, relative to this file, over the same model and of the same rank, alpha and modules; null puts the model without an adapter there.",
+        "The folder of another policy's adapter in PEFT's layout, relative to this file, over the same " +
+          'model and of the same rank, alpha and modules; null puts the model without an adapter there.',
       ),
     from: fromSchema,
     align: z
       .boolean()
       .default(true)
       .describe(
-        'Stage 0: before the run begins, the new policy learns to say what the old one says, until its KL is at `delta`. false swaps directly.',
+        'Stage 0: before the run begins, the new policy learns to say what the old one says, until its ' +
+          'KL is at `delta`. false swaps directly.',
       ),
     probes: positive
       .max(10_000)
       .default(500)
       .describe(
-        'Contexts in which the old policy speaks, at most: of episodes that the team before the swap samples on training questions, each context once.',
+        'Contexts in which the old policy speaks, at most: of episodes that the team before the swap ' +
+          'samples on training questions, each context once.',
       ),
     delta: z
       .number()
@@ -64,7 +67,9 @@ const replaceSchema = z
       .max(100)
       .default(0.01)
       .describe(
-        'Stage 0 ends where the mean KL of the old policy from the new one, summed over the tokens of a message, is at most this, in nats; measured on every fifth probe, which is not learned from. Over the whole vocabulary where it has up to 8,192 tokens, else from the sampled ones.',
+        'Stage 0 ends where the mean KL of the old policy from the new one, summed over the tokens of a ' +
+          'message, is at most this, in nats; measured on every fifth probe, which is not learned from. ' +
+          'Over the whole vocabulary where it has up to 8,192 tokens, else from the sampled ones.',
       ),
     learning_rate: z
       .number()

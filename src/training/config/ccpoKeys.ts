@@ -101,7 +101,8 @@ export const ccpoSchema = z
       .min(0)
       .default(0)
       .describe(
-        'Steps in which one role is updated before it is the turn of the next; 0 updates all in every step. The published code has 10.',
+        'Steps in which one role is updated before it is the turn of the next; 0 updates all in every ' +
+          'step. The published code has 10.',
       ),
     alternate_first: oneOf(['thinker', 'solver'], {
       thinker: 'The first role of the protocol, as published.',

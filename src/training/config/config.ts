@@ -106,7 +106,9 @@ export const configSchema = z.strictObject({
     .describe('How a model reads its contexts.'),
   protocol: pathTo('protocol', {
     bundled:
-      'That of the bundled task: a reasoner and an actor, a planner and a coder (python), a dealer and players, a helper and a main agent (functions), voters (logic), or roles who speak in turn (the others).',
+      'That of the bundled task: a reasoner and an actor, a planner and a coder (python), a dealer and ' +
+      'players, a helper and a main role (functions), voters (logic), or roles who speak in turn (the ' +
+      'others).',
   })
     .default('bundled')
     .describe('Who speaks when and sees what: a protocol file in JSON or YAML, relative to this file.'),

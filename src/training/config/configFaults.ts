@@ -211,7 +211,7 @@ const RULES: readonly Rule[] = [
 export function examine(schema: Schema, value: object): Examined {
   const parsed = schema.safeParse(value);
   if (parsed.success) {
-    const config = settled(parsed.data);
+    const config = normalized(parsed.data);
     return { config, faults: broken(config, () => true) };
   }
   const known = everything(schema);
@@ -220,14 +220,14 @@ export function examine(schema: Schema, value: object): Examined {
   const rest = schema.safeParse(without(value, refused));
   const whole = (key: string): boolean =>
     !refused.some((path) => `${key}.`.startsWith(`${path.join('.')}.`) || `${path.join('.')}.`.startsWith(`${key}.`));
-  return { config: null, faults: rest.success ? [...faults, ...broken(settled(rest.data), whole)] : faults };
+  return { config: null, faults: rest.success ? [...faults, ...broken(normalized(rest.data), whole)] : faults };
 }
 
 /**
  * What is not trained has no steps, and no policies are the same as none given. Keys that runs of earlier versions did
  * not have are left out where they say the default: such a run is stored as it was.
  */
-export function settled({ policies, ...config }: RunConfig): RunConfig {
+export function normalized({ policies, ...config }: RunConfig): RunConfig {
   const { kl_against: against, ...ppo } = config.ppo;
   const given = policies === undefined || Object.keys(policies).length === 0 ? {} : { policies };
   return {

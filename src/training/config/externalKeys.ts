@@ -66,7 +66,9 @@ export const externalSchema = z
   .nullable()
   .default(null)
   .describe(
-    'What a helper and a main agent on code read between two turns, as in the published scripts, in place of `environment` and `history` in the `rounds` of the protocol. null takes those of the protocol.',
+    'What a helper and a main role on code read between two turns, as in the published scripts, in ' +
+      'place of `environment` and `history` in the `rounds` of the protocol. null takes those of the ' +
+      'protocol.',
   );
 
 export type ExternalSettings = NonNullable<z.infer<typeof externalSchema>>;

@@ -8,12 +8,15 @@ export const teamTrSchema = z
       .nullable()
       .default(1)
       .describe(
-        'Samples fresh episodes before every so many turns: with 1 each role learns from those of the team as the roles before left it. null samples once in a step, before any role is updated. `evaluator_budget` is split evenly over the samplings of a step.',
+        'Samples fresh episodes before every so many turns: with 1 each role learns from those of the ' +
+          'team as the roles before left it. null samples once in a step, before any role is updated. ' +
+          '`evaluator_budget` is split evenly over the samplings of a step.',
       ),
     reuse: oneOf(['as_is', 'weighted'], {
       as_is: 'They count as they were sampled (naive sequential).',
       weighted:
-        'Each episode counts by its importance weight: how much likelier the messages of the roles updated since have become in it.',
+        'Each episode counts by its importance weight: how much likelier the messages of the roles ' +
+        'updated since have become in it.',
     })
       .default('as_is')
       .describe(
@@ -43,7 +46,8 @@ export const teamTrSchema = z
       .max(100)
       .default(0.01)
       .describe(
-        'How far a role may move in a step: the largest mean KL of its messages from the policy that sampled them, summed over the tokens of a message, in nats.',
+        'How far a role may move in a step: the largest mean KL of its messages from the policy that ' +
+          'sampled them, summed over the tokens of a message, in nats.',
       ),
     kl_estimator: oneOf(['k3', 'k1', 'exact'], {
       k3: 'From the sampled tokens; never below 0.',
@@ -59,7 +63,8 @@ export const teamTrSchema = z
       .nullable()
       .default(null)
       .describe(
-        "Measures the KL on one of this many parts of a role's contexts, drawn from the seed, and learns from the others only. null learns from all and measures on all.",
+        "Measures the KL on one of this many parts of a role's contexts, drawn from the seed, and learns " +
+          'from the others only. null learns from all and measures on all.',
       ),
     epochs: positive
       .max(1000)
@@ -126,7 +131,8 @@ export const teamTrSchema = z
       .lt(1)
       .default(0.5)
       .describe(
-        'A role whose KL is above `delta` goes back to this share of the way that its weights have gone, again and again until it is not.',
+        'A role whose KL is above `delta` goes back to this share of the way that its weights have gone, ' +
+          'again and again until it is not.',
       ),
     backtrack_tries: z
       .int()

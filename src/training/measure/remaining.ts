@@ -98,8 +98,8 @@ export class Remaining {
       return null;
     }
     const due = this.shown === null ? found : Math.max(0, this.shown.seconds - (now - this.shown.at));
-    const settled = this.episodes.length > FEW || this.steps.length > FEW;
-    const seconds = found === 0 || !settled ? found : due + (found - due) / 2;
+    const steady = this.episodes.length > FEW || this.steps.length > FEW;
+    const seconds = found === 0 || !steady ? found : due + (found - due) / 2;
     this.shown = { seconds, at: now };
     return seconds;
   }

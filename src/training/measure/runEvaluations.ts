@@ -131,7 +131,7 @@ export class RunEvaluations {
         onBatch: (done, roots) => {
           store.transaction(() => {
             recordSubtree(store, roots, protocol, round);
-            this.context.account.settle(roots);
+            this.context.account.bookRoots(roots);
           });
           this.context.remaining.evaluated(roots.length);
           report(known.length + done, `${words}: ${String(known.length + done)} of ${String(evaluation.length)}`);

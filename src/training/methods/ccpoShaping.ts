@@ -6,7 +6,7 @@ import { mean, sampleVariance } from '../../credit/describe.ts';
 import { deviationOf, EPSILON, gateOf, type Paired, type Running, type Statistics } from './ccpoStatistics.ts';
 import type { MethodSettings } from './method.ts';
 
-/** Of one rollout, by agent. */
+/** Of one rollout, by role. */
 export interface Signal {
   readonly thinker: number;
   readonly solver: number;

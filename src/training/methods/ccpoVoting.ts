@@ -41,7 +41,10 @@ export function votingFault(settings: MethodSettings, protocol: Protocol): strin
     return `ccpo compares a vote with the vote without each voter, and needs at least two voters; ${name} has one.`;
   }
   if (settings.ccpo.contribution === 'shapley' && occurrences.length > MOST_ROLES) {
-    return `ccpo.contribution: shapley counts the votes of all parts of a team of at most ${String(MOST_ROLES)} voters, and ${name} has ${String(occurrences.length)}; set it to removal.`;
+    return (
+      'ccpo.contribution: shapley counts the votes of all parts of a team of at most ' +
+      `${String(MOST_ROLES)} voters, and ${name} has ${String(occurrences.length)}; set it to removal.`
+    );
   }
   if (settings.ccpo.shaping === 'event') {
     return `ccpo.shaping: event is for a thinker and a solver, and ${name} votes; set it to history or none.`;

@@ -138,7 +138,10 @@ export function jointFault(
     return `magrpo samples all roles of a turn, and in the protocol ${name} the order is ${rounds.order}; choose order by_role, fixed or reverse.`;
   }
   if (roles !== perTurn) {
-    return `magrpo.num_agents is ${String(roles)}, and a turn of the protocol ${name} has ${String(perTurn)} messages; write num_agents: ${String(perTurn)}.`;
+    return (
+      `magrpo.num_agents is ${String(roles)}, and a turn of the protocol ${name} has ` +
+      `${String(perTurn)} messages; write num_agents: ${String(perTurn)}.`
+    );
   }
   if (rounds === undefined && turns !== null && turns > 1) {
     return `magrpo.num_turns is ${String(turns)}, and the protocol ${name} has no rounds; give it rounds, or write num_turns: 1.`;

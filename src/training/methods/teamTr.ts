@@ -59,9 +59,12 @@ const stagesOf: NonNullable<Method['stages']> = ({ policies, teamtr: { resample_
 export const teamTr: Method = {
   words: {
     label: 'TeamTR',
-    help: 'Updates one role after the other within a trust region, each on fresh episodes of the team as the roles before left it (`teamtr`).',
+    help:
+      'Updates one role after the other within a trust region, each on fresh episodes of the team as ' +
+      'the roles before left it (`teamtr`).',
     summary:
-      'one role after the other, each on fresh episodes of the partly updated team, and held within a KL of the policy that sampled them.',
+      'one role after the other, each on fresh episodes of the partly updated team, and held within a ' +
+      'KL of the policy that sampled them.',
     reads: ['teamtr'],
     trains: true,
   },
@@ -85,7 +88,8 @@ export const teamTr: Method = {
     ...(adapter?.per === 'role'
       ? []
       : [
-          'All roles share the weights in training, so that an update of one role moves the others too, and the trust region of teamtr holds for the updated one only; ' +
+          'All roles share the weights in training, so that an update of one role moves the others too, ' +
+            'and the trust region of teamtr holds for the updated one only; ' +
             'with adapter: {per: role} each role has weights of its own.',
         ]),
   ],

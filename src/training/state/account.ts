@@ -81,7 +81,7 @@ export class CostAccount {
   }
 
   /** Books a forest whose rows are being stored in this transaction. */
-  settle(roots: readonly TreeNode[], samplingSeconds = this.sampling, voteCalls = 0): void {
+  bookRoots(roots: readonly TreeNode[], samplingSeconds = this.sampling, voteCalls = 0): void {
     this.book(roots);
     this.counter.addVoteCalls(voteCalls);
     this.pendingCalls = 0;

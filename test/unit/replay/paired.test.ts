@@ -165,7 +165,7 @@ describe('paired replays', () => {
     }
   });
 
-  it('take one replay a pair where the text of the message settles its return', async (t) => {
+  it('take one replay a pair where the text of the message determines its return', async (t) => {
     const here = await scene(t, PAIR);
     const bucket = await here.ask(1, 9);
     assert.deepEqual(

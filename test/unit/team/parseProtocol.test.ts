@@ -5,7 +5,7 @@ import { C3Error } from '../../../src/shared/errors.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { descendants, isTerminal, occurrenceAt, roleNamed, type Protocol } from '../../../src/team/protocol.ts';
 
-/** Positions whose own text settles the return. */
+/** Positions whose own text determines the return. */
 const terminalPositions = (protocol: Protocol): number[] =>
   protocol.occurrences.map(({ position }) => position).filter((position) => isTerminal(protocol, position));
 const parse = (value: unknown): Protocol => parseProtocol(JSON.stringify(value), 'roles/team.json');
@@ -87,7 +87,7 @@ describe('order, visibility and scoring', () => {
       two.occurrences.filter((occurrence) => occurrence.scored).map((occurrence) => occurrence.id),
       ['one', 'two'],
     );
-    // Nothing scored lies below any of the three, so their own text settles the return.
+    // Nothing scored lies below any of the three, so their own text determines the return.
     assert.deepEqual(names(two, terminalPositions(two)), ['one', 'two', 'review']);
     assert.deepEqual(
       parse([role('a'), role('b', 'a')]).occurrences.map((occurrence) => occurrence.scored),

@@ -98,7 +98,7 @@ export function chanceAfter(team: EnumeratedTeam, said: readonly number[]): numb
   return sum / team.texts;
 }
 
-/** Whether the text of the message at this place settles the return, as its protocol knows beforehand. */
+/** Whether the text of the message at this place determines the return, as its protocol knows beforehand. */
 export const isTerminalAt = ({ kind, messages }: EnumeratedTeam, place: number): boolean =>
   kind !== 'ends early' && place === messages - 1;
 

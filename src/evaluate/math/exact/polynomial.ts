@@ -225,7 +225,7 @@ export class Algebra {
     const kept: Factor[] = [];
     const expanded: Polynomial[] = [];
     for (const factor of merged(a.factors, b.factors)) {
-      const rest = this.settle(factor);
+      const rest = this.reduce(factor);
       coefficient = times(this.budget, coefficient, rest.coefficient);
       if (rest.factor !== null) {
         kept.push(rest.factor);
@@ -238,7 +238,7 @@ export class Algebra {
   }
 
   /** Takes whole powers out of roots, and squares of the imaginary unit out of its powers. */
-  private settle(factor: Factor): {
+  private reduce(factor: Factor): {
     readonly coefficient: Rational;
     readonly factor: Factor | null;
     readonly expanded: Polynomial | null;

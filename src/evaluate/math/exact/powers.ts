@@ -80,7 +80,7 @@ function wholePolynomialPower(algebra: Algebra, base: Polynomial, size: number):
   }
   if (term !== null && !term.factors.some(({ atom }) => atom.startsWith('√'))) {
     const raised = term.factors.map(({ atom, numerator, denominator }) => powerOf(atom, numerator * size, denominator));
-    // The product settles powers of roots and of the imaginary unit.
+    // The product reduces powers of roots and of the imaginary unit.
     return algebra.product(
       algebra.single({ coefficient: wholePower(algebra.budget, term.coefficient, size), factors: raised }),
       algebra.constant(ONE),

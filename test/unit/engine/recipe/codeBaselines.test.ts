@@ -66,7 +66,7 @@ describe('a baseline on code', () => {
     assert.deepEqual(await scoredBy('code-parallel'), [program(0, 0)]);
   });
 
-  it('in sequence lets the main agent see the helper', async () => {
+  it('in sequence lets the main role see the helper', async () => {
     assert.deepEqual(await scoredBy('code-sequential'), [program(0, 1)]);
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { choiceOf, FollowedChoice, settledLength, stopIn, type Delta } from '../../../../src/engine/serve/choice.ts';
+import { choiceOf, FollowedChoice, finalLength, stopIn, type Delta } from '../../../../src/engine/serve/choice.ts';
 
 /** A tokenizer of single bytes: characters of several bytes are incomplete until their last one. */
 const bytes = { decode: (ids: Int32Array): string => Buffer.from([...ids]).toString('utf8') };
@@ -10,13 +10,13 @@ const completion = (text: string) => {
   return { tokens, logprobs: Float32Array.from(tokens, (_, index) => -index), finish: 'end', promptTokens: 3 } as const;
 };
 
-describe('settledLength', () => {
+describe('finalLength', () => {
   it('holds back what may begin a stop text, or become another character', () => {
-    assert.equal(settledLength('abc', []), 3);
-    assert.equal(settledLength('abc\uFFFD', []), 3);
-    assert.equal(settledLength('abEN', ['END']), 2);
-    assert.equal(settledLength('abEN', ['END', 'bENx']), 1);
-    assert.equal(settledLength('abENx', ['END']), 5);
+    assert.equal(finalLength('abc', []), 3);
+    assert.equal(finalLength('abc\uFFFD', []), 3);
+    assert.equal(finalLength('abEN', ['END']), 2);
+    assert.equal(finalLength('abEN', ['END', 'bENx']), 1);
+    assert.equal(finalLength('abENx', ['END']), 5);
   });
 });
 

@@ -30,7 +30,7 @@ const TURNS: Readonly<Record<TeamTask, readonly Turn[]>> = {
     ['dealer', false, []],
     ['first', true, [0]],
   ],
-  // A helper and a main agent do not see each other.
+  // A helper and a main role do not see each other.
   functions: [
     ['aux', false, []],
     ['main', true, []],
@@ -322,7 +322,7 @@ describe('the bundled team of logic', () => {
 });
 
 describe('the bundled team of functions', () => {
-  it('has a main agent alone too, with what it is asked in the pair', async () => {
+  it('has a main role alone too, with what it is asked in the pair', async () => {
     const [pair, alone] = [
       protocolOf(await recipeOf('task.name=functions')),
       protocolOf(await recipeOf('task.name=functions', 'task.roles=1', 'fanout=[4]')),

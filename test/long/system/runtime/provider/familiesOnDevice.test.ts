@@ -60,7 +60,7 @@ describe('biases and normalised heads on WebGPU', () => {
         { loss: 'supervised', learningRate: 0.01, temperature: 1, klCoefficient: 0 },
         RUNNING.signal,
       );
-      await trainer.settle(state);
+      await trainer.download(state);
       await trainer.release();
       return state.momentum;
     };

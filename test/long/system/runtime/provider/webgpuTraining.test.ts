@@ -34,7 +34,7 @@ describe('training on WebGPU', () => {
       here.parameters.forEach((value, index) => close(value, there.parameters[index] ?? NaN));
     }
     assert.ok(here.momentum.every((value) => value === 0));
-    await own.settle(here);
+    await own.download(here);
     for (const vector of ['momentum', 'variance'] as const) {
       here[vector].forEach((value, index) => close(value, there[vector][index] ?? NaN));
     }
@@ -59,7 +59,7 @@ describe('training on WebGPU', () => {
   it('continues from arrays bit for bit as from the device', async () => {
     const again = new Trainer(CONFIG, WEBGPU);
     const { state } = await own.step(initialState(parameters), contexts, STEP, NEVER);
-    await own.settle(state);
+    await own.download(state);
     const copy: TrainingState = {
       parameters: state.parameters.slice(),
       momentum: state.momentum.slice(),
@@ -68,8 +68,8 @@ describe('training on WebGPU', () => {
     };
     const [a, b] = [await own.step(state, contexts, STEP, NEVER), await again.step(copy, contexts, STEP, NEVER)];
     assert.deepEqual(a.state.parameters, b.state.parameters);
-    await own.settle(a.state);
-    await again.settle(b.state);
+    await own.download(a.state);
+    await again.download(b.state);
     assert.deepEqual([a.state.momentum, a.state.variance], [b.state.momentum, b.state.variance]);
     await again.release();
   });
