@@ -3,7 +3,7 @@ import type { PolicyControl } from '../policy/policy.ts';
 import { callsOfFanout } from '../team/rounds.ts';
 import { extend, fill, placeOf, type Growth, type Place, type TreeSettings } from './grow.ts';
 import { fillDistinct } from './redraw.ts';
-import type { Branch, TreeNode } from './tree.ts';
+import type { Branch, TreeMessage } from './tree.ts';
 import { advance } from './unfold.ts';
 
 const ALTERNATIVES: Growth = { kind: 'alternatives', first: 0 };
@@ -21,18 +21,18 @@ export async function grow(
   branches: readonly Branch[],
   fanout: readonly number[],
   control: PolicyControl,
-): Promise<TreeNode[]> {
+): Promise<TreeMessage[]> {
   settings.budget.check(branches.length * callsOfFanout(settings.protocol, fanout));
-  let roots: TreeNode[] | undefined;
+  let roots: TreeMessage[] | undefined;
   let frontier = branches;
   for (let level = 0; frontier.length > 0; level++) {
     const count = fanout[level] ?? 1;
     const growth = level === 0 ? ALTERNATIVES : CONTINUATIONS;
-    const nodes = await oneLevel(settings, frontier, control, (branch) =>
+    const messages = await oneLevel(settings, frontier, control, (branch) =>
       Array.from({ length: count }, (_, index) => placeOf(branch, 0, index, count, growth)),
     );
-    roots ??= nodes.flat();
-    frontier = nodes.flat().map((node) => ({ problem: node.problem, node }));
+    roots ??= messages.flat();
+    frontier = messages.flat().map((message) => ({ problem: message.problem, message }));
   }
   return roots ?? [];
 }
@@ -49,9 +49,9 @@ export async function growSpine(
   branches: readonly Branch[],
   fanout: readonly number[],
   control: PolicyControl,
-): Promise<TreeNode[]> {
+): Promise<TreeMessage[]> {
   settings.budget.check(branches.length * callsOfFanout(settings.protocol, fanout, 'spine'));
-  let roots: TreeNode[] | undefined;
+  let roots: TreeMessage[] | undefined;
   let frontier = branches;
   let spine = new Set(branches);
   // Alternatives are numbered through all messages: their continuations draw by this number.
@@ -59,17 +59,17 @@ export async function growSpine(
   for (let level = 0; frontier.length > 0; level++) {
     const count = fanout[level] ?? 1;
     const first = numbered;
-    const nodes = await oneLevel(settings, frontier, control, (branch, index) =>
+    const messages = await oneLevel(settings, frontier, control, (branch, index) =>
       spine.has(frontier[index] ?? branch)
         ? Array.from({ length: count }, (_, sibling) => ({ sibling, alternative: first + sibling, replay: null }))
         : [placeOf(branch, 0, 0, 1, CONTINUATIONS)],
     );
-    roots ??= nodes.flat();
+    roots ??= messages.flat();
     numbered += count;
-    const following = nodes.flatMap((own, index) => {
+    const following = messages.flatMap((own, index) => {
       const before = frontier[index];
-      return own.map((node, sibling) => ({
-        branch: { problem: node.problem, node },
+      return own.map((message, sibling) => ({
+        branch: { problem: message.problem, message },
         continues: sibling === 0 && before !== undefined && spine.has(before),
       }));
     });
@@ -88,17 +88,17 @@ export async function oneLevel(
   branches: readonly Branch[],
   control: PolicyControl,
   placesOf: (branch: Branch, index: number) => readonly Place[],
-): Promise<(readonly TreeNode[])[]> {
+): Promise<(readonly TreeMessage[])[]> {
   const advanced = await Promise.all(branches.map((branch) => advance(settings, branch, control.signal)));
   const waiting = new Map<number, number[]>();
   advanced.forEach(({ branch, position }, index) => {
     if (position !== null) {
       waiting.set(position, [...(waiting.get(position) ?? []), index]);
-    } else if (branch.node !== null && branch.events !== undefined) {
-      branch.node.after = branch.events;
+    } else if (branch.message !== null && branch.events !== undefined) {
+      branch.message.after = branch.events;
     }
   });
-  const nodes: (readonly TreeNode[])[] = branches.map(() => []);
+  const messages: (readonly TreeMessage[])[] = branches.map(() => []);
   for (const [position, indices] of waiting) {
     const openings = indices.map((index) => {
       const branch = advanced[index]?.branch;
@@ -110,16 +110,16 @@ export async function oneLevel(
     let start = 0;
     indices.forEach((index, place) => {
       const end = start + (openings[place]?.length ?? 0);
-      nodes[index] = grown.slice(start, end);
+      messages[index] = grown.slice(start, end);
       start = end;
     });
   }
-  return nodes;
+  return messages;
 }
 
 /** Alternatives that are to be continued to the ends of their episodes. */
 export interface Continuing {
-  readonly alternatives: readonly TreeNode[];
+  readonly alternatives: readonly TreeMessage[];
   /** Continuations of each. */
   readonly replays: number;
   /**
@@ -127,41 +127,41 @@ export interface Continuing {
    */
   readonly numbers: readonly number[] | null;
   /** Hears of every new message as soon as it is there. */
-  readonly onNode: (node: TreeNode, alternative: TreeNode) => void;
+  readonly onMessage: (message: TreeMessage, alternative: TreeMessage) => void;
   /** Hears of every episode that ends; one that ends with its alternative ends once, however often it is asked for. */
-  readonly onEnd: (leaf: TreeNode, alternative: TreeNode, number: number) => void;
+  readonly onEnd: (leaf: TreeMessage, alternative: TreeMessage, number: number) => void;
 }
 
 /** Continues alternatives in episodes that unfold. @throws CancelledError; C3Error */
 export async function continueRounds(
   settings: TreeSettings,
-  { alternatives, replays, numbers, onNode, onEnd }: Continuing,
+  { alternatives, replays, numbers, onMessage, onEnd }: Continuing,
   control: PolicyControl,
 ): Promise<void> {
-  const alternativeOf = new Map<TreeNode, TreeNode>(alternatives.map((node) => [node, node]));
-  let frontier = alternatives.flatMap((node, index) =>
+  const alternativeOf = new Map<TreeMessage, TreeMessage>(alternatives.map((message) => [message, message]));
+  let frontier = alternatives.flatMap((message, index) =>
     (numbers === null ? Array.from({ length: replays }, (_, m) => m) : [numbers[index] ?? 0]).map((number) => ({
-      node,
+      message,
       number,
     })),
   );
   for (let level = 0; frontier.length > 0; level++) {
     const advanced = await Promise.all(
-      frontier.map(({ node, number }) =>
-        advance(settings, { problem: node.problem, node }, control.signal, level === 0 ? number : undefined),
+      frontier.map(({ message, number }) =>
+        advance(settings, { problem: message.problem, message }, control.signal, level === 0 ? number : undefined),
       ),
     );
     const waiting = Map.groupBy(advanced.keys(), (index) => advanced[index]?.position ?? null);
     for (const index of waiting.get(null) ?? []) {
-      const { node = null, number = 0 } = frontier[index] ?? {};
-      const alternative = node === null ? undefined : alternativeOf.get(node);
-      if (node === null || alternative === undefined || (level === 0 && numbers === null && number > 0)) {
+      const { message = null, number = 0 } = frontier[index] ?? {};
+      const alternative = message === null ? undefined : alternativeOf.get(message);
+      if (message === null || alternative === undefined || (level === 0 && numbers === null && number > 0)) {
         continue;
       }
-      node.after ??= advanced[index]?.branch.events ?? [];
-      onEnd(node, alternative, number);
+      message.after ??= advanced[index]?.branch.events ?? [];
+      onEnd(message, alternative, number);
     }
-    const following: { node: TreeNode; number: number }[] = [];
+    const following: { message: TreeMessage; number: number }[] = [];
     for (const [position, indices] of waiting) {
       if (position === null) {
         continue;
@@ -174,16 +174,16 @@ export async function continueRounds(
         position,
         1,
         control,
-        (node) => {
-          const alternative = node.parent === null ? undefined : alternativeOf.get(node.parent);
+        (message) => {
+          const alternative = message.parent === null ? undefined : alternativeOf.get(message.parent);
           if (alternative !== undefined) {
-            alternativeOf.set(node, alternative);
-            onNode(node, alternative);
+            alternativeOf.set(message, alternative);
+            onMessage(message, alternative);
           }
         },
         level === 0 ? { kind: 'continuations', replays: own } : { kind: 'continuations' },
       );
-      following.push(...grown.map((node) => ({ node, number: node.replay ?? 0 })));
+      following.push(...grown.map((message) => ({ message, number: message.replay ?? 0 })));
     }
     frontier = following;
   }

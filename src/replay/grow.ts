@@ -22,7 +22,7 @@ import { Arrivals } from './arrivals.ts';
 import type { EvaluatorBudget } from './budget.ts';
 import type { EpisodeProgram } from './program.ts';
 import { firstEquals, nameOf, reusedAnswer, ScoreBook, type ScoredMessage } from './reuse.ts';
-import { countBefore, lostIn, toLog, type Branch, type TreeNode } from './tree.ts';
+import { countBefore, lostIn, toLog, type Branch, type TreeMessage } from './tree.ts';
 
 /**
  * What new messages are: alternatives, numbered from `first` on, or continuations of the alternative that their branch
@@ -90,8 +90,8 @@ export async function writeContext(
 /** Position -> text of the messages of a branch. */
 function messagesOf(branch: Branch): Map<number, string> {
   const messages = new Map<number, string>();
-  for (let node = branch.node; node !== null; node = node.parent) {
-    messages.set(node.position, node.answer.text);
+  for (let message = branch.message; message !== null; message = message.parent) {
+    messages.set(message.position, message.answer.text);
   }
   return messages;
 }
@@ -101,7 +101,7 @@ export const placeWords = (occurrence: string, uid: string): string =>
   `the ${occurrence} for the problem ${JSON.stringify(uid.slice(0, 120))}`;
 
 /** Where a new message is among those of its tree; `streamAt` names its stream by it. */
-export type Place = Pick<TreeNode, 'sibling' | 'alternative' | 'replay' | 'redraw'>;
+export type Place = Pick<TreeMessage, 'sibling' | 'alternative' | 'replay' | 'redraw'>;
 
 /** A message that is to be sampled below a branch. */
 export interface Opening {
@@ -124,18 +124,18 @@ interface Plan {
  * Where the index-th of `fanout` new messages below the place-th branch is. Continuations of one alternative are
  * numbered in depth-first order at every position, so that no two share a number.
  */
-export function placeOf({ node }: Branch, place: number, index: number, fanout: number, growth: Growth): Place {
+export function placeOf({ message }: Branch, place: number, index: number, fanout: number, growth: Growth): Place {
   if (growth.kind === 'alternatives') {
     return { sibling: growth.first + index, alternative: growth.first + index, replay: null };
   }
-  if (node === null) {
+  if (message === null) {
     throw new Error('A continuation needs an alternative above it.');
   }
   const replay = growth.replays?.[place];
   if (replay !== undefined) {
-    return { sibling: replay, alternative: node.alternative, replay };
+    return { sibling: replay, alternative: message.alternative, replay };
   }
-  return { sibling: index, alternative: node.alternative, replay: (node.replay ?? 0) * fanout + index };
+  return { sibling: index, alternative: message.alternative, replay: (message.replay ?? 0) * fanout + index };
 }
 
 /**
@@ -168,20 +168,20 @@ export function extend(
   position: number,
   fanout: number,
   control: PolicyControl,
-  onNode?: (node: TreeNode) => void,
+  onMessage?: (message: TreeMessage) => void,
   growth: Growth = { kind: 'alternatives', first: 0 },
-): Promise<TreeNode[]> {
+): Promise<TreeMessage[]> {
   const openings = branches.flatMap((branch, start) =>
     Array.from({ length: fanout }, (_, sample) => ({ branch, place: placeOf(branch, start, sample, fanout, growth) })),
   );
-  return fill(settings, openings, position, control, onNode);
+  return fill(settings, openings, position, control, onMessage);
 }
 
 /**
  * Samples a message at `position` for every opening and scores them where the occurrence is scored, while others are
  * still being sampled. Of equal requests one goes to the policy, of equal scored messages one to the evaluator: the
- * first in order, or with `scores` the first that arrived. `onNode` hears of a node as soon as it and those that
- * arrived before it are complete; nodes come back in the order of openings.
+ * first in order, or with `scores` the first that arrived. `onMessage` hears of one as soon as it and those that
+ * arrived before it are complete; messages come back in the order of openings.
  * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
  */
 export async function fill(
@@ -189,8 +189,8 @@ export async function fill(
   openings: readonly Opening[],
   position: number,
   control: PolicyControl,
-  onNode?: (node: TreeNode) => void,
-): Promise<TreeNode[]> {
+  onMessage?: (message: TreeMessage) => void,
+): Promise<TreeMessage[]> {
   // Looked at before every call: the policy itself may answer faster than it notices.
   if (control.signal.aborted) {
     throw new CancelledError();
@@ -236,7 +236,7 @@ export async function fill(
     budget,
     ...(settings.reuse !== false && { scores: settings.scores ?? new ScoreBook() }),
   };
-  const nodes: TreeNode[] = [];
+  const grown: TreeMessage[] = [];
   // The policy stops when the caller cancels, or where an arrival failed.
   const stop = new AbortController();
   const halt = (): void => {
@@ -252,10 +252,10 @@ export async function fill(
       return;
     }
     const { branch, place, context, key, request } = plan;
-    const node: TreeNode = {
+    const message: TreeMessage = {
       problem: branch.problem,
       position,
-      parent: branch.node,
+      parent: branch.message,
       ...place,
       context,
       contextKey: key,
@@ -267,8 +267,8 @@ export async function fill(
       ...(branch.events !== undefined && { before: branch.events }),
       stored: undefined,
     };
-    nodes[plan.index] = node;
-    arrivals.add(scoreNode(scoring, node, control.signal), () => onNode?.(node));
+    grown[plan.index] = message;
+    arrivals.add(scoreMessage(scoring, message, control.signal), () => onMessage?.(message));
   };
   try {
     await settings.policy.answer(
@@ -298,42 +298,42 @@ export async function fill(
     release();
     arrivals.close();
   }
-  for (const node of nodes) {
-    node.parent?.children.push(node);
+  for (const message of grown) {
+    message.parent?.children.push(message);
   }
   if (settings.scores === undefined) {
-    bookInOrder(settings, nodes);
+    bookInOrder(settings, grown);
   }
-  return nodes;
+  return grown;
 }
 
 /**
  * Which of equal messages arrived first is the runtime's own; nobody has heard of them yet, so the first in order is
  * the one that was paid for.
  */
-export function bookInOrder(scoring: Scoring, nodes: readonly TreeNode[]): void {
+export function bookInOrder(scoring: Scoring, messages: readonly TreeMessage[]): void {
   // One of a group is paid for where any of it is reused, and none is reused where the first to arrive was masked.
   const groups = new Set(
-    nodes.flatMap((node) => (node.score?.reused === true ? nameOf(scoredMessage(scoring, node)) : [])),
+    messages.flatMap((message) => (message.score?.reused === true ? nameOf(scoredMessage(scoring, message)) : [])),
   );
   const booked = new Set<string>();
-  for (const node of groups.size === 0 ? [] : nodes) {
-    const name = nameOf(scoredMessage(scoring, node));
-    if (node.score === undefined || !groups.has(name)) {
+  for (const message of groups.size === 0 ? [] : messages) {
+    const name = nameOf(scoredMessage(scoring, message));
+    if (message.score === undefined || !groups.has(name)) {
       continue;
     }
-    node.score = { ...node.score, reused: booked.has(name) };
+    message.score = { ...message.score, reused: booked.has(name) };
     booked.add(name);
   }
 }
 
 /** What is scored of a message: with some evaluators it is made of all messages of its turn. */
-function scoredMessage({ protocol, evaluator }: Scoring, node: TreeNode): ScoredMessage {
-  const { problem, position, contextKey: key } = node;
+function scoredMessage({ protocol, evaluator }: Scoring, message: TreeMessage): ScoredMessage {
+  const { problem, position, contextKey: key } = message;
   const text =
     evaluator.ofTurn === undefined
-      ? node.answer.text
-      : scoredText(evaluator, problem, turnOf(protocol, toLog(protocol, { node })));
+      ? message.answer.text
+      : scoredText(evaluator, problem, turnOf(protocol, toLog(protocol, { message })));
   return { problem, position, contextKey: key, text };
 }
 
@@ -344,17 +344,17 @@ type Scoring = Pick<TreeSettings, 'protocol' | 'evaluator'>;
  * known from an equal one: what a method may ask for does not depend on how often its team repeats itself.
  * @throws CancelledError where it was cancelled before code was run
  */
-export async function scoreNode(
+export async function scoreMessage(
   { protocol, evaluator, budget, scores }: Pick<TreeSettings, 'protocol' | 'evaluator' | 'budget' | 'scores'>,
-  node: TreeNode,
+  message: TreeMessage,
   signal?: AbortSignal,
 ): Promise<void> {
-  if (!occurrenceAt(protocol, node.position).scored) {
+  if (!occurrenceAt(protocol, message.position).scored) {
     return;
   }
-  const lost = lostIn(node);
+  const lost = lostIn(message);
   if (lost !== null) {
-    node.score = { score: null, rule: `no message: ${lost}` };
+    message.score = { score: null, rule: `no message: ${lost}` };
     return;
   }
   budget.spend(1);
@@ -362,7 +362,7 @@ export async function scoreNode(
   const {
     graded: { score, rule },
     reused,
-  } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage({ protocol, evaluator }, node), signal);
-  const weight = discountOf(protocol, countBefore(node));
-  node.score = { score, rule, reused, ...(weight !== 1 && { weight }) };
+  } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage({ protocol, evaluator }, message), signal);
+  const weight = discountOf(protocol, countBefore(message));
+  message.score = { score, rule, reused, ...(weight !== 1 && { weight }) };
 }

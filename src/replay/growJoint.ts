@@ -9,7 +9,7 @@ import { callsOfFanout, messagesPerTurn } from '../team/rounds.ts';
 import { oneLevel } from './episodes.ts';
 import type { Place, TreeSettings } from './grow.ts';
 import { jointFanout, rewardOf, TERMINATION, type JointGrowth, type Stop } from './jointTree.ts';
-import type { Branch, EnvironmentNode, TreeNode } from './tree.ts';
+import type { Branch, TreeEvent, TreeMessage } from './tree.ts';
 
 /** A joint action of a node: its messages so far, and its number among those of its node. */
 interface Row {
@@ -31,19 +31,19 @@ export async function growJoint(
   branches: readonly Branch[],
   joint: JointGrowth,
   control: PolicyControl,
-): Promise<TreeNode[]> {
+): Promise<TreeMessage[]> {
   const settings = { ...given, commonRandomNumbers: true };
   const { generations, mode } = joint;
   const perTurn = messagesPerTurn(settings.protocol);
   const fanout = jointFanout(joint, settings.protocol.occurrences.length, perTurn);
   settings.budget.check(branches.length * callsOfFanout(settings.protocol, fanout));
   const actions = mode === 'cross' ? generations ** perTurn : generations;
-  let roots: TreeNode[] | undefined;
+  let roots: TreeMessage[] | undefined;
   let rows = branches.map((branch): Row => ({ branch, node: 0, action: 0 }));
   for (let level = 0; rows.length > 0; level++) {
     const slot = level % perTurn;
     const spreads = mode === 'cross' || slot === 0;
-    const nodes = await oneLevel(
+    const messages = await oneLevel(
       settings,
       rows.map(({ branch }) => branch),
       control,
@@ -55,11 +55,11 @@ export async function growJoint(
         );
       },
     );
-    roots ??= nodes.flat();
-    const said = nodes.flatMap((own, index) => {
+    roots ??= messages.flat();
+    const said = messages.flatMap((own, index) => {
       const { node, action } = rows[index] ?? { node: 0, action: 0 };
       return own.map((message, g): Row => {
-        const branch = { problem: message.problem, node: message };
+        const branch = { problem: message.problem, message };
         return { branch, node, action: mode === 'cross' ? action * generations + g : spreads ? g : action };
       });
     });
@@ -75,17 +75,17 @@ export async function growJoint(
 }
 
 /** Alternatives in the first place; later ones continue them. */
-const placeAt = ({ node }: Branch, sibling: number, number: number): Place =>
-  node === null
+const placeAt = ({ message }: Branch, sibling: number, number: number): Place =>
+  message === null
     ? { sibling, alternative: sibling, replay: null }
-    : { sibling, alternative: node.alternative, replay: number };
+    : { sibling, alternative: message.alternative, replay: number };
 
 /** The rows of a turn, with the event that ends them where their node stops. */
 function stopped(rows: readonly Row[], stop: JointGrowth['stop'], perTurn: number): readonly Row[] {
   const groups = Map.groupBy(rows, ({ branch, node }) => `${branch.problem.uidSha} ${String(node)}`);
   const found = new Map(
     [...groups.values()].flatMap((members) => {
-      const why = stop(members.map(({ branch }) => rewardOf(branch.node, perTurn)));
+      const why = stop(members.map(({ branch }) => rewardOf(branch.message, perTurn)));
       return why === null ? [] : members.map((row): [Row, Stop] => [row, why]);
     }),
   );
@@ -95,7 +95,7 @@ function stopped(rows: readonly Row[], stop: JointGrowth['stop'], perTurn: numbe
   });
 }
 
-const endOf = ({ reason, json }: Stop): EnvironmentNode => ({
+const endOf = ({ reason, json }: Stop): TreeEvent => ({
   event: {
     kind: 'environment',
     source: TERMINATION,

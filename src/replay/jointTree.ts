@@ -1,6 +1,6 @@
 /** What a rollout tree of turns is made of: plain functions, beside the growing of growJoint.ts. */
 import type { Json } from '../domain/episode.ts';
-import { eventScores, type Score, type TreeNode } from './tree.ts';
+import { eventScores, type Score, type TreeMessage } from './tree.ts';
 
 /** Why a node has no further turn: what readers see of it, and what it was decided by. */
 export interface Stop {
@@ -33,10 +33,14 @@ export const jointFanout = (
  * @param last its last message, or null where it has none
  * @param perTurn messages of a joint action
  */
-export function rewardOf(last: TreeNode | null, perTurn: number): number | null {
+export function rewardOf(last: TreeMessage | null, perTurn: number): number | null {
   const scores: Score[] = last === null ? [] : eventScores(last);
-  for (let [node, left] = [last, perTurn]; node !== null && left > 0; [node, left] = [node.parent, left - 1]) {
-    scores.unshift(...(node.score === undefined ? [] : [node.score]));
+  for (
+    let [message, left] = [last, perTurn];
+    message !== null && left > 0;
+    [message, left] = [message.parent, left - 1]
+  ) {
+    scores.unshift(...(message.score === undefined ? [] : [message.score]));
   }
   return scores.length === 0
     ? null

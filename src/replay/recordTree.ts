@@ -14,8 +14,8 @@ import {
   findReplays,
   returnOf,
   type AlternativeReturns,
-  type EnvironmentNode,
-  type TreeNode,
+  type TreeEvent,
+  type TreeMessage,
 } from './tree.ts';
 
 /** What the rows of one round have in common. */
@@ -34,64 +34,74 @@ export type CreditRule = (alternatives: readonly AlternativeReturns[]) => readon
 /** The same for a group of siblings in a tree, where more than their own returns may count. */
 export type TreeCreditRule = (
   alternatives: readonly AlternativeReturns[],
-  siblings: readonly TreeNode[],
+  siblings: readonly TreeMessage[],
 ) => readonly (Credit | null)[];
 
 /** One sampling group with what it was found to be worth. */
 export interface CreditedGroup {
-  readonly nodes: readonly TreeNode[];
+  readonly messages: readonly TreeMessage[];
   readonly credits: readonly (Credit | null)[];
   readonly bucket: number | null;
 }
 
-/** The row of one node. Its parent must be stored. */
-export function messageRow(node: TreeNode, protocol: Protocol, round: RoundRecord, bucket: number | null): NewMessage {
-  const occurrence = occurrenceAt(protocol, node.position);
-  if (node.parent !== null && node.parent.stored === undefined) {
+/** The row of one message. Its parent must be stored. */
+export function messageRow(
+  message: TreeMessage,
+  protocol: Protocol,
+  round: RoundRecord,
+  bucket: number | null,
+): NewMessage {
+  const occurrence = occurrenceAt(protocol, message.position);
+  if (message.parent !== null && message.parent.stored === undefined) {
     throw new Error('A message is stored after its parent.');
   }
   return {
     run: round.run,
     phase: round.phase,
     iteration: round.iteration,
-    problem: node.problem.uidSha,
+    problem: message.problem.uidSha,
     snapshot: round.snapshot,
     environment: round.environment,
     role: occurrence.role,
     turn: occurrence.turn,
-    position: node.position,
-    parent: node.parent?.stored ?? null,
+    position: message.position,
+    parent: message.parent?.stored ?? null,
     bucket,
-    siblingIndex: node.sibling,
-    context: node.context,
-    contextKey: node.contextKey,
-    text: node.answer.text,
-    tokens: node.answer.tokens,
-    logprobs: node.answer.logprobs,
-    streamKey: node.streamKey,
-    sampling: node.sampling,
-    finish: node.answer.finish,
-    promptTokens: node.answer.prompt.length,
-    reusedTokens: node.answer.reusedTokens,
+    siblingIndex: message.sibling,
+    context: message.context,
+    contextKey: message.contextKey,
+    text: message.answer.text,
+    tokens: message.answer.tokens,
+    logprobs: message.answer.logprobs,
+    streamKey: message.streamKey,
+    sampling: message.sampling,
+    finish: message.answer.finish,
+    promptTokens: message.answer.prompt.length,
+    reusedTokens: message.answer.reusedTokens,
   };
 }
 
-/** Appends a node with what environments said before it. Its parent must be stored. @returns its id */
-export function recordNode(
+/** Appends a message with what environments said before it. Its parent must be stored. @returns its id */
+export function recordMessage(
   store: StoreWriter,
-  node: TreeNode,
+  message: TreeMessage,
   protocol: Protocol,
   round: RoundRecord,
   bucket: number | null,
 ): number {
-  const id = store.insertMessage(messageRow(node, protocol, round, bucket));
-  node.stored = id;
-  recordEvents(store, round.run, { message: id, side: 'before', parent: node.parent?.stored ?? null }, node.before);
+  const id = store.insertMessage(messageRow(message, protocol, round, bucket));
+  message.stored = id;
+  recordEvents(
+    store,
+    round.run,
+    { message: id, side: 'before', parent: message.parent?.stored ?? null },
+    message.before,
+  );
   return id;
 }
 
 /** Appends what environments said at the end of an episode. Its leaf must be stored. */
-export function recordEnd(store: StoreWriter, leaf: TreeNode, run: string): void {
+export function recordEnd(store: StoreWriter, leaf: TreeMessage, run: string): void {
   if (leaf.stored !== undefined) {
     recordEvents(store, run, { message: leaf.stored, side: 'after', parent: leaf.stored }, leaf.after);
   }
@@ -102,7 +112,7 @@ function recordEvents(
   store: StoreWriter,
   run: string,
   { message, side, parent }: { message: number; side: 'before' | 'after'; parent: number | null },
-  events: readonly EnvironmentNode[] = [],
+  events: readonly TreeEvent[] = [],
 ): void {
   let previous: number | null = null;
   for (const one of events) {
@@ -123,18 +133,18 @@ function recordEvents(
 /** Appends the messages of a subtree and the episodes at its leaves; no buckets. For evaluations and continuations. */
 export function recordSubtree(
   store: StoreWriter,
-  nodes: readonly TreeNode[],
+  messages: readonly TreeMessage[],
   protocol: Protocol,
   round: RoundRecord,
 ): void {
-  for (const node of nodes) {
-    if (node.stored === undefined) {
-      recordNode(store, node, protocol, round, null);
+  for (const message of messages) {
+    if (message.stored === undefined) {
+      recordMessage(store, message, protocol, round, null);
     }
-    if (node.children.length === 0) {
-      recordEpisode(store, node, round);
+    if (message.children.length === 0) {
+      recordEpisode(store, message, round);
     } else {
-      recordSubtree(store, node.children, protocol, round);
+      recordSubtree(store, message.children, protocol, round);
     }
   }
 }
@@ -148,21 +158,21 @@ export function recordSubtree(
  */
 export function recordEpisode(
   store: StoreWriter,
-  leaf: TreeNode,
+  leaf: TreeMessage,
   round: RoundRecord,
-  firstThrough: (node: TreeNode) => boolean = firstLeafOf(leaf),
+  firstThrough: (message: TreeMessage) => boolean = firstLeafOf(leaf),
 ): void {
   if (leaf.stored === undefined) {
     throw new Error('An episode is stored after its leaf.');
   }
   const rules: string[] = [];
   let reused = 0;
-  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
-    if (node.score === undefined) {
+  for (let message: TreeMessage | null = leaf; message !== null; message = message.parent) {
+    if (message.score === undefined) {
       continue;
     }
-    rules.unshift(node.score.rule);
-    if (callOf(node) === 0 && firstThrough(node)) {
+    rules.unshift(message.score.rule);
+    if (callOf(message) === 0 && firstThrough(message)) {
       reused++;
     }
   }
@@ -181,9 +191,9 @@ export function recordEpisode(
 }
 
 /** Says of each message on the way to a leaf whether the leaf is the first below it. */
-function firstLeafOf(leaf: TreeNode): (node: TreeNode) => boolean {
-  return (node) => {
-    for (let below = leaf; below !== node; below = below.parent) {
+function firstLeafOf(leaf: TreeMessage): (message: TreeMessage) => boolean {
+  return (message) => {
+    for (let below = leaf; below !== message; below = below.parent) {
       if (below.parent === null || below.parent.children[0] !== below) {
         return false;
       }
@@ -192,7 +202,7 @@ function firstLeafOf(leaf: TreeNode): (node: TreeNode) => boolean {
   };
 }
 
-/** The stored side of a message that its replays' hash covers; a tree's node gives the same. */
+/** The stored side of a message that its replays' hash covers; a tree's message gives the same. */
 export type SealedMessage = Pick<
   NewMessage,
   | 'problem'
@@ -253,13 +263,13 @@ export function replayHash(
   return hash('sha256', JSON.stringify([messages, replayIndex, value, evaluatorCalls, environment]));
 }
 
-/** Hashes of nodes, for the many replays that share one. A node's message never changes. */
-const nodeHashes = new WeakMap<TreeNode, string>();
+/** Hashes of messages, for the many replays that share one. A message never changes. */
+const messageHashes = new WeakMap<TreeMessage, string>();
 
-function nodeHash(node: TreeNode): string {
-  const { problem, position, sibling, contextKey, answer, streamKey, sampling } = node;
+function hashMessage(message: TreeMessage): string {
+  const { problem, position, sibling, contextKey, answer, streamKey, sampling } = message;
   const known =
-    nodeHashes.get(node) ??
+    messageHashes.get(message) ??
     messageHash({
       ...answer,
       problem: problem.uidSha,
@@ -269,17 +279,21 @@ function nodeHash(node: TreeNode): string {
       streamKey,
       sampling,
     });
-  nodeHashes.set(node, known);
+  messageHashes.set(message, known);
   return known;
 }
 
-const hashesOf = (events: readonly EnvironmentNode[] = []): string[] => events.map(({ event }) => eventHash(event));
+const hashesOf = (events: readonly TreeEvent[] = []): string[] => events.map(({ event }) => eventHash(event));
 
 /** Of the messages from an alternative to a leaf, with those of the environment events among them. */
-function hashesBelow(alternative: TreeNode, leaf: TreeNode): string[] {
+function hashesBelow(alternative: TreeMessage, leaf: TreeMessage): string[] {
   const hashes = hashesOf(leaf.after);
-  for (let node: TreeNode | null = leaf; node !== null; node = node === alternative ? null : node.parent) {
-    hashes.unshift(...(node === alternative ? [] : hashesOf(node.before)), nodeHash(node));
+  for (
+    let message: TreeMessage | null = leaf;
+    message !== null;
+    message = message === alternative ? null : message.parent
+  ) {
+    hashes.unshift(...(message === alternative ? [] : hashesOf(message.before)), hashMessage(message));
   }
   return hashes;
 }
@@ -288,8 +302,8 @@ function hashesBelow(alternative: TreeNode, leaf: TreeNode): string[] {
 export function recordReplay(
   store: StoreWriter,
   bucket: number,
-  alternative: TreeNode,
-  leaf: TreeNode,
+  alternative: TreeMessage,
+  leaf: TreeMessage,
   replayIndex: number,
   calls: number,
   round: RoundRecord,
@@ -316,23 +330,23 @@ export function recordReplay(
  * Evaluator calls that a leaf added below an alternative; a message scored on the way is counted at the first leaf
  * below it.
  */
-function callsOfLeaf(alternative: TreeNode, leaf: TreeNode): number {
+function callsOfLeaf(alternative: TreeMessage, leaf: TreeMessage): number {
   let calls = eventScores(leaf).length;
-  for (let node = leaf; ; node = node.parent) {
-    calls += callOf(node);
-    if (node === alternative || node.parent === null || node.parent.children[0] !== node) {
+  for (let message = leaf; ; message = message.parent) {
+    calls += callOf(message);
+    if (message === alternative || message.parent === null || message.parent.children[0] !== message) {
       return calls;
     }
   }
 }
 
 /**
- * Appends a training tree: every group of siblings is a bucket, its nodes are the alternatives.
+ * Appends a training tree: every group of siblings is a bucket, its messages are the alternatives.
  * @returns every group with its credits, parents before children
  */
 export function recordTrainingTree(
   store: StoreWriter,
-  siblings: readonly TreeNode[],
+  siblings: readonly TreeMessage[],
   protocol: Protocol,
   round: RoundRecord,
   rule: TreeCreditRule,
@@ -353,25 +367,25 @@ export function recordTrainingTree(
     snapshot: round.snapshot,
     message: null,
   });
-  for (const node of siblings) {
-    recordNode(store, node, protocol, round, bucket);
-    if (node.children.length === 0) {
-      recordEpisode(store, node, round);
+  for (const message of siblings) {
+    recordMessage(store, message, protocol, round, bucket);
+    if (message.children.length === 0) {
+      recordEpisode(store, message, round);
     }
   }
-  const below = siblings.flatMap((node) => recordTrainingTree(store, node.children, protocol, round, rule));
+  const below = siblings.flatMap((message) => recordTrainingTree(store, message.children, protocol, round, rule));
   const credits = rule(
-    siblings.map((node) => alternativeReturns(node, round.returnBound)),
+    siblings.map((message) => alternativeReturns(message, round.returnBound)),
     siblings,
   );
-  siblings.forEach((node, index) => {
-    findReplays(node).forEach((leaf, replayIndex) => {
-      recordReplay(store, bucket, node, leaf, replayIndex, callsOfLeaf(node, leaf), round);
+  siblings.forEach((message, index) => {
+    findReplays(message).forEach((leaf, replayIndex) => {
+      recordReplay(store, bucket, message, leaf, replayIndex, callsOfLeaf(message, leaf), round);
     });
     const credit = credits[index];
-    if (credit !== null && credit !== undefined && node.stored !== undefined) {
-      store.insertCredit(bucket, node.stored, credit);
+    if (credit !== null && credit !== undefined && message.stored !== undefined) {
+      store.insertCredit(bucket, message.stored, credit);
     }
   });
-  return [{ nodes: siblings, credits, bucket }, ...below];
+  return [{ messages: siblings, credits, bucket }, ...below];
 }

@@ -6,7 +6,7 @@
 import type { PolicyControl } from '../policy/policy.ts';
 import { bookInOrder, fill, type Opening, type TreeSettings } from './grow.ts';
 import { ScoreBook } from './reuse.ts';
-import { callOf, saidBy, type TreeNode } from './tree.ts';
+import { callOf, saidBy, type TreeMessage } from './tree.ts';
 
 /** Draws in a context, at most, for each that was planned. */
 const MOST_DRAWS = 2;
@@ -14,19 +14,19 @@ const MOST_DRAWS = 2;
 const FEWEST = 3;
 
 /** The messages of one context in the order of their drawing; those after the first `planned` are drawn again. */
-export interface Drawn<Node = TreeNode> {
+export interface Drawn<Node = TreeMessage> {
   readonly planned: number;
   readonly nodes: Node[];
 }
 
 /** How many messages are drawn next in a context; 0 where there are enough. */
-export function countRedraws({ planned, nodes }: Drawn<Pick<TreeNode, 'answer' | 'score'>>): number {
+export function countRedraws({ planned, nodes: messages }: Drawn<Pick<TreeMessage, 'answer' | 'score'>>): number {
   if (planned < FEWEST) {
     return 0;
   }
-  const distinct = new Set(nodes.map(saidBy)).size;
-  const calls = nodes.reduce((sum, node) => sum + callOf(node), 0);
-  return Math.max(0, Math.min(planned - distinct, planned - calls, MOST_DRAWS * planned - nodes.length));
+  const distinct = new Set(messages.map(saidBy)).size;
+  const calls = messages.reduce((sum, message) => sum + callOf(message), 0);
+  return Math.max(0, Math.min(planned - distinct, planned - calls, MOST_DRAWS * planned - messages.length));
 }
 
 /**
@@ -40,24 +40,24 @@ export async function fillDistinct(
   openings: readonly Opening[],
   position: number,
   control: PolicyControl,
-): Promise<TreeNode[]> {
+): Promise<TreeMessage[]> {
   const together = { ...settings, scores: settings.scores ?? new ScoreBook() };
   const planned = await fill(together, openings, position, control);
   release(settings, planned);
   const all = [...planned];
   const contexts = [
     ...Map.groupBy(planned, ({ problem, contextKey }) => `${problem.uidSha} ${contextKey}`).values(),
-  ].map((nodes): Drawn => ({ planned: nodes.length, nodes: [...nodes] }));
+  ].map((messages): Drawn => ({ planned: messages.length, nodes: [...messages] }));
   const numbers = new Map<string, number>();
-  for (const node of planned) {
-    numbers.set(alternativeOf(node), Math.max(numbers.get(alternativeOf(node)) ?? 0, (node.replay ?? 0) + 1));
+  for (const message of planned) {
+    numbers.set(alternativeOf(message), Math.max(numbers.get(alternativeOf(message)) ?? 0, (message.replay ?? 0) + 1));
   }
   for (;;) {
     const next = contexts.flatMap((context) => Array.from({ length: countRedraws(context) }, () => context));
     if (next.length === 0) {
       break;
     }
-    const added = new Map<TreeNode | null, number>();
+    const added = new Map<TreeMessage | null, number>();
     const again = next.flatMap(({ nodes: [first] }): Opening[] => {
       if (first === undefined) {
         return [];
@@ -68,20 +68,20 @@ export async function fillDistinct(
       numbers.set(alternativeOf(first), number + 1);
       added.set(parent, earlier + 1);
       const sibling = (parent?.children.length ?? 0) + earlier;
-      return [{ branch: { problem, node: parent }, place: { sibling, alternative, replay: number, redraw: true } }];
+      return [{ branch: { problem, message: parent }, place: { sibling, alternative, replay: number, redraw: true } }];
     });
     const found = await fill(together, again, position, control);
     release(settings, found);
     all.push(...found);
-    found.forEach((node, index) => next[index]?.nodes.push(node));
+    found.forEach((message, index) => next[index]?.nodes.push(message));
   }
   bookInOrder(settings, all);
   return planned;
 }
 
-const alternativeOf = ({ problem, alternative }: TreeNode): string => `${problem.uidSha} ${String(alternative)}`;
+const alternativeOf = ({ problem, alternative }: TreeMessage): string => `${problem.uidSha} ${String(alternative)}`;
 
 /** Gives back the calls that were booked and not made. */
-function release({ budget }: TreeSettings, nodes: readonly TreeNode[]): void {
-  budget.release(nodes.filter(({ score }) => score?.reused === true).length);
+function release({ budget }: TreeSettings, messages: readonly TreeMessage[]): void {
+  budget.release(messages.filter(({ score }) => score?.reused === true).length);
 }

@@ -5,13 +5,13 @@ import type { FullMessage } from '../domain/message.ts';
 import { isTerminal, occurrenceAt } from '../team/protocol.ts';
 import { EvaluatorBudget } from './budget.ts';
 import { continueRounds } from './episodes.ts';
-import { extend, samplingOf, scoreNode, type TreeSettings } from './grow.ts';
+import { extend, samplingOf, scoreMessage, type TreeSettings } from './grow.ts';
 import { placedMessage } from './program.ts';
-import { recordEnd, recordEpisode, recordNode, recordReplay, type RoundRecord } from './recordTree.ts';
+import { recordEnd, recordEpisode, recordMessage, recordReplay, type RoundRecord } from './recordTree.ts';
 import { checkRequest, type ReplayControl, type ReplayDependencies, type ReplayRequest } from './request.ts';
 import { ScoreBook } from './reuse.ts';
-import { editedResult, frozenBranch, storedNode, typedNode, type EditedResult } from './storedBranch.ts';
-import { callsOfReplay, type Branch, type TreeNode } from './tree.ts';
+import { editedResult, frozenBranch, storedMessage, typedMessage, type EditedResult } from './storedBranch.ts';
+import { callsOfReplay, type Branch, type TreeMessage } from './tree.ts';
 import { unlessCancelled } from '../shared/cancellation.ts';
 
 /** Pairs that are sampled together: few enough to stop early, enough to keep a batch busy. */
@@ -61,11 +61,11 @@ class Replaying {
   private readonly bucket: number;
   private readonly terminal: boolean;
   /** Replays that have ended, by alternative. */
-  private readonly ended = new Map<TreeNode, number>();
+  private readonly ended = new Map<TreeMessage, number>();
   /** Messages with which an episode ended: one replay completes an alternative that is among them. */
-  private readonly endings = new Set<TreeNode>();
+  private readonly endings = new Set<TreeMessage>();
   private replaysEnded = 0;
-  private original: TreeNode | undefined;
+  private original: TreeMessage | undefined;
   private readonly paired: boolean;
 
   constructor(
@@ -134,12 +134,12 @@ class Replaying {
   private async fill(): Promise<ReplayResult> {
     const { store } = this.dependencies;
     const { branch } = this;
-    const stored = storedNode(store, branch.problem, this.message, branch.node);
+    const stored = storedMessage(store, branch.problem, this.message, branch.message);
     const original = this.branch.results === null ? stored : { ...stored, edited: this.branch.results.recorded };
     this.original = original;
     // The scores of stored messages are taken again where they are part of the return.
-    for (let node: TreeNode | null = original; node !== null; node = node.parent) {
-      await this.score(node);
+    for (let grown: TreeMessage | null = original; grown !== null; grown = grown.parent) {
+      await this.score(grown);
     }
     const alternatives = [original];
     if (this.terminal) {
@@ -149,7 +149,7 @@ class Replaying {
     // What is stored is UTF-8, which has no lone surrogates.
     const typed = this.request.text?.toWellFormed() ?? (this.branch.results === null ? null : this.message.text);
     if (typed !== null) {
-      alternatives.push(await this.typedNode(branch, typed, this.request.alternatives + 1, control));
+      alternatives.push(await this.typedMessage(branch, typed, this.request.alternatives + 1, control));
     }
     if (this.paired) {
       await this.pair(original, control);
@@ -173,15 +173,15 @@ class Replaying {
   }
 
   /** Samples alternatives in the frozen context, numbered from `first` on. */
-  private sample(count: number, first: number, control: PolicyControl): Promise<TreeNode[]> {
+  private sample(count: number, first: number, control: PolicyControl): Promise<TreeMessage[]> {
     return extend(
       this.settings,
       [this.branch],
       this.message.position,
       count,
       control,
-      (node) => {
-        this.appear(node);
+      (message) => {
+        this.appear(message);
       },
       { kind: 'alternatives', first },
     );
@@ -191,7 +191,7 @@ class Replaying {
    * Samples pairs of an alternative and the message itself, chunk by chunk, until all that were asked for are there or
    * the credit is decided.
    */
-  private async pair(original: TreeNode, control: PolicyControl): Promise<void> {
+  private async pair(original: TreeMessage, control: PolicyControl): Promise<void> {
     const { alternatives: pairs } = this.request;
     for (let first = 0; first < pairs; first += PAIRS_TOGETHER) {
       const sampled = await this.sample(Math.min(PAIRS_TOGETHER, pairs - first), first + 1, control);
@@ -205,35 +205,45 @@ class Replaying {
     }
   }
 
-  private score(node: TreeNode): Promise<void> {
-    if (occurrenceAt(this.dependencies.protocol, node.position).scored) {
+  private score(message: TreeMessage): Promise<void> {
+    if (occurrenceAt(this.dependencies.protocol, message.position).scored) {
       this.settings.budget.reserve(1);
     }
-    return unlessCancelled(scoreNode(this.settings, node, this.control.signal), this.control.signal);
+    return unlessCancelled(scoreMessage(this.settings, message, this.control.signal), this.control.signal);
   }
 
-  private async typedNode(branch: Branch, text: string, sibling: number, control: PolicyControl): Promise<TreeNode> {
+  private async typedMessage(
+    branch: Branch,
+    text: string,
+    sibling: number,
+    control: PolicyControl,
+  ): Promise<TreeMessage> {
     const { policy } = this.dependencies;
     const { role, context } = this.message;
     const sampling = samplingOf(this.settings, this.message.position);
     const answer = await policy.typed({ role, context, text, temperature: sampling.temperature }, control);
-    const node = typedNode(branch, this.message, { sibling, sampling, answer, edited: this.branch.results?.edited });
-    await this.score(node);
-    this.appear(node);
-    return node;
+    const message = typedMessage(branch, this.message, {
+      sibling,
+      sampling,
+      answer,
+      edited: this.branch.results?.edited,
+    });
+    await this.score(message);
+    this.appear(message);
+    return message;
   }
 
   /** Stores a new alternative; a terminal one is complete at once. */
-  private appear(node: TreeNode): void {
+  private appear(message: TreeMessage): void {
     const { store, protocol } = this.dependencies;
     store.transaction(() => {
-      recordNode(store, node, protocol, this.round, this.bucket);
+      recordMessage(store, message, protocol, this.round, this.bucket);
       if (this.terminal) {
-        recordEpisode(store, node, this.round, () => true);
+        recordEpisode(store, message, this.round, () => true);
       }
     });
     if (this.terminal) {
-      this.endReplay(node, node);
+      this.endReplay(message, message);
     } else {
       this.report();
     }
@@ -246,7 +256,7 @@ class Replaying {
    *   several times
    */
   private async continueAll(
-    alternatives: readonly TreeNode[],
+    alternatives: readonly TreeMessage[],
     numbers: readonly number[] | null,
     control: PolicyControl,
   ): Promise<void> {
@@ -256,30 +266,30 @@ class Replaying {
       return;
     }
     const later = protocol.occurrences.filter(({ position }) => position > this.message.position);
-    const alternativeOf = new Map<TreeNode, TreeNode>(alternatives.map((node) => [node, node]));
-    let frontier: readonly TreeNode[] = alternatives;
+    const alternativeOf = new Map<TreeMessage, TreeMessage>(alternatives.map((message) => [message, message]));
+    let frontier: readonly TreeMessage[] = alternatives;
     for (const [level, { position }] of later.entries()) {
       const last = level === later.length - 1;
       frontier = await extend(
         this.settings,
-        frontier.map((node) => ({ problem: node.problem, node })),
+        frontier.map((message) => ({ problem: message.problem, message })),
         position,
         level === 0 && numbers === null ? this.request.replays : 1,
         control,
-        (node) => {
-          const alternative = node.parent === null ? undefined : alternativeOf.get(node.parent);
+        (message) => {
+          const alternative = message.parent === null ? undefined : alternativeOf.get(message.parent);
           if (alternative === undefined) {
             return;
           }
-          alternativeOf.set(node, alternative);
+          alternativeOf.set(message, alternative);
           store.transaction(() => {
-            recordNode(store, node, protocol, this.round, null);
+            recordMessage(store, message, protocol, this.round, null);
             if (last) {
-              this.endEpisode(node, alternative);
+              this.endEpisode(message, alternative);
             }
           });
           if (last) {
-            this.endReplay(alternative, node);
+            this.endReplay(alternative, message);
           }
         },
         level === 0 && numbers !== null ? { kind: 'continuations', replays: numbers } : { kind: 'continuations' },
@@ -289,7 +299,7 @@ class Replaying {
 
   /** The same where the episode unfolds, so that each replay has a length of its own. */
   private async unfold(
-    alternatives: readonly TreeNode[],
+    alternatives: readonly TreeMessage[],
     numbers: readonly number[] | null,
     control: PolicyControl,
   ): Promise<void> {
@@ -300,7 +310,7 @@ class Replaying {
         alternatives,
         replays: this.request.replays,
         numbers,
-        onNode: (node) => void recordNode(store, node, protocol, this.round, null),
+        onMessage: (message) => void recordMessage(store, message, protocol, this.round, null),
         onEnd: (leaf, alternative, number) => {
           this.endEpisode(leaf, alternative);
           this.endReplay(alternative, leaf, number);
@@ -311,7 +321,7 @@ class Replaying {
   }
 
   /** Stores an episode that ended; the message itself has one, of which only what ended it now may be new. */
-  private endEpisode(leaf: TreeNode, alternative: TreeNode): void {
+  private endEpisode(leaf: TreeMessage, alternative: TreeMessage): void {
     const { store } = this.dependencies;
     if (this.endings.has(leaf)) {
       return;
@@ -319,7 +329,7 @@ class Replaying {
     this.endings.add(leaf);
     store.transaction(() => {
       if (leaf !== this.original) {
-        const isFirst = (through: TreeNode): boolean => through !== alternative || this.isFirst(alternative, leaf);
+        const isFirst = (through: TreeMessage): boolean => through !== alternative || this.isFirst(alternative, leaf);
         recordEpisode(store, leaf, this.round, isFirst);
       } else if (leaf.after?.some(({ stored }) => stored === undefined) === true) {
         recordEnd(store, leaf, this.message.run);
@@ -327,7 +337,7 @@ class Replaying {
     });
   }
 
-  private endReplay(alternative: TreeNode, leaf: TreeNode, number = leaf.replay ?? 0): void {
+  private endReplay(alternative: TreeMessage, leaf: TreeMessage, number = leaf.replay ?? 0): void {
     const { store } = this.dependencies;
     recordReplay(
       store,
@@ -348,7 +358,7 @@ class Replaying {
   }
 
   /** Whether it is the replay of an alternative that carries what the alternative itself cost. */
-  private isFirst(alternative: TreeNode, leaf: TreeNode): boolean {
+  private isFirst(alternative: TreeMessage, leaf: TreeMessage): boolean {
     return (this.paired && alternative !== this.original) || (leaf.replay ?? 0) === 0;
   }
 
@@ -366,7 +376,7 @@ class Replaying {
   }
 
   /** Replays that complete an alternative. */
-  private needed(alternative: TreeNode): number {
+  private needed(alternative: TreeMessage): number {
     return this.terminal || this.endings.has(alternative) ? 1 : this.request.replays;
   }
 

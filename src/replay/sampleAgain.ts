@@ -7,10 +7,10 @@ import { isTerminal } from '../team/protocol.ts';
 import { scoredAtMost } from '../team/rounds.ts';
 import { EvaluatorBudget } from './budget.ts';
 import { grow } from './episodes.ts';
-import { scoreNode } from './grow.ts';
+import { scoreMessage } from './grow.ts';
 import type { ReplayDependencies } from './request.ts';
-import { frozenBranch, storedNode } from './storedBranch.ts';
-import { findLeaves, returnOf, type Branch, type TreeNode } from './tree.ts';
+import { frozenBranch, storedMessage } from './storedBranch.ts';
+import { findLeaves, returnOf, type Branch, type TreeMessage } from './tree.ts';
 
 /** Whether a stored replay has a message that no seed gives again. */
 export function isUnseeded(store: StoreReader, { alternative, leaf }: Replay): boolean {
@@ -49,8 +49,8 @@ export async function sampleAgain(
       scope: `verify:${String(message.id)}`,
       commonRandomNumbers: false,
     };
-    for (let node: TreeNode | null = branch.node; node !== null; node = node.parent) {
-      await scoreNode(settings, node, signal);
+    for (let grown: TreeMessage | null = branch.message; grown !== null; grown = grown.parent) {
+      await scoreMessage(settings, grown, signal);
     }
     const roots = await grow(settings, [branch], [own.length], { signal });
     samples.push({
@@ -78,8 +78,8 @@ async function groupsOf(
       continue;
     }
     const before = await frozenBranch(message, dependencies);
-    const node = storedNode(store, before.problem, message, before.node);
-    groups.push({ branch: { problem: before.problem, node }, replays: own, message });
+    const grown = storedMessage(store, before.problem, message, before.message);
+    groups.push({ branch: { problem: before.problem, message: grown }, replays: own, message });
   }
   // The return of a last message is determined by it: messages are compared, as often as each temperature sampled one.
   const last = replays.filter(({ alternative }) => isTerminal(protocol, store.message(alternative).position));

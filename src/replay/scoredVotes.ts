@@ -7,7 +7,7 @@ import type { Problem } from '../domain/problem.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { readBy } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';
-import { findLeaves, toLog, type TreeNode } from './tree.ts';
+import { findLeaves, toLog, type TreeMessage } from './tree.ts';
 import type { ScoredBallot, Vote } from './votes.ts';
 
 /**
@@ -18,11 +18,11 @@ import type { ScoredBallot, Vote } from './votes.ts';
  * @throws CancelledError; EvaluatorLost
  */
 export async function scoreVotes(
-  roots: readonly TreeNode[],
+  roots: readonly TreeMessage[],
   { protocol, evaluator }: { readonly protocol: Protocol; readonly evaluator: Evaluator },
   signal: AbortSignal,
-): Promise<{ readonly votes: ReadonlyMap<TreeNode, Vote>; readonly calls: number }> {
-  const votes = new Map<TreeNode, Vote>();
+): Promise<{ readonly votes: ReadonlyMap<TreeMessage, Vote>; readonly calls: number }> {
+  const votes = new Map<TreeMessage, Vote>();
   const closing = protocol.rounds?.closing ?? null;
   if (closing === null) {
     return { votes, calls: 0 };
@@ -60,7 +60,7 @@ function scoresOfAnswers(evaluator: Evaluator, known: Map<string, number | null>
 
 /** The vote that ends an episode; null where none does, or an answer has no score. */
 async function voteAt(
-  leaf: TreeNode,
+  leaf: TreeMessage,
   protocol: Protocol,
   closing: EnvironmentCall,
   scoreOf: ScoreOf,
@@ -69,7 +69,7 @@ async function voteAt(
   if (event?.closing !== true) {
     return null;
   }
-  const messages = readBy(protocol, closing, toLog(protocol, { node: leaf }));
+  const messages = readBy(protocol, closing, toLog(protocol, { message: leaf }));
   const ballots: (ScoredBallot | null)[] = [];
   for (const { text } of messages) {
     const ballot = ballotOf(text);

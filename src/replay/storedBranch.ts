@@ -1,11 +1,11 @@
-/** Stored messages as nodes of a tree: the branch that a stored message is on. */
+/** Stored messages as those of a tree: the branch that a stored message is on. */
 import { NEVER } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import { EDITED, type FullMessage, type Message } from '../domain/message.ts';
 import { textHash } from '../store/tokens.ts';
 import { writeContext } from './grow.ts';
 import type { ReplayDependencies } from './request.ts';
-import { toLog, type Branch, type EnvironmentNode, type TreeNode } from './tree.ts';
+import { toLog, type Branch, type TreeEvent, type TreeMessage } from './tree.ts';
 
 /**
  * The messages before a stored one as they were stored.
@@ -17,12 +17,12 @@ export async function frozenBranch(
   signal: AbortSignal = NEVER,
 ): Promise<Branch> {
   const problem = store.problem(said.problem);
-  let node: TreeNode | null = null;
+  let grown: TreeMessage | null = null;
   for (const message of store.chain(said.id).slice(0, -1)) {
-    node = storedNode(store, problem, message, node);
+    grown = storedMessage(store, problem, message, grown);
   }
   const events = storedEvents(store, said.id, 'before');
-  const branch: Branch = { problem, node, ...(events.length > 0 && { events }) };
+  const branch: Branch = { problem, message: grown, ...(events.length > 0 && { events }) };
   if (program !== undefined) {
     const step = await program.next(problem, toLog(protocol, branch), signal);
     const { role, context } = said;
@@ -52,20 +52,20 @@ export async function frozenBranch(
   );
 }
 
-/** A node that represents a message that somebody typed in the place of a stored one. */
-export const typedNode = (
-  { problem, node, events }: Branch,
+/** What represents a message that somebody typed in the place of a stored one. */
+export const typedMessage = (
+  { problem, message, events }: Branch,
   { position, context, contextKey }: FullMessage,
   {
     sibling,
     sampling,
     answer,
     edited,
-  }: Pick<TreeNode, 'sibling' | 'sampling' | 'answer'> & { readonly edited: EnvironmentNode | undefined },
-): TreeNode => ({
+  }: Pick<TreeMessage, 'sibling' | 'sampling' | 'answer'> & { readonly edited: TreeEvent | undefined },
+): TreeMessage => ({
   problem,
   position,
-  parent: node,
+  parent: message,
   sibling,
   alternative: sibling,
   replay: null,
@@ -83,8 +83,8 @@ export const typedNode = (
 
 /** A result of a tool with another text, and as it was recorded: the message itself goes on from that. */
 export interface EditedResult {
-  readonly edited: EnvironmentNode;
-  readonly recorded: EnvironmentNode;
+  readonly edited: TreeEvent;
+  readonly recorded: TreeEvent;
 }
 
 /**
@@ -117,7 +117,7 @@ export function editedResult(
   return { edited: { event, stored: undefined }, recorded };
 }
 
-const storedEvents = (store: ReplayDependencies['store'], one: number, side: 'before' | 'after'): EnvironmentNode[] =>
+const storedEvents = (store: ReplayDependencies['store'], one: number, side: 'before' | 'after'): TreeEvent[] =>
   store.environmentEvents(one, side).map(({ id, event }) => ({ event, stored: id }));
 
 /**
@@ -131,13 +131,13 @@ export const lostWhenStored = ({
 }: Pick<FullMessage, 'text' | 'tokens' | 'finish'>): string | null =>
   finish === 'length' && text === '' && tokens.length === 0 ? 'it was not answered when it was recorded' : null;
 
-/** A node that represents a stored message. */
-export function storedNode(
+/** What represents a stored message. */
+export function storedMessage(
   store: ReplayDependencies['store'],
   problem: Branch['problem'],
   message: Message | FullMessage,
-  parent: TreeNode | null,
-): TreeNode {
+  parent: TreeMessage | null,
+): TreeMessage {
   const full = 'tokens' in message ? message : store.fullMessage(message.id);
   const [before, after] = [storedEvents(store, full.id, 'before'), storedEvents(store, full.id, 'after')];
   const lost = lostWhenStored(full);

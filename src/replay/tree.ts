@@ -1,5 +1,5 @@
 /**
- * Episodes as trees. A node is one message; its children continue the episode after it. A nested fan-out such as [2,4]
+ * Episodes as trees. The children of a message continue the episode after it. A nested fan-out such as [2,4]
  * is a tree whose leaves are episodes; a replay is a tree with one child per level below an alternative.
  */
 import type { PolicyAnswer } from '../policy/policy.ts';
@@ -19,7 +19,7 @@ export interface Score {
 }
 
 /** An environment event in a tree; branches below it share it. */
-export interface EnvironmentNode {
+export interface TreeEvent {
   readonly event: EnvironmentEvent;
   /** Of an event that is scored. */
   score?: Score;
@@ -30,19 +30,20 @@ export interface EnvironmentNode {
 export interface Branch {
   readonly problem: Problem;
   /** The last message, or null at the start. */
-  readonly node: TreeNode | null;
+  readonly message: TreeMessage | null;
   /** What environments said since. */
-  readonly events?: readonly EnvironmentNode[];
+  readonly events?: readonly TreeEvent[];
   /** What the next message is asked with, where a program says it. */
   readonly asked?: string;
   /** True: where nothing but empty messages is seen, the context keeps its heading. */
   readonly headed?: boolean;
 }
 
-export interface TreeNode {
+/** A message in a tree, with what it was sampled from, what scored it and what follows it. */
+export interface TreeMessage {
   readonly problem: Problem;
   readonly position: number;
-  readonly parent: TreeNode | null;
+  readonly parent: TreeMessage | null;
   /** Index among its siblings. */
   readonly sibling: number;
   /** Index of the alternative that it is, or that it continues. */
@@ -61,41 +62,42 @@ export interface TreeNode {
   readonly answer: PolicyAnswer;
   /** Scores of a scored occurrence; undefined for the others. */
   score: Score | undefined;
-  readonly children: TreeNode[];
+  readonly children: TreeMessage[];
   /** What environments said since the message before it. */
-  readonly before?: readonly EnvironmentNode[];
+  readonly before?: readonly TreeEvent[];
   /** What follows it in the place of what was recorded; it is the first event after it. */
-  readonly edited?: EnvironmentNode;
+  readonly edited?: TreeEvent;
   /** What environments said at the end of the episode, where it ends with this message and that is known. */
-  after?: readonly EnvironmentNode[];
+  after?: readonly TreeEvent[];
   /** The message's id once it is stored; known from the start for a message that came from the store. */
   stored: number | undefined;
 }
 
 /** Names equal messages of a context alike; a text that came without tokens by itself. */
-export const saidBy = ({ answer: { tokens, text } }: Pick<TreeNode, 'answer'>): string =>
+export const saidBy = ({ answer: { tokens, text } }: Pick<TreeMessage, 'answer'>): string =>
   tokens.length === 0 ? `text ${text}` : tokens.join();
 
-/** Messages before a node. */
-export function countBefore(node: TreeNode): number {
-  return node.parent === null ? 0 : 1 + countBefore(node.parent);
+/** Messages before a message. */
+export function countBefore(message: TreeMessage): number {
+  return message.parent === null ? 0 : 1 + countBefore(message.parent);
 }
 
 /** The events of a branch, in order. */
-export function toLog(protocol: Protocol, { node, events = [] }: Omit<Branch, 'problem'>): LogEvent[] {
-  const before: LogEvent[] = node === null ? [] : toLog(protocol, { node: node.parent, events: node.before ?? [] });
-  if (node !== null) {
-    const { role } = occurrenceAt(protocol, node.position);
-    const reward = node.score === undefined ? {} : { reward: node.score.score };
-    before.push({ kind: 'decision', position: node.position, role, text: node.answer.text, ...reward });
+export function toLog(protocol: Protocol, { message, events = [] }: Omit<Branch, 'problem'>): LogEvent[] {
+  const before: LogEvent[] =
+    message === null ? [] : toLog(protocol, { message: message.parent, events: message.before ?? [] });
+  if (message !== null) {
+    const { role } = occurrenceAt(protocol, message.position);
+    const reward = message.score === undefined ? {} : { reward: message.score.score };
+    before.push({ kind: 'decision', position: message.position, role, text: message.answer.text, ...reward });
   }
   before.push(...events.map(({ event }) => event));
   return before;
 }
 
-/** Leaves below a node in depth-first order; the node itself where it has no children. */
-export function findLeaves(node: TreeNode): TreeNode[] {
-  return node.children.length === 0 ? [node] : node.children.flatMap(findLeaves);
+/** Leaves below a message in depth-first order; the message itself where it has no children. */
+export function findLeaves(message: TreeMessage): TreeMessage[] {
+  return message.children.length === 0 ? [message] : message.children.flatMap(findLeaves);
 }
 
 /**
@@ -103,40 +105,40 @@ export function findLeaves(node: TreeNode): TreeNode[] {
  * much as it counts, cut to [-bound, bound]; null when any of them is masked, and where none was scored: that is no
  * return of 0.
  */
-export function returnOf(leaf: TreeNode, bound = Infinity): number | null {
+export function returnOf(leaf: TreeMessage, bound = Infinity): number | null {
   return returnOfScores(findScores(leaf).map(countedScore), bound);
 }
 
-/** Why a message of an episode is missing, up to a node; null where none is. */
-export const lostIn = (leaf: TreeNode): string | null => missingIn(leaf)?.lost ?? null;
+/** Why a message of an episode is missing, up to a message; null where none is. */
+export const lostIn = (leaf: TreeMessage): string | null => missingIn(leaf)?.lost ?? null;
 
-/** The message of an episode that is missing, up to a node; null where none is. */
-export function missingIn(leaf: TreeNode): TreeNode['answer'] | null {
-  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
-    if (node.answer.lost !== undefined) {
-      return node.answer;
+/** The message of an episode that is missing, up to a message; null where none is. */
+export function missingIn(leaf: TreeMessage): TreeMessage['answer'] | null {
+  for (let message: TreeMessage | null = leaf; message !== null; message = message.parent) {
+    if (message.answer.lost !== undefined) {
+      return message.answer;
     }
   }
   return null;
 }
 
 /** The scores of an episode, from its end to its beginning; a message that is missing masks it. */
-export function findScores(leaf: TreeNode): Score[] {
+export function findScores(leaf: TreeMessage): Score[] {
   const scores = eventScores(leaf).toReversed();
   const lost = lostIn(leaf);
   if (lost !== null) {
     scores.push({ score: null, rule: `no message: ${lost}` });
   }
-  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
-    if (node.score !== undefined) {
-      scores.push(node.score);
+  for (let message: TreeMessage | null = leaf; message !== null; message = message.parent) {
+    if (message.score !== undefined) {
+      scores.push(message.score);
     }
   }
   return scores;
 }
 
 /** The scores of the environment events that end an episode. */
-export const eventScores = ({ after = [] }: TreeNode): Score[] => after.flatMap(({ score }) => score ?? []);
+export const eventScores = ({ after = [] }: TreeMessage): Score[] => after.flatMap(({ score }) => score ?? []);
 
 /** What a score adds to a return. */
 export const countedScore = ({ score, weight }: Pick<Score, 'score' | 'weight'>): number | null =>
@@ -157,19 +159,23 @@ export function returnOfScores(scores: readonly (number | null)[], bound: number
 /**
  * Evaluator calls that a message cost: none where it is not scored, and where its score was taken from an equal one.
  */
-export const callOf = ({ score }: Pick<TreeNode, 'score'>): 0 | 1 =>
+export const callOf = ({ score }: Pick<TreeMessage, 'score'>): 0 | 1 =>
   score === undefined || score.reused === true ? 0 : 1;
 
 /** Evaluator calls that a subtree cost. */
-export function countCalls(node: TreeNode): number {
-  return callOf(node) + eventScores(node).length + node.children.reduce((total, child) => total + countCalls(child), 0);
+export function countCalls(message: TreeMessage): number {
+  return (
+    callOf(message) +
+    eventScores(message).length +
+    message.children.reduce((total, child) => total + countCalls(child), 0)
+  );
 }
 
 /** Evaluator calls that a replay cost; the alternative's own, where it is scored itself, counts in its first. */
-export function callsOfReplay(alternative: TreeNode, leaf: TreeNode, first: boolean): number {
+export function callsOfReplay(alternative: TreeMessage, leaf: TreeMessage, first: boolean): number {
   let calls = (first ? callOf(alternative) : 0) + (first || leaf !== alternative ? eventScores(leaf).length : 0);
-  for (let node: TreeNode | null = leaf; node !== null && node !== alternative; node = node.parent) {
-    calls += callOf(node);
+  for (let message: TreeMessage | null = leaf; message !== null && message !== alternative; message = message.parent) {
+    calls += callOf(message);
   }
   return calls;
 }
@@ -184,11 +190,11 @@ export interface AlternativeReturns {
  * The ends of a message's replays. Which messages are drawn again depends on what was drawn, so those are no replays of
  * the messages before them: their mean return would be biased.
  */
-export const findReplays = (node: TreeNode): TreeNode[] =>
-  findLeaves(node).filter((leaf) => leaf === node || leaf.redraw !== true);
+export const findReplays = (message: TreeMessage): TreeMessage[] =>
+  findLeaves(message).filter((leaf) => leaf === message || leaf.redraw !== true);
 
 /** The returns of a message's replays, and what all below it cost. */
-export const alternativeReturns = (node: TreeNode, bound: number): AlternativeReturns => ({
-  returns: findReplays(node).map((leaf) => returnOf(leaf, bound)),
-  evaluatorCalls: countCalls(node),
+export const alternativeReturns = (message: TreeMessage, bound: number): AlternativeReturns => ({
+  returns: findReplays(message).map((leaf) => returnOf(leaf, bound)),
+  evaluatorCalls: countCalls(message),
 });

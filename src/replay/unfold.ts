@@ -14,7 +14,7 @@ import { createAsker } from './askExpert.ts';
 import type { TreeSettings } from './grow.ts';
 import { TERMINATION } from './jointTree.ts';
 import { positionNext, programEvent, type EpisodeProgram } from './program.ts';
-import { countBefore, toLog, type Branch, type EnvironmentNode, type Score } from './tree.ts';
+import { countBefore, toLog, type Branch, type TreeEvent, type Score } from './tree.ts';
 
 /** Environments by their names. */
 export type Environments = (name: string) => EnvironmentKind | undefined;
@@ -37,13 +37,13 @@ export async function advance(
   number?: number,
 ): Promise<Advanced> {
   const { protocol, program } = settings;
-  const { problem, node } = branch;
+  const { problem, message } = branch;
   if (program !== undefined) {
     return advanceProgram(settings, program, branch, signal);
   }
   const { examine } = settings.evaluator;
   const examining = examine === undefined ? {} : { examine };
-  let events = branch.events ?? node?.after ?? [];
+  let events = branch.events ?? message?.after ?? [];
   // A rollout tree ends a message for what was said beside it: a replay of it goes on, as those of its alternatives do.
   if (branch.events === undefined && events[0]?.event.source === TERMINATION) {
     const onward = await advance(settings, { ...branch, events: [] }, signal, number);
@@ -52,9 +52,9 @@ export async function advance(
     }
   }
   // What ended an episode that is stored ends it again.
-  const isEnded = branch.events === undefined && node?.after !== undefined;
+  const isEnded = branch.events === undefined && message?.after !== undefined;
   for (;;) {
-    const log = toLog(protocol, { node, events });
+    const log = toLog(protocol, { message, events });
     const keyOf = (role: string): string => keyAt(settings, branch, role, log.length, number);
     const step = next(protocol, log, () => new Stream(keyOf('{order}')).uniform(0));
     if (step.kind === 'environment' && !isEnded) {
@@ -87,37 +87,37 @@ export async function advance(
 async function advanceProgram(
   settings: TreeSettings,
   program: EpisodeProgram,
-  { problem, node, events: given }: Branch,
+  { problem, message, events: given }: Branch,
   signal: AbortSignal,
 ): Promise<Advanced> {
   const { protocol } = settings;
-  let events = given ?? (node?.edited === undefined ? [] : [node.edited]);
+  let events = given ?? (message?.edited === undefined ? [] : [message.edited]);
   for (;;) {
-    const log = toLog(protocol, { node, events });
+    const log = toLog(protocol, { message, events });
     const step = await program.next(problem, log, signal);
     if (step.kind === 'message') {
       return {
-        branch: { problem, node, events, asked: step.context },
+        branch: { problem, message, events, asked: step.context },
         position: positionNext(protocol, log, step.role),
       };
     }
     events = [...events, { event: programEvent(step), stored: undefined }];
     if (step.kind === 'end') {
-      await scoreEvents(settings, { problem, node }, events, signal);
-      return { branch: { problem, node, events }, position: null };
+      await scoreEvents(settings, { problem, message }, events, signal);
+      return { branch: { problem, message, events }, position: null };
     }
   }
 }
 
 function keyAt(
   { seed, scope, commonRandomNumbers }: TreeSettings,
-  { problem: { uidSha }, node }: Branch,
+  { problem: { uidSha }, message }: Branch,
   role: string,
   turn: number,
   number: number | undefined,
 ): string {
-  const own = node === null || commonRandomNumbers ? scope : `${scope}/alternative:${String(node.alternative)}`;
-  return streamKey({ seed, scope: own, uidSha, role, turn, sibling: number ?? node?.replay ?? 0 });
+  const own = message === null || commonRandomNumbers ? scope : `${scope}/alternative:${String(message.alternative)}`;
+  return streamKey({ seed, scope: own, uidSha, role, turn, sibling: number ?? message?.replay ?? 0 });
 }
 
 /**
@@ -187,8 +187,8 @@ export async function askEnvironment(
 /** Scores the closing event of an episode that has ended. */
 async function scoreEvents(
   { protocol, evaluator, budget }: TreeSettings,
-  { problem, node }: Branch,
-  events: readonly EnvironmentNode[],
+  { problem, message }: Branch,
+  events: readonly TreeEvent[],
   signal: AbortSignal,
 ): Promise<void> {
   const closing = events.at(-1);
@@ -197,8 +197,8 @@ async function scoreEvents(
   }
   budget.reserve(1);
   budget.spend(1);
-  const log = toLog(protocol, { node, events });
+  const log = toLog(protocol, { message, events });
   const { score, rule } = await onEvents(evaluator).evaluate(problem, log, closing.event, signal);
-  const weight = node === null ? 1 : discountOf(protocol, countBefore(node));
+  const weight = message === null ? 1 : discountOf(protocol, countBefore(message));
   closing.score = { score, rule, ...(weight !== 1 && { weight }) } satisfies Score;
 }

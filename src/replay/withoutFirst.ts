@@ -4,7 +4,7 @@ import type { Problem } from '../domain/problem.ts';
 import { occurrenceAt } from '../team/protocol.ts';
 import { grow } from './episodes.ts';
 import { writeContext, extend, samplingOf, type TreeSettings } from './grow.ts';
-import type { Branch, TreeNode } from './tree.ts';
+import type { Branch, TreeMessage } from './tree.ts';
 
 /** How many such episodes of a problem there are, and what they are like. */
 export interface WithoutFirst {
@@ -28,24 +28,24 @@ export async function growWithoutFirst(
   problems: readonly Problem[],
   { count, reading, apart }: WithoutFirst,
   control: PolicyControl,
-): Promise<TreeNode[][]> {
-  const firsts: TreeNode[][] = [];
+): Promise<TreeMessage[][]> {
+  const firsts: TreeMessage[][] = [];
   for (const problem of problems) {
-    const own: TreeNode[] = [];
+    const own: TreeMessage[] = [];
     for (let number = 0; number < (apart ? count : 1); number++) {
       own.push(await emptyFirst(settings, problem, number, control));
     }
     firsts.push(own);
   }
   const headed = reading === 'empty_plan';
-  let branches: Branch[] = firsts.flat().map((node) => ({ problem: node.problem, node, headed }));
+  let branches: Branch[] = firsts.flat().map((message) => ({ problem: message.problem, message, headed }));
   if (!apart) {
     await grow(settings, branches, [count], control);
     return firsts;
   }
   for (let position = 1; position < settings.protocol.occurrences.length; position++) {
-    const nodes = await extend(settings, branches, position, 1, control, undefined, { kind: 'continuations' });
-    branches = nodes.map((node) => ({ problem: node.problem, node, headed }));
+    const messages = await extend(settings, branches, position, 1, control, undefined, { kind: 'continuations' });
+    branches = messages.map((message) => ({ problem: message.problem, message, headed }));
   }
   return firsts;
 }
@@ -56,10 +56,10 @@ async function emptyFirst(
   problem: Problem,
   number: number,
   control: PolicyControl,
-): Promise<TreeNode> {
+): Promise<TreeMessage> {
   const position = 0;
   const { role } = occurrenceAt(settings.protocol, position);
-  const { context, key } = await writeContext(settings, { problem, node: null }, position);
+  const { context, key } = await writeContext(settings, { problem, message: null }, position);
   const sampling = samplingOf(settings, position);
   const answer = await settings.policy.typed({ role, context, text: '', temperature: sampling.temperature }, control);
   return {

@@ -6,7 +6,7 @@ import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
 import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/recordTree.ts';
-import { countCalls, type TreeNode } from '../replay/tree.ts';
+import { countCalls, type TreeMessage } from '../replay/tree.ts';
 import { grow, growSpine } from '../replay/episodes.ts';
 import { growWithoutFirst } from '../replay/withoutFirst.ts';
 import type { TreeSettings } from '../replay/grow.ts';
@@ -48,14 +48,14 @@ export interface IterationInput {
   readonly environments?: Environments;
   readonly signal: AbortSignal;
   /** The value of every message of some trees, or of its state, for methods that take it. */
-  readonly valuesOf: (roots: readonly TreeNode[], target: ValueTarget) => Promise<ReadonlyMap<TreeNode, number>>;
+  readonly valuesOf: (roots: readonly TreeMessage[], target: ValueTarget) => Promise<ReadonlyMap<TreeMessage, number>>;
   /** Hears how many evaluator calls are about to be made. */
   readonly onBegin: (calls: number) => void;
   /**
    * Stores what belongs to the finished trees, in the transaction that stores them, before their rows; with the calls
    * that scored answers of their votes by themselves.
    */
-  readonly onTree: (roots: readonly TreeNode[], voteCalls: number) => void;
+  readonly onTree: (roots: readonly TreeMessage[], voteCalls: number) => void;
 }
 
 /**
@@ -96,7 +96,7 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
   const state = stateBefore(place, round.iteration, config, stage);
   const rollouts = method.plan(config, protocol, stage, spreadBefore(input));
   const { batches, credited } = await sampleBatches(input, rollouts, state);
-  const rule: TreeCreditRule = (_, siblings) => siblings.map((node) => credited.credits.get(node) ?? null);
+  const rule: TreeCreditRule = (_, siblings) => siblings.map((message) => credited.credits.get(message) ?? null);
   store.transaction(() => {
     input.onTree(
       batches.flatMap(({ roots }) => roots),
@@ -119,10 +119,10 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
 interface Batch {
   readonly problems: readonly Problem[];
   readonly grown: readonly Grown[];
-  readonly roots: readonly TreeNode[];
-  readonly values: ReadonlyMap<TreeNode, number>;
+  readonly roots: readonly TreeMessage[];
+  readonly values: ReadonlyMap<TreeMessage, number>;
   /** Absent where the method counts none. */
-  readonly votes?: ReadonlyMap<TreeNode, Vote>;
+  readonly votes?: ReadonlyMap<TreeMessage, Vote>;
   readonly voteCalls: number;
 }
 
@@ -173,7 +173,7 @@ async function sampleBatch(
   const roots = grown.flatMap(({ trees }) => trees.flat());
   requireMeasured(roots);
   const target = input.method.valueTarget(input.config);
-  const values = target === null ? new Map<TreeNode, number>() : await input.valuesOf(roots, target);
+  const values = target === null ? new Map<TreeMessage, number>() : await input.valuesOf(roots, target);
   if (input.method.countsVotes?.(input.protocol) !== true) {
     return { problems, grown, roots, values, voteCalls: 0 };
   }
@@ -183,7 +183,7 @@ async function sampleBatch(
 
 /** What a method credits. */
 function creditedTrees(batches: readonly Batch[]): Pick<SampledStep, 'problems' | 'measured' | 'values' | 'votes'> {
-  const perProblem = (measured: boolean): TreeNode[][] =>
+  const perProblem = (measured: boolean): TreeMessage[][] =>
     batches.flatMap(({ problems, grown }) => {
       const wanted = grown.filter(({ rollout }) => (rollout.measured ?? false) === measured);
       return problems.map((_, index) => wanted.flatMap(({ trees }) => trees[index] ?? []));
@@ -230,7 +230,7 @@ function spreadBefore({ config, method, protocol, store, round, stage }: Iterati
 interface Grown {
   readonly rollout: Rollout;
   /** Of each problem, in order. */
-  readonly trees: readonly (readonly TreeNode[])[];
+  readonly trees: readonly (readonly TreeMessage[])[];
 }
 
 /** Grows one rollout. @returns the trees of each problem, in order */
@@ -239,7 +239,7 @@ async function growRollout(
   { fanout, shape = 'nested', joint, commonRandomNumbers, unique, withoutFirst, sharesDraws }: Rollout,
   number: number,
   budget: EvaluatorBudget,
-): Promise<TreeNode[][]> {
+): Promise<TreeMessage[][]> {
   const { config, protocol, policy, problems, signal } = input;
   const step = `iteration:${String(input.round.iteration)}`;
   const scope = input.stage === 0 ? step : `${step}:stage:${String(input.stage)}`;
@@ -263,7 +263,7 @@ async function growRollout(
     const solo = { count, reading: withoutFirst, apart: sharesDraws === true };
     return growWithoutFirst(settings, problems, solo, { signal });
   }
-  const starts = problems.map((problem) => ({ problem, node: null }));
+  const starts = problems.map((problem) => ({ problem, message: null }));
   const roots =
     joint === undefined
       ? await (shape === 'spine' ? growSpine : grow)(settings, starts, fanout, { signal })

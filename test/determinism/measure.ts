@@ -61,7 +61,7 @@ async function recordTeam(folder: string, problems: number): Promise<RecordedRep
   };
   const branches = generateSplit({ seed: 'determinism', train: 0, evaluation: problems }).evaluation.map((problem) => ({
     problem,
-    node: null,
+    message: null,
   }));
   await grow(settings, branches, FANOUT, { signal: new AbortController().signal });
   await host.close();

@@ -2,7 +2,7 @@
  * A method for tests, in the manner of TeamTR: one role after the other, each with fresh rollouts of the team as the
  * roles before left it, group-normalized and clipped advantages, a monitored divergence, early stop and revert.
  */
-import { findLeaves, returnOf, type TreeNode } from '../../src/replay/tree.ts';
+import { findLeaves, returnOf, type TreeMessage } from '../../src/replay/tree.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import type { Json } from '../../src/domain/episode.ts';
 import type { Divergence } from '../../src/training/divergence.ts';
@@ -43,7 +43,7 @@ export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSett
   },
 
   credit({ problems, settings: { credit }, state }) {
-    const credits = new Map<TreeNode, Credit>();
+    const credits = new Map<TreeMessage, Credit>();
     let total = 0;
     for (const episodes of problems) {
       const returns = episodes.map(

@@ -5,7 +5,7 @@
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import type { Json } from '../../src/domain/episode.ts';
 import type { MethodState } from '../../src/domain/step.ts';
-import { findLeaves, returnOf, type TreeNode } from '../../src/replay/tree.ts';
+import { findLeaves, returnOf, type TreeMessage } from '../../src/replay/tree.ts';
 import { episodeOf, type Method } from '../../src/training/methods/method.ts';
 import { magrpo } from '../../src/training/methods/magrpo.ts';
 
@@ -37,7 +37,7 @@ const stateOf = (statistics: Statistics, history: Float32Array): MethodState => 
   },
 });
 
-const returnsOf = (trees: readonly (readonly TreeNode[])[], bound: number): number[] =>
+const returnsOf = (trees: readonly (readonly TreeMessage[])[], bound: number): number[] =>
   trees
     .flat()
     .flatMap(findLeaves)
@@ -59,7 +59,7 @@ export const runningStatistics: Method = {
   credit({ problems, measured, settings, state }) {
     const bound = settings.credit.return_clip;
     const { statistics, history } = statisticsOf(state);
-    const credits = new Map<TreeNode, Credit>();
+    const credits = new Map<TreeMessage, Credit>();
     for (const first of problems.flat()) {
       const [own] = returnsOf([[first]], bound);
       if (own === undefined) {

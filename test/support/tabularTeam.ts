@@ -7,7 +7,7 @@ import type { Evaluator } from '../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
 import { grow, growSpine } from '../../src/replay/episodes.ts';
-import type { TreeNode } from '../../src/replay/tree.ts';
+import type { TreeMessage } from '../../src/replay/tree.ts';
 import { Stream } from '../../src/runtime/random.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../src/team/protocol.ts';
@@ -200,20 +200,20 @@ export async function sample(
   const gradient = zeros(logits);
   const learned = logits.map(() => 0);
   const messages: { bucket: number; position: number; credit: number | null }[] = [];
-  const buckets = new Map<TreeNode | null, number>();
-  for (const [index, node] of roots.flatMap((root) => [...episodeOf(root)]).entries()) {
-    const credit = credits.get(node);
+  const buckets = new Map<TreeMessage | null, number>();
+  for (const [index, message] of roots.flatMap((root) => [...episodeOf(root)]).entries()) {
+    const credit = credits.get(message);
     if (credit !== undefined) {
-      addMessage(gradient, logits, actionsIn(node.answer.text), credit.value);
-      learned[node.position] = (learned[node.position] ?? 0) + 1;
+      addMessage(gradient, logits, actionsIn(message.answer.text), credit.value);
+      learned[message.position] = (learned[message.position] ?? 0) + 1;
     }
-    const parent = node.parent;
-    const root = parent === null ? Math.floor(roots.indexOf(node) / perProblem) : -1;
+    const parent = message.parent;
+    const root = parent === null ? Math.floor(roots.indexOf(message) / perProblem) : -1;
     const bucket = parent === null ? -1 - root : (buckets.get(parent) ?? index);
     if (parent !== null) {
       buckets.set(parent, bucket);
     }
-    messages.push({ bucket, position: node.position, credit: credit?.value ?? null });
+    messages.push({ bucket, position: message.position, credit: credit?.value ?? null });
   }
   return {
     gradient: gradient.map((states, position) =>

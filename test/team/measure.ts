@@ -10,7 +10,7 @@ import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
 import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
-import { findLeaves, returnOf, type Branch, type TreeNode } from '../../src/replay/tree.ts';
+import { findLeaves, returnOf, type Branch, type TreeMessage } from '../../src/replay/tree.ts';
 import { grow } from '../../src/replay/episodes.ts';
 import type { TreeSettings } from '../../src/replay/grow.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
@@ -51,11 +51,11 @@ export async function measureTeam(folder: string, count: number, weights?: strin
     scope,
     commonRandomNumbers: true,
   });
-  const branches: Branch[] = problems.map((problem) => ({ problem, node: null }));
+  const branches: Branch[] = problems.map((problem) => ({ problem, message: null }));
   const greedy = await grow(settings(0, 'greedy'), branches, [1, 1], CONTROL);
   const emptied = await grow(
     settings(0, 'emptied'),
-    greedy.map((node) => ({ problem: node.problem, node: emptyPlan(node) })),
+    greedy.map((message) => ({ problem: message.problem, message: emptyPlan(message) })),
     [1],
     CONTROL,
   );
@@ -71,7 +71,7 @@ export async function measureTeam(folder: string, count: number, weights?: strin
   );
   const byLevel: Record<string, number> = {};
   for (const level of [1, 2, 3, 4]) {
-    const members = greedy.filter((node) => node.problem.level === level);
+    const members = greedy.filter((message) => message.problem.level === level);
     byLevel[String(level)] = successes(members) / members.length;
   }
   return {
@@ -84,11 +84,11 @@ export async function measureTeam(folder: string, count: number, weights?: strin
   };
 }
 
-function emptyPlan(node: TreeNode): TreeNode {
-  return { ...node, answer: { ...node.answer, text: '' }, children: [] };
+function emptyPlan(message: TreeMessage): TreeMessage {
+  return { ...message, answer: { ...message.answer, text: '' }, children: [] };
 }
 
-const successes = (roots: readonly TreeNode[]): number =>
+const successes = (roots: readonly TreeMessage[]): number =>
   roots.flatMap(findLeaves).filter((leaf) => returnOf(leaf) === 1).length;
 
 export const describeInterval = (interval: Interval | null): string =>

@@ -15,7 +15,7 @@ import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
 import { grow } from '../../src/replay/episodes.ts';
-import { findLeaves, findScores, type TreeNode } from '../../src/replay/tree.ts';
+import { findLeaves, findScores, type TreeMessage } from '../../src/replay/tree.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import type { Interval } from '../../src/domain/credit.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
@@ -40,9 +40,9 @@ type Episodes = readonly (readonly Reward[])[];
 const mean = (values: readonly number[]): Interval | null => student(values);
 const share = (values: readonly boolean[]): Interval | null => wilson(values.filter(Boolean).length, values.length);
 
-async function rewardOf(evaluator: Evaluator, node: TreeNode, messages: readonly string[]): Promise<Reward> {
+async function rewardOf(evaluator: Evaluator, message: TreeMessage, messages: readonly string[]): Promise<Reward> {
   const said = messages.map((text, index) => ({ role: index === 0 ? 'aux' : 'main', text }));
-  const { score, rule } = await evaluator.evaluate(node.problem, scoredText(evaluator, node.problem, said));
+  const { score, rule } = await evaluator.evaluate(message.problem, scoredText(evaluator, message.problem, said));
   return rewardIn(score, rule);
 }
 
@@ -54,7 +54,7 @@ function rewardIn(score: number | null, rule: string): Reward {
   return { total: score, tests: ladder.tests };
 }
 
-const rewardsOf = (roots: readonly TreeNode[]): Episodes =>
+const rewardsOf = (roots: readonly TreeMessage[]): Episodes =>
   roots.flatMap(findLeaves).map((leaf) =>
     findScores(leaf)
       .toReversed()
@@ -97,7 +97,7 @@ try {
     evaluation: Number(count),
     levels: [1, 1, 1, 1],
   });
-  const branches = evaluation.map((problem) => ({ problem, node: null }));
+  const branches = evaluation.map((problem) => ({ problem, message: null }));
   for (const [what, temperature] of [
     ['greedy', 0],
     ['sampled', 1],
@@ -109,7 +109,7 @@ try {
     if (temperature === 0) {
       const solved = (rewards: readonly Reward[]): number => rewards.filter(({ tests }) => tests === 1).length;
       const alone = await Promise.all(
-        roots.map((node) => rewardOf(evaluator, node, ['', node.children[0]?.answer.text ?? ''])),
+        roots.map((message) => rewardOf(evaluator, message, ['', message.children[0]?.answer.text ?? ''])),
       );
       const first = episodes.flatMap((own) => own[0] ?? []);
       console.log(`  passed without the helper ${describeInterval(wilson(solved(alone), alone.length))}`);

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { PolicyGone } from '../../policy/policy.ts';
 import { readRendering } from '../../policy/rendering.ts';
-import { writeContext, scoreNode, type TreeSettings } from '../../replay/grow.ts';
+import { writeContext, scoreMessage, type TreeSettings } from '../../replay/grow.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import {
@@ -12,8 +12,8 @@ import {
   findLeaves,
   returnOf,
   type Branch,
-  type EnvironmentNode,
-  type TreeNode,
+  type TreeEvent,
+  type TreeMessage,
 } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
@@ -87,10 +87,10 @@ export async function openFinding(
   const { branch, position } = branchOf(finding, protocol);
   let calls = 0;
   // What was scored before is part of the return.
-  for (let { node } = branch; node !== null; node = node.parent) {
+  for (let { message } = branch; message !== null; message = message.parent) {
     settings.budget.reserve(1);
-    await scoreNode(settings, node, signal);
-    calls += callOf(node);
+    await scoreMessage(settings, message, signal);
+    calls += callOf(message);
   }
   const { context: text, key } = await writeContext(settings, branch, position);
   const held = holds.move();
@@ -110,7 +110,7 @@ export async function openFinding(
   };
 }
 
-function drawOf(root: TreeNode, { message }: Drawable, bound: number): Draw {
+function drawOf(root: TreeMessage, { message }: Drawable, bound: number): Draw {
   const [leaf] = findLeaves(root);
   return { return: leaf === undefined ? null : returnOf(leaf, bound), same: root.answer.text === message.said };
 }
@@ -157,7 +157,7 @@ const weightsIn =
   };
 
 /**
- * The place of the message: what came before it, as nodes, and its position.
+ * The place of the message: what came before it, as messages of a tree, and its position.
  * @throws C3Error('input') where its protocol has no such turns
  */
 export function branchOf(
@@ -166,11 +166,11 @@ export function branchOf(
 ): { readonly branch: Branch; readonly position: number } {
   const { tests, ...plain } = written;
   const problem: Branch['problem'] = { ...plain, ...(tests !== undefined && { tests: testsOf(tests) }) };
-  let node: TreeNode | null = null;
-  let events: EnvironmentNode[] = [];
+  let grown: TreeMessage | null = null;
+  let events: TreeEvent[] = [];
   for (const one of before) {
     if ('as' in one) {
-      node = saidNode({ problem, node, events }, positionOf(protocol, one.as), one.said);
+      grown = saidMessage({ problem, message: grown, events }, positionOf(protocol, one.as), one.said);
       events = [];
     } else {
       const { answers, ...rest } = one;
@@ -181,7 +181,7 @@ export function branchOf(
     }
   }
   return {
-    branch: { problem, node, ...(events.length > 0 && { events }) },
+    branch: { problem, message: grown, ...(events.length > 0 && { events }) },
     position: positionOf(protocol, message.as),
   };
 }
@@ -202,11 +202,11 @@ function positionOf({ name, occurrences }: Protocol, id: string): number {
   return found.position;
 }
 
-/** A message that was said before, as a node of the tree. */
-const saidNode = ({ problem, node, events = [] }: Branch, position: number, text: string): TreeNode => ({
+/** A message that was said before, as one of the tree. */
+const saidMessage = ({ problem, message, events = [] }: Branch, position: number, text: string): TreeMessage => ({
   problem,
   position,
-  parent: node,
+  parent: message,
   sibling: 0,
   alternative: 0,
   replay: null,

@@ -6,7 +6,7 @@ import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
-import { countCalls, findLeaves, returnOf, type TreeNode } from '../../replay/tree.ts';
+import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Problem } from '../../domain/problem.ts';
 import type { Sampling } from '../../domain/message.ts';
@@ -72,7 +72,7 @@ export async function comparePairs(
     const drawn = drawProblems(problems, ground.seed, block, count);
     for (const [repeat, members] of drawn.entries()) {
       const scope = `try:${String(block)}:${String(repeat)}`;
-      const sides: TreeNode[][] = [];
+      const sides: TreeMessage[][] = [];
       for (const variant of variants) {
         sides.push(await growAll(ground, variant, members, scope, perPair, control.signal));
       }
@@ -149,7 +149,7 @@ function growAll(
   scope: string,
   perPair: number,
   signal: AbortSignal,
-): Promise<TreeNode[]> {
+): Promise<TreeMessage[]> {
   return grow(
     {
       protocol,
@@ -162,29 +162,29 @@ function growAll(
       budget: new EvaluatorBudget(problems.length * perPair),
       commonRandomNumbers: true,
     },
-    problems.map((problem) => ({ problem, node: null })),
+    problems.map((problem) => ({ problem, message: null })),
     [1],
     { signal },
   );
 }
 
-function countTokens({ answer, children }: TreeNode): number {
+function countTokens({ answer, children }: TreeMessage): number {
   return answer.tokens.length + children.reduce((sum, child) => sum + countTokens(child), 0);
 }
 
 /** What an episode said and returned; null for a masked one. */
-function toTrialEpisode(root: TreeNode | undefined, { bound, roles }: Ground): TrialEpisode | null {
+function toTrialEpisode(root: TreeMessage | undefined, { bound, roles }: Ground): TrialEpisode | null {
   const leaf = root === undefined ? undefined : findLeaves(root)[0];
   const value = leaf === undefined ? null : returnOf(leaf, bound);
   if (leaf === undefined || value === null) {
     return null;
   }
-  const nodes: TreeNode[] = [];
-  for (let node: TreeNode | null = leaf; node !== null; node = node.parent) {
-    nodes.unshift(node);
+  const messages: TreeMessage[] = [];
+  for (let message: TreeMessage | null = leaf; message !== null; message = message.parent) {
+    messages.unshift(message);
   }
   return {
     return: value,
-    messages: nodes.map(({ position, answer: { text } }) => ({ role: roles[position] ?? '', text })),
+    messages: messages.map(({ position, answer: { text } }) => ({ role: roles[position] ?? '', text })),
   };
 }

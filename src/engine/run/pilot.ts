@@ -10,7 +10,7 @@ import { rolePolicies } from '../models/roles.ts';
 import { Session, type Engine } from '../session/session.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
-import { findLeaves, returnOf, type TreeNode } from '../../replay/tree.ts';
+import { findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RhoReport } from '../../domain/credit.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
@@ -85,12 +85,12 @@ export async function measureRho(
         scope: `pilot:${String(position)}`,
         commonRandomNumbers: false,
       },
-      problems.map((problem) => ({ problem, node: null })),
+      problems.map((problem) => ({ problem, message: null })),
       fanout,
       { signal },
     );
     const contexts = position === 0 ? groups(roots, alternatives) : roots.map((root) => childrenAt(root, position));
-    positions.push({ role, rho: rhoOf(contexts.map((nodes) => contextOf(nodes, config.credit.return_clip))) });
+    positions.push({ role, rho: rhoOf(contexts.map((messages) => contextOf(messages, config.credit.return_clip))) });
   }
   const components = [
     ...positions.map(({ rho }) => Math.max(0, rho?.components.upstream ?? 0)),
@@ -118,16 +118,16 @@ export async function measureRho(
   };
 }
 
-/** Consecutive nodes, so many at a time: the roots of one question. */
-const groups = (roots: readonly TreeNode[], size: number): TreeNode[][] =>
+/** Consecutive messages, so many at a time: the roots of one question. */
+const groups = (roots: readonly TreeMessage[], size: number): TreeMessage[][] =>
   Array.from({ length: roots.length / size }, (_, index) => roots.slice(index * size, (index + 1) * size));
 
 /** The siblings at a position below a root from which on one message follows another. */
-const childrenAt = (root: TreeNode, position: number): readonly TreeNode[] => {
+const childrenAt = (root: TreeMessage, position: number): readonly TreeMessage[] => {
   const [next] = root.children;
   return root.position + 1 === position || next === undefined ? root.children : childrenAt(next, position);
 };
 
 /** The returns of each alternative that were measured. */
-const contextOf = (alternatives: readonly TreeNode[], bound: number): PilotContext =>
-  alternatives.map((node) => findLeaves(node).flatMap((leaf) => returnOf(leaf, bound) ?? []));
+const contextOf = (alternatives: readonly TreeMessage[], bound: number): PilotContext =>
+  alternatives.map((message) => findLeaves(message).flatMap((leaf) => returnOf(leaf, bound) ?? []));

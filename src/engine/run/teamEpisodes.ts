@@ -4,7 +4,7 @@ import { LocalPolicy, type Policy, type RolePolicy } from '../../policy/policy.t
 import { teamPolicy } from '../../policy/teamPolicy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
-import type { TreeNode } from '../../replay/tree.ts';
+import type { TreeMessage } from '../../replay/tree.ts';
 import { occurrenceAt } from '../../team/protocol.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
 import type { Probe } from '../../training/align.ts';
@@ -40,7 +40,7 @@ export interface TeamPlace {
 const MOST_EPISODES = 8;
 
 /** A message and all that follow it. */
-const nodesFrom = (node: TreeNode): readonly TreeNode[] => [node, ...node.children.flatMap(nodesFrom)];
+const treeFrom = (message: TreeMessage): readonly TreeMessage[] => [message, ...message.children.flatMap(treeFrom)];
 
 /** What scores nothing: episodes that do not go by their scores are not evaluated. */
 const UNSCORED: Evaluator = {
@@ -101,12 +101,12 @@ export function teamEpisodes(
           scope: 'probes',
           commonRandomNumbers: false,
         },
-        members.map((problem) => ({ problem, node: null })),
+        members.map((problem) => ({ problem, message: null })),
         [episodes],
         { signal },
       );
       evaluatorCalls += isScored ? budget.calls : 0;
-      for (const { context, position, answer } of roots.flatMap(nodesFrom)) {
+      for (const { context, position, answer } of roots.flatMap(treeFrom)) {
         const { prompt, tokens, logprobs } = answer;
         if (occurrenceAt(protocol, position).role === role && tokens.length > 0 && found.size < most) {
           const message = {

@@ -3,7 +3,7 @@ import { mean } from '../../credit/describe.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
-import { findLeaves, returnOf, type TreeNode } from '../../replay/tree.ts';
+import { findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
 import { grow } from '../../replay/episodes.ts';
 import type { Environments } from '../../replay/unfold.ts';
 import { isSolved } from '../../shared/credit/returns.ts';
@@ -40,7 +40,7 @@ export interface EvaluationControl {
   readonly signal: AbortSignal;
   /** Hears of a batch before its evaluator calls are made. */
   readonly onBegin: (calls: number) => void;
-  readonly onBatch: (done: number, roots: readonly TreeNode[]) => void;
+  readonly onBatch: (done: number, roots: readonly TreeMessage[]) => void;
 }
 
 /** Episodes of one problem in an evaluation. */
@@ -111,7 +111,7 @@ export async function evaluate(
         ...(settings.reuse !== undefined && { reuse: settings.reuse }),
         ...(settings.environments !== undefined && { environments: settings.environments }),
       },
-      members.map((problem) => ({ problem, node: null })),
+      members.map((problem) => ({ problem, message: null })),
       [samples],
       { signal: control.signal },
     );

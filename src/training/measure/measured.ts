@@ -1,6 +1,6 @@
 /** Whether enough of what was sampled has been measured to go on with. */
 import { EvaluatorLost } from '../../evaluate/evaluator.ts';
-import { findLeaves, missingIn, findScores, type TreeNode } from '../../replay/tree.ts';
+import { findLeaves, missingIn, findScores, type TreeMessage } from '../../replay/tree.ts';
 
 /** A score that is missing because something outside ended its sandbox, as evaluate/python/rules.ts says it. */
 const KILLED = 'killed';
@@ -10,7 +10,7 @@ const KILLED = 'killed';
  * most, nor what a server did not answer all.
  * @throws EvaluatorLost
  */
-export function requireMeasured(roots: readonly TreeNode[]): void {
+export function requireMeasured(roots: readonly TreeMessage[]): void {
   const leaves = roots.flatMap(findLeaves);
   const killed = leaves.filter((leaf) => findScores(leaf).some(({ rule }) => rule === KILLED));
   if (killed.length * 2 > leaves.length) {

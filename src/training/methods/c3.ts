@@ -14,7 +14,7 @@
  * messages at a node of MAGRPO's rollout tree: joint.ts.
  */
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
-import { alternativeReturns, saidBy, type TreeNode } from '../../replay/tree.ts';
+import { alternativeReturns, saidBy, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { messagesPerTurn } from '../../team/rounds.ts';
@@ -69,9 +69,9 @@ export const c3: Method = {
       return { credits: jointCredits(problems, joint, 'loo') };
     }
     const { estimator, alpha, return_clip: bound, merge_contexts: merged } = credit;
-    const credits = new Map<TreeNode, Credit>();
-    const inherited = new Map<TreeNode, Credit>();
-    const give = (to: Map<TreeNode, Credit>, message: TreeNode, value: Credit | null): void => {
+    const credits = new Map<TreeMessage, Credit>();
+    const inherited = new Map<TreeMessage, Credit>();
+    const give = (to: Map<TreeMessage, Credit>, message: TreeMessage, value: Credit | null): void => {
       if (value !== null) {
         to.set(message, value);
       }
@@ -83,10 +83,10 @@ export const c3: Method = {
         ...compared.filter(({ redraw }) => redraw === true),
       ];
       const planned = compared.filter(({ redraw }) => redraw !== true).length;
-      const members = alternatives.map((node, index) => ({
-        ...alternativeReturns(node, bound),
-        value: values.get(node),
-        ...identityOf(node, index),
+      const members = alternatives.map((message, index) => ({
+        ...alternativeReturns(message, bound),
+        value: values.get(message),
+        ...identityOf(message, index),
       }));
       if (planned < alternatives.length) {
         redrawnCredits(members, planned).forEach((credit, j) => {
@@ -128,8 +128,8 @@ function alternativesFault(protocol: Protocol): string | null {
 }
 
 /** What a message says, and which draw it is; one that drew from no stream of ours is a draw of its own. */
-function identityOf(node: TreeNode, index: number): { readonly text: string; readonly draw: string } {
-  const { streamKey } = node;
-  const said = saidBy(node);
+function identityOf(message: TreeMessage, index: number): { readonly text: string; readonly draw: string } {
+  const { streamKey } = message;
+  const said = saidBy(message);
   return { text: said, draw: `${streamKey === '' ? String(index) : streamKey} ${said}` };
 }

@@ -6,7 +6,7 @@
  * (ccpoStatistics.ts); what comes out is scaled among the N rollouts of the problem, then PPO on it. A team that votes
  * has no solo rollouts: its votes are counted again (ccpoVoting.ts).
  */
-import { countCalls, findLeaves, returnOf, type TreeNode } from '../../replay/tree.ts';
+import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
 import { isVotingTeam } from '../../team/votingTeam.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { learns } from '../../shared/rolePolicies.ts';
@@ -92,7 +92,7 @@ export const ccpo: Method = {
       own.decay,
     );
     const statistics = own.order === 'updated' ? after : before;
-    const credits = new Map<TreeNode, Credit>();
+    const credits = new Map<TreeMessage, Credit>();
     for (const { episodes, found, calls } of pairs) {
       const known = episodes.flatMap((thinker, index) => {
         const pair = found[index] ?? null;
@@ -146,7 +146,7 @@ function soloRollout(settings: MethodSettings): Rollout {
 }
 
 /** The returns of some trees, leaf by leaf. */
-const returnsOf = (roots: readonly TreeNode[], bound: number): (number | null)[] =>
+const returnsOf = (roots: readonly TreeMessage[], bound: number): (number | null)[] =>
   roots.flatMap(findLeaves).map((leaf) => returnOf(leaf, bound));
 
 /** The signals of one prompt, against each other where they are to be. */

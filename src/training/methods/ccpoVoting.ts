@@ -5,7 +5,7 @@
  */
 import { mean } from '../../credit/describe.ts';
 import { MOST_ROLES, removalContributions, shapleyValues } from '../../credit/coalitions.ts';
-import { findLeaves, returnOf, returnOfScores, countCalls, type TreeNode } from '../../replay/tree.ts';
+import { findLeaves, returnOf, returnOfScores, countCalls, type TreeMessage } from '../../replay/tree.ts';
 import { rewardOfVote, type Vote } from '../../replay/votes.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodState } from '../../domain/step.ts';
@@ -70,7 +70,7 @@ export function votingRemarks({ ccpo: { voting } }: MethodSettings, { name, roun
 /** Credits every voter of every episode whose vote is known. */
 export function creditVotes(
   { problems, settings, state }: Pick<SampledStep, 'problems' | 'settings' | 'state'>,
-  votes: ReadonlyMap<TreeNode, Vote>,
+  votes: ReadonlyMap<TreeMessage, Vote>,
 ): Credited {
   const own = settings.ccpo;
   const before = votingStatisticsOf(state);
@@ -87,7 +87,7 @@ export function creditVotes(
     own.decay,
   );
   const statistics = own.order === 'updated' ? after : before;
-  const credits = new Map<TreeNode, Credit>();
+  const credits = new Map<TreeMessage, Credit>();
   for (const { known, calls } of groups) {
     const signals = votingSignals(
       known.map(({ voted }) => voted),
@@ -117,8 +117,8 @@ export function creditVotes(
 
 /** An episode with its contributions; null where its vote or its return is not known. */
 function votedOf(
-  first: TreeNode,
-  votes: ReadonlyMap<TreeNode, Vote>,
+  first: TreeMessage,
+  votes: ReadonlyMap<TreeMessage, Vote>,
   { credit: { return_clip: bound }, ccpo: { contribution } }: MethodSettings,
 ): Voted | null {
   const [leaf = first] = findLeaves(first);

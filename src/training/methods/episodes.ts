@@ -1,6 +1,6 @@
 /** What the methods without replay share: as many whole episodes of a problem as the evaluator budget pays for. */
 import type { CreditEstimator } from '../../credit/estimators.ts';
-import { alternativeReturns, type TreeNode } from '../../replay/tree.ts';
+import { alternativeReturns, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
@@ -49,8 +49,8 @@ export function episodesFault(least: 1 | 2, stagesOf?: Method['stages']): Method
 export function episodeCredits(
   { problems, settings }: SampledStep,
   estimator: CreditEstimator,
-): ReadonlyMap<TreeNode, Credit> {
-  const credits = new Map<TreeNode, Credit>();
+): ReadonlyMap<TreeMessage, Credit> {
+  const credits = new Map<TreeMessage, Credit>();
   for (const episodes of problems) {
     const returns = episodes.map((first) => alternativeReturns(first, settings.credit.return_clip));
     comparedCredits(returns, estimator).forEach((own, g) => {

@@ -19,7 +19,7 @@
  */
 import { leaveOneOut } from '../../credit/estimators/loo.ts';
 import { jointFanout, rewardOf, type JointGrowth, type Stop } from '../../replay/jointTree.ts';
-import { countCalls, type TreeNode } from '../../replay/tree.ts';
+import { countCalls, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { callsOfFanout, messagesPerTurn } from '../../team/rounds.ts';
@@ -161,7 +161,7 @@ export function jointFault(
 
 /** A joint action of a node: one message of each role. */
 interface JointAction {
-  readonly path: readonly TreeNode[];
+  readonly path: readonly TreeMessage[];
   /** R_j; null where its reward is masked. */
   readonly value: number | null;
 }
@@ -171,11 +171,11 @@ export type JointEstimator = 'magrpo' | 'loo';
 
 /** The credits of all messages of some trees. */
 export function jointCredits(
-  trees: readonly (readonly TreeNode[])[],
+  trees: readonly (readonly TreeMessage[])[],
   settings: JointSettings,
   estimator: JointEstimator,
-): ReadonlyMap<TreeNode, Credit> {
-  const credits = new Map<TreeNode, Credit>();
+): ReadonlyMap<TreeMessage, Credit> {
+  const credits = new Map<TreeMessage, Credit>();
   for (const tree of trees) {
     creditNode(tree, settings, estimator, credits);
   }
@@ -189,10 +189,10 @@ export function jointCredits(
  * @returns R_j of the node's joint actions; null where masked
  */
 export function creditNode(
-  first: readonly TreeNode[],
+  first: readonly TreeMessage[],
   settings: JointSettings,
   estimator: JointEstimator,
-  credits: Map<TreeNode, Credit>,
+  credits: Map<TreeMessage, Credit>,
 ): readonly (number | null)[] {
   const actions = pathsOf(first, settings.num_agents).map((path): JointAction => {
     const last = path.at(-1) ?? null;
@@ -201,7 +201,7 @@ export function creditNode(
     const own = raw === null ? null : processedReward(raw, settings);
     return { path, value: own === null || below.length === 0 ? own : own + settings.discount * meanOf(below) };
   });
-  const calls = first.reduce((sum, node) => sum + countCalls(node), 0);
+  const calls = first.reduce((sum, message) => sum + countCalls(message), 0);
   for (let role = 0; role < settings.num_agents; role++) {
     for (const [message, credit] of creditsOfRole(actions, role, settings, { estimator, evaluatorCalls: calls })) {
       credits.set(message, credit);
@@ -211,11 +211,11 @@ export function creditNode(
 }
 
 /** The joint actions of a node, the first role slowest; one is shorter where its episode ended within the turn. */
-const pathsOf = (first: readonly TreeNode[], length: number): readonly (readonly TreeNode[])[] =>
-  first.flatMap((node) =>
-    length === 1 || node.children.length === 0
-      ? [[node]]
-      : pathsOf(node.children, length - 1).map((rest) => [node, ...rest]),
+const pathsOf = (first: readonly TreeMessage[], length: number): readonly (readonly TreeMessage[])[] =>
+  first.flatMap((message) =>
+    length === 1 || message.children.length === 0
+      ? [[message]]
+      : pathsOf(message.children, length - 1).map((rest) => [message, ...rest]),
   );
 
 /** The credits of what one role said at a node: those of equal rows are one. */
@@ -224,7 +224,7 @@ function* creditsOfRole(
   role: number,
   { joint_mode: mode, cross_reduce: reduce }: JointSettings,
   behind: Pick<Credit, 'evaluatorCalls'> & { readonly estimator: JointEstimator },
-): Generator<readonly [TreeNode, Credit]> {
+): Generator<readonly [TreeMessage, Credit]> {
   // With `cross` the g-th message has a row below every combination of those before it.
   const held = Map.groupBy(actions.keys(), (index) => (mode === 'cross' ? actions[index]?.path[role]?.sibling : index));
   const messages = [...held.values()].flatMap((indices) => {

@@ -1,5 +1,5 @@
 /** What messages are worth that have no sibling to be compared with. */
-import type { TreeNode } from '../../replay/tree.ts';
+import type { TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodSettings } from './method.ts';
 
@@ -20,15 +20,15 @@ export const inheritsCredit = ({
  * @param own what messages with siblings are worth by their own returns
  */
 export function* loneCredits(
-  siblings: readonly TreeNode[],
-  own: ReadonlyMap<TreeNode, Credit>,
+  siblings: readonly TreeMessage[],
+  own: ReadonlyMap<TreeMessage, Credit>,
   above?: Credit,
-): Generator<readonly [TreeNode, Credit]> {
-  for (const node of siblings) {
+): Generator<readonly [TreeMessage, Credit]> {
+  for (const message of siblings) {
     const isLone = siblings.length === 1 && above !== undefined;
     if (isLone) {
-      yield [node, above];
+      yield [message, above];
     }
-    yield* loneCredits(node.children, own, isLone ? above : own.get(node));
+    yield* loneCredits(message.children, own, isLone ? above : own.get(message));
   }
 }

@@ -9,7 +9,7 @@
  * published code does for this method alone: all methods learn alike here.
  */
 import { creditGroup } from '../../credit/estimators.ts';
-import { alternativeReturns, type AlternativeReturns, type TreeNode } from '../../replay/tree.ts';
+import { alternativeReturns, type AlternativeReturns, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { episodesFault, wholeEpisodes } from './episodes.ts';
 import { episodeOf, type Method } from './method.ts';
@@ -41,7 +41,7 @@ export const mappo: Method = {
   plan: wholeEpisodes,
 
   credit({ problems, settings, values }) {
-    const credits = new Map<TreeNode, Credit>();
+    const credits = new Map<TreeMessage, Credit>();
     for (const message of problems.flat().flatMap((episode) => [...episodeOf(episode)])) {
       const own = stateCredit(
         alternativeReturns(message, settings.credit.return_clip),
@@ -74,6 +74,6 @@ export function stateCredit(
 }
 
 /** What the messages before this one scored; a masked one masks the whole episode, so it is not asked for then. */
-function rewardsBefore({ parent }: TreeNode): number {
+function rewardsBefore({ parent }: TreeMessage): number {
   return parent === null ? 0 : (parent.score?.score ?? 0) + rewardsBefore(parent);
 }

@@ -15,7 +15,7 @@ import type { KlPenalty } from '../../runtime/train/graph/klTerm.ts';
 import type { PolicyLoss } from '../../runtime/train/graph/policyLoss.ts';
 import type { ValueSettings } from '../../runtime/train/valueHead.ts';
 import type { StepReport } from '../../runtime/train/stepReport.ts';
-import type { TreeNode } from '../../replay/tree.ts';
+import type { TreeMessage } from '../../replay/tree.ts';
 import type { Vote } from '../../replay/votes.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodState, OwnMeasures, StepMetrics } from '../../domain/step.ts';
@@ -159,20 +159,20 @@ export interface SampledStep {
   /** 0 at the beginning of a step; its `rollouts` follow from 1 on. */
   readonly stage: number;
   /** The trees of each problem that are learned from, as the plan orders them; a whole episode does not branch. */
-  readonly problems: readonly (readonly TreeNode[])[];
+  readonly problems: readonly (readonly TreeMessage[])[];
   /** Those that are only measured, in the same order. */
-  readonly measured: readonly (readonly TreeNode[])[];
+  readonly measured: readonly (readonly TreeMessage[])[];
   /** What the method carries on from the stage before, or the step before. */
   readonly state: MethodState;
   /** The value of every message, or of its state; empty where the method has no value target. */
-  readonly values: ReadonlyMap<TreeNode, number>;
+  readonly values: ReadonlyMap<TreeMessage, number>;
   /** The votes that end episodes, by their last messages; absent where the method counts none. */
-  readonly votes?: ReadonlyMap<TreeNode, Vote>;
+  readonly votes?: ReadonlyMap<TreeMessage, Vote>;
 }
 
 export interface Credited {
   /** A message that is missing has no credit, and nothing is learned from it. */
-  readonly credits: ReadonlyMap<TreeNode, Credit>;
+  readonly credits: ReadonlyMap<TreeMessage, Credit>;
   /** What the method carries on from this step; left out: what it had. */
   readonly state?: MethodState;
 }
@@ -364,7 +364,7 @@ export type MethodMeasures = Pick<
 >;
 
 /** Every group of siblings of some trees, parents first: the messages that answer one context. */
-export function* contextsOf(siblings: readonly TreeNode[]): Generator<readonly TreeNode[]> {
+export function* contextsOf(siblings: readonly TreeMessage[]): Generator<readonly TreeMessage[]> {
   if (siblings.length === 0) {
     return;
   }
@@ -380,7 +380,7 @@ export function* contextsOf(siblings: readonly TreeNode[]): Generator<readonly T
  * alone: if it were compared where its context came twice, a role would learn in frequent contexts only.
  * @param trees of one problem
  */
-export function comparedMessages(trees: readonly TreeNode[], merged: boolean): (readonly TreeNode[])[] {
+export function comparedMessages(trees: readonly TreeMessage[], merged: boolean): (readonly TreeMessage[])[] {
   const groups = [...contextsOf(trees)];
   if (!merged) {
     return groups;
@@ -390,9 +390,9 @@ export function comparedMessages(trees: readonly TreeNode[], merged: boolean): (
 }
 
 /** A message with all that follow it. */
-export function* episodeOf(node: TreeNode): Generator<TreeNode> {
-  yield node;
-  for (const child of node.children) {
+export function* episodeOf(message: TreeMessage): Generator<TreeMessage> {
+  yield message;
+  for (const child of message.children) {
     yield* episodeOf(child);
   }
 }

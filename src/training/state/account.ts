@@ -1,7 +1,7 @@
 /** What a run has cost, over all the processes that worked on it. */
 import { LedgerCounter } from '../../replay/budget.ts';
 import { storedCost } from '../../replay/storedCost.ts';
-import { callOf, eventScores, type TreeNode } from '../../replay/tree.ts';
+import { callOf, eventScores, type TreeMessage } from '../../replay/tree.ts';
 import { addLedgers, votesCost, type Ledger } from '../../domain/run.ts';
 import type { RunAccount, StoreWriter } from '../../store/types.ts';
 import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
@@ -81,7 +81,7 @@ export class CostAccount {
   }
 
   /** Books a forest whose rows are being stored in this transaction. */
-  bookRoots(roots: readonly TreeNode[], samplingSeconds = this.sampling, voteCalls = 0): void {
+  bookRoots(roots: readonly TreeMessage[], samplingSeconds = this.sampling, voteCalls = 0): void {
     this.book(roots);
     this.counter.addVoteCalls(voteCalls);
     this.pendingCalls = 0;
@@ -100,14 +100,14 @@ export class CostAccount {
     });
   }
 
-  private book(nodes: readonly TreeNode[]): void {
-    for (const node of nodes) {
-      this.counter.addMessage(occurrenceAt(this.protocol, node.position).role, node.answer);
-      this.counter.addCalls(callOf(node) + eventScores(node).length);
-      if (node.score?.reused === true) {
+  private book(messages: readonly TreeMessage[]): void {
+    for (const message of messages) {
+      this.counter.addMessage(occurrenceAt(this.protocol, message.position).role, message.answer);
+      this.counter.addCalls(callOf(message) + eventScores(message).length);
+      if (message.score?.reused === true) {
         this.counter.addReusedEvaluations(1);
       }
-      this.book(node.children);
+      this.book(message.children);
     }
   }
 }

@@ -7,7 +7,7 @@
  * is read at its last token. A state that is longer than the model has positions loses its beginning.
  */
 import type { Tokenizer } from '../../policy/tokenizer.ts';
-import type { TreeNode } from '../../replay/tree.ts';
+import type { TreeMessage } from '../../replay/tree.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import type { ValueState } from '../../runtime/train/valueHead.ts';
 import { speaksOtherTokens, type RolePolicies } from '../../shared/rolePolicies.ts';
@@ -96,20 +96,20 @@ export async function treeValues(
   form: StateForm,
   policies: RolePolicies | undefined,
   runtime: Pick<ModelRuntime, 'values'>,
-  roots: readonly TreeNode[],
+  roots: readonly TreeMessage[],
   target: ValueTarget,
   signal: AbortSignal,
-): Promise<ReadonlyMap<TreeNode, number>> {
-  const nodes = withDescendants(roots);
+): Promise<ReadonlyMap<TreeMessage, number>> {
+  const messages = withDescendants(roots);
   const { states, places } = await statesOf(
     form,
-    nodes.map((node) => momentOf(node, target, occurrenceAt(form.protocol, node.position).role, policies)),
+    messages.map((message) => momentOf(message, target, occurrenceAt(form.protocol, message.position).role, policies)),
   );
   const values = await runtime.values(states, signal);
   return new Map(
-    nodes.flatMap((node, index) => {
+    messages.flatMap((message, index) => {
       const value = values[places[index] ?? -1];
-      return value === undefined ? [] : [[node, value] as const];
+      return value === undefined ? [] : [[message, value] as const];
     }),
   );
 }
@@ -132,18 +132,18 @@ export async function snapshotValue(
   return value;
 }
 
-const withDescendants = (nodes: readonly TreeNode[]): TreeNode[] =>
-  nodes.flatMap((node) => [node, ...withDescendants(node.children)]);
+const withDescendants = (messages: readonly TreeMessage[]): TreeMessage[] =>
+  messages.flatMap((message) => [message, ...withDescendants(message.children)]);
 
 function momentOf(
-  { problem, position, parent, answer }: TreeNode,
+  { problem, position, parent, answer }: TreeMessage,
   target: ValueTarget,
   role: string,
   policies: RolePolicies | undefined,
 ): Moment {
   const messages = new Map<number, string>();
-  for (let node = parent; node !== null; node = node.parent) {
-    messages.set(node.position, node.answer.text);
+  for (let message = parent; message !== null; message = message.parent) {
+    messages.set(message.position, message.answer.text);
   }
   const said = speaksOtherTokens(policies, role) ? answer.text : answer.tokens;
   return { position, question: problem.question, messages, ...(target === 'message' && { said }) };

@@ -156,9 +156,9 @@ describe('an episode with a model as the expert', () => {
   const scores = async (answers: readonly string[]): Promise<unknown[]> => {
     const roots = await grow(settings(answers), starts([INSTANCE]), [1, 2], NEVER);
     const leaves = roots.flatMap(findLeaves);
-    return leaves.map((node) => {
-      const events = toLog(settings(answers).protocol, { node }).filter((event) => event.kind === 'environment');
-      return [node.score?.score, ...events.map(({ derived, text }) => [derived, /no edits: it failed/u.test(text)])];
+    return leaves.map((message) => {
+      const events = toLog(settings(answers).protocol, { message }).filter((event) => event.kind === 'environment');
+      return [message.score?.score, ...events.map(({ derived, text }) => [derived, /no edits: it failed/u.test(text)])];
     });
   };
 

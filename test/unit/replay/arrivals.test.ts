@@ -78,11 +78,11 @@ describe('messages that are scored while others are sampled', () => {
     const heard: (number | null | undefined)[] = [];
     const growing = extend(
       { ...settings, evaluator },
-      plans.map((node) => ({ problem: node.problem, node })),
+      plans.map((message) => ({ problem: message.problem, message })),
       1,
       2,
       NEVER,
-      (node) => heard.push(node.score?.score),
+      (message) => heard.push(message.score?.score),
     );
     while (evaluator.gates.length < 4) {
       await setImmediate();
@@ -90,11 +90,11 @@ describe('messages that are scored while others are sampled', () => {
     evaluator.gates.toReversed().forEach(({ resolve }, index) => {
       resolve({ score: index / 4, rule: 'gated' });
     });
-    const nodes = await growing;
+    const messages = await growing;
     assert.deepEqual(heard, [0.75, 0.5, 0.25, 0]);
     // The scripted policy answers the last request first; nodes are in the order of requests.
     assert.deepEqual(
-      nodes.map(({ score }) => score?.score),
+      messages.map(({ score }) => score?.score),
       heard.toReversed(),
     );
   });
@@ -116,7 +116,7 @@ describe('messages that are scored while others are sampled', () => {
     let heard = 0;
     const growing = extend(
       { ...settings, evaluator },
-      plans.map((node) => ({ problem: node.problem, node })),
+      plans.map((message) => ({ problem: message.problem, message })),
       1,
       1,
       { signal: controller.signal },

@@ -8,7 +8,7 @@ import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, TypedRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { messageRow, type CreditRule, type RoundRecord } from '../../../src/replay/recordTree.ts';
-import type { Branch, TreeNode } from '../../../src/replay/tree.ts';
+import type { Branch, TreeMessage } from '../../../src/replay/tree.ts';
 import type { TreeSettings } from '../../../src/replay/grow.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../src/shared/errors.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
@@ -211,12 +211,12 @@ export function world(
   };
 }
 
-export const starts = (of: readonly Problem[]): Branch[] => of.map((problem) => ({ problem, node: null }));
+export const starts = (of: readonly Problem[]): Branch[] => of.map((problem) => ({ problem, message: null }));
 export const positionsOf = (protocol: Protocol): number[] => protocol.occurrences.map(({ position }) => position);
 
 /** Every node of a forest, parents first. */
-export const allNodes = (nodes: readonly TreeNode[]): TreeNode[] =>
-  nodes.flatMap((node) => [node, ...allNodes(node.children)]);
+export const allNodes = (messages: readonly TreeMessage[]): TreeMessage[] =>
+  messages.flatMap((message) => [message, ...allNodes(message.children)]);
 
 export const ROUND: RoundRecord = {
   run: RUN,
@@ -251,7 +251,7 @@ export function storeFor(t: TestContext, of: readonly Problem[]): StoreWriter {
 }
 
 /** Stores a path of nodes from the root down, outside any bucket. */
-export function storePath(store: StoreWriter, protocol: Protocol, leaf: TreeNode): void {
+export function storePath(store: StoreWriter, protocol: Protocol, leaf: TreeMessage): void {
   if (leaf.parent !== null && leaf.parent.stored === undefined) {
     storePath(store, protocol, leaf.parent);
   }

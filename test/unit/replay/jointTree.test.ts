@@ -5,7 +5,7 @@ import { growJoint } from '../../../src/replay/growJoint.ts';
 import { TERMINATION } from '../../../src/replay/jointTree.ts';
 import { recordTrainingTree } from '../../../src/replay/recordTree.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
-import type { TreeNode } from '../../../src/replay/tree.ts';
+import type { TreeMessage } from '../../../src/replay/tree.ts';
 import { held } from '../../support/held.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
 import type { BucketView, Replay } from '../../../src/domain/replay.ts';
@@ -41,7 +41,7 @@ interface Given {
 }
 
 interface Scene {
-  readonly nodes: readonly TreeNode[];
+  readonly messages: readonly TreeMessage[];
   readonly store: StoreWriter;
   readonly replay: (message: number) => Promise<BucketView>;
   readonly assertVerified: () => Promise<void>;
@@ -70,7 +70,7 @@ async function scene(
   recordTrainingTree(store, roots, protocol, ROUND, LOO);
   const rules = { protocol, evaluator, returnBound: 10 };
   return {
-    nodes: allNodes(roots),
+    messages: allNodes(roots),
     store,
     replay: (message) =>
       replayMessage(
@@ -111,12 +111,12 @@ describe('a message of any turn of a rollout tree', () => {
     ['cross', 6 * (1 + 4 + 16)],
   ] as const) {
     it(`is replayed from its branch to the last turn, credited by leave-one-out, and verifies: ${mode}`, async (t) => {
-      const { nodes, store, replay, assertVerified } = await scene(t, mode);
-      assert.equal(nodes.length, messages);
+      const { messages: grown, store, replay, assertVerified } = await scene(t, mode);
+      assert.equal(grown.length, messages);
       let credited = 0;
       for (let position = 0; position < 6; position++) {
         // The last branch is one that shares no message with the first.
-        const { stored = assert.fail() } = nodes.findLast((node) => node.position === position) ?? assert.fail();
+        const { stored = assert.fail() } = grown.findLast((message) => message.position === position) ?? assert.fail();
         const { id, alternatives } = await replay(stored);
         const replays = store.replaysOfBucket(id);
         const before = store.chain(stored).slice(0, -1);
@@ -144,8 +144,8 @@ describe('a message of any turn of a rollout tree', () => {
 describe('a message with which a node of the tree ended', () => {
   for (const mode of ['align', 'cross'] as const) {
     it(`is continued to the last turn, as its alternatives are: ${mode}`, async (t) => {
-      const { nodes, store, replay, assertVerified } = await scene(t, mode, { ends: true });
-      const { stored = assert.fail() } = nodes.find(({ position }) => position === 1) ?? assert.fail();
+      const { messages, store, replay, assertVerified } = await scene(t, mode, { ends: true });
+      const { stored = assert.fail() } = messages.find(({ position }) => position === 1) ?? assert.fail();
       assert.deepEqual(
         store.environmentEvents(stored, 'after').map(({ event }) => event.source),
         [TERMINATION],
@@ -162,11 +162,11 @@ describe('a message with which a node of the tree ended', () => {
 
   for (const closing of [{}, { closing: 'last' }]) {
     it(`ends there where its episode would have ended: ${JSON.stringify(closing)}`, async (t) => {
-      const { nodes, store, replay, assertVerified } = await scene(t, 'cross', {
+      const { messages, store, replay, assertVerified } = await scene(t, 'cross', {
         ends: true,
         rounds: { until: 1, ...closing },
       });
-      const solved = nodes.filter(({ position, answer }) => position === 1 && isRight(answer.text) === 1);
+      const solved = messages.filter(({ position, answer }) => position === 1 && isRight(answer.text) === 1);
       assert.ok(solved.length > 0);
       for (const { stored = assert.fail() } of solved) {
         const { id } = await replay(stored);

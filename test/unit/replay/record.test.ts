@@ -9,7 +9,7 @@ import {
   type SealedMessage,
   type SealedReplay,
 } from '../../../src/replay/recordTree.ts';
-import { countCalls, findLeaves, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
@@ -35,7 +35,7 @@ const ALL = problems(3);
 
 interface Recorded {
   readonly store: StoreWriter;
-  readonly roots: TreeNode[];
+  readonly roots: TreeMessage[];
   readonly groups: CreditedGroup[];
 }
 
@@ -50,9 +50,9 @@ async function recorded(t: TestContext, made: World, fanout: readonly number[]):
   return { store, roots, groups };
 }
 
-const stored = (node: TreeNode): number => node.stored ?? assert.fail('not stored');
+const stored = (message: TreeMessage): number => message.stored ?? assert.fail('not stored');
 const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
-const returnsOf = (node: TreeNode): number[] => findLeaves(node).flatMap((leaf) => returnOf(leaf) ?? []);
+const returnsOf = (message: TreeMessage): number[] => findLeaves(message).flatMap((leaf) => returnOf(leaf) ?? []);
 const near = (actual: number | undefined, expected: number): void => {
   assert.ok(
     actual !== undefined && Math.abs(actual - expected) < 1e-12,
@@ -69,8 +69,8 @@ describe('recordTrainingTree', () => {
   it('stores every message once, with what it was given', async (t) => {
     const { store, roots } = await recorded(t, world(PAIR), [2, 4]);
     assert.equal(store.counts().messages, 30);
-    for (const node of allNodes(roots)) {
-      const row = store.fullMessage(stored(node));
+    for (const message of allNodes(roots)) {
+      const row = store.fullMessage(stored(message));
       assert.deepEqual(
         [
           row.text,
@@ -84,20 +84,20 @@ describe('recordTrainingTree', () => {
           row.position,
         ],
         [
-          node.answer.text,
-          node.context,
-          node.contextKey,
-          node.streamKey,
-          node.sibling,
-          node.parent === null ? null : stored(node.parent),
-          node.problem.uidSha,
-          node.position === 0 ? 'reasoner' : 'actor',
-          node.position,
+          message.answer.text,
+          message.context,
+          message.contextKey,
+          message.streamKey,
+          message.sibling,
+          message.parent === null ? null : stored(message.parent),
+          message.problem.uidSha,
+          message.position === 0 ? 'reasoner' : 'actor',
+          message.position,
         ],
       );
       assert.deepEqual(
         [row.tokens, row.logprobs, row.promptTokens, row.sampling.maxNewTokens],
-        [node.answer.tokens, node.answer.logprobs, node.answer.prompt.length, node.position === 0 ? 7 : 40],
+        [message.answer.tokens, message.answer.logprobs, message.answer.prompt.length, message.position === 0 ? 7 : 40],
       );
     }
   });
@@ -118,10 +118,10 @@ describe('recordTrainingTree', () => {
       );
       assert.deepEqual(
         bucket?.alternatives.map(({ message, index, returns }) => ({ message, index, returns })),
-        siblings.map((node) => ({
-          message: stored(node),
-          index: node.sibling,
-          returns: findLeaves(node).map((leaf) => returnOf(leaf)),
+        siblings.map((message) => ({
+          message: stored(message),
+          index: message.sibling,
+          returns: findLeaves(message).map((leaf) => returnOf(leaf)),
         })),
       );
     }
@@ -131,22 +131,22 @@ describe('recordTrainingTree', () => {
     for (const [protocol, fanout] of CASES) {
       const { store, roots, groups } = await recorded(t, world(protocol), fanout);
       let credited = 0;
-      for (const { nodes, bucket } of groups) {
+      for (const { messages, bucket } of groups) {
         assert.ok(bucket !== null);
         const credits = new Map(store.credits(bucket).map(({ message, value }) => [message, value]));
-        for (const node of nodes) {
-          const others = nodes.filter((other) => other !== node).flatMap(returnsOf);
-          if (nodes.length > 1) {
-            near(credits.get(stored(node)), mean(returnsOf(node)) - mean(others));
+        for (const grown of messages) {
+          const others = messages.filter((other) => other !== grown).flatMap(returnsOf);
+          if (messages.length > 1) {
+            near(credits.get(stored(grown)), mean(returnsOf(grown)) - mean(others));
           } else {
             assert.equal(credits.size, 0, 'a lone alternative has nothing to be compared with');
           }
-          near(store.message(stored(node)).return ?? undefined, mean(returnsOf(node)));
+          near(store.message(stored(grown)).return ?? undefined, mean(returnsOf(grown)));
           credited += credits.size > 0 ? 1 : 0;
         }
       }
       assert.equal(
-        groups.reduce((total, { nodes }) => total + nodes.length, 0),
+        groups.reduce((total, { messages }) => total + messages.length, 0),
         allNodes(roots).length,
       );
       assert.ok(credited > 0);
@@ -166,8 +166,8 @@ describe('recordTrainingTree', () => {
           store.bucketView(bucket ?? 0).alternatives.map((one) => [one.message, one.evaluatorCalls]),
         ),
       );
-      for (const node of allNodes(roots)) {
-        assert.equal(calls.get(stored(node)), countCalls(node), protocol.name);
+      for (const message of allNodes(roots)) {
+        assert.equal(calls.get(stored(message)), countCalls(message), protocol.name);
       }
       assert.equal(
         roots.reduce((total, root) => total + countCalls(root), 0),
@@ -188,12 +188,14 @@ describe('recordTrainingTree', () => {
 
   it('numbers the replays of an alternative by its leaves', async (t) => {
     const { store, roots } = await recorded(t, world(PARALLEL), [2, 1, 2, 2]);
-    for (const node of allNodes(roots)) {
-      const [bucket] = store.bucketsFor(stored(node));
-      const replays = store.replaysOfBucket(bucket?.id ?? 0).filter(({ alternative }) => alternative === node.stored);
+    for (const message of allNodes(roots)) {
+      const [bucket] = store.bucketsFor(stored(message));
+      const replays = store
+        .replaysOfBucket(bucket?.id ?? 0)
+        .filter(({ alternative }) => alternative === message.stored);
       assert.deepEqual(
         replays.map(({ replayIndex, leaf }) => [replayIndex, leaf]),
-        findLeaves(node).map((leaf, index) => [index, leaf.stored]),
+        findLeaves(message).map((leaf, index) => [index, leaf.stored]),
       );
     }
   });
@@ -243,21 +245,24 @@ describe('recordTrainingTree', () => {
     });
     const { store, groups } = await recorded(t, made, [2, 2]);
     let [masked, uncredited] = [0, 0];
-    for (const { nodes, bucket } of groups) {
+    for (const { messages, bucket } of groups) {
       const view = store.bucketView(bucket ?? 0);
-      const measured = nodes.filter((node) => returnsOf(node).length > 0);
-      for (const [index, node] of nodes.entries()) {
+      const measured = messages.filter((message) => returnsOf(message).length > 0);
+      for (const [index, message] of messages.entries()) {
         assert.deepEqual(
           view.alternatives[index]?.returns,
-          findLeaves(node).map((leaf) => returnOf(leaf)),
+          findLeaves(message).map((leaf) => returnOf(leaf)),
         );
-        masked += findLeaves(node).filter((leaf) => returnOf(leaf) === null).length;
+        masked += findLeaves(message).filter((leaf) => returnOf(leaf) === null).length;
         const { bucketCredit: credit } = view.alternatives[index] ?? { bucketCredit: null };
-        assert.equal(credit === null, measured.length < 2 || !measured.includes(node));
+        assert.equal(credit === null, measured.length < 2 || !measured.includes(message));
         if (credit === null) {
           uncredited++;
         } else {
-          near(credit.value, mean(returnsOf(node)) - mean(nodes.filter((other) => other !== node).flatMap(returnsOf)));
+          near(
+            credit.value,
+            mean(returnsOf(message)) - mean(messages.filter((other) => other !== message).flatMap(returnsOf)),
+          );
         }
       }
     }

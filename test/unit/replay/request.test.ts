@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { creditGroup } from '../../../src/credit/estimators.ts';
 import type { ReplayDependencies, ReplayRequest } from '../../../src/replay/request.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
-import type { TreeNode } from '../../../src/replay/tree.ts';
+import type { TreeMessage } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { AS_RECORDED, drawsOf, type ContinuationChoice, type BucketView } from '../../../src/domain/replay.ts';
@@ -56,10 +56,10 @@ async function scene(
   const made = world(protocol, { sampling, ...(changes.policy && { policy: changes.policy }) });
   const store = storeFor(t, ALL);
   const messages: number[] = [];
-  let node: TreeNode | undefined = (await grow(made.settings, starts(ALL), [], NEVER))[0];
-  for (; node !== undefined; node = node.children[0]) {
-    storePath(store, protocol, node);
-    messages.push(node.stored ?? 0);
+  let message: TreeMessage | undefined = (await grow(made.settings, starts(ALL), [], NEVER))[0];
+  for (; message !== undefined; message = message.children[0]) {
+    storePath(store, protocol, message);
+    messages.push(message.stored ?? 0);
   }
   made.policy.requests.length = 0;
   made.evaluator.calls = 0;

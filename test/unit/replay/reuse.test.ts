@@ -5,7 +5,7 @@ import { recordSubtree, recordTrainingTree } from '../../../src/replay/recordTre
 import type { ReplayRequest } from '../../../src/replay/request.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { isReusedAnswer, countReused } from '../../../src/replay/reuse.ts';
-import { callOf, findLeaves, type TreeNode } from '../../../src/replay/tree.ts';
+import { callOf, findLeaves, type TreeMessage } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import type { BucketView } from '../../../src/domain/replay.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
@@ -39,20 +39,20 @@ assert.ok(FIRST && SECOND);
 /** Says one of two things, by context and stream alone: so that much comes twice. */
 const repeating = (): ScriptedPolicy =>
   new ScriptedPolicy(({ context, streamKey }) => (digest(context, streamKey) % 2 === 0 ? 'one' : 'other'));
-const growAll = (made: World, fanout: readonly number[], reuse?: false): Promise<TreeNode[]> =>
+const growAll = (made: World, fanout: readonly number[], reuse?: false): Promise<TreeMessage[]> =>
   grow({ ...made.settings, ...(reuse === false && { reuse }) }, starts([FIRST, SECOND]), fanout, NEVER);
 
 /** Everything of a node that is no cost. */
-const kept = (node: TreeNode): unknown => ({
-  place: [node.problem.uid, node.position, node.sibling, node.alternative, node.replay],
-  context: node.context,
-  stream: node.streamKey,
-  text: node.answer.text,
-  tokens: [...node.answer.tokens],
-  logprobs: [...node.answer.logprobs],
-  finish: node.answer.finish,
-  score: node.score?.score,
-  rule: node.score?.rule,
+const kept = (message: TreeMessage): unknown => ({
+  place: [message.problem.uid, message.position, message.sibling, message.alternative, message.replay],
+  context: message.context,
+  stream: message.streamKey,
+  text: message.answer.text,
+  tokens: [...message.answer.tokens],
+  logprobs: [...message.answer.logprobs],
+  finish: message.answer.finish,
+  score: message.score?.score,
+  rule: message.score?.rule,
 });
 const CASES: readonly (readonly [Protocol, readonly number[]])[] = [
   [PAIR, [4, 4]],
@@ -80,7 +80,7 @@ describe('reuse in a tree', () => {
         );
         assert.equal(made.settings.budget.calls, whole.settings.budget.calls, 'a budget counts what was asked for');
         assert.equal(whole.evaluator.calls, whole.settings.budget.calls);
-        assert.ok(allNodes(all).every((node) => !isReusedAnswer(node.answer) && node.score?.reused !== true));
+        assert.ok(allNodes(all).every((message) => !isReusedAnswer(message.answer) && message.score?.reused !== true));
       }
     }
   });
@@ -90,17 +90,17 @@ describe('reuse in a tree', () => {
       const policy = repeating();
       policy.shuffled = shuffled;
       const made = world(PAIR, { policy });
-      const nodes = allNodes(await growAll(made, [4, 4])).sort((a, b) => a.position - b.position);
+      const messages = allNodes(await growAll(made, [4, 4])).sort((a, b) => a.position - b.position);
       const [asked, scored] = [new Set<string>(), new Set<string>()];
-      for (const node of nodes) {
-        const request = JSON.stringify([node.context, node.streamKey]);
-        assert.equal(isReusedAnswer(node.answer), asked.has(request));
+      for (const grown of messages) {
+        const request = JSON.stringify([grown.context, grown.streamKey]);
+        assert.equal(isReusedAnswer(grown.answer), asked.has(request));
         asked.add(request);
-        if (node.score === undefined) {
+        if (grown.score === undefined) {
           continue;
         }
-        const message = JSON.stringify([node.problem.uid, node.context, node.answer.text]);
-        assert.equal(node.score.reused === true, scored.has(message));
+        const message = JSON.stringify([grown.problem.uid, grown.context, grown.answer.text]);
+        assert.equal(grown.score.reused === true, scored.has(message));
         scored.add(message);
       }
       assert.equal(policy.requests.length, asked.size);
@@ -187,12 +187,12 @@ describe('rows of reused results', () => {
 });
 
 /** The ledger counted from nodes and from rows. */
-function checkLedger(store: StoreWriter, protocol: Protocol, roots: readonly TreeNode[], made: World): void {
+function checkLedger(store: StoreWriter, protocol: Protocol, roots: readonly TreeMessage[], made: World): void {
   const counter = new LedgerCounter(() => 0);
-  const nodes = allNodes(roots);
-  for (const node of nodes) {
-    counter.addMessage('any', node.answer);
-    counter.addCalls(callOf(node));
+  const messages = allNodes(roots);
+  for (const message of messages) {
+    counter.addMessage('any', message.answer);
+    counter.addCalls(callOf(message));
   }
   const { evaluatorCalls, tokens } = counter.read();
   const costs = store.costs(RUN);
@@ -211,7 +211,7 @@ function checkLedger(store: StoreWriter, protocol: Protocol, roots: readonly Tre
   assert.equal(evaluatorCalls, made.evaluator.calls);
   assert.equal(
     total((one) => one.completionTokens + one.reusedCompletionTokens),
-    nodes.reduce((sum, { answer }) => sum + answer.tokens.length, 0),
+    messages.reduce((sum, { answer }) => sum + answer.tokens.length, 0),
   );
   assert.equal(
     tokens.prompt,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { growSpine } from '../../../src/replay/episodes.ts';
-import { countCalls, findLeaves, type TreeNode } from '../../../src/replay/tree.ts';
+import { countCalls, findLeaves, type TreeMessage } from '../../../src/replay/tree.ts';
 import { callsOfFanout, messagesOf } from '../../../src/team/rounds.ts';
 import {
   allNodes,
@@ -24,11 +24,11 @@ import {
 const [FIRST, SECOND] = problems(2);
 assert.ok(FIRST && SECOND);
 
-const grown = (made: World, fanout: readonly number[], of = [FIRST]): Promise<TreeNode[]> =>
+const grown = (made: World, fanout: readonly number[], of = [FIRST]): Promise<TreeMessage[]> =>
   growSpine(made.settings, starts(of), fanout, NEVER);
 
 /** The episode that alternatives were taken to. */
-function spineOf([first]: readonly TreeNode[]): TreeNode[] {
+function spineOf([first]: readonly TreeMessage[]): TreeMessage[] {
   return first === undefined ? [] : [first, ...spineOf(first.children)];
 }
 
@@ -46,9 +46,9 @@ describe('growSpine', () => {
       groups.map(({ length }) => length),
       [3, 2, 1, 2, 0],
     );
-    for (const node of groups.flat().filter((one) => !spine.includes(one))) {
-      assert.equal(findLeaves(node).length, 1);
-      assert.equal(findLeaves(node)[0]?.position, 3);
+    for (const message of groups.flat().filter((one) => !spine.includes(one))) {
+      assert.equal(findLeaves(message).length, 1);
+      assert.equal(findLeaves(message)[0]?.position, 3);
     }
     assert.deepEqual(
       groups.map((group) => group.map(({ sibling }) => sibling)),
@@ -89,18 +89,18 @@ describe('growSpine', () => {
     for (const protocol of [PAIR, CHAIN, PARALLEL, TWICE]) {
       const policy = new ScriptedPolicy(() => 'the same');
       const made = world(protocol, { policy, commonRandomNumbers: false });
-      const nodes = allNodes(await grown(made, [3, 3, 2, 2], [FIRST, SECOND]));
-      assert.ok(new Set(nodes.map(({ contextKey }) => contextKey)).size < nodes.length / 2);
-      assert.equal(new Set(nodes.map(({ streamKey }) => streamKey)).size, nodes.length);
-      assert.equal(policy.requests.length, nodes.length, 'everything was asked for');
+      const messages = allNodes(await grown(made, [3, 3, 2, 2], [FIRST, SECOND]));
+      assert.ok(new Set(messages.map(({ contextKey }) => contextKey)).size < messages.length / 2);
+      assert.equal(new Set(messages.map(({ streamKey }) => streamKey)).size, messages.length);
+      assert.equal(policy.requests.length, messages.length, 'everything was asked for');
     }
   });
 
   it('continues alternatives on the numbers of the episode where numbers are shared', async () => {
     const roots = await grown(world(CHAIN), [3, 2, 2, 2]);
     const byPosition = Map.groupBy(allNodes(roots), ({ position }) => position);
-    for (const [position, nodes] of byPosition) {
-      const continuing = nodes.filter(({ replay }) => replay !== null);
+    for (const [position, messages] of byPosition) {
+      const continuing = messages.filter(({ replay }) => replay !== null);
       const own = spineOf(roots)[position];
       assert.ok(continuing.every(({ streamKey }) => streamKey === own?.streamKey));
     }
@@ -110,8 +110,8 @@ describe('growSpine', () => {
     const made = (): World => world(CHAIN, { commonRandomNumbers: false });
     const alone = await grown(made(), [2, 3, 2, 2], [SECOND]);
     const together = await grown(made(), [2, 3, 2, 2], [FIRST, SECOND]);
-    const said = (nodes: readonly TreeNode[]): unknown =>
-      allNodes(nodes).map(({ answer, streamKey }) => [answer.text, streamKey]);
+    const said = (messages: readonly TreeMessage[]): unknown =>
+      allNodes(messages).map(({ answer, streamKey }) => [answer.text, streamKey]);
     assert.deepEqual(said(alone), said(together.slice(2)));
   });
 });

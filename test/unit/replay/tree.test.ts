@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { countCalls, findLeaves, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import { writeContext, extend, samplingOf } from '../../../src/replay/grow.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
@@ -34,11 +34,11 @@ import {
 const [FIRST, SECOND] = problems(2);
 assert.ok(FIRST && SECOND);
 
-const growAll = (made: World, fanout: readonly number[], of = [FIRST]): Promise<TreeNode[]> =>
+const growAll = (made: World, fanout: readonly number[], of = [FIRST]): Promise<TreeMessage[]> =>
   grow(made.settings, starts(of), fanout, NEVER);
 
-const pathOf = (node: TreeNode): number[] =>
-  node.parent === null ? [node.sibling] : [...pathOf(node.parent), node.sibling];
+const pathOf = (message: TreeMessage): number[] =>
+  message.parent === null ? [message.sibling] : [...pathOf(message.parent), message.sibling];
 
 describe('grow', () => {
   it('makes 2 plans and 4 solutions of each: 10 messages and 8 evaluator calls', async () => {
@@ -60,8 +60,8 @@ describe('grow', () => {
     assert.equal(made.settings.budget.calls, 8);
     assert.equal(made.policy.requests.length, 10);
     assert.deepEqual(roots.map(countCalls), [4, 4]);
-    for (const node of allNodes(roots)) {
-      assert.equal(node.score === undefined, node.parent === null, 'the solutions are scored, the plans are not');
+    for (const message of allNodes(roots)) {
+      assert.equal(message.score === undefined, message.parent === null, 'the solutions are scored, the plans are not');
     }
   });
 
@@ -76,8 +76,8 @@ describe('grow', () => {
         ['q-1', 1],
       ],
     );
-    for (const node of allNodes(roots)) {
-      assert.ok(node.context.includes(node.problem.question));
+    for (const message of allNodes(roots)) {
+      assert.ok(message.context.includes(message.problem.question));
     }
   });
 
@@ -140,24 +140,24 @@ describe('contexts', () => {
 
   it('are what the policy is asked, and what their keys are made of', async () => {
     const made = world(TWICE);
-    const nodes = allNodes(await growAll(made, [2, 1, 2]));
+    const messages = allNodes(await growAll(made, [2, 1, 2]));
     assert.deepEqual(
-      nodes.map(({ context }) => context).sort(),
+      messages.map(({ context }) => context).sort(),
       made.policy.requests.map(({ context }) => context).sort(),
     );
-    for (const node of nodes) {
-      assert.equal(node.contextKey, contextKey(node.context).key);
+    for (const message of messages) {
+      assert.equal(message.contextKey, contextKey(message.context).key);
     }
   });
 
   it('can be had again from a branch, with nothing but the messages before', async () => {
-    for (const node of allNodes(await growAll(world(PARALLEL), [2, 1, 1, 2]))) {
+    for (const message of allNodes(await growAll(world(PARALLEL), [2, 1, 1, 2]))) {
       const { context, key } = await writeContext(
         { protocol: PARALLEL, render: renderPlain },
-        { problem: node.problem, node: node.parent },
-        node.position,
+        { problem: message.problem, message: message.parent },
+        message.position,
       );
-      assert.deepEqual({ context, key }, { context: node.context, key: node.contextKey });
+      assert.deepEqual({ context, key }, { context: message.context, key: message.contextKey });
     }
   });
 });
@@ -200,8 +200,8 @@ describe('streams', () => {
     for (let trial = 0; trial < 60; trial++) {
       const protocol = [PAIR, CHAIN, PARALLEL, TWICE][trial % 4] ?? PAIR;
       const fanout = positionsOf(protocol).map((position) => draw(8 * trial + position, 4));
-      const paths = (root: TreeNode): Map<string, string> =>
-        new Map(allNodes(root.children).map((node) => [pathOf(node).slice(1).join('.'), node.streamKey]));
+      const paths = (root: TreeMessage): Map<string, string> =>
+        new Map(allNodes(root.children).map((message) => [pathOf(message).slice(1).join('.'), message.streamKey]));
       for (const commonRandomNumbers of [true, false]) {
         const roots = await growAll(world(protocol, { commonRandomNumbers }), fanout);
         const below = roots.map(paths);
@@ -264,25 +264,25 @@ describe('extend', () => {
   it('gives the nodes back in the order of branches and siblings, whatever ends first', async () => {
     const made = world(PAIR);
     const roots = await extend(made.settings, starts([FIRST, SECOND]), 0, 2, NEVER);
-    const heard: TreeNode[] = [];
-    const nodes = await extend(
+    const heard: TreeMessage[] = [];
+    const messages = await extend(
       made.settings,
-      roots.map((node) => ({ problem: node.problem, node })),
+      roots.map((message) => ({ problem: message.problem, message })),
       1,
       2,
       NEVER,
-      (node) => heard.push(node),
+      (message) => heard.push(message),
     );
     assert.deepEqual(
-      nodes.map((node) => [node.problem.uid, ...pathOf(node)]),
-      roots.flatMap((node) => [0, 1].map((sibling) => [node.problem.uid, node.sibling, sibling])),
+      messages.map((message) => [message.problem.uid, ...pathOf(message)]),
+      roots.flatMap((message) => [0, 1].map((sibling) => [message.problem.uid, message.sibling, sibling])),
     );
     // The scripted policy ends its answers from the last to the first.
-    assert.deepEqual(heard, nodes.toReversed());
+    assert.deepEqual(heard, messages.toReversed());
     for (const root of roots) {
       assert.deepEqual(
         root.children,
-        nodes.filter(({ parent }) => parent === root),
+        messages.filter(({ parent }) => parent === root),
       );
     }
   });
@@ -300,7 +300,7 @@ describe('returns', () => {
       evaluator: new CountingEvaluator((text) => (text === 'good' ? 1 : 0)),
     });
     const roots = await growAll(made, [4, 4]);
-    const value = ({ answer }: TreeNode): number => (answer.text === 'good' ? 1 : 0);
+    const value = ({ answer }: TreeMessage): number => (answer.text === 'good' ? 1 : 0);
     for (const root of roots) {
       for (const leaf of root.children) {
         assert.equal(returnOf(leaf), value(root) + value(leaf));

@@ -5,7 +5,7 @@ import type { EnvironmentKind, EnvironmentOutcome } from '../../../src/environme
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import { recordTrainingTree } from '../../../src/replay/recordTree.ts';
-import { alternativeReturns, findLeaves, toLog, returnOf, type TreeNode } from '../../../src/replay/tree.ts';
+import { alternativeReturns, findLeaves, toLog, returnOf, type TreeMessage } from '../../../src/replay/tree.ts';
 import { held } from '../../support/held.ts';
 import { verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
 import type { Replay } from '../../../src/domain/replay.ts';
@@ -61,7 +61,7 @@ const fresh = (protocol: Protocol): World => world(protocol, { evaluator: new Co
 interface Scene {
   readonly made: World;
   readonly store: StoreWriter;
-  readonly roots: readonly TreeNode[];
+  readonly roots: readonly TreeMessage[];
   readonly verify: (replays?: readonly Replay[]) => Promise<VerificationReport>;
 }
 
@@ -109,7 +109,7 @@ describe('a tree whose episodes unfold in rounds', () => {
     const roots = await grow(settings, starts(ALL), [2, 2], NEVER);
     const leaves = roots.flatMap(findLeaves);
     const rounds = leaves.map((leaf) => {
-      const log = toLog(LOOP, { node: leaf, events: leaf.after ?? [] });
+      const log = toLog(LOOP, { message: leaf, events: leaf.after ?? [] });
       const made = log.filter((event) => event.kind === 'decision');
       const last = made.at(-1)?.reward;
       assert.equal(log.length, made.length + made.length / 2 - 1, 'feedback between two rounds, not after the last');
@@ -161,9 +161,9 @@ describe('a tree whose episodes unfold in rounds', () => {
 
     it(`is replayed from any of its messages, with the events before them: ${protocol.name}`, async (t) => {
       const { made, store, roots, verify } = await scene(t, protocol);
-      const nodes = allNodes(roots).filter(({ problem }) => problem === ALL[0]);
-      for (const position of new Set(nodes.map((node) => node.position))) {
-        const message = nodes.find((node) => node.position === position)?.stored ?? assert.fail();
+      const messages = allNodes(roots).filter(({ problem }) => problem === ALL[0]);
+      for (const position of new Set(messages.map((message) => message.position))) {
+        const message = messages.find((message) => message.position === position)?.stored ?? assert.fail();
         const bucket = await replayMessage(
           { message, alternatives: 3, replays: 2, text: 'says 4' },
           {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
-import type { TreeNode } from '../../../src/replay/tree.ts';
+import type { TreeMessage } from '../../../src/replay/tree.ts';
 import { removalReport } from '../../../src/report/removal.ts';
 import { frozenBranch } from '../../../src/replay/storedBranch.ts';
 import { renderPlain } from '../../../src/team/render.ts';
@@ -174,16 +174,16 @@ describe('the shaping of CCPO', () => {
 });
 
 interface Trees {
-  readonly episodes: readonly TreeNode[];
+  readonly episodes: readonly TreeMessage[];
   /** The empty message with the solo rollouts below it. */
-  readonly without: TreeNode;
+  readonly without: TreeMessage;
 }
 
 /** Whole episodes with these joint and solo returns, as a run grows them. */
 function treesOf(joint: readonly (number | null)[], solo: readonly (number | null)[]): Trees {
   const [problem] = problems(1);
-  const node = (parent: TreeNode | null, sibling: number, score?: number | null): TreeNode => {
-    const made: TreeNode = {
+  const message = (parent: TreeMessage | null, sibling: number, score?: number | null): TreeMessage => {
+    const made: TreeMessage = {
       problem: problem ?? assert.fail(),
       position: parent === null ? 0 : 1,
       parent,
@@ -210,12 +210,12 @@ function treesOf(joint: readonly (number | null)[], solo: readonly (number | nul
     return made;
   };
   const episodes = joint.map((score, index) => {
-    const thinker = node(null, index);
-    node(thinker, 0, score);
+    const thinker = message(null, index);
+    message(thinker, 0, score);
     return thinker;
   });
-  const without = node(null, 0);
-  solo.forEach((score, index) => node(without, index, score));
+  const without = message(null, 0);
+  solo.forEach((score, index) => message(without, index, score));
   return { episodes, without };
 }
 
@@ -232,8 +232,8 @@ const creditsOf = (
     values: new Map(),
     state,
   });
-  const valueOf = (node: TreeNode | undefined): number | null =>
-    node === undefined ? null : (credits.get(node)?.value ?? null);
+  const valueOf = (message: TreeMessage | undefined): number | null =>
+    message === undefined ? null : (credits.get(message)?.value ?? null);
   return {
     thinker: episodes.map(valueOf),
     solver: episodes.map((one) => valueOf(one.children[0])),

@@ -101,8 +101,8 @@ describe('the rollout tree has the counts and scores of its reference', () => {
     const { roots } = await grown({ n: 2, g: 3, t: 2, mode: 'cross' });
     const mains = roots.map(({ children }) => children.map(({ streamKey }) => streamKey));
     assert.equal(new Set(mains.map((keys) => keys.join())).size, 1);
-    const nodes = roots.flatMap(({ children }) => children.map((action) => action.children));
-    assert.equal(new Set(nodes.flat().map(({ streamKey }) => streamKey)).size, nodes.length * 3);
+    const messages = roots.flatMap(({ children }) => children.map((action) => action.children));
+    assert.equal(new Set(messages.flat().map(({ streamKey }) => streamKey)).size, messages.length * 3);
   });
 });
 
@@ -148,7 +148,7 @@ describe('a node whose mean processed reward is above the threshold', () => {
       },
       problems(2).map((problem, index) => ({
         problem: { ...problem, question: index === 0 ? '#low?' : '#high?' },
-        node: null,
+        message: null,
       })),
       rollout?.joint ?? assert.fail(),
       NEVER,

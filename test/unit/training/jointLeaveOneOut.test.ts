@@ -1,7 +1,7 @@
 /** The credit of C3 on the rollout tree of MAGRPO, by numbers that were computed by hand. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { TreeNode } from '../../../src/replay/tree.ts';
+import type { TreeMessage } from '../../../src/replay/tree.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { jointCredits } from '../../../src/training/methods/joint.ts';
@@ -28,7 +28,7 @@ describe('c3 on the rollout tree of MAGRPO', () => {
       [2, 0, 4],
       [3, 3, 0],
     ];
-    const nodeOf = (parent: TreeNode | null, sibling: number, score?: number | null): TreeNode => ({
+    const nodeOf = (parent: TreeMessage | null, sibling: number, score?: number | null): TreeMessage => ({
       problem: problems(1)[0] ?? assert.fail(),
       position: parent === null ? 0 : 1,
       parent,
@@ -45,9 +45,9 @@ describe('c3 on the rollout tree of MAGRPO', () => {
       stored: undefined,
     });
     const first = rewards.map((row, index) => {
-      const node = nodeOf(null, index);
-      node.children.push(...row.map((reward, sibling) => nodeOf(node, sibling, reward)));
-      return node;
+      const message = nodeOf(null, index);
+      message.children.push(...row.map((reward, sibling) => nodeOf(message, sibling, reward)));
+      return message;
     });
     for (const [reduce, factor] of [
       ['mean', 1],
@@ -55,7 +55,8 @@ describe('c3 on the rollout tree of MAGRPO', () => {
     ] as const) {
       const { magrpo } = configOf({ n: 2, g: 3, t: 1, mode: 'cross', reduce });
       const credits = jointCredits([first], magrpo ?? assert.fail(), 'loo');
-      const valuesOf = (nodes: readonly TreeNode[]): number[] => nodes.map((node) => credits.get(node)?.value ?? NaN);
+      const valuesOf = (messages: readonly TreeMessage[]): number[] =>
+        messages.map((message) => credits.get(message)?.value ?? NaN);
       // Means 2.5, 2 and 2 of 2, 3 and 3 rewards.
       near(
         valuesOf(first),

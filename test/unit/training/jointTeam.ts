@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { growJoint } from '../../../src/replay/growJoint.ts';
-import type { TreeNode } from '../../../src/replay/tree.ts';
+import type { TreeMessage } from '../../../src/replay/tree.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
@@ -58,7 +58,7 @@ export interface Vector {
 interface Made {
   readonly config: RunConfig;
   readonly protocol: Protocol;
-  readonly roots: readonly TreeNode[];
+  readonly roots: readonly TreeMessage[];
   readonly policy: ScriptedPolicy;
   readonly calls: number;
 }
@@ -101,7 +101,7 @@ export async function grown(vector: Vector, scored = ROLES.slice(0, vector.n)): 
 const creditsOf = (
   { config, roots }: Made,
   method: 'magrpo' | 'c3',
-): ReadonlyMap<TreeNode, { readonly value: number }> =>
+): ReadonlyMap<TreeMessage, { readonly value: number }> =>
   methodNamed(method).credit({
     settings: config,
     stage: 0,
@@ -112,11 +112,11 @@ const creditsOf = (
   }).credits;
 
 /** The rows of a tree as a store gives them. */
-export function rowsOf(roots: readonly TreeNode[]): {
+export function rowsOf(roots: readonly TreeMessage[]): {
   readonly rows: { message: number; parent: number | null; problem: string; position: number }[];
-  readonly ids: ReadonlyMap<TreeNode, number>;
+  readonly ids: ReadonlyMap<TreeMessage, number>;
 } {
-  const ids = new Map(roots.flatMap((root) => [...episodeOf(root)]).map((node, index) => [node, index]));
+  const ids = new Map(roots.flatMap((root) => [...episodeOf(root)]).map((message, index) => [message, index]));
   const rows = [...ids].map(([{ parent, position }, message]) => ({
     message,
     parent: parent === null ? null : (ids.get(parent) ?? assert.fail()),
@@ -153,9 +153,9 @@ export async function updatesOf(
 export function rootCredits(made: Made, method: 'magrpo' | 'c3' = 'magrpo'): number[][] {
   const credits = creditsOf(made, method);
   const perRole: number[][] = [];
-  let row: readonly TreeNode[] = made.roots;
+  let row: readonly TreeMessage[] = made.roots;
   for (let role = 0; role < (made.config.magrpo?.num_agents ?? 0); role++) {
-    const samples = new Map(row.map((node) => [node.streamKey, credits.get(node)?.value ?? NaN]));
+    const samples = new Map(row.map((message) => [message.streamKey, credits.get(message)?.value ?? NaN]));
     perRole.push([...samples.values()]);
     row = row.flatMap(({ children }) => children);
   }

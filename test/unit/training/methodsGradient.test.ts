@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { countCalls, type TreeNode } from '../../../src/replay/tree.ts';
+import { countCalls, type TreeMessage } from '../../../src/replay/tree.ts';
 import { grow, growSpine } from '../../../src/replay/episodes.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
 import { messagesOf } from '../../../src/team/rounds.ts';
@@ -99,12 +99,13 @@ class ToldPolicy implements Policy {
   }
 }
 
-const parameterOf = ({ parent }: TreeNode): number => (parent === null ? 0 : parent.answer.text === '1' ? 2 : 1);
-const logitOf = (node: TreeNode): number => PARAMETERS[parameterOf(node)] ?? NaN;
+const parameterOf = ({ parent }: TreeMessage): number => (parent === null ? 0 : parent.answer.text === '1' ? 2 : 1);
+const logitOf = (message: TreeMessage): number => PARAMETERS[parameterOf(message)] ?? NaN;
 /** Of the state, and of what is said in it where that is the target. */
-const valueOf = (node: TreeNode, target: ValueTarget | null): number =>
-  (VALUES[parameterOf(node)] ?? NaN) + (target === 'message' && node.answer.text === '1' ? 0.35 : 0);
-const below = (nodes: readonly TreeNode[]): TreeNode[] => nodes.flatMap((node) => [node, ...below(node.children)]);
+const valueOf = (message: TreeMessage, target: ValueTarget | null): number =>
+  (VALUES[parameterOf(message)] ?? NaN) + (target === 'message' && message.answer.text === '1' ? 0.35 : 0);
+const below = (messages: readonly TreeMessage[]): TreeMessage[] =>
+  messages.flatMap((message) => [message, ...below(message.children)]);
 
 /**
  * Per role, E[mean over its messages of credit times grad log pi], over every iteration that can be; and what all of
@@ -140,16 +141,16 @@ async function expectedUpdate(
       fanout,
       NEVER,
     );
-    const nodes = below(roots);
-    for (const node of nodes) {
-      if (node.parent !== null) {
-        node.score = { score: SCORES[`${node.parent.answer.text} ${node.answer.text}`] ?? NaN, rule: 'table' };
+    const grown = below(roots);
+    for (const message of grown) {
+      if (message.parent !== null) {
+        message.score = { score: SCORES[`${message.parent.answer.text} ${message.answer.text}`] ?? NaN, rule: 'table' };
       }
     }
-    const likely = nodes.reduce((product, node) => product * chance(logitOf(node), node.answer.text), 1);
+    const likely = grown.reduce((product, message) => product * chance(logitOf(message), message.answer.text), 1);
     total += likely;
-    calls.add(roots.reduce((sum, node) => sum + countCalls(node), 0));
-    const values = new Map(nodes.map((node) => [node, valueOf(node, method.valueTarget(settings))]));
+    calls.add(roots.reduce((sum, message) => sum + countCalls(message), 0));
+    const values = new Map(grown.map((message) => [message, valueOf(message, method.valueTarget(settings))]));
     const { credits } = method.credit({
       settings,
       stage: 0,
@@ -158,11 +159,12 @@ async function expectedUpdate(
       values,
       state: { json: null, tensors: {} },
     });
-    for (const node of nodes) {
-      const credit = credits.get(node)?.value ?? 0;
-      const k = parameterOf(node);
+    for (const message of grown) {
+      const credit = credits.get(message)?.value ?? 0;
+      const k = parameterOf(message);
       update[k] =
-        (update[k] ?? 0) + (likely * credit * slope(logitOf(node), node.answer.text)) / (learned[node.position] ?? NaN);
+        (update[k] ?? 0) +
+        (likely * credit * slope(logitOf(message), message.answer.text)) / (learned[message.position] ?? NaN);
     }
   }
   return { update, total, calls };

@@ -5,7 +5,7 @@ import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { LocalPolicy, type PolicyAnswer } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { countRedraws } from '../../../src/replay/redraw.ts';
-import { saidBy, type TreeNode } from '../../../src/replay/tree.ts';
+import { saidBy, type TreeMessage } from '../../../src/replay/tree.ts';
 import { held } from '../../support/held.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
@@ -25,20 +25,20 @@ describe('redrawsOf', () => {
     finish: 'end',
     reusedTokens: 0,
   });
-  const nodes = (...said: string[]): Pick<TreeNode, 'answer' | 'score'>[] =>
+  const messages = (...said: string[]): Pick<TreeMessage, 'answer' | 'score'>[] =>
     said.map((text, index) => ({
       answer: answer(text),
       score: { score: 1, rule: '', reused: said.indexOf(text) < index },
     }));
 
   it('is what is missing of distinct messages, within the calls that were saved and twice the draws', () => {
-    assert.equal(countRedraws({ planned: 4, nodes: nodes('a', 'b', 'a', 'a') }), 2);
-    assert.equal(countRedraws({ planned: 4, nodes: nodes('a', 'b', 'a', 'a', 'c', 'a') }), 1);
-    assert.equal(countRedraws({ planned: 4, nodes: nodes('a', 'b', 'c', 'd') }), 0);
-    assert.equal(countRedraws({ planned: 3, nodes: nodes('a', 'a', 'a', 'a', 'a') }), 1);
-    assert.equal(countRedraws({ planned: 3, nodes: nodes('a', 'a', 'a', 'a', 'a', 'a') }), 0);
+    assert.equal(countRedraws({ planned: 4, nodes: messages('a', 'b', 'a', 'a') }), 2);
+    assert.equal(countRedraws({ planned: 4, nodes: messages('a', 'b', 'a', 'a', 'c', 'a') }), 1);
+    assert.equal(countRedraws({ planned: 4, nodes: messages('a', 'b', 'c', 'd') }), 0);
+    assert.equal(countRedraws({ planned: 3, nodes: messages('a', 'a', 'a', 'a', 'a') }), 1);
+    assert.equal(countRedraws({ planned: 3, nodes: messages('a', 'a', 'a', 'a', 'a', 'a') }), 0);
     // Two messages have nothing to learn from a third that may only be the last.
-    assert.equal(countRedraws({ planned: 2, nodes: nodes('a', 'a') }), 0);
+    assert.equal(countRedraws({ planned: 2, nodes: messages('a', 'a') }), 0);
   });
 
   it('knows messages by their tokens', () => {

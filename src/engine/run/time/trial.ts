@@ -3,7 +3,7 @@ import type { Evaluator } from '../../../evaluate/evaluator.ts';
 import { LocalPolicy } from '../../../policy/policy.ts';
 import type { Tokenizer } from '../../../policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../../replay/budget.ts';
-import type { TreeNode } from '../../../replay/tree.ts';
+import type { TreeMessage } from '../../../replay/tree.ts';
 import { grow } from '../../../replay/episodes.ts';
 import type { ModelInfo, ModelRuntime } from '../../../runtime/modelRuntime.ts';
 import { parameterCount } from '../../../runtime/model/model.ts';
@@ -117,7 +117,7 @@ async function oneRound(input: TrialInput, count: number): Promise<Round> {
   const streams = { seed: 0, scope: 'trial', commonRandomNumbers: false };
   const budget = new EvaluatorBudget(Infinity);
   const settings = { protocol, render, policy, evaluator: unscored, budget, sampling, ...streams };
-  const branches = problems.slice(0, count).map((problem) => ({ problem, node: null }));
+  const branches = problems.slice(0, count).map((problem) => ({ problem, message: null }));
   const started = performance.now();
   const roots = await grow(settings, branches, [], { signal: stop });
   const sampled = performance.now();
@@ -158,8 +158,8 @@ async function unlessStopped<Result>(work: Promise<Result>): Promise<Result | nu
 }
 
 /** Every message of some episodes with its context, as training would meet it. */
-function contextsOf(nodes: readonly TreeNode[], protocol: Protocol): TrainingContext[] {
-  return nodes.flatMap(({ answer: { prompt, tokens, logprobs }, position, children }) => {
+function contextsOf(grown: readonly TreeMessage[], protocol: Protocol): TrainingContext[] {
+  return grown.flatMap(({ answer: { prompt, tokens, logprobs }, position, children }) => {
     const role = occurrenceAt(protocol, position).role;
     const messages = [{ tokens, behaviour: logprobs, reference: logprobs, advantages: logprobs }];
     return [{ role, prompt, messages }, ...contextsOf(children, protocol)];

@@ -15,7 +15,7 @@ import type { Evaluator } from '../../../../src/evaluate/evaluator.ts';
 import type { PolicyRequest } from '../../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../../src/replay/budget.ts';
 import { growJoint } from '../../../../src/replay/growJoint.ts';
-import type { TreeNode } from '../../../../src/replay/tree.ts';
+import type { TreeMessage } from '../../../../src/replay/tree.ts';
 import { Stream } from '../../../../src/runtime/random.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../../src/team/protocol.ts';
@@ -81,9 +81,14 @@ interface Case {
   readonly by?: 'magrpo' | 'c3';
 }
 
-const GROWN = new Map<string, Promise<TreeNode[][]>>();
+const GROWN = new Map<string, Promise<TreeMessage[][]>>();
 
-async function growTrees(method: Method, config: RunConfig, protocol: Protocol, count: number): Promise<TreeNode[][]> {
+async function growTrees(
+  method: Method,
+  config: RunConfig,
+  protocol: Protocol,
+  count: number,
+): Promise<TreeMessage[][]> {
   const roots = await growJoint(
     {
       protocol,
@@ -143,12 +148,12 @@ async function updates(
   for (const tree of trees) {
     const own = zeros();
     // Rows of one message are one message.
-    const said = new Map(tree.flatMap((root) => [...episodeOf(root)]).map((node) => [node.streamKey, node]));
-    for (const node of said.values()) {
-      const credit = credits.get(node) ?? assert.fail();
-      const [role, state] = [node.position % 2, stateOf(before(node))];
+    const said = new Map(tree.flatMap((root) => [...episodeOf(root)]).map((message) => [message.streamKey, message]));
+    for (const message of said.values()) {
+      const credit = credits.get(message) ?? assert.fail();
+      const [role, state] = [message.position % 2, stateOf(before(message))];
       const row = own[role] ?? [];
-      row[state] = (row[state] ?? 0) + (credit.value * slopeOf(role, state, node.answer.text.slice(-1))) / G;
+      row[state] = (row[state] ?? 0) + (credit.value * slopeOf(role, state, message.answer.text.slice(-1))) / G;
     }
     for (const [role, states] of own.entries()) {
       for (const [state, value] of states.entries()) {
@@ -166,7 +171,7 @@ async function updates(
 }
 
 /** The actions of the first turn, where the message is of the second. */
-const before = (node: TreeNode): string => node.answer.text.split(' ')[1]?.slice(0, -1) ?? '';
+const before = (message: TreeMessage): string => message.answer.text.split(' ')[1]?.slice(0, -1) ?? '';
 
 /** The exact gradient by role and state, with what the update is expected to be of it. */
 function expected({ mode, turns, reduce, by }: Case): number[][] {
