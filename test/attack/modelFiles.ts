@@ -319,7 +319,7 @@ export function modelFilesAttacks(sizes: ModelFilesSizes): void {
       return folder;
     };
 
-    it('names a rank, a text or agents beyond all measure', async () => {
+    it('names a rank, a text or roles beyond all measure', async () => {
       const config = await loadConfig(folderOf('qwen3'));
       for (const [what, given, says] of [
         ['rank', { ...settings, r: 1e9 }, /adapter_config\.json: r: 1000000000 is more than the 8192/u],
@@ -335,7 +335,7 @@ export function modelFilesAttacks(sizes: ModelFilesSizes): void {
         adapter(settings, fileOf({ __metadata__: { c3_adapter: JSON.stringify(settings), c3_agents: roles } })),
         'adapter_model.safetensors',
       );
-      await held('agents', path, () => loadAdapterFile(path, config), /the list of agents cannot be read/u);
+      await held('agents', path, () => loadAdapterFile(path, config), /the list of roles cannot be read/u);
     });
 
     it('has two gigabytes that belong to nothing', async () => {

@@ -120,7 +120,7 @@ async function askForReplacement({
   const ignoreFocusOut = true;
   const role = await window.showQuickPick(roles, {
     title: title(1),
-    placeHolder: 'Which policy is replaced?',
+    placeHolder: 'The policy of which role is replaced?',
     ignoreFocusOut,
   });
   if (role === undefined) {

@@ -181,7 +181,7 @@ it('adapters do not know of each other: each gives the weights that it gives alo
   assert.notDeepEqual(seen[0], seen[2]);
 });
 
-describe('adapters of agents', () => {
+describe('adapters of roles', () => {
   const OWN: AdapterStart = { ...ADAPTER, roles: ['reasoner', 'actor'] };
   const [asked, told] = [context('asked', 4, 3, 2), context('told', 6, 5)];
   const both = [
@@ -212,7 +212,7 @@ describe('adapters of agents', () => {
     assert.deepEqual(mixed, reversed.reverse());
     assert.deepEqual(mixed[0], (await scores(second, 'reasoner'))[0]);
     const requests = range(4).map((index) => ({
-      ...request(`agents ${index}`, 4, 6),
+      ...request(`roles ${index}`, 4, 6),
       role: index % 2 === 0 ? 'reasoner' : 'actor',
     }));
     const heard: number[] = [];
@@ -229,7 +229,7 @@ describe('adapters of agents', () => {
     }
     await assert.rejects(
       runtime.step([{ ...asked, role: 'judge' }], STEP, NEVER),
-      says(/Nothing is trained for the agent "judge"/),
+      says(/Nothing is trained for the role "judge"/),
     );
   });
 
@@ -257,9 +257,9 @@ describe('adapters of agents', () => {
   it('go on from a checkpoint, come back from a file and from folders', async (t) => {
     const [runtime, later] = [await runtimeOf(t), await runtimeOf(t)];
     const [checkpoint, file, folder] = [
-      join(temporary, 'agents.checkpoint'),
-      join(temporary, 'agents.safetensors'),
-      join(temporary, 'agents'),
+      join(temporary, 'roles.checkpoint'),
+      join(temporary, 'roles.safetensors'),
+      join(temporary, 'roles'),
     ];
     const { snapshot: base } = await runtime.load(model);
     await runtime.beginTraining(base, OWN);

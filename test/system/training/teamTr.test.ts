@@ -172,16 +172,16 @@ describe('a turn', () => {
   });
 
   it('takes the weights of the step before, the estimator and the order that are asked for', () => {
-    const agentsOf = (...overrides: readonly string[]): string[] =>
+    const turnsOf = (...overrides: readonly string[]): string[] =>
       asked([0.0095], overrides).flatMap((update) => (update.kind === 'policy' ? (update.roles ?? []) : []));
-    assert.deepEqual(agentsOf(), ['a', 'b', 'c']);
-    assert.deepEqual(agentsOf('teamtr.order=reverse'), ['c', 'b', 'a']);
+    assert.deepEqual(turnsOf(), ['a', 'b', 'c']);
+    assert.deepEqual(turnsOf('teamtr.order=reverse'), ['c', 'b', 'a']);
     const beginning = (iteration: number): string | undefined =>
       asked([0.0095], ['teamtr.order=round_robin'], { beta: {} }, iteration).flatMap((update) =>
         update.kind === 'policy' ? (update.roles ?? []) : [],
       )[0];
     assert.deepEqual([1, 2, 3, 4].map(beginning), ['a', 'b', 'c', 'a']);
-    const random = agentsOf('teamtr.order=random');
+    const random = turnsOf('teamtr.order=random');
     assert.deepEqual(random.toSorted(), ['a', 'b', 'c']);
     assert.notDeepEqual(random, ['a', 'b', 'c']);
     const inOrder = (gain: Json): string[] =>

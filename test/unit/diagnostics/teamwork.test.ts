@@ -6,7 +6,7 @@ import { openStream, uniform } from '../../../src/credit/counter.ts';
 const close = (found: number | undefined, expected: number, within = 1e-12): void =>
   assert.ok(Math.abs((found ?? NaN) - expected) <= within, `${String(found)} is not ${String(expected)}`);
 
-it('counts the questions on which all agents agree on the correct answer', () => {
+it('counts the questions on which all roles agree on the correct answer', () => {
   const right = { answers: ['12', '12'], solved: true };
   const found = coordination([
     [right],

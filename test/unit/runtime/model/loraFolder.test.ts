@@ -336,15 +336,15 @@ it('an adapter that PEFT 0.21 wrote gives the log-probabilities that Transformer
 
 describe('adapters of several roles', () => {
   const OTHER = FLAT.map((value) => -value);
-  const AGENTS = new Map([
+  const ROLES = new Map([
     ['actor', FLAT],
     ['the "reasoner"/..', OTHER],
   ]);
 
   it('come back from one file, whose names and order cannot be mistaken', async () => {
     const path = join(temporary, 'roles.safetensors');
-    await saveAdapterFile(path, TINY, ORIGIN, new Map([...AGENTS].reverse()));
-    assert.deepEqual(await loadAdapterFile(path, TINY), { settings: SETTINGS, adapters: AGENTS, base: 'ab12' });
+    await saveAdapterFile(path, TINY, ORIGIN, new Map([...ROLES].reverse()));
+    assert.deepEqual(await loadAdapterFile(path, TINY), { settings: SETTINGS, adapters: ROLES, base: 'ab12' });
     assert.ok(await isAdapterFile(path));
     const bytes = await readFile(path);
     await writeFile(path, Buffer.from(bytes.toString('latin1').replaceAll('agent_1.', 'agent_2.'), 'latin1'));
@@ -353,7 +353,7 @@ describe('adapters of several roles', () => {
 
   it('are folders that others load one by one; a name that is no folder name gets a number', async () => {
     const folder = join(temporary, 'roles');
-    assert.deepEqual(await saveAdapters(folder, TINY, ORIGIN, AGENTS, null), [
+    assert.deepEqual(await saveAdapters(folder, TINY, ORIGIN, ROLES, null), [
       join(folder, 'actor'),
       join(folder, 'agent-1'),
     ]);
@@ -363,12 +363,12 @@ describe('adapters of several roles', () => {
       adapters: team(OTHER),
       base: 'ab12',
     });
-    assert.deepEqual(await loadAdapters(folder, TINY), { settings: SETTINGS, adapters: AGENTS, base: 'ab12' });
+    assert.deepEqual(await loadAdapters(folder, TINY), { settings: SETTINGS, adapters: ROLES, base: 'ab12' });
   });
 
   it('are refused where they do not belong together, or where there is none', async () => {
     const folder = join(temporary, 'mixed');
-    await saveAdapters(folder, TINY, ORIGIN, AGENTS, null);
+    await saveAdapters(folder, TINY, ORIGIN, ROLES, null);
     await saveAdapters(folder, TINY, { ...ORIGIN, base: 'cd34' }, new Map([['actor', FLAT]]), null);
     await assert.rejects(
       loadAdapters(folder, TINY),
