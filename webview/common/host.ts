@@ -10,7 +10,7 @@ export type MessageHandlers<FromHost extends Message> = {
 };
 
 export interface Host<ToHost> {
-  post(message: ToHost): void;
+  readonly post: (message: ToHost) => void;
   /** Hands every message of the host to its handler; one of another type is none. */
   listen<FromHost extends Message>(handlers: MessageHandlers<FromHost>): void;
   getState(): unknown;

@@ -111,9 +111,7 @@ export class TranscriptPanel {
 
   constructor(root: HTMLElement, host: Host<TranscriptToHost>, mathematics: WithMathematics) {
     this.host = host;
-    const post = (message: TranscriptToHost): void => {
-      host.post(message);
-    };
+    const { post } = host;
     this.requests = new RequestSender(TRANSCRIPT_REQUESTS, post);
     this.tree = new TreeView({
       ...treePosts(post, this.requests, (revision, offset, rows) => {

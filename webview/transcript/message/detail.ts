@@ -25,29 +25,21 @@ import type { WithMathematics } from './formulas.ts';
 import { shownKey } from '../keys.ts';
 import { KeysAndHashes } from './keysAndHashes.ts';
 import { MessageText, type TextLook } from './messageText.ts';
-import { ReplayForm, type ReplayRequest } from '../replay/replayForm.ts';
+import { ReplayForm, type ReplayFormEvents } from '../replay/replayForm.ts';
 import { SettleControl } from '../replay/settle.ts';
 import { voteView } from './vote.ts';
 import { WhyView } from './why.ts';
 
-export interface DetailEvents {
-  replay(message: number, request: ReplayRequest): void;
-  cancelReplay(): void;
+export interface DetailEvents extends ReplayFormEvents {
   /** Replay a message until its credit is decided or the replays are spent. */
   settle(message: number, replays: number): void;
   findLost(message: number): void;
-  /** Execute the message's replays again and compare. */
-  verify(message: number): void;
-  /** Ask for the folder of another model. */
-  chooseModel(): void;
   /** Show the model input token by token. */
   tokens(message: number): void;
   /** Show another message in the tree. */
   open(message: number): void;
   /** Texts are now shown as they were written, or no longer. */
   arranged(): void;
-  /** What is begun in the form of a message; null where nothing is. */
-  draft(message: number, fields: ReplayFields | null): void;
   /** The pane was scrolled. */
   scrolled(): void;
 }
@@ -277,23 +269,7 @@ export class DetailPane {
     const { message, context, policy } = detail;
     this.shown = message.id;
     const samples = policy?.capabilities.samples ?? true;
-    const form = new ReplayForm(samples ? defaults : { ...defaults, alternatives: 0 }, detail, {
-      start: (request) => {
-        this.events.replay(message.id, request);
-      },
-      cancel: () => {
-        this.events.cancelReplay();
-      },
-      verify: () => {
-        this.events.verify(message.id);
-      },
-      chooseModel: () => {
-        this.events.chooseModel();
-      },
-      draft: (fields) => {
-        this.events.draft(message.id, fields);
-      },
-    });
+    const form = new ReplayForm(samples ? defaults : { ...defaults, alternatives: 0 }, detail, this.events);
     this.form = form;
     this.settle = new SettleControl(
       {

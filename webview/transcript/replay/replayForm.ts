@@ -35,14 +35,16 @@ export interface ReplayRequest {
   readonly result?: string;
 }
 
+/** What the form of a message asks for. */
 export interface ReplayFormEvents {
-  start(request: ReplayRequest): void;
-  cancel(): void;
-  verify(): void;
+  replay(message: number, request: ReplayRequest): void;
+  cancelReplay(): void;
+  /** Execute the message's replays again and compare. */
+  verify(message: number): void;
   /** Ask for the folder of another model. */
   chooseModel(): void;
   /** What is in the fields and was not asked for yet; null where they are as offered. */
-  draft(fields: ReplayFields | null): void;
+  draft(message: number, fields: ReplayFields | null): void;
 }
 
 /** The message to begin one's own with; nothing of one that the field cannot hold. */
@@ -65,6 +67,7 @@ export class ReplayForm {
   private readonly cancel: Button;
   private readonly typedPart: HTMLDetailsElement;
   private readonly offered: ReplayFields;
+  private readonly message: number;
   private readonly events: ReplayFormEvents;
   private readonly continuation: ContinueWith;
   private running = false;
@@ -77,6 +80,7 @@ export class ReplayForm {
     { own, snapshots, result, message }: Pick<MessageDetail, 'own' | 'snapshots' | 'result' | 'message'>,
     events: ReplayFormEvents,
   ) {
+    this.message = message.id;
     this.events = events;
     this.alternatives = textField('Alternatives', { size: 4, inputmode: 'numeric', value: defaults.alternatives });
     this.replays = textField('Replays each', { size: 4, inputmode: 'numeric', value: defaults.replays });
@@ -98,7 +102,7 @@ export class ReplayForm {
     this.verify = button(
       'Verify replay',
       () => {
-        events.verify();
+        events.verify(message.id);
       },
       { title: 'Execute the stored replays of this message again and compare them (V)' },
     );
@@ -109,8 +113,8 @@ export class ReplayForm {
         return;
       }
       this.starter = this.start;
-      events.start(request);
-      events.draft(null);
+      events.replay(this.message, request);
+      events.draft(this.message, null);
     };
     this.continuation = new ContinueWith(own, snapshots, {
       chooseModel: () => {
@@ -127,7 +131,7 @@ export class ReplayForm {
     });
     this.starter = this.start;
     this.cancel = button('Cancel', () => {
-      events.cancel();
+      events.cancelReplay();
     });
     for (const field of [this.alternatives, this.replays]) {
       field.addEventListener('keydown', (event) => {
@@ -211,7 +215,7 @@ export class ReplayForm {
     this.fault.textContent = typeof replays === 'string' ? replays : '';
     if (!this.running && typeof replays !== 'string') {
       const independent = !this.common.checked;
-      this.events.start({ ...asked, replays, independent, continuation: AS_RECORDED });
+      this.events.replay(this.message, { ...asked, replays, independent, continuation: AS_RECORDED });
     }
   }
 
@@ -219,7 +223,11 @@ export class ReplayForm {
   submitAsRecorded(): void {
     const request = this.read();
     if (!this.running && request !== null) {
-      this.events.start({ ...request, alternatives: Math.max(1, request.alternatives), continuation: AS_RECORDED });
+      this.events.replay(this.message, {
+        ...request,
+        alternatives: Math.max(1, request.alternatives),
+        continuation: AS_RECORDED,
+      });
     }
   }
 
@@ -297,7 +305,7 @@ export class ReplayForm {
       independent: !this.common.checked,
       ...this.continuation.fields,
     };
-    this.events.draft(sameFields(fields, this.offered) ? null : fields);
+    this.events.draft(this.message, sameFields(fields, this.offered) ? null : fields);
   }
 
   /** Replays what is written alone, continued as the form says. */
@@ -311,8 +319,8 @@ export class ReplayForm {
       return;
     }
     this.starter = this.own;
-    this.events.start({ ...request, alternatives: 0, text: this.typed.value });
-    this.events.draft(null);
+    this.events.replay(this.message, { ...request, alternatives: 0, text: this.typed.value });
+    this.events.draft(this.message, null);
   }
 
   /** @param least alternatives */
