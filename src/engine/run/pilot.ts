@@ -118,7 +118,7 @@ export async function measureRho(
   };
 }
 
-/** Consecutive messages, so many at a time: the roots of one question. */
+/** The roots of each question: every `size` consecutive messages. */
 const groups = (roots: readonly TreeMessage[], size: number): TreeMessage[][] =>
   Array.from({ length: roots.length / size }, (_, index) => roots.slice(index * size, (index + 1) * size));
 

@@ -52,20 +52,20 @@ const ofLevels = (name: string, words: string, say: Words): EnvironmentKind => (
 
 export const levelFeedback = ofLevels(
   'level_feedback',
-  'Tells a helper and a main role what their functions came to, level by level, with each failed ' +
+  'Reports to the helper and the main role what their functions came to, level by level, with each failed ' +
     'assertion, and asks them to revise.',
   diagnostics,
 );
 
 export const levelPassed = ofLevels(
   'level_passed',
-  'Tells a helper and a main role which levels their functions passed, in short, and asks them to revise.',
+  'Reports which levels their functions passed to the helper and the main role, and asks them to revise.',
   signals,
 );
 
 export const passed = ofLevels(
   'passed',
-  'Tells a helper and a main role whether their program passed all levels, and asks them to revise.',
+  'Reports to the helper and the main role whether their program passed all levels, and asks them to revise.',
   (_, examination) => [verdict(examination)],
 );
 

@@ -50,7 +50,7 @@ type Settings = MethodSettings['teamtr'];
 /** The least and the largest weight of the KL penalty that adapting it comes to. */
 const WEIGHTS = [1e-6, 1e6] as const;
 
-/** Each role that learns has its turn; so many of them begin with fresh episodes. */
+/** The number of turns in a step that begin with fresh episodes. Each role that learns has one turn. */
 const stagesOf: NonNullable<Method['stages']> = ({ policies, teamtr: { resample_every: every } }, { roles }) => {
   const turns = roles.filter(({ name }) => learns(policies, name)).length;
   return every === null ? 1 : Math.max(1, Math.ceil(turns / every));
