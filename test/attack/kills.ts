@@ -16,7 +16,8 @@ import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { tablesOf, type Row } from '../crash/tables.ts';
 import { finished, startC3, withStore, type Finished } from '../unit/engine/workspace.ts';
 import { seed, tally } from './harness.ts';
-import { Killer, type Process } from './processes.ts';
+import { Killer } from './killer.ts';
+import type { Process } from '../support/processes.ts';
 
 /** How long the runs are, and what is tried of them. */
 export interface RunKillSizes {

@@ -1,40 +1,13 @@
 /** Every cheat on every backend, processes that are left behind, and values that are too large. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { isAlive } from '../../../../../src/files/processes.ts';
+import { below } from '../../../../support/processes.ts';
 import { triedCheats } from '../../../../system/evaluate/python/triedCheats.ts';
 import { CHEATS, SQUARES } from '../../../../unit/evaluate/python/cheats.ts';
 import { BACKENDS, grader } from '../../../../unit/evaluate/python/support.ts';
 
-/** All processes that this one has started, and theirs. */
-function descendants(): readonly string[] {
-  if (process.platform !== 'linux') {
-    return [];
-  }
-  const parents = readdirSync('/proc').flatMap((entry) => {
-    try {
-      const stat = readFileSync(`/proc/${entry}/stat`, 'latin1');
-      const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return state === 'Z' ? [] : [[entry, parent] as const];
-    } catch {
-      return [];
-    }
-  });
-  const found = new Set([String(process.pid)]);
-  for (let before = 0; before < found.size;) {
-    before = found.size;
-    for (const [entry, parent] of parents) {
-      if (parent !== undefined && found.has(parent)) {
-        found.add(entry);
-      }
-    }
-  }
-  found.delete(String(process.pid));
-  return [...found];
-}
-
-const alive = (pid: string): boolean =>
-  existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+const alive = (pid: number): boolean => isAlive({ pid, processStart: null });
 
 triedCheats(Object.keys(CHEATS), BACKENDS);
 
@@ -43,7 +16,7 @@ describe('a grader that is closed', () => {
     it(`keeps no process alive (${backend})`, async () => {
       const other = grader({ backend, lanes: 1, limits: { seconds: 1 } });
       await other.grade('while True: pass', SQUARES);
-      const started = descendants();
+      const started = below(process.pid).map(({ pid }) => pid);
       assert.ok(started.length > 0 || process.platform !== 'linux');
       other.close();
       for (let wait = 0; started.some(alive) && wait < 2400; wait++) {

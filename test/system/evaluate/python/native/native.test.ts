@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -13,6 +13,8 @@ import {
 } from '../../../../../src/evaluate/python/native/native.ts';
 import { weakness } from '../../../../../src/evaluate/python/native/nativeCheck.ts';
 import { KEEPER_PROGRAM } from '../../../../../src/evaluate/python/native/nativeKeeper.ts';
+import { isAlive } from '../../../../../src/files/processes.ts';
+import { below } from '../../../../support/processes.ts';
 import { BACKENDS } from '../../../../unit/evaluate/python/support.ts';
 
 /** Whether this machine can keep a python3 apart; where it cannot, all that is tested is that nothing runs. */
@@ -157,23 +159,14 @@ describe('the backend python3', () => {
       }
       assert.ok(met(), said.join(''));
     };
-    /** Processes below one, of which the last is the candidate. */
-    const below = (pid: string): string[] => {
-      const path = `/proc/${pid}/task/${pid}/children`;
-      const children = existsSync(path) ? readFileSync(path, 'latin1').trim().split(' ').filter(Boolean) : [];
-      return [...children, ...children.flatMap(below)];
-    };
     try {
       // Two sandboxes of four processes each: the one that waits, the keeper, the guard, its child.
       await until(() =>
-        WALLED ? below(String(parent.pid)).length >= 8 : said.some((line) => /refuses to work here/.test(line)),
+        WALLED ? below(parent.pid ?? 0).length >= 8 : said.some((line) => /refuses to work here/.test(line)),
       );
-      const all = below(String(parent.pid));
+      const all = below(parent.pid ?? 0);
       parent.kill('SIGKILL');
-      await until(
-        () =>
-          !all.some((pid) => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))),
-      );
+      await until(() => !all.some(({ pid }) => isAlive({ pid, processStart: null })));
     } finally {
       parent.kill('SIGKILL');
     }

@@ -1,0 +1,39 @@
+/** The processes below one of ours. Linux only: elsewhere none is found. Any of them may end while it is read. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface Process {
+  readonly pid: number;
+  readonly line: string;
+}
+
+const reading = <Result>(work: () => Result, otherwise: Result): Result => {
+  try {
+    return work();
+  } catch {
+    // It has just ended.
+    return otherwise;
+  }
+};
+
+/** The living processes below one, each after its parent. */
+export function below(pid: number): readonly Process[] {
+  const threads = reading(() => readdirSync(`/proc/${String(pid)}/task`), []);
+  const children = threads.flatMap((thread) =>
+    reading(
+      () =>
+        readFileSync(`/proc/${String(pid)}/task/${thread}/children`, 'latin1')
+          .trim()
+          .split(' ')
+          .filter(Boolean)
+          .map(Number),
+      [],
+    ),
+  );
+  return children.flatMap((child) => [
+    {
+      pid: child,
+      line: reading(() => readFileSync(`/proc/${String(child)}/cmdline`, 'latin1').replaceAll('\0', ' '), ''),
+    },
+    ...below(child),
+  ]);
+}
