@@ -103,7 +103,7 @@ const ASKED: Readonly<Record<RecordedApi, (request: Fields) => readonly unknown[
   },
 };
 
-const choiceSaid = (body: Fields): readonly ParsedMessage[] => oneAnswer(listAtKey(body, 'choices').slice(0, 1));
+const choiceSaid = (body: Fields): readonly ParsedMessage[] => oneAnswer(listAtKey(body, 'choices'));
 
 /** What an answer says. */
 const SAID: Readonly<Record<RecordedApi, (body: Fields) => readonly ParsedMessage[]>> = {

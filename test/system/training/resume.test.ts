@@ -170,6 +170,13 @@ describe('checkpoints and snapshots', () => {
     assert.deepEqual(await rebuild(6), [4, 5, 6]);
     rmSync(third);
     assert.deepEqual(await rebuild(4), [1, 2, 3, 4]);
+    // Any other fault is no damage of a checkpoint, and ends the work.
+    const broken = watching((name) => {
+      if (name === 'loadCheckpoint') {
+        throw new C3Error('engine', 'The worker has stopped.');
+      }
+    });
+    await assert.rejects(restoreTraining({ ...input, runtime: broken(input.runtime) }, 7), /The worker has stopped/);
     // What cannot be executed again exactly is no snapshot of the run.
     await assert.rejects(
       restoreTraining({ ...input, config: { ...input.config, ppo: { ...input.config.ppo, learning_rate: 1e-3 } } }, 2),

@@ -279,6 +279,19 @@ describe('findingReport', () => {
     assert.match(textOf(page), /older replays of this message \(3\); alternatives \(3\)/u);
   });
 
+  it('gives the size of all of a context, also of what it leaves out', (t) => {
+    const writer = storeFor(t);
+    const question = { ...problem(3), uid: 'x'.repeat(250_000) };
+    writer.insertProblems([question]);
+    const message = addMessage(writer, {
+      ...{ iteration: 1, problem: question, role: 'speaker', position: 0, parent: null, bucket: null, index: 0 },
+      text: 'short',
+    });
+    const report = findingReport(writer, message);
+    assert.ok(report.context.text.leftOut > 50_000, String(report.context.text.leftOut));
+    assert.match(textOf(reportPage(report)), /as the model saw it: 3 tokens, 250.?k characters/u);
+  });
+
   it('walks a branch of very many messages from its end, and counts those before', (t) => {
     const writer = storeFor(t);
     const question = problem(3);

@@ -84,8 +84,6 @@ export function logarithmic(
 }
 
 const TICKS = 8;
-/** Two ticks are named only where this share of the axis is between them. */
-const APART = 0.08;
 
 /**
  * The ticks of a logarithmic scale: over more than a decade 1, 2 and 5 times powers of ten, or these powers alone; over
@@ -97,7 +95,7 @@ export function logTicks(min: number, max: number): readonly number[] {
   const inside = (values: readonly number[]): readonly number[] =>
     values.filter((value) => value >= min * (1 - 1e-9) && value <= max * (1 + 1e-9));
   if (max / min <= 10) {
-    return spacedOut(inside(evenSteps(min, max)), max / min);
+    return inside(evenSteps(min, max));
   }
   const fine = inside(powers.flatMap((power) => [power, 2 * power, 5 * power]));
   if (fine.length <= TICKS) {
@@ -116,18 +114,6 @@ function evenSteps(min: number, max: number): readonly number[] {
   const first = Math.ceil(min / step - 1e-9);
   const count = Math.max(0, Math.floor(max / step + 1e-9) - first + 1);
   return Array.from({ length: count }, (_, index) => Number(((first + index) * step).toPrecision(12)));
-}
-
-/** From the top down: below, even steps of a logarithmic scale lie ever wider apart. */
-function spacedOut(values: readonly number[], ratio: number): readonly number[] {
-  const kept: number[] = [];
-  for (const value of values.toReversed()) {
-    const above = kept[0];
-    if (above === undefined || Math.log(above / value) / Math.log(ratio) >= APART) {
-      kept.unshift(value);
-    }
-  }
-  return kept;
 }
 
 /** A small value that its chart would write as 0 is written in powers of ten. */
