@@ -11,7 +11,7 @@ import { extractCode } from '../../src/evaluate/python/code.ts';
 import { PythonGrader } from '../../src/evaluate/python/grader.ts';
 import type { Problem } from '../../src/domain/problem.ts';
 import type { Interval } from '../../src/domain/credit.ts';
-import { candidateCode } from '../../src/tasks/candidate.ts';
+import { candidateCode } from '../support/candidate.ts';
 import type { DemonstratedProblem } from '../../src/tasks/demonstration.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { describeInterval } from './measure.ts';

@@ -100,19 +100,6 @@ export function readProblem(text: string, { predicates }: Pick<Domain, 'predicat
   return { name, domain, objects, init: facts(of(':init')), goal: goals };
 }
 
-/** The text that readDomain reads. */
-export function writeDomain({ name, predicates, operators }: Domain): string {
-  const variables = (count: number): string =>
-    Array.from({ length: count }, (_, index) => ` ?x${String(index)}`).join('');
-  const actions = [...operators.values()].map(
-    (one) =>
-      `  (:action ${one.name}\n    :parameters (${one.parameters.join(' ')})\n    :precondition (and ${one.needs.join(' ')})\n` +
-      `    :effect (and ${[...one.adds, ...one.removes.map((gone) => `(not ${gone})`)].join(' ')}))`,
-  );
-  const declared = [...predicates].map(([predicate, count]) => `(${predicate}${variables(count)})`).join(' ');
-  return `(define (domain ${name})\n  (:requirements :strips)\n  (:predicates ${declared})\n${actions.join('\n')})\n`;
-}
-
 /** The text that readProblem reads, on one line. */
 export const writeProblem = ({ name, domain, objects, init, goal }: PddlProblem): string =>
   `(define (problem ${name}) (:domain ${domain}) (:objects ${objects.join(' ')}) (:init ${init.join(' ')}) (:goal (and ${goal.join(' ')})))`;

@@ -6,7 +6,7 @@ import type { RunBlame } from '../../domain/answer.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { Ledger, RunRecord, ShownStatus } from '../../domain/run.ts';
 import type { RoleModels, RemovalOutcomes, StepRow, RegionFacts } from '../../domain/stepRows.ts';
-import { toHost, type Events, type Panel, type ToHost } from './panel.ts';
+import type { Events, Panel, ToHost } from './panel.ts';
 
 /** Most runs that are compared with the shown one: as many as lines can be distinguished without colour. */
 export const COMPARED_MOST = 5;
@@ -167,4 +167,3 @@ export const DASHBOARD_PANEL = {
 } as const satisfies Panel;
 
 export type DashboardToHost = ToHost<typeof DASHBOARD_PANEL>;
-export const isDashboardToHost = toHost(DASHBOARD_PANEL);

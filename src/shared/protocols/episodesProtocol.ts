@@ -14,7 +14,7 @@ import {
   type ProblemSort,
 } from '../../domain/problem.ts';
 import type { ShownStatus } from '../../domain/run.ts';
-import { toHost, type Events, type Panel, type ToHost } from './panel.ts';
+import type { Events, Panel, ToHost } from './panel.ts';
 import type { ReplyMessage, Requests } from './requests.ts';
 
 /** Rows in one answer. */
@@ -158,4 +158,3 @@ export const EPISODES_PANEL = {
 } as const satisfies Panel;
 
 export type EpisodesToHost = ToHost<typeof EPISODES_PANEL>;
-export const isEpisodesToHost = toHost(EPISODES_PANEL);

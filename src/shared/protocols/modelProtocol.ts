@@ -2,7 +2,7 @@
 import { DEFAULT_PROVIDER, DEVICE_REQUESTS } from '../devices.ts';
 import { integer, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../models.ts';
-import { toHost, type Events, type Panel, type ToHost } from './panel.ts';
+import type { Events, Panel, ToHost } from './panel.ts';
 
 /** Longest path of a model folder, in UTF-16 units. */
 const PATH_LIMIT = 4096;
@@ -78,4 +78,3 @@ export const MODEL_PANEL = {
 } as const satisfies Panel;
 
 export type ModelToHost = ToHost<typeof MODEL_PANEL>;
-export const isModelToHost = toHost(MODEL_PANEL);

@@ -6,7 +6,7 @@ import { isRecord, list, literal, object, text } from '../guard.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { ShownStatus } from '../../domain/run.ts';
 import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';
-import { toHost, type Events, type Panel, type ToHost } from './panel.ts';
+import type { Events, Panel, ToHost } from './panel.ts';
 
 /** One run with what it was set to and what came out. */
 export interface RunTableRow {
@@ -192,4 +192,3 @@ export const RUNS_PANEL = {
 } as const satisfies Panel;
 
 export type RunsTableToHost = ToHost<typeof RUNS_PANEL>;
-export const isRunsTableToHost = toHost(RUNS_PANEL);

@@ -9,7 +9,7 @@ import {
   type CaseLabel,
   type TaxonomyView,
 } from '../../domain/taxonomy.ts';
-import { toHost, type Events, type Panel, type ToHost } from './panel.ts';
+import type { Events, Panel, ToHost } from './panel.ts';
 import type { ReplyMessage, Requests } from './requests.ts';
 
 /** Cases listed at first, and with each "Show more". */
@@ -109,4 +109,3 @@ export const TAXONOMY_PANEL = {
 } as const satisfies Panel;
 
 export type TaxonomyToHost = ToHost<typeof TAXONOMY_PANEL>;
-export const isTaxonomyToHost = toHost(TAXONOMY_PANEL);

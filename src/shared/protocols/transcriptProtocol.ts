@@ -27,7 +27,7 @@ import type { WhyLost } from '../transcript/whyLost.ts';
 import type { FinishReason, Message, MeasuredFact } from '../../domain/message.ts';
 import type { PolicyKind } from '../rolePolicies.ts';
 import type { VerificationMark } from '../../domain/verification.ts';
-import { toHost, type Events, type Panel, type ToHost } from './panel.ts';
+import type { Events, Panel, ToHost } from './panel.ts';
 import { isReplayDraft, MOST_DRAFTS } from './replayDraft.ts';
 import type { ReplyMessage, Requests } from './requests.ts';
 
@@ -391,4 +391,3 @@ export const TRANSCRIPT_PANEL = {
 } as const satisfies Panel;
 
 export type TranscriptToHost = ToHost<typeof TRANSCRIPT_PANEL>;
-export const isTranscriptToHost = toHost(TRANSCRIPT_PANEL);

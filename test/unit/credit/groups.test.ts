@@ -10,7 +10,6 @@ import {
 } from '../../../src/credit/estimators.ts';
 import { groupNormalise } from '../../../src/credit/groupNormalise.ts';
 import { meanInterval } from '../../../src/credit/interval.ts';
-import { generalisedAdvantages } from '../../../src/credit/estimators/mappo.ts';
 import { creditLines } from '../../../src/engine/lines/creditLines.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 
@@ -78,18 +77,6 @@ describe('MAPPO', () => {
     close(creditsOf(group([[1, 0], [1]], { value: 0.3 }), 'mappo'), [0.2, 0.7]);
     assert.throws(() => creditsOf(group([[1]]), 'mappo'), /needs the value/);
     assert.throws(() => creditsOf(group([[1]], { value: Number.NaN }), 'mappo'), C3Error);
-  });
-
-  it('gives the published advantages of r = [0,1], V = [.4,.6]', () => {
-    const plain = generalisedAdvantages([0, 1], [0.4, 0.6]);
-    close(plain.advantages, [0.6, 0.4]);
-    close(plain.returns, [1, 1]);
-    const discounted = generalisedAdvantages([0, 1], [0.4, 0.6], 0.9, 0.95);
-    close(discounted.advantages, [0.482, 0.4]);
-    close(discounted.returns, [0.882, 1]);
-    assert.deepEqual(generalisedAdvantages([], []), { advantages: [], returns: [] });
-    assert.throws(() => generalisedAdvantages([1], []), C3Error);
-    assert.throws(() => generalisedAdvantages([1], [0], 1.1), C3Error);
   });
 });
 

@@ -4,7 +4,7 @@ import { evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.t
 import { evaluatorNamed, answerFormOf } from '../../../src/evaluate/named.ts';
 import { BLOCKS, gradePlan, parseBlocks, planIn, readStatement } from '../../../src/evaluate/puzzles/blocks.ts';
 import { compareGuess, gradeGuess, guessIn, parseSecret } from '../../../src/evaluate/puzzles/numbers.ts';
-import { readDomain, readProblem, writeDomain, writeProblem } from '../../../src/evaluate/puzzles/pddl.ts';
+import { readDomain, readProblem, writeProblem, type Domain } from '../../../src/evaluate/puzzles/pddl.ts';
 import { validatePlan } from '../../../src/evaluate/puzzles/strips.ts';
 import { gradeZebra, parseZebra } from '../../../src/evaluate/puzzles/zebra.ts';
 import { masked, scored } from '../../../src/evaluate/python/rules.ts';
@@ -177,6 +177,19 @@ describe('Blocksworld', () => {
     assert.match(rule('(pick-up __proto__)'), /needs \(clear __proto__\)/u);
   });
 });
+
+/** The text that readDomain reads. */
+function writeDomain({ name, predicates, operators }: Domain): string {
+  const variables = (count: number): string =>
+    Array.from({ length: count }, (_, index) => ` ?x${String(index)}`).join('');
+  const actions = [...operators.values()].map(
+    (one) =>
+      `  (:action ${one.name}\n    :parameters (${one.parameters.join(' ')})\n    :precondition (and ${one.needs.join(' ')})\n` +
+      `    :effect (and ${[...one.adds, ...one.removes.map((gone) => `(not ${gone})`)].join(' ')}))`,
+  );
+  const declared = [...predicates].map(([predicate, count]) => `(${predicate}${variables(count)})`).join(' ');
+  return `(define (domain ${name})\n  (:requirements :strips)\n  (:predicates ${declared})\n${actions.join('\n')})\n`;
+}
 
 describe('the PDDL subset', () => {
   it('is read and written alike', () => {

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { sandboxPlaces } from '../../support/programs.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
-import { candidateCode } from '../../../src/tasks/candidate.ts';
+import { candidateCode } from '../../support/candidate.ts';
 import type { TaskFormat } from '../../../src/tasks/files/formats.ts';
 import { loadProblems, type LoadedProblems, type LoadOptions } from '../../../src/tasks/files/load.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { toHost } from '../../../../src/shared/protocols/panel.ts';
 import { runsCsv } from '../../../../src/extension/dashboard/runsCsv.ts';
 import {
-  isRunsTableToHost,
+  RUNS_PANEL,
   settingKeys,
   settingsOf,
   sortedRuns,
   type RunTableRow,
 } from '../../../../src/shared/protocols/runsTable.ts';
+
+const isRunsTableToHost = toHost(RUNS_PANEL);
 
 const row = (id: string, changes: Partial<RunTableRow> = {}): RunTableRow => ({
   id,

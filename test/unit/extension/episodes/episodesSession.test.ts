@@ -8,19 +8,21 @@ import {
 } from '../../../../src/extension/episodes/episodesSession.ts';
 import {
   EPISODES_REQUESTS,
-  type EPISODES_PANEL,
-  isEpisodesToHost,
+  EPISODES_PANEL,
   NO_PLACE,
   type EpisodesFromHost,
   type EpisodesToHost,
   type ShownProblem,
 } from '../../../../src/shared/protocols/episodesProtocol.ts';
+import { toHost } from '../../../../src/shared/protocols/panel.ts';
 import { judgeWords, type JudgeAgreement } from '../../../../src/domain/run.ts';
 import { isAnswer } from '../../../../src/shared/protocols/requests.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/domain/problem.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { addRun, addTree, problem, RUN, temporaryStore } from '../storeFixture.ts';
 import { PageInHand } from '../webview/pageInHand.ts';
+
+const isEpisodesToHost = toHost(EPISODES_PANEL);
 
 interface Desk {
   readonly session: EpisodesSession;

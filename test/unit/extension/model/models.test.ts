@@ -12,8 +12,11 @@ import {
 } from '../../../../src/extension/model/modelConfiguration.ts';
 import type { ListKeeper } from '../../../../src/extension/common/listKeeper.ts';
 import { ModelFolders } from '../../../../src/extension/model/modelFolders.ts';
-import { isModelState, isModelToHost } from '../../../../src/shared/protocols/modelProtocol.ts';
+import { isModelState, MODEL_PANEL } from '../../../../src/shared/protocols/modelProtocol.ts';
+import { toHost } from '../../../../src/shared/protocols/panel.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
+
+const isModelToHost = toHost(MODEL_PANEL);
 
 const CPU = { adapterRank: 16, device: 'cpu' } as const;
 

@@ -1,5 +1,5 @@
 /** The program that a message of code represents. */
-import type { ProblemTests } from '../domain/problem.ts';
+import type { ProblemTests } from '../../src/domain/problem.ts';
 
 /**
  * The code as the tests meet it. Where a message continues from a prefix (HumanEval), the prefix is before it: what
