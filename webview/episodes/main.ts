@@ -1,7 +1,9 @@
 /** The episodes panel's entry in the webview. */
 import '../common/common.css';
+import '../common/heads.css';
 import './style.css';
 import './grid.css';
+import '../common/keySheet.css';
 import { byId } from '../common/dom.ts';
 import { editorHost } from '../common/host.ts';
 import { EpisodesPanel } from './panel.ts';

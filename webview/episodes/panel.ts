@@ -29,7 +29,7 @@ import { COLUMNS } from './columns.ts';
 import { Details } from './details.ts';
 import { Grid } from './grid.ts';
 import { GRID_KEYS } from './keys.ts';
-import { keySheet } from './keySheet.ts';
+import { keySheet } from '../common/keySheet.ts';
 import { Toolbar } from './toolbar.ts';
 import { listedWords } from './words.ts';
 
@@ -47,7 +47,7 @@ export class EpisodesPanel {
   private readonly toolbar: Toolbar;
   private readonly grid: Grid;
   private readonly details: Details;
-  private readonly keys = keySheet(GRID_KEYS);
+  private readonly keys = keySheet('Keys of the grid', GRID_KEYS);
   private readonly nothing = h('div', { class: 'nothing-listed', role: 'status' });
   private readonly body: HTMLElement;
   private readonly empty: HTMLElement;

@@ -1,5 +1,6 @@
 /** The runs table's entry in the webview. */
 import '../common/common.css';
+import '../common/heads.css';
 import './style.css';
 import { byId } from '../common/dom.ts';
 import { editorHost } from '../common/host.ts';

@@ -7,6 +7,7 @@ import './comparison.css';
 import './detail.css';
 import './why.css';
 import './replays.css';
+import '../common/keySheet.css';
 import './keys.css';
 import './chrome.css';
 import { byId } from '../common/dom.ts';

@@ -26,7 +26,7 @@ import { HitSearch } from './search/hitSearch.ts';
 import { Drawer } from './drawer.ts';
 import { frame } from './frame.ts';
 import { KeyboardHome } from './keyboardHome.ts';
-import { keySheet } from './keySheet.ts';
+import { transcriptSheet } from './keySheet.ts';
 import { comparisonPosts, detailPosts, treePosts } from './posts.ts';
 import { ProtocolMap } from './protocolMap.ts';
 import { sizeWords } from './replay/replayWords.ts';
@@ -42,7 +42,7 @@ export class TranscriptPanel {
   private readonly title = h('h1', {});
   private readonly subtitle = h('span', { class: 'muted' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
-  private readonly keys = keySheet();
+  private readonly keys = transcriptSheet();
   private readonly tree: TreeView;
   private readonly detail: DetailPane;
   private opened: Opened | null = null;
