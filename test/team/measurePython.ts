@@ -11,7 +11,6 @@ import { extractCode } from '../../src/evaluate/python/code.ts';
 import { PythonGrader } from '../../src/evaluate/python/grader.ts';
 import type { Problem } from '../../src/domain/problem.ts';
 import type { Interval } from '../../src/domain/credit.ts';
-import { candidateCode } from '../support/candidate.ts';
 import type { DemonstratedProblem } from '../../src/tasks/demonstration.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { describeInterval } from './measure.ts';
@@ -72,7 +71,7 @@ export async function measurePythonTeam(
     if (tests === undefined) {
       throw new Error(`${problem.uid} has no tests.`);
     }
-    return grader.grade(candidateCode(tests, extractCode(code)), tests, problem.uidSha).then(({ score }) => {
+    return grader.grade(tests.prefix + extractCode(code), tests, problem.uidSha).then(({ score }) => {
       if (score === null) {
         masked++;
       }

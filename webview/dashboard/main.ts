@@ -1,6 +1,6 @@
 /** The dashboard's entry in the webview. */
 import '../common/common.css';
-import '../common/tallPage.css';
+import '../common/stickyHead.css';
 import './style.css';
 import { byId } from '../common/dom.ts';
 import { editorHost } from '../common/host.ts';

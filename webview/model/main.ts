@@ -1,5 +1,6 @@
 /** The model panel's entry in the webview. */
 import '../common/common.css';
+import '../common/stickyHead.css';
 import './style.css';
 import { byId } from '../common/dom.ts';
 import { editorHost } from '../common/host.ts';

@@ -1,7 +1,7 @@
 /** The taxonomy panel's entry in the webview. */
 import '../common/common.css';
 import '../common/term.css';
-import '../common/tallPage.css';
+import '../common/stickyHead.css';
 import './style.css';
 import './cases.css';
 import { byId } from '../common/dom.ts';

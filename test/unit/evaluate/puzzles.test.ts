@@ -184,7 +184,8 @@ function writeDomain({ name, predicates, operators }: Domain): string {
     Array.from({ length: count }, (_, index) => ` ?x${String(index)}`).join('');
   const actions = [...operators.values()].map(
     (one) =>
-      `  (:action ${one.name}\n    :parameters (${one.parameters.join(' ')})\n    :precondition (and ${one.needs.join(' ')})\n` +
+      `  (:action ${one.name}\n    :parameters (${one.parameters.join(' ')})\n` +
+      `    :precondition (and ${one.needs.join(' ')})\n` +
       `    :effect (and ${[...one.adds, ...one.removes.map((gone) => `(not ${gone})`)].join(' ')}))`,
   );
   const declared = [...predicates].map(([predicate, count]) => `(${predicate}${variables(count)})`).join(' ');

@@ -6,7 +6,6 @@ import { after, before, test } from 'node:test';
 import { sandboxPlaces } from '../../support/programs.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
-import { candidateCode } from '../../support/candidate.ts';
 import type { TaskFormat } from '../../../src/tasks/files/formats.ts';
 import { loadProblems, type LoadedProblems, type LoadOptions } from '../../../src/tasks/files/load.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
@@ -279,16 +278,12 @@ test('what scores the code of each data set passes its reference in the sandbox 
   for (const row of [MBPP, SANITIZED, PLUS, HUMANEVAL]) {
     const { tests, answer } = await one(row);
     assert.ok(tests);
-    assert.equal((await grader.grade(candidateCode(tests, answer), tests)).rule, 'passed', tests.test);
-    assert.equal((await grader.grade(candidateCode(tests, wrong), tests)).rule, 'wrong-answer');
+    assert.equal((await grader.grade(tests.prefix + answer, tests)).rule, 'passed', tests.test);
+    assert.equal((await grader.grade(tests.prefix + wrong, tests)).rule, 'wrong-answer');
   }
   const { tests } = await one(HUMANEVAL);
   assert.ok(tests);
   // A whole function instead of a completion, which uses the prompt's helper; and no code at all.
-  assert.equal(
-    (await grader.grade(candidateCode(tests, 'def next_but_one(x):\n    return helper(x) + 1'), tests)).score,
-    1,
-  );
-  assert.equal((await grader.grade(candidateCode(tests, ''), tests)).score, 0);
-  assert.equal(candidateCode({ prefix: 'import math' }, 'x = 1'), 'import math\nx = 1');
+  assert.equal((await grader.grade(`${tests.prefix}def next_but_one(x):\n    return helper(x) + 1`, tests)).score, 1);
+  assert.equal((await grader.grade(tests.prefix, tests)).score, 0);
 });
