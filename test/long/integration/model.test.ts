@@ -41,6 +41,15 @@ scenario('a model that passed its self-test', async (workbench) => {
       [800, 900],
     ],
   );
+  // In a low window the page is several times as tall: its head stays in sight to the end.
+  await workbench.page.setViewportSize({ width: 800, height: 500 });
+  const head = await eventually('the page to scroll to its end', () =>
+    model.locator('.panel-head').evaluate((element) => {
+      window.scrollTo(0, document.documentElement.scrollHeight);
+      return window.scrollY > window.innerHeight ? element.getBoundingClientRect().top : undefined;
+    }),
+  );
+  assert.ok(head >= 0, `the head is ${String(head)} pixels from the top`);
   await workbench.page.setViewportSize({ width: 1400, height: 900 });
   assertQuiet(workbench);
 });
