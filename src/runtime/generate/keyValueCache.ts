@@ -15,6 +15,12 @@ interface Layer {
   readonly values: Float32Array;
 }
 
+/**
+ * Elements that an array is made with for each one that is asked for. The next cache is often a little longer, and
+ * memory that was written once is far quicker than new memory; what is never written takes none.
+ */
+const HEADROOM = 1.25;
+
 /** Memory that one cache after another uses, so that it is asked for once. Only one cache may use it at a time. */
 export class CacheMemory {
   private readonly arrays: Float32Array[] = [];
@@ -25,7 +31,7 @@ export class CacheMemory {
     if (known !== undefined && known.length >= length) {
       return known;
     }
-    const made = new Float32Array(length);
+    const made = new Float32Array(Math.ceil(HEADROOM * length));
     this.arrays[number] = made;
     return made;
   }
@@ -71,12 +77,11 @@ export class KeyValueCache {
     const stride = slots * this.width;
     for (const { keys, values } of this.layers) {
       for (const array of [keys, values]) {
-        // From the end, where nothing is overwritten that is still to move. What no row has written yet must be a
-        // finite number.
-        for (let place = this.capacity * this.heads - 1; place >= 0; place--) {
-          const kept = place < rows * this.heads ? chunk : 0;
-          array.copyWithin(place * stride, place * chunk, place * chunk + kept);
-          array.fill(0, place * stride + kept, (place + 1) * stride);
+        // From the end, where nothing is overwritten that is still to move. What a row has not written yet must be a
+        // finite number; a row that comes later writes all of its slots.
+        for (let place = rows * this.heads - 1; place >= 0; place--) {
+          array.copyWithin(place * stride, place * chunk, (place + 1) * chunk);
+          array.fill(0, place * stride + chunk, (place + 1) * stride);
         }
       }
     }
