@@ -258,7 +258,7 @@ export class EngineService {
   async replay(request: EngineReplay, control: ReplayControl): Promise<ReplayResult> {
     checkReplay(request);
     const { message, spending: limit } = request;
-    const { run } = this.reading((store) => store.fullMessage(message));
+    const run = this.reading((store) => store.messageRun(message));
     const work = { what: `replay of message ${String(message)}`, run, limit };
     await using session = await this.session(work, control.signal);
     return await replayStored(session, request, control);
@@ -317,7 +317,7 @@ export class EngineService {
    * @throws C3Error('input') where it was never replayed; CancelledError, keeping what was found
    */
   async verifyMessage(message: number, control: AgainControl): Promise<VerificationReport> {
-    const { run } = this.reading((store) => store.message(message));
+    const run = this.reading((store) => store.messageRun(message));
     const work = { what: `verification of message ${String(message)}`, run };
     await using session = await this.session(work, control.signal);
     return await verifyReturns(session, knownReplays(session.store, message), control);

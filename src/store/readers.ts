@@ -152,6 +152,8 @@ export interface EpisodeReader {
   /** The message with its tokens and its context. */
   fullMessage(id: number): FullMessage;
   message(id: number): Message;
+  /** The run of a message. */
+  messageRun(id: number): string;
   /** Many messages in the order of the ids as given; far quicker than one by one. */
   messages(ids: readonly number[]): Message[];
   /** Messages whose parent this is, of any phase, by phase and sibling index. */

@@ -138,7 +138,7 @@ function registerReplay(server: McpServer, service: EngineService): void {
         if (refusal !== null) {
           throw new C3Error('input', refusal);
         }
-        const { run } = service.reading((store) => store.message(message));
+        const run = service.reading((store) => store.messageRun(message));
         await agreed(server, { words: replayWords(asked, costs), confirm, named: team !== undefined }, words);
         const result = await service.replay(request, { signal, onProgress: () => undefined });
         const spent = result.alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
@@ -166,7 +166,7 @@ function registerSearches(server: McpServer, service: EngineService): void {
     },
     ({ confirm, ...asked }, { signal }) =>
       answering(async () => {
-        const { run } = service.reading((store) => store.message(asked.message));
+        const run = service.reading((store) => store.messageRun(asked.message));
         await agree(asked, run, confirm);
         const budget = asked.max_evaluator_calls;
         const found = await service.blame({ message: asked.message, budget }, { signal, onProgress: () => undefined });

@@ -5,23 +5,24 @@ import type { FullMessage } from '../../domain/message.ts';
 import type { Replay } from '../../domain/replay.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { runSampling } from '../../training/config/config.ts';
-import { isTerminal } from '../../team/protocol.ts';
+import { isServed } from '../../shared/rolePolicies.ts';
+import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { messagesAtMost, scoredAtMost } from '../../team/rounds.ts';
 import { endpointCosts, judgeCosts, replayCosts, type CostedTeam, type Scorer } from '../models/endpointCost.ts';
-import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
+import type { StoredRecipe } from '../recipe/recipe.ts';
 
 type Team = Omit<CostedTeam, 'spent'> & { readonly scorer?: Scorer | null };
 
 /** The team of a run as it costs. @param limit in the place of the configuration's */
-export const costedTeam = (recipe: StoredRecipe, limit: CostedTeam['limit'] = {}): Team => ({
-  protocol: protocolOf(recipe),
+export const costedTeam = (recipe: StoredRecipe, protocol: Protocol, limit: CostedTeam['limit'] = {}): Team => ({
+  protocol,
   policies: recipe.config.policies,
   sampling: runSampling(recipe.config),
   scorer: recipe.config.scorer,
   limit,
 });
 
-/** The costs of replaying a message, by the roles that servers answer. */
+/** The costs of replaying a message, by the roles that servers answer; nothing is read where none does. */
 export function estimateCosts(
   store: StoreReader,
   message: FullMessage,
@@ -29,6 +30,10 @@ export function estimateCosts(
   team: Team,
 ): readonly EndpointCost[] {
   const { run, position } = message;
+  const answering = [...Object.values(team.policies ?? {}), team.scorer?.judge];
+  if (!answering.some((settings) => settings !== undefined && isServed(settings))) {
+    return [];
+  }
   const costed = { ...team, spent: (role: string) => store.spent(run, role) };
   const bytes = countBytes(store, message);
   const { alternatives, replays, text, result = null, design } = asked;
@@ -53,7 +58,7 @@ export function samplingCosts(store: StoreReader, replays: readonly Replay[], te
     return [];
   }
   const { occurrences, rounds } = team.protocol;
-  const { run } = store.fullMessage(first.alternative);
+  const run = store.messageRun(first.alternative);
   let bytes = 0;
   const requests = new Map<string, number>();
   const ask = (role: string, times: number): void => {

@@ -62,7 +62,7 @@ export async function forkMessage(
     const isGiven = typeof request.result === 'string' && request.alternatives === 0;
     new InferredProgram(next.steps, team).check(entriesThrough(store, message.id) + (isGiven ? 1 : 0));
   }
-  const asked = withPairs(request, store.message(message.id), true, protocol);
+  const asked = withPairs(store, request, true, protocol);
   for (const cost of forkCosts(store, message, request, team)) {
     control.onRemark?.(costWords(cost));
   }
@@ -107,7 +107,7 @@ export function forkCosts(
   const protocol = openProtocol(protocolOf(recipe), turnsOf(team));
   const here = team.serve === null ? null : { url: 'http://127.0.0.1/v1', model: team.serve };
   const policies = choosePolicies(team, protocol, here);
-  const asked = withPairs(request, store.message(message.id), true, protocol);
+  const asked = withPairs(store, request, true, protocol);
   const sampling = { ...runSampling(recipe.config), maxNewTokens: team.maxNewTokens };
   const position = protocol.roles.findIndex(({ name }) => name === message.role);
   const limit = request.spending ?? {};

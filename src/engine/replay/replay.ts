@@ -70,8 +70,8 @@ export async function replayStored(
     control.onRemark?.(remark);
   }
   const own = name === null && temperature === null && model === null;
-  const asked = withPairs(request, store.message(message.id), own, protocol);
-  for (const cost of estimateCosts(store, message, asked, costedTeam(recipe, request.spending))) {
+  const asked = withPairs(store, request, own, protocol);
+  for (const cost of estimateCosts(store, message, asked, costedTeam(recipe, protocol, request.spending))) {
     control.onRemark?.(costWords(cost));
   }
   const agreement = recipe[JUDGE_KEY];
@@ -121,6 +121,7 @@ function costsIn(store: StoreReader, request: EngineReplay, team: RecordedTeam |
   const recipe = parseRecipe(store.runConfig(message.run), message.run);
   const { snapshot, temperature, model } = request.continuation ?? AS_RECORDED;
   const own = snapshot === null && temperature === null && model === null;
-  const asked = withPairs(request, store.message(message.id), own, protocolOf(recipe));
-  return estimateCosts(store, message, asked, costedTeam(recipe, request.spending));
+  const protocol = protocolOf(recipe);
+  const asked = withPairs(store, request, own, protocol);
+  return estimateCosts(store, message, asked, costedTeam(recipe, protocol, request.spending));
 }

@@ -13,6 +13,7 @@ import {
   type Settle,
 } from '../../domain/replay.ts';
 import type { Message } from '../../domain/message.ts';
+import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 
 /** A replay request as both doors of the engine take it. */
@@ -35,14 +36,15 @@ export function checkSettle(request: EngineReplay): void {
  * @throws C3Error('input') where the message's own credit is decided already
  */
 export function withPairs(
+  store: StoreReader,
   { settle, ...request }: EngineReplay,
-  message: Message,
   own: boolean,
   protocol: Protocol,
 ): ReplayRequest {
   if (settle === undefined) {
     return request;
   }
+  const message = store.message(request.message);
   if (own && message.credit !== null && isDecided(message.credit)) {
     throw new C3Error(
       'input',

@@ -9,7 +9,7 @@ import { IMPORTED } from '../../domain/episode.ts';
 import type { BucketView, Replay } from '../../domain/replay.ts';
 import type { ReturnSamples } from '../../domain/verification.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
-import { parseRecipe } from '../recipe/recipe.ts';
+import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { RunSession, type Engine } from '../session/session.ts';
 import { costedTeam, samplingCosts } from './costs.ts';
 
@@ -47,7 +47,7 @@ export async function verifyReturns(
   control: AgainControl,
 ): Promise<VerificationReport> {
   const report = await verifyStored(session, replays, control);
-  const { store, recipe, signal, rules } = session;
+  const { store, recipe, protocol, signal, rules } = session;
   const unseeded =
     !control.again || report.notComparable === 0 || session.isImported
       ? []
@@ -55,7 +55,7 @@ export async function verifyReturns(
   if (unseeded.length === 0) {
     return report;
   }
-  for (const cost of samplingCosts(store, unseeded, costedTeam(recipe))) {
+  for (const cost of samplingCosts(store, unseeded, costedTeam(recipe, protocol))) {
     control.onRemark?.(`To sample again: ${costWords(cost)}`);
   }
   const samples: ReturnSamples[] = [];
@@ -77,12 +77,13 @@ export async function verifyReturns(
 
 /** What sampling the replays of a message again may ask of servers at most; nothing where all have seeds. */
 export function verifyCosts(store: StoreReader, message: number): readonly EndpointCost[] {
-  const { run } = store.message(message);
+  const run = store.messageRun(message);
   if (store.run(run).method === IMPORTED) {
     return [];
   }
   const unseeded = knownReplays(store, message).filter((replay) => isUnseeded(store, replay));
-  return samplingCosts(store, unseeded, costedTeam(parseRecipe(store.runConfig(run), run)));
+  const recipe = parseRecipe(store.runConfig(run), run);
+  return samplingCosts(store, unseeded, costedTeam(recipe, protocolOf(recipe)));
 }
 
 /** The replays that a message represents. @throws C3Error('input') where it was never replayed */

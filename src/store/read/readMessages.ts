@@ -12,7 +12,10 @@ import { float32Of, int32Of } from '../tokens.ts';
 import type { Tree } from '../tree.ts';
 import type { StoreReader, TreeGroup } from '../types.ts';
 
-type MessageReaders = Pick<StoreReader, 'fullMessage' | 'message' | 'messages' | 'children' | 'chain' | 'transcript'>;
+type MessageReaders = Pick<
+  StoreReader,
+  'fullMessage' | 'message' | 'messageRun' | 'messages' | 'children' | 'chain' | 'transcript'
+>;
 
 type CreditRow = { readonly [Field in keyof Credit]: Credit[Field] | null };
 type MessageRow = Omit<Message, 'return' | 'leaves' | 'credit' | 'trainingCredit' | 'stage'> &
@@ -84,6 +87,7 @@ export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: Mes
       prompt_tokens AS promptTokens, reused_tokens AS reusedTokens, token_hash AS tokenHash, tokens, logprobs,
       decision.context AS context
     FROM decision ${JOINED} WHERE decision.id = ?`);
+  const runs = db.prepare<[number], string>('SELECT run FROM decision WHERE id = ?').pluck();
   const children = db
     .prepare<[number], number>(
       'SELECT id FROM decision WHERE parent = ? ORDER BY phase DESC, iteration, sibling_index, id',
@@ -102,6 +106,7 @@ export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: Mes
 
   return {
     message: guarded(session, (id) => messagesOf([id])[0] ?? notFound(session, 'message', id)),
+    messageRun: guarded(session, (id) => runs.get(id) ?? notFound(session, 'message', id)),
     messages: guarded(session, (ids) => messagesOf(ids)),
     fullMessage: guarded(session, (id) => {
       const { temperature, topP, topK, maxNewTokens, tokens, logprobs, context, ...row } = inOrder(

@@ -263,8 +263,10 @@ test('a message comes back bit for bit, to the writer and to a reader', (t) => {
     credit: null,
     trainingCredit: null,
   });
+  assert.equal(reader.messageRun(id), RUN);
   assert.throws(() => reader.fullMessage(id + 1), inputErrorLike(/no message 2/));
   assert.throws(() => reader.message(id + 1), inputErrorLike(/no message 2/));
+  assert.throws(() => reader.messageRun(id + 1), inputErrorLike(/no message 2/));
 });
 
 test('the token hash is SHA-256 of little-endian int32, also for a view into a larger array', () => {
