@@ -24,7 +24,7 @@ test('a room of the system tests is what lies below its folder there', () => {
 });
 
 test('a name that has tests of the other kind only says how to run them', () => {
-  assert.throws(() => chosen('engine/replay'), /has system tests only: npm run test:system -- engine\/replay$/u);
+  assert.throws(() => chosen('engine/program'), /has system tests only: npm run test:system -- engine\/program$/u);
   assert.throws(() => chosenFiles('system', ['credit'], ROOT), /has unit tests only: npm run test:unit -- credit$/u);
 });
 
