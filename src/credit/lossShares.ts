@@ -1,20 +1,20 @@
-/** What loses the episodes of a run: how much was within reach, and which share of that each role lost. */
+/** What loses the episodes of a run: how much was within reach, and which share of that each part lost. */
 import type { Interval } from '../domain/credit.ts';
 import { wilson } from './interval.ts';
 import { ratioOfMeans } from './ratio.ts';
 
-/** What was lost in an episode, in episodes: V_0 less the return, by the role that lost it. */
+/** What was lost in an episode, in episodes: V_0 less the return, divided among roles, turns or the like. */
 export interface EpisodeLosses {
   /** Episodes of one problem are no independent ones. */
   readonly problem: string;
-  /** By role; negative where its messages raised the chance. */
-  readonly roles: ReadonlyMap<string, number>;
+  /** By part; negative where its messages raised the chance. */
+  readonly parts: ReadonlyMap<string, number>;
 }
 
 export interface LossShares {
   /** How many of the lost episodes the team would win when it tried them again, on average. */
   readonly withinReach: Interval;
-  /** By role: its share of that; the shares add up to 1. Empty where nothing was within reach. */
+  /** By part: its share of that; the shares add up to 1. Empty where nothing was within reach. */
   readonly shares: ReadonlyMap<string, Interval>;
 }
 
@@ -29,9 +29,9 @@ export function lossShares(episodes: readonly EpisodeLosses[], lost: number): Lo
     return { withinReach: { value: 0, low: 0, high: lost, n: 0 }, shares: new Map() };
   }
   const problems = [...Map.groupBy(episodes, ({ problem }) => problem).values()];
-  const sumOf = (of: readonly EpisodeLosses[], role: string): number =>
-    of.reduce((sum, { roles }) => sum + (roles.get(role) ?? 0), 0);
-  const names = [...new Set(episodes.flatMap(({ roles }) => [...roles.keys()]))];
+  const sumOf = (of: readonly EpisodeLosses[], name: string): number =>
+    of.reduce((sum, { parts }) => sum + (parts.get(name) ?? 0), 0);
+  const names = [...new Set(episodes.flatMap(({ parts }) => [...parts.keys()]))];
   const all = problems.map((of) => names.reduce((sum, name) => sum + sumOf(of, name), 0));
   const each = ratioOfMeans(
     all,

@@ -89,6 +89,27 @@ export interface RoleLosses {
   readonly episodes: number;
 }
 
+/**
+ * How losses are divided beside by role. turn: which of a role's messages it was. level, source: what the data set says
+ * of the problem.
+ */
+export const LOSS_DIVISIONS = ['turn', 'level', 'source'] as const;
+
+/** What the messages of one turn lost, or the episodes of one level or source. */
+export interface LossPart {
+  readonly name: string;
+  /** Its share of what was within reach. */
+  readonly share: Interval;
+  /** Those of its episodes in which one message is named; of a turn, its message. */
+  readonly episodes: number;
+}
+
+export interface LossDivision {
+  readonly by: (typeof LOSS_DIVISIONS)[number];
+  /** The largest share first; two at least. */
+  readonly parts: readonly LossPart[];
+}
+
 /** What loses the episodes of a run. */
 export interface RunBlame {
   readonly run: string;
@@ -104,6 +125,8 @@ export interface RunBlame {
   readonly withinReach: Interval;
   /** The largest share first; empty where it may be that nothing was within reach. */
   readonly roles: readonly RoleLosses[];
+  /** The same sum divided otherwise; without those that say nothing more. */
+  readonly divisions: readonly LossDivision[];
   /** Episodes that were read, by what was found: one message lost it, several did, and so on. */
   readonly decided: number;
   readonly several: number;
@@ -126,6 +149,17 @@ const isCase = (value: unknown): value is BlamedEpisode =>
   ['message', 'drop'].every((name) => typeof value[name] === 'number') &&
   ['role', 'question', 'sentence'].every((name) => typeof value[name] === 'string');
 
+/** Whether these are shares, each under its name. */
+const areShares = (value: unknown, name: 'role' | 'name'): boolean =>
+  Array.isArray(value) &&
+  value.every(
+    (one: unknown) =>
+      isRecord(one) && typeof one[name] === 'string' && typeof one['episodes'] === 'number' && isInterval(one['share']),
+  );
+
+const isDivision = (value: unknown): value is LossDivision =>
+  isRecord(value) && LOSS_DIVISIONS.some((by) => by === value['by']) && areShares(value['parts'], 'name');
+
 /** Whether a value that was kept elsewhere can be shown as the answer about a run. */
 export const isRunBlame = (value: unknown): value is RunBlame =>
   isRecord(value) &&
@@ -143,14 +177,9 @@ export const isRunBlame = (value: unknown): value is RunBlame =>
     'seconds',
   ].every((name) => typeof value[name] === 'number') &&
   isInterval(value['withinReach']) &&
-  Array.isArray(value['roles']) &&
-  value['roles'].every(
-    (one: unknown) =>
-      isRecord(one) &&
-      typeof one['role'] === 'string' &&
-      typeof one['episodes'] === 'number' &&
-      isInterval(one['share']),
-  ) &&
+  areShares(value['roles'], 'role') &&
+  Array.isArray(value['divisions']) &&
+  value['divisions'].every(isDivision) &&
   Array.isArray(value['cases']) &&
   value['cases'].every(isCase);
 
@@ -279,6 +308,10 @@ function searchedSentence({
     spent,
   ].join(' ');
 }
+
+/** What losses are divided by, as a heading. */
+export const divisionTitle = ({ by }: LossDivision): string =>
+  ({ turn: 'By message of a role', level: 'By level of the problem', source: 'By source of the problem' })[by];
 
 /** What was found of the episodes that were read, by their number. */
 export const foundWords = ({ read, masked, decided, several, rarelySolved, undecided }: RunBlame): string =>

@@ -1,6 +1,14 @@
 /** What loses the episodes of the shown run: the sentence first, then a bar for each role and the clearest cases. */
 import type { ShownLosses } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { foundWords, shareWords, type BlamedEpisode, type RoleLosses, type RunBlame } from '../../src/domain/answer.ts';
+import {
+  divisionTitle,
+  foundWords,
+  shareWords,
+  type BlamedEpisode,
+  type LossDivision,
+  type LossPart,
+  type RunBlame,
+} from '../../src/domain/answer.ts';
 import { h } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { button } from '../common/toolkit.ts';
@@ -32,25 +40,37 @@ export function lossesSection(losses: ShownLosses | null, around: LossesAround):
 }
 
 function answer(found: RunBlame, around: LossesAround): HTMLElement[] {
-  const { sentence, roles, cases } = found;
+  const { sentence, roles, divisions, cases } = found;
+  const byRole = roles.map(({ role, ...part }) => ({ name: role, ...part }));
   return [
     h('p', { class: 'losses-sentence' }, sentence),
-    ...(roles.length === 0 ? [] : [shares(roles)]),
+    ...(roles.length === 0 ? [] : [shares('Share of what was within reach, by role', byRole, { isTitled: false })]),
+    ...divisions.map(divided),
     ...(found.lost === 0 ? [] : [h('p', { class: 'muted' }, foundWords(found))]),
     ...(cases.length === 0 ? [] : [clearest(cases, around)]),
   ];
 }
 
-/** A bar from 0 to each share, its interval as a line over it. */
-function shares(roles: readonly RoleLosses[]): HTMLElement {
+function divided(division: LossDivision): HTMLElement {
+  const title = divisionTitle(division);
+  return h(
+    'details',
+    { class: 'losses-division' },
+    h('summary', {}, title),
+    shares(title, division.parts, { isTitled: true }),
+  );
+}
+
+/** A bar from 0 to each share, its interval as a line over it. @param isTitled whether the title stands above it */
+function shares(title: string, parts: readonly LossPart[], { isTitled }: { readonly isTitled: boolean }): HTMLElement {
   return h(
     'table',
-    { class: 'losses-roles' },
-    h('caption', {}, 'Share of what was within reach, by role'),
+    { class: 'losses-roles', 'aria-label': title },
+    isTitled ? null : h('caption', {}, title),
     h(
       'tbody',
       {},
-      ...roles.map(({ role, share, episodes }) => {
+      ...parts.map(({ name, share, episodes }) => {
         const bar = h('span', { class: 'losses-bar', 'aria-hidden': 'true' });
         place(bar, Math.min(0, share.value), Math.max(0, share.value));
         const reach = h('span', { class: 'losses-reach', 'aria-hidden': 'true' });
@@ -58,7 +78,7 @@ function shares(roles: readonly RoleLosses[]): HTMLElement {
         return h(
           'tr',
           {},
-          h('th', { scope: 'row' }, plainTitle(role)),
+          h('th', { scope: 'row' }, plainTitle(name)),
           h('td', { class: 'losses-track' }, bar, reach),
           h('td', {}, shareWords(share)),
           h('td', { class: 'muted' }, `lost ${count(episodes)} alone`),

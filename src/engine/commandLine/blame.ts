@@ -4,10 +4,14 @@ import {
   BLAME_BUDGET,
   callsWords,
   chanceWords,
+  divisionTitle,
   foundWords,
+  LOSS_DIVISIONS,
   RUN_BLAME_BUDGET,
   shareWords,
   type Blame,
+  type LossDivision,
+  type LossPart,
   type RunBlame,
 } from '../../domain/answer.ts';
 import { signed } from '../../shared/text/figures.ts';
@@ -17,15 +21,20 @@ import { messageNumber, readArguments, text, whole, type ParsedArguments } from 
 import type { CommandContext } from './command.ts';
 import { JSON_FLAG, STORE, withService } from './support.ts';
 
+/** What is said of a run alone. */
+const OF_RUN = { run: { type: 'string' }, by: { type: 'string' } } as const;
+
 export async function blame(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = { ...STORE, ...JSON_FLAG, run: { type: 'string' }, budget: { type: 'string' } } as const;
+  const options = { ...STORE, ...JSON_FLAG, ...OF_RUN, budget: { type: 'string' } } as const;
   const parsed = readArguments('blame', args, options, 1);
   if (parsed.positionals.length === 0) {
     await blameRun(parsed, context);
     return;
   }
-  if (text(parsed, 'run') !== null) {
-    throw new C3Error('input', 'c3 blame takes either an episode or --run; give one of the two.');
+  for (const name of Object.keys(OF_RUN)) {
+    if (text(parsed, name) !== null) {
+      throw new C3Error('input', `c3 blame takes either an episode or --${name}; give one of the two.`);
+    }
   }
   await blameEpisode(parsed, context);
 }
@@ -53,6 +62,7 @@ async function blameEpisode(parsed: ParsedArguments, context: CommandContext): P
 async function blameRun(parsed: ParsedArguments, context: CommandContext): Promise<void> {
   const { print, note, signal } = context;
   const budget = whole(parsed, 'budget', RUN_BLAME_BUDGET.least, RUN_BLAME_BUDGET.usual);
+  const by = readDivision(parsed);
   await withService(parsed, context, async (service) => {
     await service.updated(signal);
     const run = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
@@ -69,8 +79,21 @@ async function blameRun(parsed: ParsedArguments, context: CommandContext): Promi
         onRemark: note,
       },
     );
-    print(parsed.values['json'] === true ? JSON.stringify(found) : runBlameWords(found).join('\n'));
+    print(parsed.values['json'] === true ? JSON.stringify(found) : runBlameWords(found, by).join('\n'));
   });
+}
+
+/** @throws C3Error('input') for what losses are not divided by */
+function readDivision(parsed: ParsedArguments): LossDivision['by'] | null {
+  const given = text(parsed, 'by');
+  const by = LOSS_DIVISIONS.find((one) => one === given) ?? null;
+  if (given !== null && by === null) {
+    throw new C3Error(
+      'input',
+      `Losses are not divided by ${JSON.stringify(given.slice(0, 40))}; give --by ${LOSS_DIVISIONS.join(', ')}.`,
+    );
+  }
+  return by;
 }
 
 function showSpent({ streams: { stderr } }: CommandContext, calls: number, budget: number): void {
@@ -110,20 +133,25 @@ function wordsOf({ sentence, curve, remedy, most }: Blame): string[] {
 /** Characters of a question that are shown. */
 const SHOWN = 60;
 
-/** The sentence, what each role lost, and the clearest cases. */
-export function runBlameWords(found: RunBlame): string[] {
+/**
+ * The sentence, what each role lost, and the clearest cases.
+ * @param by how losses are divided in a second table
+ */
+export function runBlameWords(found: RunBlame, by: LossDivision['by'] | null = null): string[] {
   const { sentence, lost, roles, cases } = found;
   if (lost === 0) {
     return [sentence];
   }
-  const rows = roles.map(({ role, share, episodes }) => [role, shareWords(share), String(episodes)] as const);
-  const [name, part] = [0, 1].map((at) => Math.max(...rows.map((row) => row[at]?.length ?? 0), 'role'.length));
-  const table = rows.map(
-    ([role, share, episodes]) => `  ${role.padEnd(name ?? 0)}  ${share.padEnd(part ?? 0)}  lost ${episodes} alone`,
-  );
   return [
     sentence,
-    ...(table.length === 0 ? [] : ['', 'Share of what was within reach, and episodes, by role', ...table]),
+    ...(roles.length === 0
+      ? []
+      : [
+          '',
+          'Share of what was within reach, and episodes, by role',
+          ...partLines(roles.map(({ role: name, ...part }) => ({ name, ...part }))),
+        ]),
+    ...(by === null ? [] : ['', ...divisionLines(found, by)]),
     '',
     foundWords(found),
     ...(cases.length === 0 ? [] : ['', 'Clearest cases']),
@@ -132,4 +160,30 @@ export function runBlameWords(found: RunBlame): string[] {
       `    ${oneLine(question, SHOWN)}`,
     ]),
   ];
+}
+
+/** How losses are divided otherwise than by role, or why there is nothing to say of it. */
+function divisionLines({ roles, divisions }: RunBlame, by: LossDivision['by']): string[] {
+  const division = divisions.find((one) => one.by === by);
+  if (division !== undefined) {
+    return [divisionTitle(division), ...partLines(division.parts)];
+  }
+  if (roles.length === 0) {
+    return [`Shares by ${by} are not known either.`];
+  }
+  return [
+    by === 'turn'
+      ? 'No role said more than one message in an episode, so that turns are roles.'
+      : `The problems that were read do not differ in their ${by}.`,
+  ];
+}
+
+/** A line for each part: its share, and the episodes that it lost alone. */
+function partLines(parts: readonly LossPart[]): string[] {
+  const rows = parts.map(({ name, share }) => [visible(name), shareWords(share)] as const);
+  const [first, second] = [0, 1].map((at) => Math.max(...rows.map((row) => row[at]?.length ?? 0), 'role'.length));
+  return rows.map(
+    ([name, share], at) =>
+      `  ${name.padEnd(first ?? 0)}  ${share.padEnd(second ?? 0)}  lost ${String(parts[at]?.episodes)} alone`,
+  );
 }

@@ -1,18 +1,12 @@
 /** Finding what loses the episodes of a run: each lost episode is read a little, and those worth it to their answer. */
 import { openStream, uniform } from '../../credit/counter.ts';
-import { lossShares, type EpisodeLosses, type LossShares } from '../../credit/lossShares.ts';
 import { lossesOf, rareTogether } from '../../credit/valueCurve.ts';
 import { C3Error } from '../../shared/errors.ts';
-import {
-  RUN_BLAME_BUDGET,
-  runBlameSentence,
-  type BlamedEpisode,
-  type RoleLosses,
-  type RunBlame,
-} from '../../domain/answer.ts';
+import { RUN_BLAME_BUDGET, runBlameSentence, type BlamedEpisode, type RunBlame } from '../../domain/answer.ts';
 import { evaluationsOf } from '../../domain/evaluation.ts';
 import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
 import type { Episode } from '../../domain/episode.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { RunSession, type Engine } from '../session/session.ts';
 import {
@@ -27,6 +21,7 @@ import {
   storedSamples,
   type LostEpisode,
 } from './blame.ts';
+import { divideLosses, lossDivisions } from './divideLosses.ts';
 
 /** The part of the budget that reads all episodes alike; the rest goes on with those that are worth it. */
 const EVEN_PART = 0.75;
@@ -79,11 +74,11 @@ export async function findWhatLosesRun(
     spend(await topUp(session, episode, pairs, { signal: control.signal, onRemark }));
   }
   // An episode whose replays could not all be scored is no part of the shares: no failure of an evaluator is a loss.
-  const losses = read.flatMap((one) => {
-    const roles = lossesIn(session.store, one.episode, pairs);
-    return roles === null ? [] : [{ ...one, losses: roles }];
+  const scored = read.flatMap((one) => {
+    const losses = lossesOf(storedSamples(session.store, one.episode), pairs);
+    return losses === null ? [] : [{ ...one, losses }];
   });
-  const worth = losses.toSorted((a, b) => sumShares(b.losses) - sumShares(a.losses));
+  const worth = scored.toSorted((a, b) => sumLosses(b) - sumLosses(a));
   for (const { episode } of worth) {
     const left = Math.min(MOST_PER_EPISODE, budget - spent);
     if (left >= WORTH_SEARCHING) {
@@ -91,22 +86,12 @@ export async function findWhatLosesRun(
       spend((await searchEpisode(session, episode, left, quiet, PAIRS_AT_A_TIME)).evaluatorCalls);
     }
   }
-  const shares = lossShares(
-    losses.map(({ problem, losses: roles }) => ({ problem, roles })),
-    lost.length,
-  );
-  const rare = rareTogether(losses.map(({ episode }) => storedSamples(session.store, episode)));
-  const blamed = losses.map(({ episode }, index) => {
-    const found = blamedEpisode(session.store, episode);
-    return found.verdict === 'undecided' && rare[index] === true ? rareByOthers(found) : found;
-  });
-  const masked = read.length - losses.length;
+  const blamed = blameStored(session.store, scored);
   return toReport({
     run,
     lost: lost.length,
     tooLong,
-    masked,
-    shares,
+    masked: read.length - scored.length,
     blamed,
     spent,
     seconds: (performance.now() - began) / 1000,
@@ -114,8 +99,24 @@ export async function findWhatLosesRun(
 }
 
 interface Lost {
-  readonly problem: string;
+  readonly problem: Problem;
   readonly episode: LostEpisode;
+}
+
+interface Scored extends Lost {
+  /** What each message lost, as a share of the range; negative where it raised the chance. */
+  readonly losses: readonly number[];
+}
+
+type Blamed = Scored & { readonly found: BlamedEpisode };
+
+/** What is known of episodes from all pairs that are stored of them. */
+function blameStored(store: StoreReader, lost: readonly Scored[]): Blamed[] {
+  const rare = rareTogether(lost.map(({ episode }) => storedSamples(store, episode)));
+  return lost.map((one, index) => {
+    const found = blamedEpisode(store, one);
+    return { ...one, found: found.verdict === 'undecided' && rare[index] === true ? rareByOthers(found) : found };
+  });
 }
 
 /** The lost episodes of the last evaluation, and how many more are longer than is searched. */
@@ -127,7 +128,7 @@ function findLostEpisodes(
   const all = episodes.filter(({ return: value }) => value !== null && isLost(value, scale));
   const lost = all.flatMap(({ leaf, problem }): Lost[] => {
     const episode = lostEpisode(store, leaf);
-    return episode === null ? [] : [{ problem: problem, episode }];
+    return episode === null ? [] : [{ problem: store.problem(problem), episode }];
   });
   return { lost, tooLong: all.length - lost.length, greedy };
 }
@@ -219,23 +220,10 @@ async function topUp(
   return spent;
 }
 
-/** What each role lost in an episode; null where too few of its replays were scored. */
-function lossesIn(store: StoreReader, episode: LostEpisode, pairs: number): ReadonlyMap<string, number> | null {
-  const losses = lossesOf(storedSamples(store, episode), pairs);
-  if (losses === null) {
-    return null;
-  }
-  const byRole = new Map<string, number>();
-  for (const [index, { role }] of episode.messages.entries()) {
-    byRole.set(role, (byRole.get(role) ?? 0) + (losses[index] ?? 0));
-  }
-  return byRole;
-}
-
-const sumShares = (losses: EpisodeLosses['roles']): number => [...losses.values()].reduce((sum, one) => sum + one, 0);
+const sumLosses = ({ losses }: Scored): number => losses.reduce((sum, one) => sum + one, 0);
 
 /** What is known of one episode, from all pairs that are stored. */
-function blamedEpisode(store: StoreReader, episode: LostEpisode): BlamedEpisode {
+function blamedEpisode(store: StoreReader, { problem, episode }: Lost): BlamedEpisode {
   const { messages } = storedSamples(store, episode);
   const calls = episode.messages.reduce(
     (sum, message, index) => sum + callsOfPairs(episode, message, messages[index]?.pairs.length ?? 0),
@@ -243,7 +231,6 @@ function blamedEpisode(store: StoreReader, episode: LostEpisode): BlamedEpisode 
   );
   const { blame } = lookAt(store, episode, calls);
   const at = blame.curve.find(({ message }) => message !== null && message === blame.message);
-  const first = episode.messages[0];
   return {
     episode: blame.episode,
     verdict: blame.verdict,
@@ -251,7 +238,7 @@ function blamedEpisode(store: StoreReader, episode: LostEpisode): BlamedEpisode 
     role: at?.role ?? null,
     drop: at?.drop?.value ?? null,
     start: blame.curve[0] ?? null,
-    question: first === undefined ? '' : store.problem(first.problem).question,
+    question: problem.question,
     sentence: blame.sentence,
   };
 }
@@ -269,29 +256,24 @@ function toReport(known: {
   readonly lost: number;
   readonly tooLong: number;
   readonly masked: number;
-  readonly shares: LossShares;
-  readonly blamed: readonly BlamedEpisode[];
+  readonly blamed: readonly Blamed[];
   readonly spent: number;
   readonly seconds: number;
 }): RunBlame {
-  const { run, lost, tooLong, masked, shares, blamed, spent, seconds } = known;
-  const count = (verdict: BlamedEpisode['verdict']): number => blamed.filter((one) => one.verdict === verdict).length;
-  const named = blamed.filter(({ verdict }) => verdict === 'message');
-  // Where it may as well be nothing that was within reach, there is nothing to divide.
-  const areKnown = [...shares.shares.values()].every(({ low }) => low !== null);
-  const roles = [...(areKnown ? shares.shares : [])].map(([role, share]): RoleLosses => ({
-    role,
-    share,
-    episodes: named.filter((one) => one.role === role).length,
-  }));
+  const { run, lost, tooLong, masked, blamed, spent, seconds } = known;
+  const found = blamed.map((one) => one.found);
+  const count = (verdict: BlamedEpisode['verdict']): number => found.filter((one) => one.verdict === verdict).length;
+  const named = found.filter(({ verdict }) => verdict === 'message');
+  const { withinReach, parts: roles } = divideLosses(blamed, lost, 'role');
   const report = {
     run,
     lost,
     tooLong,
     read: blamed.length,
     masked,
-    withinReach: shares.withinReach,
-    roles: roles.toSorted((a, b) => b.share.value - a.share.value),
+    withinReach,
+    roles: roles.map(({ name: role, share, episodes }) => ({ role, share, episodes })),
+    divisions: lossDivisions(blamed, lost),
     decided: named.length,
     several: count('several'),
     undecided: count('undecided'),

@@ -8,7 +8,7 @@ import { lossesOf, type MessageSamples } from '../../../src/credit/valueCurve.ts
 const RANGE = { low: 0, high: 1 };
 const lostBy = (problem: string, plan: number, answer: number): EpisodeLosses => ({
   problem,
-  roles: new Map([
+  parts: new Map([
     ['plan', plan],
     ['answer', answer],
   ]),

@@ -14,6 +14,7 @@ const FOUND: RunBlame = {
     { role: 'plan', share: interval(0.58, 0.49, 0.66), episodes: 3 },
     { role: 'answer', share: interval(0.42, 0.34, 0.51), episodes: 1 },
   ],
+  divisions: [],
   decided: 4,
   several: 1,
   undecided: 200,
@@ -71,6 +72,8 @@ it('an answer that was kept elsewhere is taken whole or not at all', () => {
     { ...FOUND, masked: '0' },
     { ...FOUND, roles: [{ role: 1 }] },
     { ...FOUND, cases: [null] },
+    { ...FOUND, divisions: [{ by: 'weather', parts: [] }] },
+    { ...FOUND, divisions: [{ by: 'level', parts: [{ name: 1 }] }] },
   ]) {
     assert.equal(isRunBlame(wrong), false);
   }

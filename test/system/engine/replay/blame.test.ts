@@ -145,6 +145,12 @@ const runBlame = z.looseObject({
   read: z.int(),
   withinReach: interval,
   roles: z.array(z.looseObject({ role: z.string(), share: interval, episodes: z.int() })),
+  divisions: z.array(
+    z.looseObject({
+      by: z.string(),
+      parts: z.array(z.looseObject({ name: z.string(), share: interval, episodes: z.int() })),
+    }),
+  ),
   decided: z.int(),
   several: z.int(),
   undecided: z.int(),
@@ -181,6 +187,9 @@ describe('c3 blame --run', () => {
     const sum = found.roles.reduce((total, { share }) => total + share.value, 0);
     assert.ok(found.roles.length === 0 || Math.abs(sum - 1) < 1e-9, String(sum));
     assert.equal(found.decided + found.several + found.undecided + found.rarelySolved, losing.length);
+    for (const { parts } of found.divisions) {
+      assert.ok(Math.abs(parts.reduce((total, { share }) => total + share.value, 0) - 1) < 1e-9);
+    }
     for (const { episode, message, role } of found.cases) {
       const said = withStore(folder, (store) => store.chain(episode)).find(({ id }) => id === message);
       assert.equal(said?.role, role);
@@ -203,9 +212,10 @@ describe('c3 blame --run', () => {
 
   it('reads a random part of the episodes where the budget reaches no further, and says so', async (t) => {
     const folder = folderFor(t);
-    const { code, stdout, stderr } = await c3(folder, ['blame', '--budget', '18']);
+    const { code, stdout, stderr } = await c3(folder, ['blame', '--budget', '18', '--by', 'source']);
     assert.equal(code, 0, stderr);
     assert.match(stdout, /, by a random \d+ of them/u);
+    assert.match(stdout, /^Shares by source are not known either\.$/mu);
   });
 
   it('leaves an episode of too many messages to itself, and counts it', async (t) => {
@@ -238,6 +248,8 @@ describe('c3 blame --run', () => {
     for (const [args, words] of [
       [['blame', '--run', 'nowhere'], /nowhere/u],
       [['blame', '1', '--run', run], /either an episode or --run/u],
+      [['blame', '1', '--by', 'level'], /either an episode or --by/u],
+      [['blame', '--by', 'weather'], /not divided by "weather"; give --by turn, level, source/u],
       [['blame', '--budget', '0'], /--budget needs a whole number of at least 1/u],
       [['blame', '--budget', '10000001'], /from 1 to 10,000,000/u],
       [['blame', '--budget', '3'], /does not reach one lost episode; give at least 6 evaluator calls/u],
