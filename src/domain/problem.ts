@@ -1,5 +1,6 @@
 /** A problem: one task item. Its text is the question; a list of problems has a row for each. */
 import type { Headline } from '../shared/credit/headline.ts';
+import type { BlameVerdict, Chance } from './answer.ts';
 import type { Phase } from './episode.ts';
 
 /**
@@ -66,6 +67,8 @@ export const PROBLEM_COLUMNS = [
   'after',
   'return',
   'credit',
+  'chance',
+  'lostBy',
   'class',
   'tokens',
   'seconds',
@@ -123,6 +126,28 @@ export interface ProblemSort {
 
 /** The clearest credit first: what a reader of a run looks for. */
 export const CLEAREST_FIRST: ProblemSort = { column: 'credit', descending: true };
+
+/** What searches found of the lost episode of a problem in the last evaluation. */
+export interface LostProblem {
+  readonly verdict: BlameVerdict;
+  /** The chance of success before the first message, as a share of the highest return. */
+  readonly start: Chance;
+  /** The role whose message lost it, and what that changed, as a share likewise; null where none is named. */
+  readonly role: string | null;
+  readonly drop: number | null;
+}
+
+/** The same of one problem, by its uidSha. */
+export interface LostProblemRow extends LostProblem {
+  readonly problem: string;
+}
+
+/** Decided episodes first, among them those in which most was within reach. */
+export const LOST_FIRST: ProblemSort = { column: 'lostBy', descending: true };
+
+/** By which lost problems are ordered: what was found of them, then the chance at the start. */
+export const lossOrder = ({ verdict, start }: LostProblem): number =>
+  ['rare', 'undecided', 'several', 'message'].indexOf(verdict) + Math.min(0.999, start.value);
 
 /** The taxonomy class of a problem: that of most of its buckets. */
 export interface ProblemClass {

@@ -23,6 +23,7 @@ import type {
 } from '../shared/protocols/engineProtocol.ts';
 import type { Blame, RunBlame, CheckedFinding, KeptFinding, Trial } from '../domain/answer.ts';
 import type { RhoReport } from '../domain/credit.ts';
+import type { LostProblemRow } from '../domain/problem.ts';
 import type { LabelParams, TaxonomyParams, TaxonomyThresholds, TaxonomyView } from '../domain/taxonomy.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Label, StoreWriter } from '../store/write/writer.ts';
@@ -43,7 +44,7 @@ import { saveModel, speaking } from './run/runOutput.ts';
 import { planRun } from './run/plan.ts';
 import { parseRecipe, protocolOfRun, type Recipe } from './recipe/recipe.ts';
 import { findWhatLost, type BlameControl } from './replay/blame.ts';
-import { findWhatLosesRun, type RunBlameControl } from './replay/blameRun.ts';
+import { findWhatLosesRun, readLostProblems, type RunBlameControl } from './replay/blameRun.ts';
 import { checkReplay, replayCosts, replayStored } from './replay/replay.ts';
 import { sampleStored } from './replay/sample.ts';
 import type { EngineReplay } from './replay/settling.ts';
@@ -290,6 +291,11 @@ export class EngineService {
   /** Finds what loses the episodes of a run; see findWhatLosesRun. @throws as blame */
   blameRun(request: RunBlameParams, control: RunBlameControl): Promise<RunBlame> {
     return findWhatLosesRun(this.engine, request, control);
+  }
+
+  /** What the searches so far found of the lost problems of a run; see readLostProblems. @throws C3Error */
+  lostProblems(run: string): Promise<LostProblemRow[]> {
+    return this.work.readingOn((store) => readLostProblems(store, run));
   }
 
   /**

@@ -13,6 +13,7 @@ import type {
   BucketKind,
   BucketOrder,
   RankedBucket,
+  BucketOrigin,
 } from '../domain/replay.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { Problem, ProblemFacets, ProblemRow } from '../domain/problem.ts';
@@ -255,7 +256,8 @@ export interface ReplayReader {
   replaysOfBucket(bucket: number): Replay[];
   /** Replays of a run in the order in which they were appended. */
   replaysOfRun(run: string, offset: number, limit: number): Replay[];
-  countReplays(run: string): number;
+  /** @param origin of which buckets; of all unless given */
+  countReplays(run: string, origin?: BucketOrigin | null): number;
   /** The replays of all buckets of a run by their newest verification. */
   verdictsOfRun(run: string): VerdictCounts;
   /** Verifications of a replay, oldest first. */

@@ -89,6 +89,8 @@ export interface ProblemQuery {
   readonly sort: ProblemSort;
   /** Taxonomy classes by uidSha; problems that are not named are not classified. */
   readonly classes: Readonly<Record<string, string>>;
+  /** What was found of lost problems, likewise; left out where nothing was. */
+  readonly losses?: Readonly<Record<string, { readonly order: number; readonly start: number }>>;
 }
 
 /** Where a transcript opens for a problem. */

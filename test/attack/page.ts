@@ -284,6 +284,7 @@ function services(): never {
         testModel: asked('test', []),
         replay: asked('replay', null),
         blameRun: asked('losses', null),
+        lostProblems: asked('lost', []),
         taxonomy: asked('taxonomy', {}),
         label: asked('label', {}),
       }),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { EvaluationPoint } from '../../src/domain/evaluation.ts';
 import { chart, choose, heard, openDashboard, seePoints, tableOf } from './dashboardPanel.ts';
 import { longRunScenario } from './dashboardRuns.ts';
+import { row } from './episodesPanel.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
 import { assertQuiet, c3, hasFocus, reading } from './team.ts';
 
@@ -73,6 +74,15 @@ scenario(
       .getByText(/within reach/u)
       .first()
       .waitFor();
+    // The list of episodes says it of each problem, what is decided first.
+    await workbench.runCommand('C3: Open episodes');
+    const episodes = await workbench.webview('Episodes');
+    await episodes.locator('[role="columnheader"][aria-sort="descending"]').getByText('Lost by').waitFor();
+    const labelOf = (cell: string): Promise<string | null> =>
+      row(episodes, 1).locator(`.cell-${cell}`).getAttribute('aria-label');
+    assert.match((await labelOf('lostBy')) ?? '', /^(?:lost by |rarely solved by this team|undecided)/u);
+    assert.match((await labelOf('chance')) ?? '', /^chance at the start \d+ % \[\d+, \d+\], n = \d+$/u);
+    await workbench.screenshot('episodes-losses');
     assertQuiet(workbench);
   },
 );

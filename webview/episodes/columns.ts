@@ -1,7 +1,9 @@
 /** The columns of the grid: what is in each cell, and what it says to those who do not see it. */
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import { outcomeOf, type ReturnScale } from '../../src/shared/credit/returns.ts';
-import { NOT_CLASSIFIED, type ProblemColumn } from '../../src/domain/problem.ts';
+import { chanceWords } from '../../src/domain/answer.ts';
+import { NOT_CLASSIFIED, type LostProblem, type ProblemColumn } from '../../src/domain/problem.ts';
+import { signed } from '../../src/shared/text/figures.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { creditCell } from '../common/creditBar.ts';
 import { h, icon } from '../common/dom.ts';
@@ -117,6 +119,28 @@ export const COLUMNS: readonly Column[] = [
         : `${found.role}, ${creditText(found.credit)}: ${disarmed(oneLine(found.text))}`,
   },
   {
+    name: 'chance',
+    width: '56px',
+    least: 56,
+    title: 'Chance',
+    meaning: 'Chance of success before the first message of its lost episode, by the replays of searches',
+    descending: true,
+    numeric: true,
+    cell: ({ lost }) => plain(lost === null ? '–' : percent(lost.start.value), chanceText(lost)),
+    words: ({ lost }) => chanceText(lost),
+  },
+  {
+    name: 'lostBy',
+    width: 'minmax(84px, 12%)',
+    least: 84,
+    title: 'Lost by',
+    meaning: 'The role whose message lost it, and how many points the chance fell by; decided ones sort first',
+    descending: true,
+    numeric: false,
+    cell: ({ lost }) => lostBy(lost),
+    words: ({ lost }) => lostWords(lost),
+  },
+  {
     name: 'class',
     width: 'minmax(52px, 9%)',
     least: 52,
@@ -225,6 +249,41 @@ function clearest({ clearest: found }: ShownProblem): HTMLElement {
       ...shownText(text),
     ),
   );
+}
+
+const percent = (share: number): string => `${String(Math.round(100 * share))} %`;
+
+const chanceText = (lost: LostProblem | null): string =>
+  lost === null ? 'not searched' : `chance at the start ${chanceWords(lost.start, 1)}, n = ${count(lost.start.n)}`;
+
+function lostBy(lost: LostProblem | null): HTMLElement {
+  if (lost?.role === undefined || lost.role === null) {
+    return plain(lost === null ? '–' : UNNAMED[lost.verdict], lostWords(lost));
+  }
+  return h(
+    'span',
+    { title: lostWords(lost) },
+    h('span', { class: 'role' }, disarmed(lost.role)),
+    ' ',
+    h('span', { class: 'muted' }, signed(100 * (lost.drop ?? 0), 0)),
+  );
+}
+
+const UNNAMED: Readonly<Record<LostProblem['verdict'], string>> = {
+  message: 'one message',
+  several: 'several',
+  rare: 'rarely solved',
+  undecided: 'undecided',
+  won: '–',
+};
+
+function lostWords(lost: LostProblem | null): string {
+  if (lost === null) {
+    return 'not searched';
+  }
+  return lost.role === null
+    ? { ...UNNAMED, several: 'lost by several messages', rare: 'rarely solved by this team' }[lost.verdict]
+    : `lost by ${disarmed(lost.role)}: the chance of success fell by ${String(Math.round(-100 * (lost.drop ?? 0)))} points`;
 }
 
 function classOf(found: ShownProblem['problemClass']): HTMLElement {

@@ -1,4 +1,5 @@
 /** Finding what loses the episodes of a run: each lost episode is read a little, and those worth it to their answer. */
+import { setImmediate } from 'node:timers/promises';
 import { openStream, uniform } from '../../credit/counter.ts';
 import { lossesOf, rareTogether } from '../../credit/valueCurve.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -6,7 +7,7 @@ import { RUN_BLAME_BUDGET, runBlameSentence, type BlamedEpisode, type RunBlame }
 import { evaluationsOf } from '../../domain/evaluation.ts';
 import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
 import type { Episode } from '../../domain/episode.ts';
-import type { Problem } from '../../domain/problem.ts';
+import { lossOrder, type LostProblemRow, type Problem } from '../../domain/problem.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { RunSession, type Engine } from '../session/session.ts';
 import {
@@ -86,7 +87,7 @@ export async function findWhatLosesRun(
       spend((await searchEpisode(session, episode, left, quiet, PAIRS_AT_A_TIME)).evaluatorCalls);
     }
   }
-  const blamed = blameStored(session.store, scored);
+  const blamed = await blameStored(session.store, scored);
   return toReport({
     run,
     lost: lost.length,
@@ -110,13 +111,55 @@ interface Scored extends Lost {
 
 type Blamed = Scored & { readonly found: BlamedEpisode };
 
-/** What is known of episodes from all pairs that are stored of them. */
-function blameStored(store: StoreReader, lost: readonly Scored[]): Blamed[] {
+/**
+ * What the replays that are stored say of the lost problems of a run's last evaluation. A problem without replays is
+ * left out; of one with several lost episodes, the clearest is taken.
+ * @returns none for a run without a scored evaluation
+ * @throws C3Error('input') for an unknown run
+ */
+export async function readLostProblems(store: StoreReader, run: string): Promise<LostProblemRow[]> {
+  const evaluated = lastEvaluation(store, run);
+  const searched: Lost[] = [];
+  for (const one of evaluated === null ? [] : lostEpisodesOf(store, evaluated)) {
+    await setImmediate();
+    if (storedSamples(store, one.episode).messages.some(({ pairs }) => pairs.length > 0)) {
+      searched.push(one);
+    }
+  }
+  const rows = (await blameStored(store, searched)).flatMap((one) => lostProblem(one) ?? []);
+  return [...Map.groupBy(rows, ({ problem }) => problem).values()].flatMap(
+    (of) => of.toSorted((a, b) => lossOrder(b) - lossOrder(a))[0] ?? [],
+  );
+}
+
+/** What was found of a lost problem, as shares of the highest return. */
+function lostProblem({ problem, episode, found }: Lost & { readonly found: BlamedEpisode }): LostProblemRow | null {
+  const { verdict, start, role, drop } = found;
+  const share = (value: number): number => value / episode.range.high;
+  return (
+    start && {
+      problem: problem.uidSha,
+      verdict,
+      start: { value: share(start.value), low: share(start.low), high: share(start.high), n: start.n },
+      role,
+      drop: drop === null ? null : share(drop),
+    }
+  );
+}
+
+/** What is known of episodes from all pairs that are stored of them. Others are served between any two. */
+async function blameStored<Of extends Lost>(
+  store: StoreReader,
+  lost: readonly Of[],
+): Promise<(Of & { readonly found: BlamedEpisode })[]> {
   const rare = rareTogether(lost.map(({ episode }) => storedSamples(store, episode)));
-  return lost.map((one, index) => {
+  const blamed: (Of & { readonly found: BlamedEpisode })[] = [];
+  for (const [index, one] of lost.entries()) {
+    await setImmediate();
     const found = blamedEpisode(store, one);
-    return { ...one, found: found.verdict === 'undecided' && rare[index] === true ? rareByOthers(found) : found };
-  });
+    blamed.push({ ...one, found: found.verdict === 'undecided' && rare[index] === true ? rareByOthers(found) : found });
+  }
+  return blamed;
 }
 
 /** The lost episodes of the last evaluation, and how many more are longer than is searched. */
@@ -124,14 +167,22 @@ function findLostEpisodes(
   store: StoreReader,
   run: string,
 ): { readonly lost: readonly Lost[]; readonly tooLong: number; readonly greedy: boolean } {
-  const { episodes, greedy, scale } = evaluatedEpisodes(store, run);
-  const all = episodes.filter(({ return: value }) => value !== null && isLost(value, scale));
-  const lost = all.flatMap(({ leaf, problem }): Lost[] => {
-    const episode = lostEpisode(store, leaf);
-    return episode === null ? [] : [{ problem: store.problem(problem), episode }];
-  });
-  return { lost, tooLong: all.length - lost.length, greedy };
+  const evaluated = evaluatedEpisodes(store, run);
+  const lost = lostEpisodesOf(store, evaluated);
+  const all = evaluated.episodes.filter((one) => wasLost(one, evaluated));
+  return { lost, tooLong: all.length - lost.length, greedy: evaluated.greedy };
 }
+
+const wasLost = ({ return: value }: Episode, { scale }: Evaluated): boolean => value !== null && isLost(value, scale);
+
+/** The lost episodes that are not longer than is searched. */
+const lostEpisodesOf = (store: StoreReader, evaluated: Evaluated): Lost[] =>
+  evaluated.episodes
+    .filter((one) => wasLost(one, evaluated))
+    .flatMap(({ leaf, problem }): Lost[] => {
+      const episode = lostEpisode(store, leaf);
+      return episode === null ? [] : [{ problem: store.problem(problem), episode }];
+    });
 
 /** The episodes of a run's last evaluation. */
 export interface Evaluated {
@@ -145,6 +196,18 @@ export interface Evaluated {
  * @throws C3Error('input') for a run without a scored evaluation
  */
 export function evaluatedEpisodes(store: StoreReader, run: string): Evaluated {
+  const found = lastEvaluation(store, run);
+  if (found === null) {
+    throw new C3Error(
+      'input',
+      `Run ${run} has no evaluation whose episodes were scored, so that nothing is known to be lost; choose another run.`,
+    );
+  }
+  return found;
+}
+
+/** The same; null for a run without a scored evaluation. */
+function lastEvaluation(store: StoreReader, run: string): Evaluated | null {
   const record = store.run(run);
   const scale = store.returnScale(run);
   const evaluations = evaluationsOf(record, store.evaluations(run)).filter(({ result }) => result !== null);
@@ -153,10 +216,7 @@ export function evaluatedEpisodes(store: StoreReader, run: string): Evaluated {
     evaluations.findLast(({ step, kind }) => step === last && kind === 'greedy') ??
     evaluations.findLast(({ step }) => step === last);
   if (evaluation === undefined || scale === null) {
-    throw new C3Error(
-      'input',
-      `Run ${run} has no evaluation whose episodes were scored, so that nothing is known to be lost; choose another run.`,
-    );
+    return null;
   }
   const { iteration, kind } = evaluation;
   const episodes: Episode[] = [];

@@ -251,6 +251,7 @@ export class EngineServer {
             this.log.write(line);
           },
         }),
+      lostProblems: ({ run }) => service.lostProblems(run),
       keepFinding: (params, signal) => service.keepFinding(params, signal()),
       checkFinding: (params, signal) => service.checkFinding(params, signal()),
       replayCosts: (params) => service.replayCosts(params),

@@ -8,6 +8,8 @@ import {
   EPISODES_PANEL,
   type EpisodesFromHost,
 } from '../../shared/protocols/episodesProtocol.ts';
+import { messageOf } from '../../shared/errors.ts';
+import type { LostProblemRow } from '../../domain/problem.ts';
 import { shownStatus } from '../../domain/run.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
 import { EpisodesSession, type EpisodesOpening, type ProblemClasses } from './episodesSession.ts';
@@ -78,6 +80,7 @@ function begin(
     keeper,
     statusOf: (record, path) => shownStatus(record, isBeingWritten(path)),
     classesOf,
+    lostProblems: (run) => lostProblems(services, run),
     askForName: () =>
       Promise.resolve(
         window.showInputBox({
@@ -102,4 +105,17 @@ function begin(
       };
     },
   });
+}
+
+/** What the engine says; the list is of use without it, as in a workspace that is not trusted. */
+async function lostProblems({ engine, log }: Services, run: string): Promise<readonly LostProblemRow[]> {
+  if (engine.unavailable() !== null) {
+    return [];
+  }
+  try {
+    return await engine.client().lostProblems({ run });
+  } catch (error) {
+    log.error(`What was found of lost problems is not shown: ${messageOf(error)}`);
+    return [];
+  }
 }

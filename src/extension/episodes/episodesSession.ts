@@ -17,8 +17,13 @@ import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.t
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import {
   CLEAREST_FIRST,
+  LOST_FIRST,
+  lossOrder,
   NO_PROBLEM_FILTER,
+  type LostProblem,
+  type LostProblemRow,
   type ProblemClass,
+  type ProblemColumn,
   type ProblemFilter,
   type ProblemSort,
 } from '../../domain/problem.ts';
@@ -42,12 +47,26 @@ const RUNS_SHOWN = 200;
  */
 const REST = 9;
 
+/** Columns that are there once something was searched. */
+const LOSS_COLUMNS: readonly ProblemColumn[] = ['chance', 'lostBy'];
+
 /** Classes of problems by uidSha. */
 export type ProblemClasses = ReadonlyMap<string, ProblemClass>;
+
+/** What was found of lost problems, by uidSha, when so many replays were requested. */
+interface Losses {
+  readonly replays: number;
+  readonly found: ReadonlyMap<string, LostProblem>;
+}
+const NOT_SEARCHED: Losses = { replays: 0, found: new Map() };
+
+const isSameOrder = (one: ProblemSort, other: ProblemSort): boolean =>
+  one.column === other.column && one.descending === other.descending;
 
 export type EpisodesReader = Pick<
   StoreReader,
   | 'path'
+  | 'countReplays'
   | 'run'
   | 'runs'
   | 'problem'
@@ -66,6 +85,8 @@ export interface EpisodesSurroundings {
   readonly statusOf: (run: RunRecord, storePath: string) => ShownStatus;
   /** The classes of a run's problems, worked out by the engine. */
   readonly classesOf: (run: string) => Promise<ProblemClasses>;
+  /** What searches found of a run's lost problems, worked out by the engine; nothing where it cannot say. */
+  readonly lostProblems: (run: string) => Promise<readonly LostProblemRow[]>;
   readonly askForName: () => Promise<string | undefined>;
   /** Saves a table where the user says. @returns whether it was saved */
   readonly save: (name: string, kind: 'csv' | 'jsonl', text: string) => Promise<boolean>;
@@ -107,6 +128,9 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
   /** Runs that were sent to the page: it may ask about no others. */
   private offered: ReadonlySet<string> = new Set();
   private readonly classes = new Map<string, { readonly classes: ProblemClasses | null; readonly state: ClassState }>();
+  private readonly losses = new Map<string, Losses>();
+  /** Runs that the engine is asked about, or what ends the rest after it. */
+  private readonly asking = new Map<string, { dispose(): void } | null>();
   readonly answers: AnswersOf<typeof EPISODES_PANEL> = { rows: ({ revision, offset }) => this.rows(revision, offset) };
   readonly events: EventsOf<typeof EPISODES_PANEL> = {
     ready: ({ filter, sort, place }) => {
@@ -175,7 +199,9 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
   }
 
   dispose(): void {
-    this.resting?.dispose();
+    for (const rest of [this.resting, ...this.asking.values()]) {
+      rest?.dispose();
+    }
   }
 
   /** The store may hold more: what is listed follows, in its place. Sorting much is not done again at once. */
@@ -191,6 +217,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     attempt(this.page, () => {
       if (this.tellRun()) {
         this.list();
+        this.lookForLosses();
       }
     });
     this.resting = this.around.later(
@@ -227,7 +254,51 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
       }
       this.list();
       this.tellClasses();
+      this.lookForLosses();
     });
+  }
+
+  /** Asks what searches found, where replays were requested since; it rests as the list of a growing run does. */
+  private async askLosses(): Promise<void> {
+    const { run } = this;
+    if (run === null || this.asking.has(run)) {
+      return;
+    }
+    const replays = this.reader().countReplays(run, 'request');
+    const before = this.losses.get(run) ?? NOT_SEARCHED;
+    if (replays === before.replays) {
+      return;
+    }
+    this.asking.set(run, null);
+    const started = performance.now();
+    const rows = await this.around.lostProblems(run);
+    this.losses.set(run, { replays, found: new Map(rows.map((row) => [row.problem, row])) });
+    this.asking.set(
+      run,
+      this.around.later(
+        () => {
+          this.asking.delete(run);
+          this.lookForLosses();
+        },
+        REST * (performance.now() - started),
+      ),
+    );
+    if (this.run !== run || before.found.size + rows.length === 0) {
+      return;
+    }
+    if (before.found.size === 0 && isSameOrder(this.sort, CLEAREST_FIRST)) {
+      this.sort = LOST_FIRST;
+    }
+    this.list();
+  }
+
+  /** The same, while the page is there; what fails is shown in it. */
+  private lookForLosses(): void {
+    if (this.page.isListening) {
+      this.askLosses().catch((error: unknown) => {
+        this.page.fail(error);
+      });
+    }
   }
 
   /** @returns false where there is no run */
@@ -276,19 +347,25 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     const classes = Object.fromEntries(
       [...(this.classes.get(run)?.classes ?? [])].map(([problem, { name }]) => [problem, name]),
     );
-    this.ids = reader.problemIds({ run, filter, sort, classes });
+    const found = [...(this.losses.get(run)?.found ?? [])];
+    const losses = Object.fromEntries(
+      found.map(([problem, lost]) => [problem, { order: lossOrder(lost), start: lost.start.value }]),
+    );
+    // By a column that is not there, nothing could be told apart.
+    const order = found.length === 0 && LOSS_COLUMNS.includes(sort.column) ? CLEAREST_FIRST : sort;
+    this.ids = reader.problemIds({ run, filter, sort: order, classes, losses });
     this.revision++;
     const placeOf = (id: number | null): number | null => {
       const index = id === null ? -1 : this.ids.indexOf(id);
       return index < 0 ? null : index;
     };
-    const facets = reader.problemFacets(run);
+    const { filled, ...facets } = reader.problemFacets(run);
     this.page.post({
       type: 'layout',
       layout: {
         revision: this.revision,
         rows: this.ids.length,
-        facets,
+        facets: { ...facets, filled: [...filled, ...(found.length === 0 ? [] : LOSS_COLUMNS)] },
         filter,
         sort,
         active: placeOf(place.active),
@@ -309,11 +386,17 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
 
   private problems(run: string, ids: readonly number[]): ShownProblem[] {
     const classes = this.classes.get(run)?.classes;
+    const losses = this.losses.get(run)?.found;
     const reader = this.reader();
     const scale = reader.returnScale(run);
     return reader
       .problems(ids)
-      .map((row): ShownProblem => ({ ...row, scale, problemClass: classes?.get(row.problem) ?? null }));
+      .map((row): ShownProblem => ({
+        ...row,
+        scale,
+        problemClass: classes?.get(row.problem) ?? null,
+        lost: losses?.get(row.problem) ?? null,
+      }));
   }
 
   /** What is listed, in its order. */

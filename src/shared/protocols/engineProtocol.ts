@@ -8,7 +8,7 @@ import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../mod
 import type { EndpointCost, SpendingChoice } from '../endpointCost.ts';
 import type { Blame, RunBlame, CheckedFinding, Expectation, KeptFinding } from '../../domain/answer.ts';
 import type { VerificationReport } from '../../domain/verification.ts';
-import type { RightAnswer } from '../../domain/problem.ts';
+import type { LostProblemRow, RightAnswer } from '../../domain/problem.ts';
 import type { LogImport, Recorded } from '../../domain/episode.ts';
 import type { NoteRunParams, RunNote } from '../../domain/run.ts';
 import type { Rename } from '../speakerNames.ts';
@@ -324,6 +324,8 @@ export const REQUESTS = {
   blame: new RequestType<BlameParams, Blame, void>('blame/start'),
   /** Finds what loses the episodes of a run, in the same way. */
   blameRun: new RequestType<RunBlameParams, RunBlame, void>('blame/run'),
+  /** What the searches so far found of the lost problems of a run; nothing is replayed. */
+  lostProblems: new RequestType<RunParams, readonly LostProblemRow[], void>('blame/problems'),
   /** Keeps a message as a test, in a file. */
   keepFinding: new RequestType<KeepFindingParams, KeptFinding, void>('finding/keep'),
   /** Draws a finding again; why it could not be is part of the answer. */

@@ -7,6 +7,7 @@ import {
   PROBLEM_COLUMNS,
   SPLIT_FILTERS,
   VERDICT_FILTERS,
+  type LostProblem,
   type ProblemClass,
   type ProblemFacets,
   type ProblemFilter,
@@ -61,6 +62,8 @@ export interface ShownProblem extends ProblemRow {
   readonly scale: ReturnScale | null;
   /** Null where no class is known. */
   readonly problemClass: ProblemClass | null;
+  /** Null where its lost episode was not searched. */
+  readonly lost: LostProblem | null;
 }
 
 /** The order of the problems changed, or what passes the filter. */
@@ -120,7 +123,9 @@ export const EPISODES_REQUESTS = {
   /** A window of rows; null where another order is shown by now. */
   rows: {
     asked: object({ revision: integer(), offset: integer() }),
-    answer: nullable(list(holding<ShownProblem>({ id: true, problem: true, problemClass: true }), PROBLEM_WINDOW)),
+    answer: nullable(
+      list(holding<ShownProblem>({ id: true, problem: true, problemClass: true, lost: true }), PROBLEM_WINDOW),
+    ),
   },
 } as const satisfies Requests;
 

@@ -129,8 +129,8 @@ export function bucketReaders(
   const replaysOfRun = db.prepare<[{ run: string } & Page], Replay>(`
     ${REPLAY} JOIN bucket ON bucket.id = replay.bucket WHERE bucket.run = @run ORDER BY replay.id LIMIT @limit OFFSET @offset`);
   const countReplays = db
-    .prepare<[string], number>(
-      'SELECT count(*) FROM bucket JOIN replay ON replay.bucket = bucket.id WHERE bucket.run = ?',
+    .prepare<[RunOrigin], number>(
+      'SELECT count(*) FROM bucket JOIN replay ON replay.bucket = bucket.id WHERE bucket.run = @run AND (@origin IS NULL OR origin = @origin)',
     )
     .pluck();
   const credits = db.prepare<[number], StoredCredit>(`
@@ -197,7 +197,7 @@ export function bucketReaders(
     replaysOfRun: guarded(session, (run, offset, limit) =>
       replaysOfRun.all({ run, ...checkedPage({ offset, limit }) }),
     ),
-    countReplays: guarded(session, (run) => countReplays.get(run) ?? 0),
+    countReplays: guarded(session, (run, origin = null) => countReplays.get({ run, origin }) ?? 0),
     credits: guarded(session, (id) => credits.all(id)),
     verifications: guarded(session, (replay) =>
       verifications

@@ -37,6 +37,7 @@ function problem(id: number): ShownProblem {
     evaluatorCalls: 0,
     scale: null,
     problemClass: null,
+    lost: null,
   };
 }
 

@@ -80,6 +80,8 @@ const ORDERS: Readonly<Record<ProblemColumn, string>> = {
   after: AFTER,
   return: 'problem.total / problem.returns',
   credit: 'clearness',
+  chance: "json_extract(loss.found, '$.start')",
+  lostBy: "json_extract(loss.found, '$.order')",
   class: 'class.name',
   tokens: 'prompt_tokens - reused_tokens + completion_tokens',
   seconds: 'seconds',
@@ -225,14 +227,23 @@ type Values = Readonly<Record<string, string | number>>;
 
 /** The statement of a query; what the user typed goes in as values only. */
 function statementOf(
-  { run, filter, sort, classes }: ProblemQuery,
+  { run, filter, sort, classes, losses = {} }: ProblemQuery,
   scale: ReturnScale | null,
 ): { readonly sql: string; readonly values: Values } {
   const values: Record<string, string | number> = { run };
   const conditions = ['problem.run = @run'];
-  const needsClass = sort.column === 'class' || filter.className !== null;
-  if (needsClass) {
-    values['classes'] = JSON.stringify(classes);
+  const tables: string[] = [];
+  const joins: string[] = [];
+  const join = (name: string, columns: string, known: object): void => {
+    values[name] = JSON.stringify(known);
+    tables.push(`${name} ${columns} AS MATERIALIZED (SELECT key, value FROM json_each(@${name}))`);
+    joins.push(`LEFT JOIN ${name} ON ${name}.uid_sha = instance.uid_sha`);
+  };
+  if (sort.column === 'class' || filter.className !== null) {
+    join('class', '(uid_sha, name)', classes);
+  }
+  if (sort.column === 'chance' || sort.column === 'lostBy') {
+    join('loss', '(uid_sha, found)', losses);
   }
   if (filter.outcome !== 'all') {
     conditions.push(`(${OUTCOMES[filter.outcome]})`);
@@ -259,8 +270,8 @@ function statementOf(
   const direction = sort.descending ? 'DESC' : 'ASC';
   return {
     values,
-    sql: `${needsClass ? 'WITH class (uid_sha, name) AS MATERIALIZED (SELECT key, value FROM json_each(@classes))' : ''}
-      SELECT problem.id FROM problem CROSS JOIN instance ON instance.id = problem.instance ${needsClass ? 'LEFT JOIN class ON class.uid_sha = instance.uid_sha' : ''}
+    sql: `${tables.length === 0 ? '' : `WITH ${tables.join(', ')}`}
+      SELECT problem.id FROM problem CROSS JOIN instance ON instance.id = problem.instance ${joins.join(' ')}
       WHERE ${conditions.join(' AND ')} ORDER BY (${expression}) IS NULL, ${expression} ${direction}, problem.id`,
   };
 }

@@ -6,6 +6,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { z } from 'zod';
 import { BLAME_VERDICTS } from '../../../../src/domain/answer.ts';
 import type { Episode } from '../../../../src/domain/episode.ts';
+import { EngineService } from '../../../../src/engine/service.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { newRecorded } from '../../../support/recordedStores.ts';
 import { c3, copyOf, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
@@ -216,6 +217,28 @@ describe('c3 blame --run', () => {
     assert.equal(code, 0, stderr);
     assert.match(stdout, /, by a random \d+ of them/u);
     assert.match(stdout, /^Shares by source are not known either\.$/mu);
+  });
+
+  it('is read again for a list of problems, from what is stored alone', async (t) => {
+    const folder = folderFor(t);
+    const service = new EngineService(join(folder, '.c3', 'c3.sqlite'));
+    t.after(() => service.close());
+    assert.deepEqual(await service.lostProblems(run), []);
+    const found = await blamedRun(folder, '--budget', '600');
+    const known = await service.lostProblems(run);
+    assert.deepEqual(
+      known.map(({ problem }) => problem).toSorted(),
+      lostAtTheEnd(folder)
+        .map(({ problem }) => problem)
+        .toSorted(),
+    );
+    const count = (verdict: string): number => known.filter((one) => one.verdict === verdict).length;
+    assert.deepEqual([count('message'), count('rare')], [found.decided, found.rarelySolved]);
+    for (const { start, role, drop, verdict } of known) {
+      assert.ok(start.n > 0 && start.low <= start.value && start.value <= start.high && start.high <= 1);
+      assert.deepEqual([role !== null, drop !== null], [verdict === 'message', verdict === 'message']);
+    }
+    await assert.rejects(service.lostProblems('nowhere'), /no run nowhere/u);
   });
 
   it('leaves an episode of too many messages to itself, and counts it', async (t) => {

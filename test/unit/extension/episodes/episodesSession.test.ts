@@ -17,12 +17,21 @@ import {
 import { toHost } from '../../../../src/shared/protocols/panel.ts';
 import { judgeWords, type JudgeAgreement } from '../../../../src/domain/run.ts';
 import { isAnswer } from '../../../../src/shared/protocols/requests.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../../src/domain/problem.ts';
+import {
+  CLEAREST_FIRST,
+  LOST_FIRST,
+  NO_PROBLEM_FILTER,
+  type LostProblem,
+  type LostProblemRow,
+  type ProblemFilter,
+} from '../../../../src/domain/problem.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { addRun, addTree, problem, RUN, temporaryStore } from '../storeFixture.ts';
 import { PageInHand } from '../webview/pageInHand.ts';
 
 const isEpisodesToHost = toHost(EPISODES_PANEL);
+/** Lets what was asked of the engine arrive. */
+const settled = (): Promise<void> => new Promise((done) => setImmediate(done));
 
 interface Desk {
   readonly session: EpisodesSession;
@@ -53,6 +62,7 @@ function desk(t: TestContext, changes: Partial<EpisodesSurroundings> = {}): Desk
     },
     statusOf: ({ status }) => status,
     classesOf: () => Promise.resolve(new Map()),
+    lostProblems: () => Promise.resolve([]),
     askForName: () => Promise.resolve(' mine '),
     save: () => Promise.resolve(true),
     say: () => undefined,
@@ -204,6 +214,123 @@ test('classes arrive after the rows, sort and filter them, and their failure is 
     rows(page)?.map(({ uid, problemClass }) => [uid, problemClass]),
     [['q2', { name: 'Misleading Plan', cases: 2, of: 3 }]],
   );
+});
+
+const chance = (value: number): LostProblem['start'] => ({ value, low: 0, high: 1, n: 8 });
+const FOUND: readonly LostProblemRow[] = [
+  { problem: problem(1).uidSha, verdict: 'rare', start: chance(0.1), role: null, drop: null },
+  { problem: problem(2).uidSha, verdict: 'undecided', start: chance(0.9), role: null, drop: null },
+  { problem: problem(3).uidSha, verdict: 'message', start: chance(0.5), role: 'actor', drop: -0.5 },
+];
+
+/** A desk whose run was searched with as many replays as are set, and what the engine answers. */
+function searched(
+  t: TestContext,
+  answers: readonly (readonly LostProblemRow[])[],
+  changes: Partial<EpisodesSurroundings> = {},
+) {
+  const { writer, ...made } = temporaryStore();
+  t.after(() => {
+    made.remove();
+  });
+  addRun(writer);
+  for (const number of [1, 2, 3]) {
+    addTree(writer, { iteration: 1, problem: problem(number), returns: [[0]] });
+  }
+  const search = { replays: 0, asked: 0 };
+  const { session, later, ...rest } = desk(t, {
+    reader: () => ({ ...writer, countReplays: () => search.replays }),
+    lostProblems: () => Promise.resolve(answers[search.asked++] ?? []),
+    ...changes,
+  });
+  /** Further replays come, and the rests of the list and of the engine end. */
+  const grow = async (by: number): Promise<void> => {
+    search.replays += by;
+    session.storeChanged();
+    await settled();
+    for (const rested of later.splice(0)) {
+      rested();
+    }
+    await settled();
+  };
+  return { ...rest, session, search, grow, later };
+}
+
+test('what searches found stands beside problems and orders them once; the own order stays', async (t) => {
+  const { send, page, search, grow } = searched(t, [FOUND, FOUND]);
+  await send({ ...ready, sort: CLEAREST_FIRST });
+  assert.deepEqual([search.asked, page.last('layout').layout.facets.filled.includes('lostBy')], [0, false]);
+  await grow(4);
+  const { layout } = page.last('layout');
+  assert.deepEqual([search.asked, layout.sort, layout.facets.filled.includes('lostBy')], [1, LOST_FIRST, true]);
+  await send(asking(layout.revision));
+  assert.deepEqual(
+    rows(page)?.map(({ uid, lost }) => [uid, lost?.verdict]),
+    [
+      ['q3', 'message'],
+      ['q2', 'undecided'],
+      ['q1', 'rare'],
+    ],
+  );
+  await send({ type: 'list', filter: NO_PROBLEM_FILTER, sort: CLEAREST_FIRST, place: NO_PLACE });
+  await grow(0);
+  assert.deepEqual([search.asked, page.last('layout').layout.sort], [1, CLEAREST_FIRST]);
+  await grow(4);
+  assert.deepEqual([search.asked, page.last('layout').layout.sort], [2, CLEAREST_FIRST]);
+});
+
+test('what searches found is saved, too, and a hostile role is a text', async (t) => {
+  const saved: string[] = [];
+  const save = (_: string, __: string, text: string): Promise<boolean> => {
+    saved.push(text);
+    return Promise.resolve(true);
+  };
+  const [rare, , message] = FOUND;
+  assert.ok(rare !== undefined && message !== undefined);
+  const { send, grow } = searched(t, [[rare, { ...message, role: '=HYPERLINK("x","y")' }]], { save });
+  await send({ ...ready, sort: CLEAREST_FIRST });
+  await grow(4);
+  await send({ type: 'saveCsv' });
+  const [header = '', ...lines] = (saved[0] ?? '').trimEnd().split('\r\n');
+  assert.match(header, /,chance,chanceLow,chanceHigh,lostVerdict,lostBy,drop,/u);
+  assert.match(lines[0] ?? '', /^q3,.*,0\.5,0,1,message,"'=HYPERLINK\(""x"",""y""\)",-0\.5,/u);
+  assert.match(lines[1] ?? '', /^q1,.*,0\.1,0,1,rare,,,/u);
+  assert.match(lines[2] ?? '', /^q2,.*,,,,,,,/u);
+});
+
+test('the engine is not asked again while it answers and rests, but then for what came meanwhile', async (t) => {
+  const { session, send, page, search, later } = searched(t, [[], FOUND]);
+  await send({ ...ready, sort: CLEAREST_FIRST });
+  search.replays = 1;
+  session.storeChanged();
+  await settled();
+  later.shift()?.();
+  // A search begins with a request that has no replay yet: its first answer is empty.
+  search.replays = 8;
+  session.storeChanged();
+  await settled();
+  assert.deepEqual([search.asked, page.last('layout').layout.sort], [1, CLEAREST_FIRST]);
+  for (const rested of later.splice(0)) {
+    rested();
+  }
+  await settled();
+  assert.deepEqual([search.asked, page.last('layout').layout.sort], [2, LOST_FIRST]);
+});
+
+test('by a column of searches, a run without any is listed by the clearest credit', async (t) => {
+  const orders: string[] = [];
+  const { writer, ...made } = temporaryStore();
+  t.after(() => {
+    made.remove();
+  });
+  addRun(writer);
+  const problemIds: typeof writer.problemIds = (query) => {
+    orders.push(query.sort.column);
+    return writer.problemIds(query);
+  };
+  const { send, page } = desk(t, { reader: () => ({ ...writer, problemIds }) });
+  await send({ ...ready, sort: LOST_FIRST });
+  assert.deepEqual([orders, page.last('layout').layout.sort], [['credit'], LOST_FIRST]);
 });
 
 test('a problem opens its transcript, in a round where one is named; one that is gone is said', async (t) => {

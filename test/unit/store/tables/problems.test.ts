@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import {
   CLEAREST_FIRST,
+  LOST_FIRST,
   NO_PROBLEM_FILTER,
   NOT_CLASSIFIED,
   PROBLEM_COLUMNS,
@@ -181,6 +182,19 @@ test('problems are sorted by every column, those without a value last in both di
   }
   const classes = { [problem(2).uidSha]: 'Misleading Plan' };
   assert.equal(uids(writer, {}, { column: 'class', descending: false }, classes)[0], 'q2');
+});
+
+test('lost problems are sorted by what searches found, those that were not searched last', (t) => {
+  const { writer } = store(t);
+  fill(writer);
+  const losses = { [problem(3).uidSha]: { order: 3.2, start: 0.2 }, [problem(8).uidSha]: { order: 1.9, start: 0.9 } };
+  const sorted = (sort: ProblemSort): readonly string[] =>
+    writer
+      .problems(writer.problemIds({ run: RUN, filter: NO_PROBLEM_FILTER, sort, classes: {}, losses }))
+      .map(({ uid }) => uid);
+  assert.deepEqual(sorted(LOST_FIRST), ['q3', 'q8', 'q9', 'q1', 'q2']);
+  assert.deepEqual(sorted({ column: 'chance', descending: true }).slice(0, 2), ['q8', 'q3']);
+  assert.deepEqual(sorted({ column: 'chance', descending: false }).slice(0, 2), ['q3', 'q8']);
 });
 
 test('filters ask for outcome, verdict, split, role and class', (t) => {
