@@ -1,4 +1,5 @@
 /** `c3 blame`: which message lost an episode, and what loses the episodes of a run. */
+import { resolve } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
 import {
   BLAME_BUDGET,
@@ -19,15 +20,21 @@ import { visible } from '../../shared/text/visible.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { messageNumber, readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import type { CommandContext } from './command.ts';
-import { JSON_FLAG, STORE, withService } from './support.ts';
+import { JSON_FLAG, SPENDING, spendingOf, STORE, withService } from './support.ts';
 
-/** What is said of a run alone. */
+/** What is said of one episode alone, and of a run alone. */
+const OF_EPISODE = { ...SPENDING, team: { type: 'string' } } as const;
 const OF_RUN = { run: { type: 'string' }, by: { type: 'string' } } as const;
 
 export async function blame(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = { ...STORE, ...JSON_FLAG, ...OF_RUN, budget: { type: 'string' } } as const;
+  const options = { ...STORE, ...JSON_FLAG, ...OF_EPISODE, ...OF_RUN, budget: { type: 'string' } } as const;
   const parsed = readArguments('blame', args, options, 1);
   if (parsed.positionals.length === 0) {
+    for (const name of Object.keys(OF_EPISODE)) {
+      if (text(parsed, name) !== null) {
+        throw new C3Error('input', `--${name} is for one episode; give the number of one of its messages.`);
+      }
+    }
     await blameRun(parsed, context);
     return;
   }
@@ -43,10 +50,12 @@ async function blameEpisode(parsed: ParsedArguments, context: CommandContext): P
   const { print, note, signal } = context;
   const message = messageNumber('blame', parsed);
   const budget = whole(parsed, 'budget', BLAME_BUDGET.least, BLAME_BUDGET.usual);
+  const team = text(parsed, 'team');
+  const asked = { spending: spendingOf(parsed), ...(team !== null && { team: resolve(context.folder, team) }) };
   await withService(parsed, context, async (service) => {
     await service.updated(signal);
     const found = await service.blame(
-      { message, budget },
+      { message, budget, ...asked },
       {
         signal,
         onProgress: ({ evaluatorCalls }) => {

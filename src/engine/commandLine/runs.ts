@@ -12,7 +12,6 @@ import { C3Error } from '../../shared/errors.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import { headlineJson } from '../../shared/credit/headline.ts';
 import { clearestOf } from '../../shared/credit/order.ts';
-import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import type { MessageEstimate } from '../../domain/credit.ts';
 import type { Message } from '../../domain/message.ts';
 import type { RunSummary } from '../../domain/run.ts';
@@ -26,7 +25,7 @@ import { bucketWords, estimateLines, findingWords, summaryWords } from './words.
 import { runBlameWords } from './blame.ts';
 import { detach } from './jobs.ts';
 import type { CommandContext } from './command.ts';
-import { JSON_FLAG, LARGE_MODEL, progressPrinter, STORE, withService } from './support.ts';
+import { JSON_FLAG, LARGE_MODEL, progressPrinter, SPENDING, spendingOf, STORE, withService } from './support.ts';
 
 /** What --show looks for what loses episodes with, in evaluator calls, and how many cases it shows. */
 const SHOWN_BUDGET = 1200;
@@ -176,8 +175,7 @@ export async function replay(args: readonly string[], context: CommandContext): 
     snapshot: { type: 'string' },
     temperature: { type: 'string' },
     model: { type: 'string' },
-    'spend-tokens': { type: 'string' },
-    'spend-money': { type: 'string' },
+    ...SPENDING,
     team: { type: 'string' },
   } as const;
   const parsed = readArguments('replay', args, options, 1);
@@ -258,21 +256,6 @@ function settleOption(parsed: ParsedArguments): { readonly most: number | null }
     );
   }
   return { most: most === null ? null : whole(parsed, 'at-most', 1, 1) };
-}
-
-/** The most that the run and its replays may spend at a server, in the place of what the configuration says. */
-function spendingOf(parsed: ParsedArguments): SpendingChoice {
-  const [tokens, money] = [text(parsed, 'spend-tokens'), text(parsed, 'spend-money')];
-  if (money !== null && !/^\d+(?:\.\d+)?$/u.test(money)) {
-    throw new C3Error(
-      'input',
-      `--spend-money needs an amount such as 0.25, not ${JSON.stringify(money.slice(0, 40))}.`,
-    );
-  }
-  return {
-    ...(tokens !== null && { tokens: whole(parsed, 'spend-tokens', 0, 0) }),
-    ...(money !== null && { money: Number(money) }),
-  };
 }
 
 /** How a bucket was drawn, and what settling spent. */

@@ -1,7 +1,9 @@
 /** What the commands share: options, output, the engine that they work with. */
 import { resolve } from 'node:path';
+import type { SpendingChoice } from '../../shared/endpointCost.ts';
+import { C3Error } from '../../shared/errors.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import { text, type ParsedArguments } from './arguments.ts';
+import { text, whole, type ParsedArguments } from './arguments.ts';
 import type { CommandContext } from './command.ts';
 import type { LoadControl } from '../models/models.ts';
 import { DEFAULT_STORE } from '../places.ts';
@@ -11,6 +13,7 @@ import { loadingWords } from '../models/loadingWords.ts';
 
 export const STORE = { store: { type: 'string' } } as const;
 export const JSON_FLAG = { json: { type: 'boolean' } } as const;
+export const SPENDING = { 'spend-tokens': { type: 'string' }, 'spend-money': { type: 'string' } } as const;
 
 /** The database that --store names, or the usual one. */
 export const storePath = (parsed: ParsedArguments, { folder }: CommandContext): string =>
@@ -35,6 +38,24 @@ export async function withService<Result>(
   } finally {
     await service.close();
   }
+}
+
+/**
+ * The most that the run and its replays may spend at a server, in the place of what the configuration says.
+ * @throws C3Error('input') for what is no amount
+ */
+export function spendingOf(parsed: ParsedArguments): SpendingChoice {
+  const [tokens, money] = [text(parsed, 'spend-tokens'), text(parsed, 'spend-money')];
+  if (money !== null && !/^\d+(?:\.\d+)?$/u.test(money)) {
+    throw new C3Error(
+      'input',
+      `--spend-money needs an amount such as 0.25, not ${JSON.stringify(money.slice(0, 40))}.`,
+    );
+  }
+  return {
+    ...(tokens !== null && { tokens: whole(parsed, 'spend-tokens', 0, 0) }),
+    ...(money !== null && { money: Number(money) }),
+  };
 }
 
 /** Bytes of a model's files from which on loading takes long enough to be followed. */

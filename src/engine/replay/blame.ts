@@ -8,6 +8,7 @@ import {
   type EpisodeSamples,
 } from '../../credit/valueCurve.ts';
 import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
+import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
 import { IMPORTED } from '../../domain/episode.ts';
@@ -19,7 +20,7 @@ import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { RunSession, type Engine } from '../session/session.ts';
-import { replayStored } from './replay.ts';
+import { replayCosts, replayStored } from './replay.ts';
 
 /** Pairs that are asked for at a time. */
 export const PAIRS_AT_A_TIME = 8;
@@ -42,25 +43,42 @@ export interface BlameControl {
  * @throws C3Error('input') for an episode that was not scored; CancelledError, keeping what arrived
  */
 export async function findWhatLost(engine: Engine, request: BlameParams, control: BlameControl): Promise<Blame> {
-  const { budget } = request;
+  const { message, budget, ...asked } = request;
   checkBudget(budget, BLAME_BUDGET);
   const { episode, greedy } = engine.work.reading((store) => {
-    const found = lostEpisode(store, request.message);
-    return { episode: found, greedy: found !== null && store.fullMessage(found.leaf).sampling.temperature === 0 };
+    const found = lostEpisode(store, message, asked);
+    // A recording does not say at which temperature.
+    const isKnown = found !== null && asked.team === undefined;
+    return { episode: found, greedy: isKnown && store.fullMessage(found.leaf).sampling.temperature === 0 };
   });
   if (episode === null) {
     throw new C3Error(
       'input',
-      `The episode of message ${String(request.message)} has more than ${String(MOST_MESSAGES)} messages, which a search does not take.`,
+      `The episode of message ${String(message)} has more than ${String(MOST_MESSAGES)} messages, which a search does not take.`,
     );
   }
   if (greedy) {
     control.onRemark?.('The episode was recorded greedily; it is read at the sampling temperature of its run.');
   }
+  for (const cost of await blameCosts(engine, budget, episode)) {
+    control.onRemark?.(costWords(cost));
+  }
   const { leaf, run } = episode;
-  const work = { what: `search of what lost episode ${String(leaf)}`, run, hasParts: true };
+  const work = { what: `search of what lost episode ${String(leaf)}`, run, hasParts: true, limit: asked.spending };
   await using session = await RunSession.open(engine, work, control.signal);
   return await searchEpisode(session, episode, budget, { ...control, onRemark: saidOnce(control.onRemark) });
+}
+
+/** What the servers of a recorded team may be asked at most: as if the first message took the whole budget. */
+async function blameCosts(
+  { work }: Engine,
+  budget: number,
+  { messages: [first], asked }: LostEpisode,
+): Promise<readonly EndpointCost[]> {
+  const pairs = Math.max(1, Math.floor(budget / 2));
+  return asked.team === undefined || first === undefined
+    ? []
+    : replayCosts(work, { message: first.id, alternatives: pairs, replays: 1, text: null, design: 'paired', ...asked });
 }
 
 /** @throws C3Error('input') for a budget that is no whole number within bounds */
@@ -105,7 +123,7 @@ export async function searchEpisode(
     }
     control.onProgress(blame);
     // Equal messages may cost nothing: the same would be asked for without an end.
-    spent += (await samplePairs(session, message, pairs, control)) || 1;
+    spent += (await samplePairs(session, episode, message, pairs, control)) || 1;
   }
 }
 
@@ -120,14 +138,17 @@ const mostPairs = ({ isTerminal }: LostEpisode, message: Message, calls: number)
 /** Samples pairs of a message and stores them. @returns the evaluator calls that were spent */
 export async function samplePairs(
   session: RunSession,
+  { asked }: LostEpisode,
   { id }: Message,
   pairs: number,
   { signal, onRemark }: Pick<BlameControl, 'signal' | 'onRemark'>,
 ): Promise<number> {
+  // What a recorded team costs was said for the whole search.
+  const remarks = onRemark === undefined || asked.team !== undefined ? {} : { onRemark };
   const bucket = await replayStored(
     session,
-    { message: id, alternatives: pairs, replays: 1, text: null, design: 'paired' },
-    { signal, onProgress: () => undefined, due: () => false, ...(onRemark !== undefined && { onRemark }) },
+    { message: id, alternatives: pairs, replays: 1, text: null, design: 'paired', ...asked },
+    { signal, onProgress: () => undefined, due: () => false, ...remarks },
   );
   return sumCalls(bucket);
 }
@@ -135,8 +156,12 @@ export async function samplePairs(
 const sumCalls = ({ alternatives }: ReplayResult): number =>
   alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
 
+/** Who goes on with a recorded episode, and what that may cost. */
+type AskedTeam = Pick<BlameParams, 'team' | 'teamHash' | 'spending'>;
+
 export interface LostEpisode {
   readonly run: string;
+  readonly asked: AskedTeam;
   readonly leaf: number;
   readonly end: number;
   readonly range: ReturnScale;
@@ -151,7 +176,7 @@ export interface LostEpisode {
  * @returns null for one of more messages than a search takes
  * @throws C3Error('input') where it cannot be searched
  */
-export function lostEpisode(store: StoreReader, message: number): LostEpisode | null {
+export function lostEpisode(store: StoreReader, message: number, asked: AskedTeam = {}): LostEpisode | null {
   const messages = episodeThrough(store, message);
   const last = messages.at(-1);
   if (last === undefined || last.return === null) {
@@ -163,11 +188,15 @@ export function lostEpisode(store: StoreReader, message: number): LostEpisode | 
   if (messages.length > MOST_MESSAGES) {
     return null;
   }
-  if (store.run(last.run).method === IMPORTED) {
+  const isImported = store.run(last.run).method === IMPORTED;
+  if (isImported && asked.team === undefined) {
     throw new C3Error(
       'input',
-      `The episode of message ${String(message)} was recorded elsewhere: replay its messages one by one, with \`c3 replay --team FILE\`.`,
+      `The episode of message ${String(message)} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer, or what \`c3 infer ${String(message)}\` writes.`,
     );
+  }
+  if (!isImported && asked.team !== undefined) {
+    throw new C3Error('input', `Run ${last.run} has a team of its own, so --team does not apply; omit it.`);
   }
   const range = store.returnScale(last.run);
   if (range === null) {
@@ -179,11 +208,13 @@ export function lostEpisode(store: StoreReader, message: number): LostEpisode | 
   const protocol: Protocol = protocolOf(parseRecipe(store.runConfig(last.run), last.run));
   return {
     run: last.run,
+    asked,
     leaf: last.id,
     end: last.return,
     range,
     messages,
-    isTerminal: ({ position }) => isTerminal(protocol, position),
+    // What a program does after its last message is its own matter.
+    isTerminal: ({ position }) => !isImported && isTerminal(protocol, position),
     pairsRead: new Map(),
   };
 }

@@ -274,7 +274,7 @@ async function topUp(
   for (const [index, message] of episode.messages.entries()) {
     const missing = pairs - (messages[index]?.pairs.length ?? 0);
     if (missing > 0) {
-      spent += await samplePairs(session, message, missing, control);
+      spent += await samplePairs(session, episode, message, missing, control);
     }
   }
   return spent;

@@ -148,7 +148,7 @@ export interface AssistantReplay {
   readonly words: string;
 }
 
-export interface BlameParams {
+export interface BlameParams extends Pick<ReplayParams, 'team' | 'teamHash' | 'spending'> {
   /** Any message of the episode; of several episodes through it, the one that returned least is meant. */
   readonly message: number;
   /** Evaluator calls that may be spent. */

@@ -54,7 +54,7 @@ interface Place {
   readonly team: (message: number, change?: (text: string) => string) => string;
 }
 
-async function imported(t: TestContext, guess = 'sum [7,12]'): Promise<Place> {
+async function imported(t: TestContext, guess = 'sum [7,12]', log: object = CONVERSATION): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), 'c3-inferred-'));
   const service = new EngineService(join(folder, 'c3.sqlite'));
   t.after(async () => {
@@ -62,7 +62,7 @@ async function imported(t: TestContext, guess = 'sum [7,12]'): Promise<Place> {
     rmSync(folder, { recursive: true, force: true });
   });
   const { url, asked } = await serverOf(t, guess);
-  writeFileSync(join(folder, 'log.jsonl'), JSON.stringify(CONVERSATION));
+  writeFileSync(join(folder, 'log.jsonl'), JSON.stringify(log));
   const report = await service.importLog({ path: join(folder, 'log.jsonl'), maskSecrets: false }, CONTROL.signal);
   assert.deepEqual(
     report.speakers.map(({ name }) => name),
@@ -102,6 +102,49 @@ describe('a recorded episode without a driver', () => {
       },
       { role: 'tool', tool_call_id: 'call_1_0', content: '19' },
     ]);
+  });
+
+  /** The same, lost by its writer. */
+  const LOST = {
+    messages: [...CONVERSATION.messages.slice(0, 3), { role: 'assistant', name: 'writer', content: 'So 5.' }],
+    reward: 0,
+  };
+  const withResult = (text: string): string => text.replace('- event: sum', "- event: sum\n    text: '19'");
+
+  it('is searched for the message that lost it, by what its servers cost at most, which is said first', async (t) => {
+    const { service, asked, team } = await imported(t, 'sum [7,12]', LOST);
+    const remarks: string[] = [];
+    const control = { ...CONTROL, onRemark: (remark: string) => void remarks.push(remark) };
+    await assert.rejects(
+      service.blame({ message: 2, budget: 24 }, control),
+      /recorded elsewhere: .* Give --team FILE/u,
+    );
+    assert.deepEqual([asked, remarks], [[], []]);
+    const found = await service.blame({ message: 2, budget: 64, team: team(1, withResult) }, control);
+    // Whatever the planner says, the writer of the server repeats what the tool gave; the recorded one did not.
+    assert.deepEqual([found.verdict, found.message], ['message', 2]);
+    assert.match(found.sentence, /^The writer lost it: the chance of success fell from 100 % /u);
+    assert.match(found.remedy?.text ?? '', /^They are 19 toys\.$/u);
+    assert.ok(found.evaluatorCalls <= 64);
+    assert.deepEqual(
+      remarks.map((one) => /^At most \d+ requests to the endpoint of the role (\w+)/u.exec(one)?.[1]),
+      ['planner', 'writer'],
+    );
+    // A recording has no evaluation whose problems could be listed.
+    const { run } = service.reading((store) => store.message(2));
+    assert.deepEqual(await service.lostProblems(run), []);
+  });
+
+  it('is searched with no more requests than were said', async (t) => {
+    const { service, asked, team } = await imported(t, 'sum [7,12]', LOST);
+    let said = 0;
+    const onRemark = (remark: string): void => {
+      said += Number(/^At most (\d+) requests/u.exec(remark)?.[1] ?? NaN);
+    };
+    const wrong = team(1, (text) => withResult(text).replace("text: '19'", "text: '5'"));
+    const found = await service.blame({ message: 2, budget: 16, team: wrong }, { ...CONTROL, onRemark });
+    assert.deepEqual([found.verdict, found.evaluatorCalls], ['undecided', 16]);
+    assert.ok(asked.length > 0 && asked.length <= said, `${String(asked.length)} of ${String(said)}`);
   });
 
   it('is blocked by what has no known source before anybody is asked, until the user gives it', async (t) => {

@@ -130,6 +130,8 @@ describe('c3 blame', () => {
       [['blame', 'x'], /needs the number of a message/u],
       [['blame', '1', '--budget', '0'], /--budget needs a whole number of at least 1/u],
       [['blame', '1', '--budget', '100001'], /from 1 to 100,000/u],
+      [['blame', '1', '--team', 'team.yaml'], /has a team of its own, so --team does not apply/u],
+      [['blame', '1', '--spend-money', 'x'], /--spend-money needs an amount/u],
     ] as const) {
       const refused = await c3(folder, args);
       assert.equal(refused.code, 2, refused.stdout);
@@ -272,6 +274,7 @@ describe('c3 blame --run', () => {
       [['blame', '--run', 'nowhere'], /nowhere/u],
       [['blame', '1', '--run', run], /either an episode or --run/u],
       [['blame', '1', '--by', 'level'], /either an episode or --by/u],
+      [['blame', '--team', 'team.yaml'], /--team is for one episode; give the number of one of its messages/u],
       [['blame', '--by', 'weather'], /not divided by "weather"; give --by turn, level, source/u],
       [['blame', '--budget', '0'], /--budget needs a whole number of at least 1/u],
       [['blame', '--budget', '10000001'], /from 1 to 10,000,000/u],
