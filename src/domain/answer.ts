@@ -125,8 +125,8 @@ export interface RunBlame {
   readonly withinReach: Interval;
   /** The largest share first; empty where it may be that nothing was within reach. */
   readonly roles: readonly RoleLosses[];
-  /** The same sum divided otherwise; without those that say nothing more. */
-  readonly divisions: readonly LossDivision[];
+  /** The same sum divided otherwise; without those that say nothing more. An answer that was kept early has none. */
+  readonly divisions?: readonly LossDivision[];
   /** Episodes that were read, by what was found: one message lost it, several did, and so on. */
   readonly decided: number;
   readonly several: number;
@@ -178,8 +178,7 @@ export const isRunBlame = (value: unknown): value is RunBlame =>
   ].every((name) => typeof value[name] === 'number') &&
   isInterval(value['withinReach']) &&
   areShares(value['roles'], 'role') &&
-  Array.isArray(value['divisions']) &&
-  value['divisions'].every(isDivision) &&
+  (value['divisions'] === undefined || (Array.isArray(value['divisions']) && value['divisions'].every(isDivision))) &&
   Array.isArray(value['cases']) &&
   value['cases'].every(isCase);
 

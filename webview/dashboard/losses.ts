@@ -40,7 +40,7 @@ export function lossesSection(losses: ShownLosses | null, around: LossesAround):
 }
 
 function answer(found: RunBlame, around: LossesAround): HTMLElement[] {
-  const { sentence, roles, divisions, cases } = found;
+  const { sentence, roles, divisions = [], cases } = found;
   const byRole = roles.map(({ role, ...part }) => ({ name: role, ...part }));
   return [
     h('p', { class: 'losses-sentence' }, sentence),

@@ -172,7 +172,7 @@ export function runBlameWords(found: RunBlame, by: LossDivision['by'] | null = n
 }
 
 /** How losses are divided otherwise than by role, or why there is nothing to say of it. */
-function divisionLines({ roles, divisions }: RunBlame, by: LossDivision['by']): string[] {
+function divisionLines({ roles, divisions = [] }: RunBlame, by: LossDivision['by']): string[] {
   const division = divisions.find((one) => one.by === by);
   if (division !== undefined) {
     return [divisionTitle(division), ...partLines(division.parts)];

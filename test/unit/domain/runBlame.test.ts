@@ -67,6 +67,8 @@ it('what is too long to be searched is counted beside the rest', () => {
 
 it('an answer that was kept elsewhere is taken whole or not at all', () => {
   assert.equal(isRunBlame(JSON.parse(JSON.stringify(FOUND))), true);
+  const { divisions: _, ...early } = FOUND;
+  assert.equal(isRunBlame(early), true, 'one that was kept before losses were divided further');
   for (const wrong of [
     null,
     { ...FOUND, masked: '0' },
