@@ -10,7 +10,7 @@ import type { ReturnRange } from '../shared/credit/creditPool.ts';
 import type { BlameVerdict, Chance } from '../domain/answer.ts';
 import { ALPHA, bettingInterval, mixedCapital, stakeCapitals, type Side } from './betting.ts';
 import type { BucketEvidence } from './pairing.ts';
-import { chancesAbove, type Count } from './pooledChances.ts';
+import { judgeCurve, type CurveCounts, type CurveModel } from './pooledCurves.ts';
 import { replaysToSettle } from './replaysToSettle.ts';
 
 /** What was sampled of one message of an episode. */
@@ -58,12 +58,35 @@ function chanceOf(returns: readonly number[], range: ReturnRange, alpha: number)
   return { value, low: Math.min(value, middle + low / 2), high: Math.max(value, middle + high / 2), n: returns.length };
 }
 
-const unitsOf = ({ pairs }: MessageSamples): number[] => pairs.map(([own, fresh]) => own - fresh);
+const pairUnits = ({ pairs }: MessageSamples): number[] => pairs.map(([own, fresh]) => own - fresh);
+
+/**
+ * Differences that a message made: those of its own pairs, and of continuations from before it and after it that belong
+ * to no pair of its own, one with another. After the last message there is the recorded return alone.
+ */
+function unitsOf({ messages, end }: Pick<EpisodeSamples, 'messages' | 'end'>, place: number): number[] {
+  const own = messages[place];
+  const before = ownReturns(messages[place - 1]);
+  const next = messages[place + 1];
+  if (own === undefined) {
+    return [];
+  }
+  if (next === undefined) {
+    return [...before, ...own.pairs.map(([, fresh]) => fresh)].map((value) => end - value);
+  }
+  const after = next.pairs.map(([, fresh]) => fresh);
+  const others = before.slice(0, after.length).map((value, index) => (after[index] ?? NaN) - value);
+  return [...pairUnits(own), ...others];
+}
+
+/** Continuations of a message itself; none where its text determines the return. */
+const ownReturns = (samples: MessageSamples | undefined): number[] =>
+  samples === undefined || samples.terminal ? [] : samples.pairs.map(([own]) => own);
 
 /** What a message changed, with its interval; the whole span where nothing was sampled. */
-export function dropOf(samples: MessageSamples, range: ReturnRange, alpha = ALPHA): Chance {
-  const units = unitsOf(samples);
-  const span = spanOf(range);
+export function dropOf(samples: EpisodeSamples, place: number, alpha = ALPHA): Chance {
+  const units = unitsOf(samples, place);
+  const span = spanOf(samples.range);
   if (units.length === 0) {
     return { value: 0, low: -span, high: span, n: 0 };
   }
@@ -77,11 +100,7 @@ export function dropOf(samples: MessageSamples, range: ReturnRange, alpha = ALPH
  * messages after it.
  */
 const continuations = ({ messages }: Pick<EpisodeSamples, 'messages'>): number[][] =>
-  messages.map((next, index) => {
-    const before = messages[index - 1];
-    const own = before === undefined || before.terminal ? [] : before.pairs.map(([one]) => one);
-    return [...own, ...next.pairs.map(([, fresh]) => fresh)];
-  });
+  messages.map((next, index) => [...ownReturns(messages[index - 1]), ...next.pairs.map(([, fresh]) => fresh)]);
 
 /** V_0 to V_T, each point from all continuations from it. */
 export function curveOf({ range, end, messages }: EpisodeSamples, alpha = ALPHA): Chance[] {
@@ -89,50 +108,24 @@ export function curveOf({ range, end, messages }: EpisodeSamples, alpha = ALPHA)
   return [...points, { value: end, low: end, high: end, n: 0 }];
 }
 
-/**
- * Which episodes of a run the team rarely solves, by all of them together (pooledChances.ts): the chance at the start
- * is hardly above REACH, that after a later message hardly above EVEN and not above REACH by its own replays. It is
- * none before an episode was replayed at each point, or where returns lie between the two ends of the range.
- */
-export function rareTogether(episodes: readonly EpisodeSamples[], error = ALPHA): boolean[] {
-  const points = episodes.map((episode) => continuations(episode).map((returns) => countOf(returns, episode.range)));
-  const sure = points.map((own) => own.every((count) => count !== null && count.of > 0));
-  for (let place = 0; place < Math.max(0, ...points.map(({ length }) => length)); place++) {
-    const there = points.flatMap((own, index) => {
-      const count = own[place] ?? null;
-      return count === null ? [] : [{ index, count }];
-    });
-    const above = chancesAbove(
-      there.map(({ count }) => count),
-      place === 0 ? REACH : EVEN,
-    );
-    for (const [at, { index, count }] of there.entries()) {
-      const isLow = (above[at] ?? 1) <= error && (place === 0 || count.won <= REACH * count.of);
-      sure[index] = sure[index] === true && isLow;
-    }
-  }
-  return sure;
-}
-
-/** How many of returns are the highest there is; null where some lie between. */
-function countOf(returns: readonly number[], { low, high }: ReturnRange): Count | null {
-  return returns.every((one) => one === low || one === high)
-    ? { won: returns.filter((one) => one === high).length, of: returns.length }
-    : null;
-}
+/** Whether pairs of the message at a place are part of an even reading: they show the chances before it and after it. */
+export const isRead = (place: number): boolean => place % 2 === 0;
 
 /**
  * What each message lost of the chance, as a share of the range: V_(t-1) - V_t. The losses add up to V_0 less the
- * recorded return. Each message gives its first pairs, and each the same number. A search draws more pairs of some
- * messages because of what they returned; those later pairs would bias a mean over episodes.
- * @param pairs how many of each message
+ * recorded return. Each point is the mean of as many first pairs, those of every other message. A search draws more
+ * pairs of some messages because of what they returned; those later pairs would bias a mean over episodes.
+ * @param pairs how many of each message that is read
  * @returns null where a message has fewer
  */
 export function lossesOf({ range, end, messages }: EpisodeSamples, pairs: number): number[] | null {
-  if (messages.some((message) => message.pairs.length < pairs)) {
+  const even = messages.map((message, place) => ({
+    ...message,
+    pairs: isRead(place) ? message.pairs.slice(0, pairs) : [],
+  }));
+  if (even.some((message, place) => isRead(place) && message.pairs.length < pairs)) {
     return null;
   }
-  const even = messages.map((message) => ({ ...message, pairs: message.pairs.slice(0, pairs) }));
   const points = [...continuations({ messages: even }).map(mean), end];
   return messages.map((_, index) => ((points[index] ?? NaN) - (points[index + 1] ?? NaN)) / spanOf(range));
 }
@@ -169,7 +162,7 @@ export function decide(samples: EpisodeSamples, error = ALPHA): CurveVerdict {
   ) {
     return { verdict: 'rare', places: [], next: null };
   }
-  const drops = messages.map((message) => dropOf(message, range, error / 2 / messages.length));
+  const drops = messages.map((_, place) => dropOf(samples, place, error / 2 / messages.length));
   const order = [...drops.keys()];
   const dropAt = (place: number): Chance => drops[place] ?? { value: 0, low: -span, high: span, n: 0 };
   const first = least(order, (place) => dropAt(place).value);
@@ -195,6 +188,46 @@ export function decide(samples: EpisodeSamples, error = ALPHA): CurveVerdict {
     : { verdict: 'undecided', places: order.filter((place) => place === first || open.includes(place)), next };
 }
 
+/** What was seen of an episode, as episodes are read together. @param names of its messages; see CurveCounts */
+export function countsOf({ range, end, messages }: EpisodeSamples, names: readonly string[]): CurveCounts {
+  const share = (value: number): number => (value - range.low) / spanOf(range);
+  const points = continuations({ messages }).map((returns) => ({
+    won: returns.reduce((sum, value) => sum + share(value), 0),
+    of: returns.length,
+  }));
+  return { points, end: share(end), names };
+}
+
+/**
+ * What an episode's own samples and those of all lost episodes of its run decide (pooledCurves.ts). A message is named,
+ * or the episode called rare, where that is true with probability 1 - `error` or more, so that at most that share of a
+ * run's episodes is expected to be called wrongly. Nothing is said before an episode was replayed at each point.
+ */
+export function decideTogether(model: CurveModel, counts: CurveCounts, error = ALPHA): CurveVerdict {
+  const { low, lostMost, lost } = judgeCurve(model, counts, { start: REACH, later: EVEN, least: EQUAL });
+  const order = [...lostMost.keys()].toSorted((a, b) => (lostMost[b] ?? 0) - (lostMost[a] ?? 0));
+  const [first = 0, second = 0] = order;
+  const together = [...lost.keys()].filter((place) => (lost[place] ?? 0) >= 1 - error);
+  const others = order.filter((place) => !together.includes(place));
+  if (counts.points.every(({ of }) => of > 0)) {
+    if (low >= 1 - error) {
+      return { verdict: 'rare', places: [], next: null };
+    }
+    if ((lostMost[first] ?? 0) >= 1 - error) {
+      return { verdict: 'message', places: [first], next: null };
+    }
+    if (together.length > 1 && others.reduce((sum, place) => sum + (lostMost[place] ?? 0), 0) <= error) {
+      return { verdict: 'several', places: together, next: null };
+    }
+  }
+  // The point after the last message is the recorded return, which needs no sample.
+  const seenAt = (place: number): number =>
+    Math.min(counts.points[place]?.of ?? 0, counts.points[place + 1]?.of ?? Infinity);
+  const next = low > (lostMost[first] ?? 0) ? 0 : seenAt(first) <= seenAt(second) ? first : second;
+  const places = order.filter((place) => place === first || (lostMost[place] ?? 0) > error).toSorted((a, b) => a - b);
+  return { verdict: 'undecided', places, next };
+}
+
 /** Parts of the range in which a place between two drops is sought. */
 const PARTS = 50;
 
@@ -211,7 +244,7 @@ function lostMore({ range, end, messages }: EpisodeSamples, place: number, other
     return false;
   }
   const span = spanOf(range);
-  const [below, above] = [evidence(unitsOf(one)), evidence(unitsOf(two))];
+  const [below, above] = [evidence(pairUnits(one)), evidence(pairUnits(two))];
   // What a message changes at most: where its text determines the return, it kept the recorded one.
   const most = one.terminal ? end - range.low : span;
   const placeOf = (part: number): number => span * ((2 * part) / PARTS - 1);
@@ -222,7 +255,7 @@ function lostMore({ range, end, messages }: EpisodeSamples, place: number, other
     return low >= most || capital(below, -1, -low, most) + capital(above, 1, high, span) >= Math.log(1 / error);
   };
   // The number that hardly can be ruled out lies between the means.
-  const middle = (mean(unitsOf(one)) + mean(unitsOf(two))) / 2;
+  const middle = (mean(pairUnits(one)) + mean(pairUnits(two))) / 2;
   const first = Math.min(PARTS - 1, Math.max(0, Math.floor((PARTS * (middle / span + 1)) / 2)));
   const parts = Array.from({ length: PARTS }, (_, part) => part);
   return below.units > 0 && above.units > 0 && isRuledOut(first) && parts.every(isRuledOut);
@@ -238,7 +271,7 @@ export function callsToDecide({ range, messages }: EpisodeSamples, places: reado
   let calls = 0;
   for (const place of places) {
     const message = messages[place];
-    const units = message === undefined ? [] : unitsOf(message);
+    const units = message === undefined ? [] : pairUnits(message);
     if (message === undefined || units.length === 0) {
       return null;
     }

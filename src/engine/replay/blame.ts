@@ -102,23 +102,19 @@ export function saidOnce(onRemark: ((remark: string) => void) | undefined): (rem
   };
 }
 
-/**
- * Samples pairs until the verdict will not change, or to the budget.
- * @param least pairs of a request: it ends where the budget allows fewer
- */
-export async function searchEpisode(
+/** Samples pairs until the verdict will not change, or to the budget. */
+async function searchEpisode(
   session: RunSession,
   episode: LostEpisode,
   budget: number,
   control: BlameControl,
-  least = 1,
 ): Promise<Blame> {
   let spent = 0;
   for (;;) {
     const { blame, next } = lookAt(session.store, episode, spent);
     const message = next === null ? undefined : episode.messages[next];
     const pairs = message === undefined ? 0 : Math.min(PAIRS_AT_A_TIME, mostPairs(episode, message, budget - spent));
-    if (message === undefined || pairs < least) {
+    if (message === undefined || pairs < 1) {
       return blame;
     }
     control.onProgress(blame);
@@ -245,12 +241,23 @@ export function storedSamples(store: StoreReader, episode: LostEpisode): Episode
   };
 }
 
-/** What the stored pairs say. */
+/** What the stored pairs of an episode say. */
 export function lookAt(store: StoreReader, episode: LostEpisode, evaluatorCalls: number): Looked {
-  const { leaf, range, messages } = episode;
   const samples = storedSamples(store, episode);
+  const found: CurveVerdict | Won = isLost(samples.end, episode.range) ? decide(samples) : WON;
+  return { blame: toBlame(store, episode, samples, found, evaluatorCalls), next: found.next };
+}
+
+/** What is said of an episode for which this was found. */
+export function toBlame(
+  store: StoreReader,
+  episode: LostEpisode,
+  samples: EpisodeSamples,
+  found: CurveVerdict | Won,
+  evaluatorCalls: number,
+): Blame {
+  const { leaf, range, messages } = episode;
   const points = curveOf(samples);
-  const found: CurveVerdict | Won = isLost(samples.end, range) ? decide(samples) : WON;
   const named = found.places.flatMap((at) => messages[at] ?? []);
   const [only] = named;
   const message = found.verdict === 'message' && only !== undefined ? only : null;
@@ -261,12 +268,11 @@ export function lookAt(store: StoreReader, episode: LostEpisode, evaluatorCalls:
     messages: named.map(({ id }) => id),
     curve: points.map((point, index) => {
       const said = messages[index - 1];
-      const own = samples.messages[index - 1];
       return {
         ...point,
         message: said?.id ?? null,
         role: said?.role ?? null,
-        drop: own === undefined ? null : dropOf(own, range),
+        drop: said === undefined ? null : dropOf(samples, index - 1),
       };
     }),
     evaluatorCalls,
@@ -274,12 +280,9 @@ export function lookAt(store: StoreReader, episode: LostEpisode, evaluatorCalls:
     most: range.high,
   };
   return {
-    blame: {
-      ...known,
-      remedy: message === null ? null : findRemedy(store, episode, message),
-      sentence: blameSentence(known),
-    },
-    next: found.next,
+    ...known,
+    remedy: message === null ? null : findRemedy(store, episode, message),
+    sentence: blameSentence(known),
   };
 }
 

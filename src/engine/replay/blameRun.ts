@@ -1,7 +1,16 @@
 /** Finding what loses the episodes of a run: each lost episode is read a little, and those worth it to their answer. */
 import { setImmediate } from 'node:timers/promises';
 import { openStream, uniform } from '../../credit/counter.ts';
-import { lossesOf, rareTogether } from '../../credit/valueCurve.ts';
+import { ENOUGH_TOGETHER, fitCurves } from '../../credit/pooledCurves.ts';
+import {
+  countsOf,
+  decide,
+  decideTogether,
+  isRead,
+  lossesOf,
+  type CurveVerdict,
+  type EpisodeSamples,
+} from '../../credit/valueCurve.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { RUN_BLAME_BUDGET, runBlameSentence, type BlamedEpisode, type RunBlame } from '../../domain/answer.ts';
 import { evaluationsOf } from '../../domain/evaluation.ts';
@@ -13,13 +22,12 @@ import { RunSession, type Engine } from '../session/session.ts';
 import {
   callsOfPairs,
   checkBudget,
-  lookAt,
   lostEpisode,
   PAIRS_AT_A_TIME,
   saidOnce,
   samplePairs,
-  searchEpisode,
   storedSamples,
+  toBlame,
   type LostEpisode,
 } from './blame.ts';
 import { divideLosses, lossDivisions } from './divideLosses.ts';
@@ -28,10 +36,8 @@ import { divideLosses, lossDivisions } from './divideLosses.ts';
 const EVEN_PART = 0.75;
 /** Pairs of each message by which an episode is read. A budget that does not reach reads a random part of them. */
 const PAIRS = { least: 4, most: 16 } as const;
-/** The most that one episode is searched with, in evaluator calls. */
-const MOST_PER_EPISODE = 96;
-/** Evaluator calls below which no search is begun. */
-const WORTH_SEARCHING = 2 * PAIRS_AT_A_TIME;
+/** Evaluator calls after which an undecided episode is left, with those that read it. */
+const MOST_PER_EPISODE = 160;
 /** Episodes that are shown. */
 const MOST_CASES = 10;
 /** Episodes of an evaluation that are read at a time. */
@@ -45,9 +51,9 @@ export interface RunBlameControl {
 }
 
 /**
- * Reads the lost episodes of a run's last evaluation. Three quarters of the budget sample the same number of pairs of
- * each message of each episode, or of a random part of the episodes, so that the shares of the roles have no bias; the
- * rest searches the episodes in which most was within reach until their message is named.
+ * Reads the lost episodes of a run's last evaluation. Three quarters of the budget sample each point of each episode
+ * equally often, or of a random part of the episodes, so that the shares of the roles have no bias; the rest goes on
+ * with those that are undecided, those in which most was within reach first.
  * @throws C3Error('input') for a run without a scored evaluation, or a team whose messages cannot be replayed;
  *   CancelledError, keeping what arrived
  */
@@ -80,11 +86,15 @@ export async function findWhatLosesRun(
     return losses === null ? [] : [{ ...one, losses }];
   });
   const worth = scored.toSorted((a, b) => sumLosses(b) - sumLosses(a));
-  for (const { episode } of worth) {
-    const left = Math.min(MOST_PER_EPISODE, budget - spent);
-    if (left >= WORTH_SEARCHING) {
-      const quiet = { signal: control.signal, onProgress: () => undefined };
-      spend((await searchEpisode(session, episode, left, quiet, PAIRS_AT_A_TIME)).evaluatorCalls);
+  for (let last = -1; last !== spent;) {
+    last = spent;
+    for (const { episode, found } of await decideStored(session.store, worth)) {
+      const message = found.next === null ? undefined : episode.messages[found.next];
+      const calls = message === undefined ? 0 : callsOfPairs(episode, message, PAIRS_AT_A_TIME);
+      const isOpen = message !== undefined && storedCalls(session.store, episode) + calls <= MOST_PER_EPISODE;
+      if (isOpen && spent + calls <= budget) {
+        spend(await samplePairs(session, episode, message, PAIRS_AT_A_TIME, { signal: control.signal, onRemark }));
+      }
     }
   }
   const blamed = await blameStored(session.store, scored);
@@ -152,14 +162,36 @@ async function blameStored<Of extends Lost>(
   store: StoreReader,
   lost: readonly Of[],
 ): Promise<(Of & { readonly found: BlamedEpisode })[]> {
-  const rare = rareTogether(lost.map(({ episode }) => storedSamples(store, episode)));
   const blamed: (Of & { readonly found: BlamedEpisode })[] = [];
-  for (const [index, one] of lost.entries()) {
+  for (const one of await decideStored(store, lost)) {
     await setImmediate();
-    const found = blamedEpisode(store, one);
-    blamed.push({ ...one, found: found.verdict === 'undecided' && rare[index] === true ? rareByOthers(found) : found });
+    blamed.push({ ...one, found: blamedEpisode(store, one) });
   }
   return blamed;
+}
+
+interface Decided {
+  readonly samples: EpisodeSamples;
+  readonly found: CurveVerdict;
+  /** Whether the other episodes helped to decide it. */
+  readonly together: boolean;
+}
+
+/** What the stored pairs of episodes decide: all of them together, where they are enough. */
+async function decideStored<Of extends Lost>(store: StoreReader, lost: readonly Of[]): Promise<(Of & Decided)[]> {
+  const read = lost.map((one) => {
+    const samples = storedSamples(store, one.episode);
+    const names = one.episode.messages.map(({ role, turn }) => `${role} ${String(turn)}`);
+    return { one, samples, counts: countsOf(samples, names) };
+  });
+  const model = fitCurves(read.map(({ counts }) => counts));
+  const together = model.episodes >= ENOUGH_TOGETHER;
+  const decided: (Of & Decided)[] = [];
+  for (const { one, samples, counts } of read) {
+    await setImmediate();
+    decided.push({ ...one, samples, found: together ? decideTogether(model, counts) : decide(samples), together });
+  }
+  return decided;
 }
 
 /** The lost episodes of the last evaluation, and how many more are longer than is searched. */
@@ -235,7 +267,10 @@ function lastEvaluation(store: StoreReader, run: string): Evaluated | null {
  */
 function evenDesign(lost: readonly Lost[], calls: number): { readonly read: readonly Lost[]; readonly pairs: number } {
   const costOf = ({ episode }: Lost, each: number): number =>
-    episode.messages.reduce((sum, message) => sum + callsOfPairs(episode, message, each), 0);
+    episode.messages.reduce(
+      (sum, message, place) => sum + (isRead(place) ? callsOfPairs(episode, message, each) : 0),
+      0,
+    );
   // A random order that the episodes alone decide.
   const drawn = lost.toSorted((a, b) => drawOf(a) - drawOf(b));
   const [first] = drawn;
@@ -273,7 +308,7 @@ async function topUp(
   const { messages } = storedSamples(session.store, episode);
   for (const [index, message] of episode.messages.entries()) {
     const missing = pairs - (messages[index]?.pairs.length ?? 0);
-    if (missing > 0) {
+    if (isRead(index) && missing > 0) {
       spent += await samplePairs(session, episode, message, missing, control);
     }
   }
@@ -282,14 +317,21 @@ async function topUp(
 
 const sumLosses = ({ losses }: Scored): number => losses.reduce((sum, one) => sum + one, 0);
 
-/** What is known of one episode, from all pairs that are stored. */
-function blamedEpisode(store: StoreReader, { problem, episode }: Lost): BlamedEpisode {
+/** The evaluator calls of all pairs that are stored of an episode. */
+function storedCalls(store: StoreReader, episode: LostEpisode): number {
   const { messages } = storedSamples(store, episode);
-  const calls = episode.messages.reduce(
-    (sum, message, index) => sum + callsOfPairs(episode, message, messages[index]?.pairs.length ?? 0),
-    0,
-  );
-  const { blame } = lookAt(store, episode, calls);
+  return episode.messages.reduce((sum, message, index) => {
+    const { length } = messages[index]?.pairs ?? [];
+    return length === 0 ? sum : sum + callsOfPairs(episode, message, length);
+  }, 0);
+}
+
+/** What is said of an episode. */
+function blamedEpisode(
+  store: StoreReader,
+  { problem, episode, samples, found, together }: Lost & Decided,
+): BlamedEpisode {
+  const blame = toBlame(store, episode, samples, found, storedCalls(store, episode));
   const at = blame.curve.find(({ message }) => message !== null && message === blame.message);
   return {
     episode: blame.episode,
@@ -299,17 +341,9 @@ function blamedEpisode(store: StoreReader, { problem, episode }: Lost): BlamedEp
     drop: at?.drop?.value ?? null,
     start: blame.curve[0] ?? null,
     question: problem.question,
-    sentence: blame.sentence,
+    sentence: together ? `${blame.sentence} Read together with the run's other lost episodes.` : blame.sentence,
   };
 }
-
-/** An episode whose own replays are too few; all of the run say that the team rarely solves its problem. */
-const rareByOthers = (found: BlamedEpisode): BlamedEpisode => ({
-  ...found,
-  verdict: 'rare',
-  sentence:
-    'The team rarely solves this problem, by the replays of all lost episodes of the run: no message decided it.',
-});
 
 function toReport(known: {
   readonly run: string;

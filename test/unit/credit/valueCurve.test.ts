@@ -3,15 +3,18 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   callsToDecide,
+  countsOf,
   curveOf,
   decide,
+  decideTogether,
   dropOf,
   lossesOf,
-  rareTogether,
+  type CurveVerdict,
   type EpisodeSamples,
   type MessageSamples,
 } from '../../../src/credit/valueCurve.ts';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
+import { fitCurves } from '../../../src/credit/pooledCurves.ts';
 
 const TEXTS = [0, 1, 2, 3];
 const RANGE = { low: 0, high: 1 };
@@ -43,13 +46,15 @@ function endsBelow(team: Team, begun: readonly number[]): number[] {
     : TEXTS.flatMap((text) => endsBelow(team, [...begun, text]));
 }
 
-/** Every pair that can be drawn of a message, once. */
+/** Every pair that can be drawn of a message, each as often: as many for every message of a team of three. */
 function allPairs(team: Team, episode: readonly number[], place: number): MessageSamples {
   const before = episode.slice(0, place);
   const terminal = place === team.messages - 1;
   const own = endsBelow(team, episode.slice(0, place + 1));
   const fresh = TEXTS.map((text) => endsBelow(team, [...before, text]));
-  return { terminal, pairs: fresh.flatMap((ends) => ends.map((end, index) => [own[index] ?? NaN, end] as const)) };
+  const once = fresh.flatMap((ends) => ends.map((end, index) => [own[index] ?? NaN, end] as const));
+  const pairs = Array.from({ length: TEXTS.length ** 3 }, (_, index) => once[index % once.length] ?? assert.fail());
+  return { terminal, pairs };
 }
 
 /** A search as the engine does it, eight pairs at a time. */
@@ -99,7 +104,7 @@ describe('the value curve', () => {
     ]) {
       const end = team.returns(episode);
       const messages = episode.map((_, place) => allPairs(team, episode, place));
-      const drops = messages.map((one) => dropOf(one, RANGE).value);
+      const drops = messages.map((_, place) => dropOf({ range: RANGE, end, messages }, place).value);
       for (const [place, drop] of drops.entries()) {
         const expected = valueOf(team, episode.slice(0, place + 1)) - valueOf(team, episode.slice(0, place));
         assert.ok(Math.abs(drop - expected) < 1e-12, `${String(drop)} for ${String(expected)}`);
@@ -115,24 +120,41 @@ describe('the value curve', () => {
     }
   });
 
-  it('divides what was lost among the messages without remainder, from the first pairs of each', () => {
+  it('reads what a message without pairs of its own changed from its neighbours, in expectation', () => {
+    const team: Team = { messages: 3, returns: (texts) => ((texts[0] ?? 0) * (texts[1] ?? 0) + (texts[2] ?? 0)) / 12 };
+    const episode = [2, 1, 0];
+    const end = team.returns(episode);
+    const messages = episode.map((_, place) =>
+      place === 1 ? { terminal: false, pairs: [] } : allPairs(team, episode, place),
+    );
+    const found = dropOf({ range: RANGE, end, messages }, 1);
+    const expected = valueOf(team, episode.slice(0, 2)) - valueOf(team, episode.slice(0, 1));
+    assert.ok(Math.abs(found.value - expected) < 1e-12 && found.n === 64, JSON.stringify(found));
+    const last = dropOf({ range: RANGE, end, messages: messages.map((one) => ({ ...one, pairs: [] })) }, 2);
+    assert.equal(last.n, 0);
+    const first = dropOf({ range: RANGE, end: 1, messages: [{ terminal: true, pairs: [[1, 0]] }] }, 0);
+    assert.deepEqual([first.value, first.n], [1, 1]);
+  });
+
+  it('divides what was lost among the messages without remainder, by as many first pairs of every other one', () => {
     const team: Team = { messages: 3, returns: (texts) => ((texts[0] ?? 0) * (texts[1] ?? 0) + (texts[2] ?? 0)) / 12 };
     const episode = [0, 3, 1];
     const messages = episode.map((_, place) => allPairs(team, episode, place));
     const least = Math.min(...messages.map(({ pairs }) => pairs.length));
     const range = { low: 0, high: 2 };
-    // Every pair of a message is in the first half of these as often as in the second.
-    const twice = messages.map((one) => ({ ...one, pairs: [...one.pairs, ...one.pairs] }));
-    for (const [samples, pairs] of [
-      [messages, least],
-      [twice, least],
-      [messages, 1],
-    ] as const) {
-      const losses = lossesOf({ range, end: team.returns(episode), messages: samples }, pairs) ?? assert.fail();
-      const first = samples[0]?.pairs.slice(0, pairs).map(([, fresh]) => fresh) ?? [];
+    const end = team.returns(episode);
+    // What a search sampled besides changes nothing.
+    const searched = messages.map((one, place) => ({
+      ...one,
+      pairs: place === 1 ? [] : [...one.pairs, [9, 9] as const],
+    }));
+    for (const pairs of [least, 1]) {
+      const losses = lossesOf({ range, end, messages }, pairs) ?? assert.fail();
+      const first = messages[0]?.pairs.slice(0, pairs).map(([, fresh]) => fresh) ?? [];
       const start = first.reduce((sum, one) => sum + one, 0) / pairs;
       const sum = losses.reduce((total, one) => total + one, 0);
-      assert.ok(Math.abs(sum - (start - team.returns(episode)) / 2) < 1e-12);
+      assert.ok(Math.abs(sum - (start - end) / 2) < 1e-12);
+      assert.deepEqual(lossesOf({ range, end, messages: searched }, pairs), losses);
     }
     assert.equal(lossesOf({ range, end: 0, messages }, least + 1), null);
   });
@@ -143,7 +165,7 @@ describe('the value curve', () => {
       { value: 1, low: 0, high: 2, n: 0 },
       { value: 0.5, low: 0.5, high: 0.5, n: 0 },
     ]);
-    assert.deepEqual(dropOf(samples.messages[0] ?? assert.fail(), samples.range), { value: 0, low: -2, high: 2, n: 0 });
+    assert.deepEqual(dropOf(samples, 0), { value: 0, low: -2, high: 2, n: 0 });
     assert.equal(callsToDecide(samples, [0]), null);
   });
 });
@@ -167,6 +189,11 @@ describe('many episodes together', () => {
     })),
   });
   const hopeless: Team = { messages: 2, returns: () => 0.02 };
+  const together = (episodes: readonly EpisodeSamples[]): CurveVerdict[] => {
+    const counts = episodes.map((one) => countsOf(one, ['plan', 'answer']));
+    const model = fitCurves(counts);
+    return counts.map((one) => decideTogether(model, one));
+  };
 
   it('show which are rarely solved by eight pairs, and never one in which a message threw something away', () => {
     const lostByLast = failsAt(2, 1);
@@ -177,22 +204,48 @@ describe('many episodes together', () => {
       ...Array.from({ length: 20 }, () => sampled(lostByLast, [1, 0], 8)),
       ...Array.from({ length: 20 }, () => sampled(thrownAway, [3, 0], 8)),
     ];
-    const rare = rareTogether(episodes);
-    const alone = episodes.filter((one) => decide(one).verdict === 'rare').length;
-    assert.equal(alone, 0);
-    assert.ok(rare.slice(0, 60).filter(Boolean).length >= 45, String(rare.slice(0, 60).filter(Boolean).length));
-    assert.ok(rare.slice(60).every((one) => !one));
+    const found = together(episodes);
+    const count = (from: number, to: number, verdict: string): number =>
+      found.slice(from, to).filter((one) => one.verdict === verdict).length;
+    assert.equal(episodes.filter((one) => decide(one).verdict === 'rare').length, 0);
+    assert.ok(count(0, 60, 'rare') >= 50, String(count(0, 60, 'rare')));
+    assert.equal(count(60, 100, 'rare'), 0);
+    assert.ok(count(60, 100, 'message') >= 35, String(count(60, 100, 'message')));
+    assert.ok(found.slice(60).every(({ verdict, places }) => verdict !== 'message' || places[0] === 1));
   });
 
-  it('say nothing of one that was not replayed at each point, or whose returns are in between', () => {
+  it('name several that lost much each, and look where the answer is open', () => {
+    const half: Team = { messages: 2, returns: (texts) => 1 - 0.5 * texts.filter((text) => text === 0).length };
+    const episodes = Array.from({ length: 60 }, () => sampled(half, [0, 0], 24));
+    const found = together(episodes);
+    const several = found.filter(({ verdict, places }) => verdict === 'several' && places.join() === '0,1').length;
+    assert.ok(several >= 30, String(several));
+    assert.ok(found.every(({ verdict, next }) => (verdict === 'undecided') === (next !== null)));
+  });
+
+  it('say nothing of one that was not replayed at each point, and take returns in between as parts', () => {
     const [whole, ...others] = Array.from({ length: 30 }, () => sampled(hopeless, [1, 2], 8));
     assert.ok(whole !== undefined);
     const [first, last] = whole.messages;
     assert.ok(first !== undefined && last !== undefined);
     const none = { ...whole, messages: [{ ...first, pairs: [] }, last] };
-    const between = { ...whole, messages: [{ ...first, pairs: [[0, 0.5]] as const }, last] };
-    assert.deepEqual(rareTogether([none, between, ...others]).slice(0, 2), [false, false]);
-    assert.deepEqual(rareTogether([]), []);
+    const [unread] = together([none, ...others]);
+    assert.deepEqual([unread?.verdict, unread?.next], ['undecided', 0]);
+    const between = {
+      ...whole,
+      messages: [
+        { ...first, pairs: [[0, 0.5]] as const },
+        { ...last, pairs: [] },
+      ],
+    };
+    assert.deepEqual(countsOf({ ...between, range: { low: -1, high: 1 }, end: -1 }, ['a', 'b']), {
+      points: [
+        { won: 0.75, of: 1 },
+        { won: 0.5, of: 1 },
+      ],
+      end: 0,
+      names: ['a', 'b'],
+    });
   });
 });
 

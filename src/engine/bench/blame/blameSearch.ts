@@ -1,6 +1,6 @@
 /** Searches for what lost an episode of an enumerated team, and what came of them beside the truth. */
 import { curveOf, decide, dropOf, REACH, type EpisodeSamples } from '../../../credit/valueCurve.ts';
-import type { BlameVerdict, Chance } from '../../../domain/answer.ts';
+import type { BlameVerdict } from '../../../domain/answer.ts';
 import { chanceAfter, drawPair, isTerminalAt, Numbers, type LostEpisode } from './enumeratedTeams.ts';
 
 const RANGE = { low: 0, high: 1 };
@@ -80,15 +80,10 @@ function isWrong(verdict: BlameVerdict, places: readonly number[], truth: Truth)
 function coverage(samples: EpisodeSamples, { points, drops }: Truth): Pick<Searched, 'shown' | 'held'> {
   const shown = [
     ...points.map((truth, place) => ({ truth, chance: curveOf(samples)[place] })),
-    ...drops.map((truth, place) => ({ truth, chance: dropAt(samples, place) })),
+    ...drops.map((truth, place) => ({ truth, chance: dropOf(samples, place) })),
   ].filter(({ chance }) => chance !== undefined && chance.n > 0);
   const held = shown.filter(
     ({ truth, chance }) => chance !== undefined && chance.low - ROUNDING <= truth && truth <= chance.high + ROUNDING,
   );
   return { shown: shown.length, held: held.length };
-}
-
-function dropAt({ messages }: EpisodeSamples, place: number): Chance | undefined {
-  const message = messages[place];
-  return message === undefined ? undefined : dropOf(message, RANGE);
 }

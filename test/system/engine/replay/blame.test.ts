@@ -278,7 +278,7 @@ describe('c3 blame --run', () => {
       [['blame', '--by', 'weather'], /not divided by "weather"; give --by turn, level, source/u],
       [['blame', '--budget', '0'], /--budget needs a whole number of at least 1/u],
       [['blame', '--budget', '10000001'], /from 1 to 10,000,000/u],
-      [['blame', '--budget', '3'], /does not reach one lost episode; give at least 6 evaluator calls/u],
+      [['blame', '--budget', '2'], /does not reach one lost episode; give at least 3 evaluator calls/u],
     ] as const) {
       const refused = await c3(folder, args);
       assert.equal(refused.code, 2, refused.stdout);

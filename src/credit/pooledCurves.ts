@@ -1,0 +1,340 @@
+/**
+ * What the curves of many lost episodes say of each: a few replays of one episode decide little, but how chances move
+ * through the episodes of a run is known from all of them. Empirical Bayes (Efron, "Large-Scale Inference", 2010): the
+ * curve of an episode is a hidden Markov chain of chances on a grid, whose returns are seen. The distribution at the
+ * start and the moves of each message are estimated by expectation and maximization from equal weights (Baum et al.,
+ * Annals of Mathematical Statistics 41, 1970), with some more episodes of every kind, so that a few do not count as all
+ * that there can be. The likelihood of returns does not depend on why somebody stopped sampling.
+ */
+
+/** How often a chance came true; a return between the ends of the range counts as a part. */
+export interface Count {
+  readonly won: number;
+  readonly of: number;
+}
+
+/** What was seen of the chances of an episode, as shares of the range. */
+export interface CurveCounts {
+  /** Before each message. */
+  readonly points: readonly Count[];
+  /** The recorded return. */
+  readonly end: number;
+  /** What each message is; messages of one name move chances alike. */
+  readonly names: readonly string[];
+}
+
+/** How chances are distributed at the start, and how each message moves them. */
+export interface CurveModel {
+  /** That it was estimated from. */
+  readonly episodes: number;
+  readonly start: Weights;
+  /** By name of the message: from each chance on the grid to each, row by row. */
+  readonly moves: ReadonlyMap<string, Weights>;
+}
+
+/** The probabilities of an episode, by all of the run together. */
+export interface CurveJudgement {
+  /** That the chance at the start is not above `start`, and none later above `later`. */
+  readonly low: number;
+  /** That a message lost as much as any other or more, by message. */
+  readonly lostMost: readonly number[];
+  /** That a message lost `least` or more, by message. */
+  readonly lost: readonly number[];
+}
+
+/** What an episode is judged by, as shares of the range. */
+export interface CurveBounds {
+  readonly start: number;
+  readonly later: number;
+  readonly least: number;
+}
+
+type Weights = Float64Array;
+
+/** Steps of the grid from 0 to 1. */
+const STEPS = 25;
+const PLACES = STEPS + 1;
+const GRID = Array.from({ length: PLACES }, (_, step) => step / STEPS);
+/** Rounds of the estimate; more of them fit the noise. */
+const ROUNDS = 60;
+/** Episodes that are added to those at the start and to those that come from each chance, spread over all chances. */
+const ADDED = 3;
+/**
+ * Episodes from which a model tells about each of them: the model of fewer repeats what their own replays say.
+ */
+export const ENOUGH_TOGETHER = 20;
+/** Messages of the episodes that the model is estimated from; more would change it little. */
+const MOST_MESSAGES = 1000;
+/** So that a bound that lies on the grid is not above itself. */
+const ROUNDING = 1e-9;
+
+const stepOf = (share: number): number => Math.floor(share * STEPS + ROUNDING);
+
+/** In proportion: the largest is 1, however many returns there are. */
+function likelihoodOf({ won, of }: Count): Weights {
+  const times = (count: number, chance: number): number => (count === 0 ? 0 : count * Math.log(chance));
+  const logs = Float64Array.from(GRID, (chance) => times(won, chance) + times(of - won, 1 - chance));
+  const largest = Math.max(...logs);
+  return logs.map((log) => Math.exp(log - largest));
+}
+
+const even = (length: number): Weights => new Float64Array(length).fill(1 / PLACES);
+
+function sum(weights: Weights): number {
+  let total = 0;
+  for (let at = 0; at < weights.length; at++) {
+    total += weights[at] ?? 0;
+  }
+  return total;
+}
+
+/** Place by place. */
+function product(one: Weights, other: Weights): Weights {
+  const both = new Float64Array(one.length);
+  for (let at = 0; at < both.length; at++) {
+    both[at] = (one[at] ?? 0) * (other[at] ?? 0);
+  }
+  return both;
+}
+
+const scaled = (weights: Weights): Weights => {
+  const total = sum(weights);
+  return weights.map((one) => one / total);
+};
+
+/** The moves of a message; any is as likely as any other where none was seen. */
+const movesOf = ({ moves }: CurveModel, name: string | undefined): Weights => moves.get(name ?? '') ?? UNSEEN;
+const UNSEEN = even(PLACES * PLACES);
+
+/** Estimates how the chances of a run's lost episodes move, from the first of these. */
+export function fitCurves(curves: readonly CurveCounts[]): CurveModel {
+  let left = MOST_MESSAGES;
+  const seen = curves.filter(({ points }) => (left -= points.length) >= 0);
+  const kinds = [...Map.groupBy(seen, (curve) => JSON.stringify([curve.points, curve.names])).values()].flatMap((of) =>
+    of.slice(0, 1).map((curve) => ({ curve, times: of.length, likelihoods: curve.points.map(likelihoodOf) })),
+  );
+  let model: CurveModel = { episodes: seen.length, start: even(PLACES), moves: new Map() };
+  for (let round = 0; round < ROUNDS; round++) {
+    const start = even(PLACES).map((share) => ADDED * share);
+    const moves = new Map<string, Weights>();
+    for (const { curve, times, likelihoods } of kinds) {
+      addPosterior(model, curve, likelihoods, times, { start, moves });
+    }
+    model = {
+      ...model,
+      start: scaled(start),
+      moves: new Map([...moves].map(([name, counted]) => [name, scaledRows(counted)])),
+    };
+  }
+  return model;
+}
+
+/** Adds how likely each start and each move of an episode was. */
+function addPosterior(
+  model: CurveModel,
+  { names }: CurveCounts,
+  likelihoods: readonly Weights[],
+  times: number,
+  counted: { readonly start: Weights; readonly moves: Map<string, Weights> },
+): void {
+  const before = forward(model, names, likelihoods);
+  const after = backward(model, names, likelihoods);
+  addWeights(counted.start, product(before[0] ?? even(PLACES), after[0] ?? even(PLACES)), times);
+  for (let place = 1; place < likelihoods.length; place++) {
+    const name = names[place - 1] ?? '';
+    const into = counted.moves.get(name) ?? new Float64Array(PLACES * PLACES);
+    counted.moves.set(name, into);
+    addWeights(into, movesAt(model, names, likelihoods, before, after, place), times);
+  }
+}
+
+/** Adds weights so that they add up to `times`. */
+function addWeights(into: Weights, weights: Weights, times: number): void {
+  const factor = times / sum(weights);
+  for (let at = 0; at < into.length; at++) {
+    into[at] = (into[at] ?? 0) + factor * (weights[at] ?? 0);
+  }
+}
+
+/** How likely each move of the message before a point is, in proportion. */
+function movesAt(
+  model: CurveModel,
+  names: readonly string[],
+  likelihoods: readonly Weights[],
+  before: readonly Weights[],
+  after: readonly Weights[],
+  place: number,
+): Weights {
+  const moves = movesOf(model, names[place - 1]);
+  const from = before[place - 1] ?? even(PLACES);
+  const to = product(likelihoods[place] ?? even(PLACES), after[place] ?? even(PLACES));
+  const likely = new Float64Array(PLACES * PLACES);
+  for (let u = 0; u < PLACES; u++) {
+    const share = from[u] ?? 0;
+    for (let v = 0; v < PLACES; v++) {
+      likely[u * PLACES + v] = share * (moves[u * PLACES + v] ?? 0) * (to[v] ?? 0);
+    }
+  }
+  return likely;
+}
+
+function scaledRows(counted: Weights): Weights {
+  const rows = new Float64Array(PLACES * PLACES);
+  for (let u = 0; u < PLACES; u++) {
+    const row = counted.subarray(u * PLACES, (u + 1) * PLACES).map((count) => count + ADDED / PLACES);
+    rows.set(scaled(row), u * PLACES);
+  }
+  return rows;
+}
+
+/** The likelihood of what was seen up to each point together with its chance, in proportion. */
+function forward(model: CurveModel, names: readonly string[], likelihoods: readonly Weights[]): Weights[] {
+  const points: Weights[] = [];
+  for (const [place, likelihood] of likelihoods.entries()) {
+    const before = points[place - 1];
+    const reached = before === undefined ? model.start : moved(before, movesOf(model, names[place - 1]), EVERYWHERE);
+    points.push(scaled(product(reached, likelihood)));
+  }
+  return points;
+}
+
+/** The likelihood of what was seen after each point, given its chance, in proportion. */
+function backward(model: CurveModel, names: readonly string[], likelihoods: readonly Weights[]): Weights[] {
+  const points: Weights[] = [];
+  let after = even(PLACES);
+  for (let place = likelihoods.length - 1; place >= 0; place--) {
+    points.unshift(after);
+    const seen = product(after, likelihoods[place] ?? even(PLACES));
+    after = scaled(drawnBack(seen, movesOf(model, names[place - 1]), EVERYWHERE));
+  }
+  return points;
+}
+
+/** Where a move may end, from a chance: from the first place to before the second. */
+type Allowed = (from: number) => readonly [number, number];
+const EVERYWHERE: Allowed = () => [0, PLACES];
+
+/** What arrives at each chance by allowed moves. */
+function moved(before: Weights, moves: Weights, allowed: Allowed): Weights {
+  const after = new Float64Array(PLACES);
+  for (let u = 0; u < PLACES; u++) {
+    const share = before[u] ?? 0;
+    const [first, end] = allowed(u);
+    for (let v = Math.max(0, first); share > 0 && v < Math.min(PLACES, end); v++) {
+      after[v] = (after[v] ?? 0) + share * (moves[u * PLACES + v] ?? 0);
+    }
+  }
+  return after;
+}
+
+/** What comes after each chance by allowed moves. */
+function drawnBack(after: Weights, moves: Weights, allowed: Allowed): Weights {
+  const before = new Float64Array(PLACES);
+  for (let u = 0; u < PLACES; u++) {
+    const [first, end] = allowed(u);
+    let total = 0;
+    for (let v = Math.max(0, first); v < Math.min(PLACES, end); v++) {
+      total += (moves[u * PLACES + v] ?? 0) * (after[v] ?? 0);
+    }
+    before[u] = total;
+  }
+  return before;
+}
+
+/** Judges an episode by its own returns and by how chances move in its run. */
+export function judgeCurve(model: CurveModel, curve: CurveCounts, bounds: CurveBounds): CurveJudgement {
+  const likelihoods = scaledLikelihoods(model, curve);
+  const [start, later] = [stepOf(bounds.start), stepOf(bounds.later)];
+  const low = reach(
+    model,
+    curve,
+    likelihoods,
+    (chance) => chance <= start,
+    () => [0, later + 1],
+  );
+  return {
+    low: sum(low.at(-1) ?? new Float64Array(1)),
+    lostMost: largestLosses(model, curve, likelihoods),
+    lost: lossesAbove(model, curve, likelihoods, bounds.least),
+  };
+}
+
+/** The likelihoods of an episode's points, so that those of all its curves add up to 1. */
+function scaledLikelihoods(model: CurveModel, { points, names }: CurveCounts): Weights[] {
+  let reached = model.start;
+  return points.map((point, place) => {
+    const here = place === 0 ? reached : moved(reached, movesOf(model, names[place - 1]), EVERYWHERE);
+    const likelihood = likelihoodOf(point);
+    const total = sum(product(here, likelihood));
+    const own = likelihood.map((one) => one / total);
+    reached = product(here, own);
+    return own;
+  });
+}
+
+/** The probability of each chance at each point with all that was seen up to it, by these starts and moves alone. */
+function reach(
+  model: CurveModel,
+  { names }: CurveCounts,
+  likelihoods: readonly Weights[],
+  isStart: (chance: number) => boolean,
+  allowed: Allowed,
+): Weights[] {
+  const points: Weights[] = [];
+  for (const [place, likelihood] of likelihoods.entries()) {
+    const before = points[place - 1];
+    const here =
+      before === undefined
+        ? model.start.map((one, chance) => (isStart(chance) ? one : 0))
+        : moved(before, movesOf(model, names[place - 1]), allowed);
+    points.push(product(here, likelihood));
+  }
+  return points;
+}
+
+/** The probability that each message lost as much as any other or more: over each loss that may be the largest. */
+function largestLosses(model: CurveModel, curve: CurveCounts, likelihoods: readonly Weights[]): number[] {
+  const end = Math.round(curve.end * STEPS);
+  const most = likelihoods.map(() => 0);
+  for (let loss = -STEPS; loss <= STEPS; loss++) {
+    const allowed: Allowed = (from) => [from - loss, PLACES];
+    const before = reach(model, curve, likelihoods, () => true, allowed);
+    // What comes after a message, from each chance before it: of the last one, the recorded return.
+    let after: Weights | null = null;
+    for (let place = likelihoods.length - 1; place >= 0; place--) {
+      const here = before[place] ?? even(PLACES);
+      if (after === null) {
+        most[place] = (most[place] ?? 0) + (here[end + loss] ?? 0);
+        after = Float64Array.from(GRID, (_, from) => (from - end <= loss ? 1 : 0));
+      } else {
+        const moves = movesOf(model, curve.names[place]);
+        const seen: Weights = product(after, likelihoods[place + 1] ?? even(PLACES));
+        const exactly: Allowed = (from) => [from - loss, from - loss + 1];
+        const lost = drawnBack(seen, moves, exactly);
+        most[place] = (most[place] ?? 0) + sum(product(lost, here));
+        after = drawnBack(seen, moves, allowed);
+      }
+    }
+  }
+  return most;
+}
+
+/** The probability that each message lost so much or more. */
+function lossesAbove(
+  model: CurveModel,
+  { names, end }: CurveCounts,
+  likelihoods: readonly Weights[],
+  least: number,
+): number[] {
+  const before = forward(model, names, likelihoods);
+  const after = backward(model, names, likelihoods);
+  const steps = Math.ceil(least * STEPS - ROUNDING);
+  return likelihoods.map((_, place) => {
+    const here = before[place] ?? even(PLACES);
+    if (place === likelihoods.length - 1) {
+      return here.reduce((total, one, from) => total + (from - Math.round(end * STEPS) >= steps ? one : 0), 0);
+    }
+    const moves = scaled(movesAt(model, names, likelihoods, before, after, place + 1));
+    return moves.reduce((total, one, at) => total + (Math.floor(at / PLACES) - (at % PLACES) >= steps ? one : 0), 0);
+  });
+}
