@@ -36,7 +36,7 @@ export interface CurveModel {
 export interface CurveJudgement {
   /** That the chance at the start is not above `start`, and none later above `later`. */
   readonly low: number;
-  /** That a message lost as much as any other or more, by message. */
+  /** That a message lost more than any other, by message; as much is not more. */
   readonly lostMost: readonly number[];
   /** That a message lost `least` or more, by message. */
   readonly lost: readonly number[];
@@ -68,7 +68,8 @@ const MOST_MESSAGES = 1000;
 /** So that a bound that lies on the grid is not above itself. */
 const ROUNDING = 1e-9;
 
-const stepOf = (share: number): number => Math.floor(share * STEPS + ROUNDING);
+/** The last place on the grid that stands for chances below a bound alone: half a step around it. */
+const stepBelow = (bound: number): number => Math.floor(bound * STEPS - 0.5 + ROUNDING);
 
 /** In proportion: the largest is 1, however many returns there are. */
 function likelihoodOf({ won, of }: Count): Weights {
@@ -244,7 +245,7 @@ function drawnBack(after: Weights, moves: Weights, allowed: Allowed): Weights {
 /** Judges an episode by its own returns and by how chances move in its run. */
 export function judgeCurve(model: CurveModel, curve: CurveCounts, bounds: CurveBounds): CurveJudgement {
   const likelihoods = scaledLikelihoods(model, curve);
-  const [start, later] = [stepOf(bounds.start), stepOf(bounds.later)];
+  const [start, later] = [stepBelow(bounds.start), stepBelow(bounds.later)];
   const low = reach(
     model,
     curve,
@@ -292,27 +293,27 @@ function reach(
   return points;
 }
 
-/** The probability that each message lost as much as any other or more: over each loss that may be the largest. */
+/** The probability that each message lost more than any other: over each loss that may be the largest. */
 function largestLosses(model: CurveModel, curve: CurveCounts, likelihoods: readonly Weights[]): number[] {
   const end = Math.round(curve.end * STEPS);
   const most = likelihoods.map(() => 0);
   for (let loss = -STEPS; loss <= STEPS; loss++) {
-    const allowed: Allowed = (from) => [from - loss, PLACES];
-    const before = reach(model, curve, likelihoods, () => true, allowed);
+    // The others lose a step less at most.
+    const others: Allowed = (from) => [from - loss + 1, PLACES];
+    const exactly: Allowed = (from) => [from - loss, from - loss + 1];
+    const before = reach(model, curve, likelihoods, () => true, others);
     // What comes after a message, from each chance before it: of the last one, the recorded return.
     let after: Weights | null = null;
     for (let place = likelihoods.length - 1; place >= 0; place--) {
       const here = before[place] ?? even(PLACES);
       if (after === null) {
         most[place] = (most[place] ?? 0) + (here[end + loss] ?? 0);
-        after = Float64Array.from(GRID, (_, from) => (from - end <= loss ? 1 : 0));
+        after = Float64Array.from(GRID, (_, from) => (from - end < loss ? 1 : 0));
       } else {
         const moves = movesOf(model, curve.names[place]);
         const seen: Weights = product(after, likelihoods[place + 1] ?? even(PLACES));
-        const exactly: Allowed = (from) => [from - loss, from - loss + 1];
-        const lost = drawnBack(seen, moves, exactly);
-        most[place] = (most[place] ?? 0) + sum(product(lost, here));
-        after = drawnBack(seen, moves, allowed);
+        most[place] = (most[place] ?? 0) + sum(product(drawnBack(seen, moves, exactly), here));
+        after = drawnBack(seen, moves, others);
       }
     }
   }

@@ -108,7 +108,7 @@ export function curveOf({ range, end, messages }: EpisodeSamples, alpha = ALPHA)
   return [...points, { value: end, low: end, high: end, n: 0 }];
 }
 
-/** Whether pairs of the message at a place are part of an even reading: they show the chances before it and after it. */
+/** Whether pairs of a message are part of an even reading: they show the chances before it and after it. */
 export const isRead = (place: number): boolean => place % 2 === 0;
 
 /**
@@ -199,11 +199,19 @@ export function countsOf({ range, end, messages }: EpisodeSamples, names: readon
 }
 
 /**
- * What an episode's own samples and those of all lost episodes of its run decide (pooledCurves.ts). A message is named,
- * or the episode called rare, where that is true with probability 1 - `error` or more, so that at most that share of a
- * run's episodes is expected to be called wrongly. Nothing is said before an episode was replayed at each point.
+ * By how much less than the promised error a verdict on episodes together asks for: chances that do not move as a chain
+ * of the run's others does make up the rest (`c3 bench blame`).
  */
-export function decideTogether(model: CurveModel, counts: CurveCounts, error = ALPHA): CurveVerdict {
+const SPARE = 3;
+
+/**
+ * What an episode's own samples and those of all lost episodes of its run decide (pooledCurves.ts): a message is named,
+ * several are, or the episode is called rare, where that is likely enough. Nothing is said before an episode was
+ * replayed at each point.
+ * @param promised the share of a run's episodes of which a verdict may be wrong
+ */
+export function decideTogether(model: CurveModel, counts: CurveCounts, promised = ALPHA): CurveVerdict {
+  const error = promised / SPARE;
   const { low, lostMost, lost } = judgeCurve(model, counts, { start: REACH, later: EVEN, least: EQUAL });
   const order = [...lostMost.keys()].toSorted((a, b) => (lostMost[b] ?? 0) - (lostMost[a] ?? 0));
   const [first = 0, second = 0] = order;

@@ -22,7 +22,10 @@ function called(
     return { chance, points: [{ won, of: replays }], end: 0, names: ['answer'] };
   });
   const model = fitCurves(episodes);
-  const rare = episodes.filter((one) => judgeCurve(model, one, BOUNDS).low >= SURE);
+  const judged = Map.groupBy(episodes, ({ points: [point] }) => point?.won);
+  const rare = [...judged.values()].flatMap((alike) =>
+    alike.slice(0, 1).some((one) => judgeCurve(model, one, BOUNDS).low >= SURE) ? alike : [],
+  );
   return { rare: rare.length, wrong: rare.filter(({ chance }) => chance > BOUNDS.start).length };
 }
 
@@ -59,9 +62,10 @@ describe('curves of many episodes', () => {
             }, 1);
             const losses = [a - b, b - c, c - 25 * end].map((one) => Math.round(one));
             all[0] = (all[0] ?? 0) + weight;
-            low[0] = (low[0] ?? 0) + (a <= 5 && b <= 12 && c <= 12 ? weight : 0);
+            low[0] = (low[0] ?? 0) + (a <= 4 && b <= 12 && c <= 12 ? weight : 0);
             for (const [place, loss] of losses.entries()) {
-              most[place] = (most[place] ?? 0) + (loss === Math.max(...losses) ? weight : 0);
+              most[place] =
+                (most[place] ?? 0) + (losses.every((one, other) => other === place || one < loss) ? weight : 0);
               lost[place] = (lost[place] ?? 0) + (loss >= 2.5 ? weight : 0);
             }
           }

@@ -7,12 +7,15 @@ import { wilson } from '../../../credit/interval.ts';
 import { CancelledError } from '../../../shared/errors.ts';
 import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
 import { lostEpisode } from './enumeratedTeams.ts';
-import { isOther, searchEnumerated, truthOf, type Searched, type Truth } from './blameSearch.ts';
+import { isOther, searchEnumerated, truthOf, type Order, type Searched, type Truth } from './blameSearch.ts';
+import { searchTogether, type SearchedTogether } from './blameTogether.ts';
 
 const EPISODES = 2000;
 const QUICK_EPISODES = 120;
 /** Evaluator calls of a search at most. */
 const BUDGET = 1000;
+/** The same of an episode that is read with the others of its run. */
+const BUDGET_TOGETHER = 320;
 /** At which the message with the lowest mean is looked at. */
 const BUDGETS = [16, 32, 64, 96, 192, 384] as const;
 /** The share of wrong answers that a search promises not to exceed, in percent. */
@@ -48,7 +51,55 @@ export async function benchBlame(
       note(`${String(index + 1)} of ${String(count)} episodes`);
     }
   }
-  return { suite: 'blame', figures: figuresOf(all), hardware: hardwareName() };
+  const together = await readRuns(count, 'search', signal, note);
+  const inTurn = await readRuns(count, 'in turn', signal, note);
+  return {
+    suite: 'blame',
+    figures: [...figuresOf(all), ...figuresTogether(together, inTurn)],
+    hardware: hardwareName(),
+  };
+}
+
+/** The same episodes in runs of teams with as many messages, each run read together. */
+async function readRuns(
+  count: number,
+  order: Order,
+  signal: AbortSignal,
+  note: (line: string) => void,
+): Promise<SearchedTogether[]> {
+  const episodes = Array.from({ length: count }, (_, index) => lostEpisode(index));
+  const read: SearchedTogether[] = [];
+  for (const run of Map.groupBy(episodes, ({ team }) => team.messages).values()) {
+    read.push(...(await searchTogether(run, order, BUDGET_TOGETHER, signal)));
+    note(`${String(read.length)} of ${String(count)} episodes read together, ${order}`);
+  }
+  return read;
+}
+
+function figuresTogether(search: readonly SearchedTogether[], inTurn: readonly SearchedTogether[]): BenchFigure[] {
+  const share = (all: readonly SearchedTogether[], is: (one: SearchedTogether) => boolean): number =>
+    percentOf(all.filter(is).length, all.length);
+  const calls = (all: readonly SearchedTogether[]): number => all.reduce((sum, one) => sum + one.calls, 0) / all.length;
+  const wrong = search.filter((one) => one.isWrong).length;
+  return [
+    figure(
+      'wrong answers, read together',
+      share(search, (one) => one.isWrong),
+      '%',
+      { ceiling: PROMISED, peer: share(inTurn, (one) => one.isWrong) },
+    ),
+    figure('the same, upper bound', 100 * (wilson(wrong, search.length)?.high ?? 1), '%', { ceiling: PROMISED }),
+    figure(
+      'episodes decided together',
+      share(search, (one) => one.decided),
+      '%',
+      { peer: share(inTurn, (one) => one.decided) },
+    ),
+    figure('calls to an answer, read together', calls(search), 'calls', {
+      peer: calls(inTurn),
+      peerRatio: calls(inTurn) / calls(search),
+    }),
+  ];
 }
 
 const percentOf = (part: number, whole: number): number => (100 * part) / whole;

@@ -3,7 +3,7 @@ import { curveOf, decide, dropOf, REACH, type EpisodeSamples } from '../../../cr
 import type { BlameVerdict } from '../../../domain/answer.ts';
 import { chanceAfter, drawPair, isTerminalAt, Numbers, type LostEpisode } from './enumeratedTeams.ts';
 
-const RANGE = { low: 0, high: 1 };
+export const RANGE = { low: 0, high: 1 };
 /** Pairs at a time, as the engine samples them. */
 const TOGETHER = 8;
 /** Chances that differ by less are equal but for roundings. */
@@ -39,7 +39,7 @@ export interface Searched {
 /** A search until its verdict, or to the budget. @param index of the episode: its random numbers */
 export function searchEnumerated(episode: LostEpisode, order: Order, budget: number, index: number): Searched {
   const numbers = new Numbers(order === 'search' ? 1 : 2, index);
-  const pairs = episode.said.map((): (readonly [number, number])[] => []);
+  const pairs: Pairs = episode.said.map(() => []);
   const guesses: Searched['guesses'][number][] = [];
   let calls = 0;
   for (let turn = 0; ; turn++) {
@@ -54,15 +54,22 @@ export function searchEnumerated(episode: LostEpisode, order: Order, budget: num
       const truth = truthOf(episode);
       return { verdict, calls, isWrong: isWrong(verdict, places, truth), guesses, ...coverage(samples, truth) };
     }
-    const place = order === 'search' ? next : turn % pairs.length;
-    for (let pair = 0; pair < TOGETHER; pair++) {
-      pairs[place]?.push(drawPair(episode, place, numbers));
-      calls += isTerminalAt(episode.team, place) ? 1 : 2;
-    }
+    calls += pairsTogether(episode, pairs, order === 'search' ? next : turn % pairs.length, numbers);
   }
 }
 
-function lowestMean(pairs: readonly (readonly (readonly [number, number])[])[]): number {
+/** The pairs of an episode, by message. */
+export type Pairs = readonly (readonly [own: number, fresh: number])[][];
+
+/** Draws a few pairs of a message. @returns the evaluator calls */
+export function pairsTogether(episode: LostEpisode, pairs: Pairs, place: number, numbers: Numbers): number {
+  for (let pair = 0; pair < TOGETHER; pair++) {
+    pairs[place]?.push(drawPair(episode, place, numbers));
+  }
+  return TOGETHER * (isTerminalAt(episode.team, place) ? 1 : 2);
+}
+
+function lowestMean(pairs: Pairs): number {
   const means = pairs.map((own) => own.reduce((sum, [kept, fresh]) => sum + kept - fresh, 0) / Math.max(1, own.length));
   return means.indexOf(Math.min(...means));
 }
@@ -71,10 +78,18 @@ function lowestMean(pairs: readonly (readonly (readonly [number, number])[])[]):
 export const isOther = (place: number, { drops }: Truth): boolean =>
   (drops[place] ?? 0) > Math.min(...drops) + ROUNDING;
 
-function isWrong(verdict: BlameVerdict, places: readonly number[], truth: Truth): boolean {
-  return verdict === 'message'
-    ? places.some((place) => isOther(place, truth))
-    : verdict === 'rare' && (truth.points[0] ?? 0) > REACH;
+/** Whether a verdict is not true: of several, where one of them lost nothing. */
+export function isWrong(verdict: BlameVerdict, places: readonly number[], truth: Truth): boolean {
+  switch (verdict) {
+    case 'message':
+      return places.some((place) => isOther(place, truth));
+    case 'several':
+      return places.some((place) => (truth.drops[place] ?? 0) > -ROUNDING);
+    case 'rare':
+      return (truth.points[0] ?? 0) > REACH;
+    default:
+      return false;
+  }
 }
 
 function coverage(samples: EpisodeSamples, { points, drops }: Truth): Pick<Searched, 'shown' | 'held'> {
