@@ -145,21 +145,20 @@ export interface CurveVerdict {
  * The search is for the message of the largest fall: the one with the lowest mean and the one that may still be lower
  * are sampled, the one with fewer pairs first (LUCB: Kalyanakrishnan et al., "PAC subset selection in stochastic
  * multi-armed bandits", ICML 2012). A message is named once it is known to have lost more than each of the others, pair
- * against pair. Where the team seems to solve the problem rarely, the first message is sampled in turn with them, whose
- * fresh messages show how rarely. Half of the error goes to these comparisons, divided by their number, and half to
- * V_0, so that a named message, or "rare", is wrong with probability `error` at most, however long the search is.
+ * against pair. Where the team seems to solve the problem rarely, the chance that may still be furthest above that is
+ * sampled instead. Half of the error goes to these comparisons, divided by their number, and half to V_0, so that a
+ * named message, or "rare", is wrong with probability `error` at most, however long the search is.
  */
 export function decide(samples: EpisodeSamples, error = ALPHA): CurveVerdict {
   const { range, messages } = samples;
   const span = spanOf(range);
   const share = (value: number): number => (value - range.low) / span;
   // One side of an interval of twice the error.
-  const [start, ...later] = curveOf(samples, error).slice(0, -1);
-  if (
-    start !== undefined &&
-    share(start.high) <= REACH &&
-    later.every(({ value, high }) => share(value) <= REACH && share(high) <= EVEN)
-  ) {
+  const points = curveOf(samples, error).slice(0, -1);
+  // How far above what is rare a chance may still be.
+  const above = points.map(({ high }, place) => share(high) - (place === 0 ? REACH : EVEN));
+  const seemsRare = points.every(({ value, n }, place) => (n === 0 ? place > 0 : share(value) <= REACH));
+  if (seemsRare && above.every((one) => one <= 0)) {
     return { verdict: 'rare', places: [], next: null };
   }
   const drops = messages.map((_, place) => dropOf(samples, place, error / 2 / messages.length));
@@ -181,8 +180,7 @@ export function decide(samples: EpisodeSamples, error = ALPHA): CurveVerdict {
   }
   const pairsAt = (place: number): number => messages[place]?.pairs.length ?? 0;
   const fewer = open.length === 0 || pairsAt(first) <= pairsAt(second) ? first : second;
-  const seemsRare = start !== undefined && start.n > 0 && share(start.value) <= REACH;
-  const next = seemsRare && pairsAt(0) <= pairsAt(fewer) ? 0 : fewer;
+  const next = seemsRare ? above.indexOf(Math.max(...above)) : fewer;
   return fell.length > 1
     ? { verdict: 'several', places: fell, next }
     : { verdict: 'undecided', places: order.filter((place) => place === first || open.includes(place)), next };
