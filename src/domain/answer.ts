@@ -90,12 +90,12 @@ export interface RoleLosses {
 }
 
 /**
- * How losses are divided beside by role. turn: which of a role's messages it was. level, source: what the data set says
- * of the problem.
+ * How losses are divided beside by role. turn: which of a role's messages it was. class: the taxonomy class of the
+ * problem. label: the user's label of the message. level, source: what the data set says of the problem.
  */
-export const LOSS_DIVISIONS = ['turn', 'level', 'source'] as const;
+export const LOSS_DIVISIONS = ['turn', 'class', 'label', 'level', 'source'] as const;
 
-/** What the messages of one turn lost, or the episodes of one level or source. */
+/** What the messages of one turn or label lost, or the episodes of one class, level or source. */
 export interface LossPart {
   readonly name: string;
   /** Its share of what was within reach. */
@@ -310,7 +310,13 @@ function searchedSentence({
 
 /** What losses are divided by, as a heading. */
 export const divisionTitle = ({ by }: LossDivision): string =>
-  ({ turn: 'By message of a role', level: 'By level of the problem', source: 'By source of the problem' })[by];
+  ({
+    turn: 'By message of a role',
+    class: 'By class of the problem',
+    label: 'By label of the message',
+    level: 'By level of the problem',
+    source: 'By source of the problem',
+  })[by];
 
 /** What was found of the episodes that were read, by their number. */
 export const foundWords = ({ read, masked, decided, several, rarelySolved, undecided }: RunBlame): string =>

@@ -171,6 +171,16 @@ export function runBlameWords(found: RunBlame, by: LossDivision['by'] | null = n
   ];
 }
 
+/** Why losses are not divided where shares are known. */
+const NOTHING_TO_SAY: Readonly<Record<LossDivision['by'], string>> = {
+  turn: 'No role said more than one message in an episode, so that turns are roles.',
+  class:
+    'The problems that were read do not differ in their class; training classifies its own problems, and c3 diagnose --sample those of the evaluation.',
+  label: 'The messages that were read do not differ in their label; c3 label and the failure taxonomy give labels.',
+  level: 'The problems that were read do not differ in their level.',
+  source: 'The problems that were read do not differ in their source.',
+};
+
 /** How losses are divided otherwise than by role, or why there is nothing to say of it. */
 function divisionLines({ roles, divisions = [] }: RunBlame, by: LossDivision['by']): string[] {
   const division = divisions.find((one) => one.by === by);
@@ -180,11 +190,7 @@ function divisionLines({ roles, divisions = [] }: RunBlame, by: LossDivision['by
   if (roles.length === 0) {
     return [`Shares by ${by} are not known either.`];
   }
-  return [
-    by === 'turn'
-      ? 'No role said more than one message in an episode, so that turns are roles.'
-      : `The problems that were read do not differ in their ${by}.`,
-  ];
+  return [NOTHING_TO_SAY[by]];
 }
 
 /** A line for each part: its share, and the episodes that it lost alone. */

@@ -30,7 +30,8 @@ import {
   toBlame,
   type LostEpisode,
 } from './blame.ts';
-import { divideLosses, lossDivisions } from './divideLosses.ts';
+import { divideLosses, lossDivisions, type RunMarks } from './divideLosses.ts';
+import { readMarks } from './runMarks.ts';
 
 /** The part of the budget that reads all episodes alike; the rest goes on with those that are worth it. */
 const EVEN_PART = 0.75;
@@ -100,6 +101,7 @@ export async function findWhatLosesRun(
   const blamed = await blameStored(session.store, scored);
   return toReport({
     run,
+    marks: await readMarks(session.store, run),
     lost: lost.length,
     tooLong,
     masked: read.length - scored.length,
@@ -347,6 +349,7 @@ function blamedEpisode(
 
 function toReport(known: {
   readonly run: string;
+  readonly marks: RunMarks;
   readonly lost: number;
   readonly tooLong: number;
   readonly masked: number;
@@ -354,11 +357,11 @@ function toReport(known: {
   readonly spent: number;
   readonly seconds: number;
 }): RunBlame {
-  const { run, lost, tooLong, masked, blamed, spent, seconds } = known;
+  const { run, marks, lost, tooLong, masked, blamed, spent, seconds } = known;
   const found = blamed.map((one) => one.found);
   const count = (verdict: BlamedEpisode['verdict']): number => found.filter((one) => one.verdict === verdict).length;
   const named = found.filter(({ verdict }) => verdict === 'message');
-  const { withinReach, parts: roles } = divideLosses(blamed, lost, 'role');
+  const { withinReach, parts: roles } = divideLosses(blamed, lost, 'role', marks);
   const report = {
     run,
     lost,
@@ -367,7 +370,7 @@ function toReport(known: {
     masked,
     withinReach,
     roles: roles.map(({ name: role, share, episodes }) => ({ role, share, episodes })),
-    divisions: lossDivisions(blamed, lost),
+    divisions: lossDivisions(blamed, lost, marks),
     decided: named.length,
     several: count('several'),
     undecided: count('undecided'),

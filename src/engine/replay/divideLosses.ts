@@ -1,8 +1,14 @@
-/** What the episodes of a run lost, divided by role, by turn, and by what the data set says of the problems. */
+/** What the episodes of a run lost, divided by role, by turn, and by what is known of the problems and messages. */
 import { lossShares, type LossShares } from '../../credit/lossShares.ts';
 import { LOSS_DIVISIONS, type LossDivision, type LossPart } from '../../domain/answer.ts';
 import type { Message } from '../../domain/message.ts';
-import type { Problem } from '../../domain/problem.ts';
+import { NOT_CLASSIFIED, type Problem } from '../../domain/problem.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+
+/** Parts of a division; of more, those of the fewest episodes are one. */
+const MOST_PARTS = 12;
+/** Characters of the name of a part: data sets and users name them. */
+const MOST_NAME = 80;
 
 /** A lost episode that was read. */
 export interface ReadEpisode {
@@ -14,16 +20,29 @@ export interface ReadEpisode {
   readonly found: { readonly message: number | null };
 }
 
+/** What a run knows beside its problems and messages. */
+export interface RunMarks {
+  /** Taxonomy class by problem (uidSha). */
+  readonly classes: ReadonlyMap<string, string>;
+  /** The user's label by message. */
+  readonly labels: ReadonlyMap<number, string>;
+}
+
+type By = 'role' | LossDivision['by'];
+type NameOf = (of: ReadEpisode, index: number) => string;
+
 /** The name of the part that a message belongs to. */
-const PARTS: Readonly<Record<'role' | LossDivision['by'], (of: ReadEpisode, index: number) => string>> = {
+const partsOf = ({ classes, labels }: RunMarks): Readonly<Record<By, NameOf>> => ({
   role: ({ episode: { messages } }, index) => messages[index]?.role ?? '',
   turn: ({ episode: { messages } }, index) => {
     const role = messages[index]?.role ?? '';
     return `${role}, message ${String(messages.slice(0, index + 1).filter((one) => one.role === role).length)}`;
   },
+  class: ({ problem: { uidSha } }) => classes.get(uidSha) ?? NOT_CLASSIFIED,
+  label: ({ episode: { messages } }, index) => labels.get(messages[index]?.id ?? 0) ?? 'no label',
   level: ({ problem: { level } }) => (level === null ? 'no level' : `level ${String(level)}`),
   source: ({ problem: { source } }) => source,
-};
+});
 
 export interface DividedLosses {
   readonly withinReach: LossShares['withinReach'];
@@ -32,8 +51,8 @@ export interface DividedLosses {
 }
 
 /** Losses divided in one way. @param lost how many episodes were lost, of which `read` are a random sample */
-export function divideLosses(read: readonly ReadEpisode[], lost: number, by: keyof typeof PARTS): DividedLosses {
-  const nameOf = PARTS[by];
+export function divideLosses(read: readonly ReadEpisode[], lost: number, by: By, marks: RunMarks): DividedLosses {
+  const nameOf = bounded(read, partsOf(marks)[by]);
   const { withinReach, shares } = lossShares(
     read.map((one) => {
       const parts = new Map<string, number>();
@@ -52,18 +71,38 @@ export function divideLosses(read: readonly ReadEpisode[], lost: number, by: key
   // Where it may as well be nothing that was within reach, there is nothing to divide.
   const areKnown = [...shares.values()].every(({ low }) => low !== null);
   const parts = [...(areKnown ? shares : [])].map(([name, share]) => ({
-    name,
+    name: oneLine(name, MOST_NAME),
     share,
     episodes: named.filter((one) => one === name).length,
   }));
   return { withinReach, parts: parts.toSorted((a, b) => b.share.value - a.share.value) };
 }
 
+/** The same names, the rarest as one where there are too many: which are rare, losses have no say in. */
+function bounded(read: readonly ReadEpisode[], nameOf: NameOf): NameOf {
+  const counts = new Map<string, number>();
+  for (const one of read) {
+    for (const name of new Set(one.losses.map((_, index) => nameOf(one, index)))) {
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  if (counts.size <= MOST_PARTS) {
+    return nameOf;
+  }
+  const ordered = [...counts].toSorted((a, b) => b[1] - a[1]).map(([name]) => name);
+  const kept = new Set(ordered.slice(0, MOST_PARTS - 1));
+  const others = `${String(counts.size - kept.size)} others`;
+  return (of, index) => {
+    const name = nameOf(of, index);
+    return kept.has(name) ? name : others;
+  };
+}
+
 /** Every other division than by role that says more than that does. @param lost as of divideLosses */
-export function lossDivisions(read: readonly ReadEpisode[], lost: number): LossDivision[] {
-  const roles = divideLosses(read, lost, 'role').parts.length;
+export function lossDivisions(read: readonly ReadEpisode[], lost: number, marks: RunMarks): LossDivision[] {
+  const roles = divideLosses(read, lost, 'role', marks).parts.length;
   return LOSS_DIVISIONS.flatMap((by): LossDivision[] => {
-    const { parts } = divideLosses(read, lost, by);
+    const { parts } = divideLosses(read, lost, by, marks);
     // Where every role speaks once, turns are roles.
     return parts.length > (by === 'turn' ? roles : 1) ? [{ by, parts }] : [];
   });

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { divideLosses, lossDivisions, type ReadEpisode } from '../../../../src/engine/replay/divideLosses.ts';
+import {
+  divideLosses,
+  lossDivisions,
+  type ReadEpisode,
+  type RunMarks,
+} from '../../../../src/engine/replay/divideLosses.ts';
 
 /** An episode in which a plan, an answer and a second answer lost so much. */
 const episode = (
@@ -21,18 +26,19 @@ const READ = [
   episode(3, [0.25, 0.25, 0.25], { level: 2 }),
   episode(4, [0.5, 0, 0.25], {}, 40),
 ];
+const NO_MARKS: RunMarks = { classes: new Map(), labels: new Map() };
 /** Names with shares in percent and named episodes. */
 const shown = (parts: ReturnType<typeof divideLosses>['parts']) =>
   parts.map(({ name, share, episodes }) => [name, Math.round(100 * share.value), episodes]);
 
 test('losses are divided by role, turn and level: the same sum, and the same named episodes', () => {
-  const { withinReach, parts } = divideLosses(READ, 8, 'role');
+  const { withinReach, parts } = divideLosses(READ, 8, 'role', NO_MARKS);
   assert.equal(withinReach.value, (8 * 2.75) / 4);
   assert.deepEqual(shown(parts), [
     ['plan', 64, 2],
     ['answer', 36, 1],
   ]);
-  const divisions = lossDivisions(READ, 8);
+  const divisions = lossDivisions(READ, 8, NO_MARKS);
   assert.deepEqual(
     divisions.map((division) => [division.by, shown(division.parts)]),
     [
@@ -69,10 +75,10 @@ test('a division is left out where all is of one part, and a part may have won s
   ];
   // Every role says one message that was sampled, so that turns are roles.
   assert.deepEqual(
-    lossDivisions(read, 4).map(({ by }) => by),
+    lossDivisions(read, 4, NO_MARKS).map(({ by }) => by),
     ['source'],
   );
-  assert.deepEqual(shown(divideLosses(read, 4, 'role').parts), [
+  assert.deepEqual(shown(divideLosses(read, 4, 'role', NO_MARKS).parts), [
     ['plan', 133, 0],
     ['answer', -33, 0],
   ]);
@@ -84,6 +90,48 @@ test('nothing is divided where shares are not known: nothing read, nothing lost,
     [episode(1, [0, 0, 0]), episode(2, [0, 0, 0], { level: 3 })],
     [0.5, 0.25, 0.5, 0.25].map((loss, level) => episode(1, [loss, 0, 0], { level })),
   ]) {
-    assert.deepEqual([divideLosses(read, 2, 'role').parts, lossDivisions(read, 2)], [[], []]);
+    assert.deepEqual([divideLosses(read, 2, 'role', NO_MARKS).parts, lossDivisions(read, 2, NO_MARKS)], [[], []]);
   }
+});
+
+test('losses are divided by the class of the problem and by the label of the message', () => {
+  const classes = new Map([
+    ['1', 'Misleading Plan'],
+    ['2', 'Misleading Plan'],
+    ['4', 'Over-Coupling'],
+  ]);
+  const labels = new Map([
+    [10, 'slip <b>\n'],
+    [40, 'slip <b>\n'],
+    [41, 'x'.repeat(100)],
+  ]);
+  const divisions = lossDivisions(READ, 8, { classes, labels });
+  assert.deepEqual(
+    divisions.map(({ by }) => by),
+    ['turn', 'class', 'label', 'level'],
+  );
+  assert.deepEqual(shown(divisions[1]?.parts ?? []), [
+    ['Misleading Plan', 45, 2],
+    ['not classified', 27, 0],
+    ['Over-Coupling', 27, 1],
+  ]);
+  assert.deepEqual(shown(divisions[2]?.parts ?? []), [
+    ['no label', 64, 1],
+    ['slip <b>⏎', 36, 2],
+    [`${'x'.repeat(79)}…`, 0, 0],
+  ]);
+});
+
+test('a division has at most twelve parts: those of the fewest episodes are one, whatever they lost', () => {
+  const read = Array.from({ length: 60 }, (_, number) =>
+    // Twenty sources: 0 to 9 have four episodes each, the others two, and lose the most.
+    episode(number + 1, [number < 40 ? 0.25 : 0.75, 0, 0], {
+      source: `s${String(number < 40 ? number % 10 : (number % 10) + 10)}`,
+    }),
+  );
+  const { parts } = divideLosses(read, 60, 'source', NO_MARKS);
+  assert.equal(parts.length, 12);
+  assert.deepEqual(parts[0]?.name, '9 others');
+  assert.ok(Math.abs(parts.reduce((sum, { share }) => sum + share.value, 0) - 1) < 1e-9);
+  assert.deepEqual(divideLosses(read.slice(0, 40), 40, 'source', NO_MARKS).parts.length, 10);
 });

@@ -1,0 +1,22 @@
+/** What a run knows of its episodes beside their messages: the class of each problem, and the user's labels. */
+import { currentLabel } from '../../domain/taxonomy.ts';
+import type { StoreReader } from '../../store/types.ts';
+import { protocolOfRun } from '../recipe/recipe.ts';
+import { readProblemClasses } from '../taxonomy/readClasses.ts';
+import type { RunMarks } from './divideLosses.ts';
+
+/** Reads the classes of a run's problems and the newest label of each of its messages. */
+export async function readMarks(store: StoreReader, run: string): Promise<RunMarks> {
+  const labels = new Map<number, string>();
+  for (const name of store.labelNames(run)) {
+    for (const message of store.labelledMessages(run, name)) {
+      // A message may have been labelled as the case of several buckets.
+      const own = store.labelsOfMessage(message);
+      const newest = own.length === 0 ? name : currentLabel(own)?.name;
+      if (newest !== undefined) {
+        labels.set(message, newest);
+      }
+    }
+  }
+  return { classes: await readProblemClasses(store, run, protocolOfRun(store, run)), labels };
+}
