@@ -91,7 +91,13 @@ async function advanceProgram(
   signal: AbortSignal,
 ): Promise<Advanced> {
   const { protocol } = settings;
-  let events = given ?? (message?.edited === undefined ? [] : [message.edited]);
+  const edited = message?.edited;
+  const ending = given === undefined && edited === undefined ? (message?.after ?? []) : [];
+  if (ending.at(-1)?.event.closing === true) {
+    await scoreEvents(settings, { problem, message }, ending, signal);
+    return { branch: { problem, message, events: ending }, position: null };
+  }
+  let events = given ?? (edited === undefined ? [] : [edited]);
   for (;;) {
     const log = toLog(protocol, { message, events });
     const step = await program.next(problem, log, signal);

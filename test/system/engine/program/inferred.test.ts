@@ -104,6 +104,17 @@ describe('a recorded episode without a driver', () => {
     ]);
   });
 
+  it('is forked at its last message as often as somebody asks, with the same return for what was recorded', async (t) => {
+    const { service, team } = await imported(t);
+    const request = { message: 2, alternatives: 0, replays: 1, text: 'They are 5.', team: team(2) };
+    const first = returnsOf(await service.replay(request, CONTROL));
+    assert.deepEqual(first, [
+      { text: 'They are 19 toys.', returns: [1] },
+      { text: 'They are 5.', returns: [0] },
+    ]);
+    assert.deepEqual(returnsOf(await service.replay(request, CONTROL)), first);
+  });
+
   /** The same, lost by its writer. */
   const LOST = {
     messages: [...CONVERSATION.messages.slice(0, 3), { role: 'assistant', name: 'writer', content: 'So 5.' }],
