@@ -3,6 +3,7 @@ import { isRecord } from '../shared/guard.ts';
 import type { Interval } from './credit.ts';
 import { signed } from '../shared/text/figures.ts';
 import type { Sampling } from './message.ts';
+import { selectionWords, type Selection } from './selection.ts';
 
 /**
  * message: one message lost more than any other. several: more than one did, and none is known to have lost more. rare:
@@ -113,7 +114,9 @@ export interface LossDivision {
 /** What loses the episodes of a run. */
 export interface RunBlame {
   readonly run: string;
-  /** Lost episodes of its last evaluation that can be searched. */
+  /** Which of the lost episodes were asked for; all where it is left out. */
+  readonly only?: Selection;
+  /** Lost episodes of its last evaluation, or of a recording, that can be searched. */
   readonly lost: number;
   /** How many more were lost that have more messages than a search takes. */
   readonly tooLong: number;
@@ -160,9 +163,10 @@ const areShares = (value: unknown, name: 'role' | 'name'): boolean =>
 const isDivision = (value: unknown): value is LossDivision =>
   isRecord(value) && LOSS_DIVISIONS.some((by) => by === value['by']) && areShares(value['parts'], 'name');
 
-/** Whether a value that was kept elsewhere can be shown as the answer about a run. */
+/** Whether a value that was kept elsewhere can be shown as the answer about a whole run. */
 export const isRunBlame = (value: unknown): value is RunBlame =>
   isRecord(value) &&
+  value['only'] === undefined &&
   ['run', 'sentence'].every((name) => typeof value[name] === 'string') &&
   [
     'lost',
@@ -269,6 +273,7 @@ export function runBlameSentence(blame: Omit<RunBlame, 'sentence'>): string {
 }
 
 function searchedSentence({
+  only = [],
   lost,
   tooLong,
   read,
@@ -283,7 +288,7 @@ function searchedSentence({
   const { value, low, high } = withinReach;
   const interval = `[${whole(low ?? 0)}, ${whole(high ?? lost)}]`;
   const reach = [
-    `Of ${whole(lost)} lost ${lost === 1 ? 'episode' : 'episodes'} ${whole(value)} ${interval}`,
+    `Of ${whole(lost)} lost ${lost === 1 ? 'episode' : 'episodes'}${only.length === 0 ? '' : ` (${selectionWords(only)})`} ${whole(value)} ${interval}`,
     `${Math.round(value) === 1 ? 'was' : 'were'} within reach${read === lost ? '' : `, by a random ${whole(read)} of them`}`,
   ].join(' ');
   const spent = `${whole(evaluatorCalls)} ${evaluatorCalls === 1 ? 'call' : 'calls'}, ${whole(seconds)} s.`;
@@ -370,7 +375,13 @@ export interface TrialCase {
 /** What a trial came to. */
 export interface Trial {
   readonly run: string;
-  /** Problems that pairs were drawn from. */
+  /** The message in whose context both sides began; left out where they began with the problems. */
+  readonly message?: number;
+  /** Which of the problems were asked for; all where it is left out. */
+  readonly only?: Selection;
+  /** Roles whose servers keep to no seeds, so that the sides of a pair share no random numbers of theirs. */
+  readonly unseeded?: readonly string[];
+  /** Problems that pairs were drawn from; 1 for the context of a message. */
   readonly contexts: number;
   readonly difference: PairedDifference;
   /** Pairs in which the change returned more, less, or the same. */
@@ -395,26 +406,36 @@ export const TRIAL_BUDGET = { least: 2, usual: 2000, most: 1_000_000 } as const;
 
 const points = (value: number, most: number): string => signed((100 * value) / most, 0);
 
-/** The answer in one sentence. */
+/** The answer in a sentence or two. */
 export function trialSentence({
   difference: { value, low, high, n },
   better,
   worse,
+  masked,
+  unseeded = [],
   most,
   evaluatorCalls,
 }: Omit<Trial, 'sentence'>): string {
   const spent = `${evaluatorCalls.toLocaleString('en-US')} ${evaluatorCalls === 1 ? 'call' : 'calls'}.`;
+  const left =
+    masked === 0 ? '' : ` ${pairsWords(masked)} could not be scored and ${masked === 1 ? 'is' : 'are'} left out.`;
+  const unpaired =
+    unseeded.length === 0
+      ? ''
+      : ` Unpaired: what answers for ${listed(unseeded)} keeps to no seeds, so that the two sides share no random numbers.`;
   if (n === 0) {
-    return `No pair could be scored. ${spent}`;
+    return `No pair could be scored.${left} ${spent}`;
   }
   if (better + worse === 0) {
-    return `The change made no difference in any of ${n.toLocaleString('en-US')} pairs. ${spent}`;
+    return `The change made no difference in any of ${pairsWords(n)}.${left}${unpaired} ${spent}`;
   }
-  const flips = `better in ${String(better)} and worse in ${String(worse)} of ${n.toLocaleString('en-US')} pairs`;
+  const flips = `better in ${String(better)} and worse in ${String(worse)} of ${pairsWords(n)}`;
   const size = `${points(value, most)} points [${points(low, most)}, ${points(high, most)}]`;
   const verdict = low > 0 ? 'The change helps' : high < 0 ? 'The change harms' : 'Undecided';
-  return `${verdict}: ${size}, ${flips}. ${spent}`;
+  return `${verdict}: ${size}, ${flips}.${left}${unpaired} ${spent}`;
 }
+
+const pairsWords = (count: number): string => `${count.toLocaleString('en-US')} ${count === 1 ? 'pair' : 'pairs'}`;
 
 /** How the name of the file of a finding ends. */
 export const FINDING_FILE = '.finding.yaml';

@@ -25,6 +25,9 @@ export const EVALUATION_ROUNDS = [
   { iteration: 4, stage: 'after', kind: 'sampled', step: null },
 ] as const satisfies readonly EvaluationRound[];
 
+/** What other programs recorded is as an evaluation with sampling before any training. */
+export const RECORDED_ROUND = EVALUATION_ROUNDS[1];
+
 /** Numbers beyond this belong to evaluations during training: two for each step, greedy and sampled. */
 const FIXED = EVALUATION_ROUNDS.length;
 

@@ -15,31 +15,34 @@ import {
   type LossPart,
   type RunBlame,
 } from '../../domain/answer.ts';
+import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
 import { signed } from '../../shared/text/figures.ts';
 import { visible } from '../../shared/text/visible.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import { messageNumber, readArguments, text, whole, type ParsedArguments } from './arguments.ts';
+import { messageNumber, readArguments, text, texts, whole, type ParsedArguments } from './arguments.ts';
 import type { CommandContext } from './command.ts';
+import { ONLY, readSelection } from './onlyFlag.ts';
 import { JSON_FLAG, SPENDING, spendingOf, STORE, withService } from './support.ts';
 
-/** What is said of one episode alone, and of a run alone. */
-const OF_EPISODE = { ...SPENDING, team: { type: 'string' } } as const;
-const OF_RUN = { run: { type: 'string' }, by: { type: 'string' } } as const;
+/** What is said of a run alone. */
+const OF_RUN = { ...ONLY, run: { type: 'string' }, by: { type: 'string' } } as const;
 
 export async function blame(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = { ...STORE, ...JSON_FLAG, ...OF_EPISODE, ...OF_RUN, budget: { type: 'string' } } as const;
+  const options = {
+    ...STORE,
+    ...JSON_FLAG,
+    ...SPENDING,
+    ...OF_RUN,
+    team: { type: 'string' },
+    budget: { type: 'string' },
+  } as const;
   const parsed = readArguments('blame', args, options, 1);
   if (parsed.positionals.length === 0) {
-    for (const name of Object.keys(OF_EPISODE)) {
-      if (text(parsed, name) !== null) {
-        throw new C3Error('input', `--${name} is for one episode; give the number of one of its messages.`);
-      }
-    }
     await blameRun(parsed, context);
     return;
   }
   for (const name of Object.keys(OF_RUN)) {
-    if (text(parsed, name) !== null) {
+    if (parsed.values[name] !== undefined) {
       throw new C3Error('input', `c3 blame takes either an episode or --${name}; give one of the two.`);
     }
   }
@@ -50,8 +53,7 @@ async function blameEpisode(parsed: ParsedArguments, context: CommandContext): P
   const { print, note, signal } = context;
   const message = messageNumber('blame', parsed);
   const budget = whole(parsed, 'budget', BLAME_BUDGET.least, BLAME_BUDGET.usual);
-  const team = text(parsed, 'team');
-  const asked = { spending: spendingOf(parsed), ...(team !== null && { team: resolve(context.folder, team) }) };
+  const asked = askedTeam(parsed, context);
   await withService(parsed, context, async (service) => {
     await service.updated(signal);
     const found = await service.blame(
@@ -68,10 +70,18 @@ async function blameEpisode(parsed: ParsedArguments, context: CommandContext): P
   });
 }
 
+/** Who goes on with what was recorded elsewhere, and what that may cost. */
+function askedTeam(parsed: ParsedArguments, { folder }: CommandContext): Pick<BlameParams, 'team' | 'spending'> {
+  const team = text(parsed, 'team');
+  return { spending: spendingOf(parsed), ...(team !== null && { team: resolve(folder, team) }) };
+}
+
 async function blameRun(parsed: ParsedArguments, context: CommandContext): Promise<void> {
   const { print, note, signal } = context;
   const budget = whole(parsed, 'budget', RUN_BLAME_BUDGET.least, RUN_BLAME_BUDGET.usual);
   const by = readDivision(parsed);
+  const only = readSelection(texts(parsed, 'only'));
+  const asked = askedTeam(parsed, context);
   await withService(parsed, context, async (service) => {
     await service.updated(signal);
     const run = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
@@ -79,7 +89,7 @@ async function blameRun(parsed: ParsedArguments, context: CommandContext): Promi
       throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
     }
     const found = await service.blameRun(
-      { run, budget },
+      { run, budget, only, ...asked },
       {
         signal,
         onProgress: (calls) => {

@@ -40,9 +40,10 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: async (...given) => (await import('./runs.ts')).replay(...given),
   },
   blame: {
-    usage: 'blame [EPISODE [--team FILE] | --run RUN [--by turn|class|label|level|source]] [--budget N] [--json]',
+    usage:
+      'blame [EPISODE | --run RUN [--only KEY=VALUE ...] [--by turn|class|label|level|source]] [--team FILE] [--budget N] [--json]',
     summary:
-      'which message lost an episode: the chance of success after each message, from at most N (96) continuations; EPISODE is any message of it; --team says who answers for a recorded one, --spend-tokens N and --spend-money X what that may cost. Without one, what loses the episodes of a run (the newest), by role and by what --by says, from at most N (6400)',
+      'which message lost an episode: the chance of success after each message, from at most N (96) continuations; EPISODE is any message of it; --team says who answers for a recorded one, --spend-tokens N and --spend-money X what that may cost. Without one, what loses the episodes of a run (the newest), by role and by what --by says, from at most N (6400); --only class=, episode=, label=, level=, source= or uid= says which episodes',
     run: async (...given) => (await import('./blame.ts')).blame(...given),
   },
   try: {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { OTHERS, type RecordedEpisode, type RecordedEvent, type RecordedMessage } from '../../logs/episode.ts';
 import { MAX_EVENT_TEXT, IMPORTED } from '../../domain/episode.ts';
-import { EVALUATION_ROUNDS } from '../../domain/evaluation.ts';
+import { RECORDED_ROUND } from '../../domain/evaluation.ts';
 import { NOTHING_MEASURED } from '../../domain/message.ts';
 import { MOST_NAME } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
@@ -17,8 +17,7 @@ import { ContextNames, type ContextTexts } from './contextTexts.ts';
 
 /** Characters of the name of a model. */
 const MOST_MODEL = 200;
-/** Recorded episodes are as an evaluation with sampling before any training. */
-const ROUND = EVALUATION_ROUNDS[1].iteration;
+const ROUND = RECORDED_ROUND.iteration;
 
 /** What is written of a log beside its episodes. */
 export interface LogRun {

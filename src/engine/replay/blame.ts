@@ -20,7 +20,7 @@ import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { RunSession, type Engine } from '../session/session.ts';
-import { replayCosts, replayStored } from './replay.ts';
+import { dearestCosts, replayStored } from './replay.ts';
 
 /** Pairs that are asked for at a time. */
 export const PAIRS_AT_A_TIME = 8;
@@ -46,6 +46,7 @@ export async function findWhatLost(engine: Engine, request: BlameParams, control
   const { message, budget, ...asked } = request;
   checkBudget(budget, BLAME_BUDGET);
   const { episode, greedy } = engine.work.reading((store) => {
+    checkTeam(store, { run: store.messageRun(message), message }, asked);
     const found = lostEpisode(store, message, asked);
     // A recording does not say at which temperature.
     const isKnown = found !== null && asked.team === undefined;
@@ -60,7 +61,7 @@ export async function findWhatLost(engine: Engine, request: BlameParams, control
   if (greedy) {
     control.onRemark?.('The episode was recorded greedily; it is read at the sampling temperature of its run.');
   }
-  for (const cost of await blameCosts(engine, budget, episode)) {
+  for (const cost of await searchCosts(engine, budget, [episode])) {
     control.onRemark?.(costWords(cost));
   }
   const { leaf, run } = episode;
@@ -69,16 +70,44 @@ export async function findWhatLost(engine: Engine, request: BlameParams, control
   return await searchEpisode(session, episode, budget, { ...control, onRemark: saidOnce(control.onRemark) });
 }
 
-/** What the servers of a recorded team may be asked at most: as if the first message took the whole budget. */
-async function blameCosts(
+/**
+ * What the servers of a recorded team may be asked at most: as if the first message of one episode took the whole
+ * budget. Nothing where a run's own team goes on: each replay says what it costs.
+ */
+export async function searchCosts(
   { work }: Engine,
   budget: number,
-  { messages: [first], asked }: LostEpisode,
+  episodes: readonly Pick<LostEpisode, 'messages' | 'asked'>[],
 ): Promise<readonly EndpointCost[]> {
   const pairs = Math.max(1, Math.floor(budget / 2));
-  return asked.team === undefined || first === undefined
-    ? []
-    : replayCosts(work, { message: first.id, alternatives: pairs, replays: 1, text: null, design: 'paired', ...asked });
+  const requests = episodes.flatMap(({ messages: [first], asked }) =>
+    asked.team === undefined || first === undefined
+      ? []
+      : [{ message: first.id, alternatives: pairs, replays: 1, text: null, design: 'paired' as const, ...asked }],
+  );
+  return dearestCosts(work, requests);
+}
+
+/**
+ * @throws C3Error('input') where nobody is named who goes on with a recorded episode, or somebody for a run with a team
+ *   of its own
+ */
+export function checkTeam(
+  store: StoreReader,
+  { run, message }: { readonly run: string; readonly message: number | null },
+  { team }: AskedTeam,
+): void {
+  const isImported = store.run(run).method === IMPORTED;
+  if (isImported && team === undefined) {
+    const what = message === null ? `Run ${run}` : `The episode of message ${String(message)}`;
+    throw new C3Error(
+      'input',
+      `${what} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer, or what \`c3 infer ${message === null ? 'MESSAGE' : String(message)}\` writes.`,
+    );
+  }
+  if (!isImported && team !== undefined) {
+    throw new C3Error('input', `Run ${run} has a team of its own, so --team does not apply; omit it.`);
+  }
 }
 
 /** @throws C3Error('input') for a budget that is no whole number within bounds */
@@ -153,7 +182,7 @@ const sumCalls = ({ alternatives }: ReplayResult): number =>
   alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
 
 /** Who goes on with a recorded episode, and what that may cost. */
-type AskedTeam = Pick<BlameParams, 'team' | 'teamHash' | 'spending'>;
+export type AskedTeam = Pick<BlameParams, 'team' | 'teamHash' | 'spending'>;
 
 export interface LostEpisode {
   readonly run: string;
@@ -185,15 +214,6 @@ export function lostEpisode(store: StoreReader, message: number, asked: AskedTea
     return null;
   }
   const isImported = store.run(last.run).method === IMPORTED;
-  if (isImported && asked.team === undefined) {
-    throw new C3Error(
-      'input',
-      `The episode of message ${String(message)} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer, or what \`c3 infer ${String(message)}\` writes.`,
-    );
-  }
-  if (!isImported && asked.team !== undefined) {
-    throw new C3Error('input', `Run ${last.run} has a team of its own, so --team does not apply; omit it.`);
-  }
   const range = store.returnScale(last.run);
   if (range === null) {
     throw new C3Error(

@@ -13,25 +13,32 @@ import {
 } from '../../credit/valueCurve.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { RUN_BLAME_BUDGET, runBlameSentence, type BlamedEpisode, type RunBlame } from '../../domain/answer.ts';
-import { evaluationsOf } from '../../domain/evaluation.ts';
+import { evaluationsOf, RECORDED_ROUND } from '../../domain/evaluation.ts';
 import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
-import type { Episode } from '../../domain/episode.ts';
+import { IMPORTED, type Episode } from '../../domain/episode.ts';
 import { lossOrder, type LostProblemRow, type Problem } from '../../domain/problem.ts';
+import type { Selection } from '../../domain/selection.ts';
+import { costWords } from '../../shared/endpointCost.ts';
+import type { RunBlameParams } from '../../shared/protocols/engineProtocol.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { RunSession, type Engine } from '../session/session.ts';
 import {
   callsOfPairs,
   checkBudget,
+  checkTeam,
   lostEpisode,
   PAIRS_AT_A_TIME,
   saidOnce,
   samplePairs,
+  searchCosts,
   storedSamples,
   toBlame,
+  type AskedTeam,
   type LostEpisode,
 } from './blame.ts';
 import { divideLosses, lossDivisions, type RunMarks } from './divideLosses.ts';
 import { readMarks } from './runMarks.ts';
+import { selectEpisodes, type Selectable } from './selectEpisodes.ts';
 
 /** The part of the budget that reads all episodes alike; the rest goes on with those that are worth it. */
 const EVEN_PART = 0.75;
@@ -51,26 +58,41 @@ export interface RunBlameControl {
   readonly onRemark?: (remark: string) => void;
 }
 
+/** Episodes of a recording that may not go on before the search is given up. */
+const MOST_FAILURES = 3;
+
 /**
- * Reads the lost episodes of a run's last evaluation. Three quarters of the budget sample each point of each episode
- * equally often, or of a random part of the episodes, so that the shares of the roles have no bias; the rest goes on
- * with those that are undecided, those in which most was within reach first.
- * @throws C3Error('input') for a run without a scored evaluation, or a team whose messages cannot be replayed;
- *   CancelledError, keeping what arrived
+ * Reads the lost episodes of a run's last evaluation, or of a recording whose team is named. Three quarters of the
+ * budget sample each point of each episode equally often, or of a random part of the episodes, so that the shares of the
+ * roles have no bias; the rest goes on with those that are undecided, those in which most was within reach first.
+ * @throws C3Error('input') for a run without a scored evaluation, a team whose messages cannot be replayed, or a
+ *   selection that means none of them; CancelledError, keeping what arrived
  */
 export async function findWhatLosesRun(
   engine: Engine,
-  { run, budget }: { readonly run: string; readonly budget: number },
+  { run, budget, only = [], ...asked }: RunBlameParams,
   control: RunBlameControl,
 ): Promise<RunBlame> {
   checkBudget(budget, RUN_BLAME_BUDGET);
   const began = performance.now();
   const onRemark = saidOnce(control.onRemark);
-  const { lost, tooLong, greedy } = engine.work.reading((store) => findLostEpisodes(store, run));
-  if (greedy) {
+  const all = engine.work.reading((store) => {
+    checkTeam(store, { run, message: null }, asked);
+    return findLostEpisodes(store, run, asked);
+  });
+  const marks = await engine.work.readingOn((store) => readMarks(store, run));
+  const { lost, tooLong } = selectLost(all, only, marks);
+  if (all.greedy) {
     onRemark('The episodes were recorded greedily; they are read at the sampling temperature of the run.');
   }
-  const work = { what: `search of what loses run ${run}`, run, hasParts: true };
+  for (const cost of await searchCosts(
+    engine,
+    budget,
+    lost.map(({ episode }) => episode),
+  )) {
+    onRemark(costWords(cost));
+  }
+  const work = { what: `search of what loses run ${run}`, run, hasParts: true, limit: asked.spending };
   await using session = await RunSession.open(engine, work, control.signal);
   let spent = 0;
   const spend = (calls: number): void => {
@@ -78,9 +100,11 @@ export async function findWhatLosesRun(
     control.onProgress(spent, budget);
   };
   const { read, pairs } = evenDesign(lost, budget * EVEN_PART);
+  const each = new RecordedWork(session.isImported, onRemark);
   for (const { episode } of read) {
-    spend(await topUp(session, episode, pairs, { signal: control.signal, onRemark }));
+    await each.on(() => topUp(session, episode, pairs, { signal: control.signal, onRemark }, spend));
   }
+  each.checkSome();
   // An episode whose replays could not all be scored is no part of the shares: no failure of an evaluator is a loss.
   const scored = read.flatMap((one) => {
     const losses = lossesOf(storedSamples(session.store, one.episode), pairs);
@@ -94,14 +118,17 @@ export async function findWhatLosesRun(
       const calls = message === undefined ? 0 : callsOfPairs(episode, message, PAIRS_AT_A_TIME);
       const isOpen = message !== undefined && storedCalls(session.store, episode) + calls <= MOST_PER_EPISODE;
       if (isOpen && spent + calls <= budget) {
-        spend(await samplePairs(session, episode, message, PAIRS_AT_A_TIME, { signal: control.signal, onRemark }));
+        await each.on(async () => {
+          spend(await samplePairs(session, episode, message, PAIRS_AT_A_TIME, { signal: control.signal, onRemark }));
+        });
       }
     }
   }
   const blamed = await blameStored(session.store, scored);
   return toReport({
     run,
-    marks: await readMarks(session.store, run),
+    only,
+    marks,
     lost: lost.length,
     tooLong,
     masked: read.length - scored.length,
@@ -109,6 +136,49 @@ export async function findWhatLosesRun(
     spent,
     seconds: (performance.now() - began) / 1000,
   });
+}
+
+/**
+ * Work on recorded episodes: a program and its team file need not fit every one. Why one does not go on is said, and it
+ * counts as one that could not be scored.
+ */
+class RecordedWork {
+  private readonly isImported: boolean;
+  private readonly onRemark: (remark: string) => void;
+  private failures = 0;
+  private successes = 0;
+  private reason: C3Error | null = null;
+
+  constructor(isImported: boolean, onRemark: (remark: string) => void) {
+    this.isImported = isImported;
+    this.onRemark = onRemark;
+  }
+
+  /** @throws what stopped the work of a run with a team of its own, or of the first few; CancelledError */
+  async on(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.successes++;
+    } catch (error) {
+      const isOne = this.isImported && error instanceof C3Error && error.kind !== 'budget' && error.kind !== 'store';
+      if (!isOne) {
+        throw error;
+      }
+      this.reason ??= error;
+      this.failures++;
+      if (this.failures >= MOST_FAILURES) {
+        this.checkSome();
+      }
+      this.onRemark(`An episode is left out: ${error.message}`);
+    }
+  }
+
+  /** @throws why the first did not go on, where none did */
+  checkSome(): void {
+    if (this.reason !== null && this.successes === 0) {
+      throw this.reason;
+    }
+  }
 }
 
 interface Lost {
@@ -196,15 +266,35 @@ async function decideStored<Of extends Lost>(store: StoreReader, lost: readonly 
   return decided;
 }
 
-/** The lost episodes of the last evaluation, and how many more are longer than is searched. */
+/** A lost episode; `episode` is null for one that is longer than is searched. */
+type AnyLost = Selectable & { readonly problem: Problem; readonly episode: LostEpisode | null };
+
+/** The lost episodes of the last evaluation. */
 function findLostEpisodes(
   store: StoreReader,
   run: string,
-): { readonly lost: readonly Lost[]; readonly tooLong: number; readonly greedy: boolean } {
+  asked: AskedTeam,
+): { readonly all: readonly AnyLost[]; readonly greedy: boolean } {
   const evaluated = evaluatedEpisodes(store, run);
-  const lost = lostEpisodesOf(store, evaluated);
-  const all = evaluated.episodes.filter((one) => wasLost(one, evaluated));
-  return { lost, tooLong: all.length - lost.length, greedy: evaluated.greedy };
+  const all = evaluated.episodes
+    .filter((one) => wasLost(one, evaluated))
+    .map(({ leaf, problem }) => {
+      const episode = lostEpisode(store, leaf, asked);
+      const messages = (episode?.messages ?? store.chain(leaf)).map(({ id }) => id);
+      return { problem: store.problem(problem), messages, episode };
+    });
+  return { all, greedy: evaluated.greedy };
+}
+
+/** Those that are asked for, and how many more are longer than is searched. */
+function selectLost(
+  { all }: { readonly all: readonly AnyLost[] },
+  only: Selection,
+  marks: RunMarks,
+): { readonly lost: readonly Lost[]; readonly tooLong: number } {
+  const selected = selectEpisodes(all, only, marks, 'lost episode of the last evaluation');
+  const lost = selected.flatMap(({ problem, episode }) => (episode === null ? [] : [{ problem, episode }]));
+  return { lost, tooLong: selected.length - lost.length };
 }
 
 const wasLost = ({ return: value }: Episode, { scale }: Evaluated): boolean => value !== null && isLost(value, scale);
@@ -240,10 +330,14 @@ export function evaluatedEpisodes(store: StoreReader, run: string): Evaluated {
   return found;
 }
 
-/** The same; null for a run without a scored evaluation. */
+/** The same; null for a run without a scored evaluation. What was recorded elsewhere is one evaluation. */
 function lastEvaluation(store: StoreReader, run: string): Evaluated | null {
   const record = store.run(run);
   const scale = store.returnScale(run);
+  if (record.method === IMPORTED) {
+    const episodes = scale === null ? [] : episodesOf(store, run, RECORDED_ROUND.iteration);
+    return scale !== null && episodes.some((one) => one.return !== null) ? { episodes, greedy: false, scale } : null;
+  }
   const evaluations = evaluationsOf(record, store.evaluations(run)).filter(({ result }) => result !== null);
   const last = Math.max(...evaluations.map(({ step }) => step));
   const evaluation =
@@ -253,12 +347,16 @@ function lastEvaluation(store: StoreReader, run: string): Evaluated | null {
     return null;
   }
   const { iteration, kind } = evaluation;
+  return { episodes: episodesOf(store, run, iteration), greedy: kind === 'greedy', scale };
+}
+
+function episodesOf(store: StoreReader, run: string, iteration: number): Episode[] {
   const episodes: Episode[] = [];
   for (let offset = 0; ; offset += PAGE) {
     const page = store.episodes({ run, phase: 'evaluate', iteration, offset, limit: PAGE });
     episodes.push(...page);
     if (page.length < PAGE) {
-      return { episodes, greedy: kind === 'greedy', scale };
+      return episodes;
     }
   }
 }
@@ -299,22 +397,21 @@ function evenDesign(lost: readonly Lost[], calls: number): { readonly read: read
 
 const drawOf = ({ episode }: Lost): number => uniform(openStream(episode.leaf, 0), 0);
 
-/** Samples what is missing of the pairs of each message. @returns the evaluator calls that were spent */
+/** Samples what is missing of the pairs of each message. @param spend hears the evaluator calls of each */
 async function topUp(
   session: RunSession,
   episode: LostEpisode,
   pairs: number,
   control: Pick<RunBlameControl, 'signal' | 'onRemark'>,
-): Promise<number> {
-  let spent = 0;
+  spend: (calls: number) => void,
+): Promise<void> {
   const { messages } = storedSamples(session.store, episode);
   for (const [index, message] of episode.messages.entries()) {
     const missing = pairs - (messages[index]?.pairs.length ?? 0);
     if (isRead(index) && missing > 0) {
-      spent += await samplePairs(session, episode, message, missing, control);
+      spend(await samplePairs(session, episode, message, missing, control));
     }
   }
-  return spent;
 }
 
 const sumLosses = ({ losses }: Scored): number => losses.reduce((sum, one) => sum + one, 0);
@@ -349,6 +446,7 @@ function blamedEpisode(
 
 function toReport(known: {
   readonly run: string;
+  readonly only: Selection;
   readonly marks: RunMarks;
   readonly lost: number;
   readonly tooLong: number;
@@ -357,13 +455,14 @@ function toReport(known: {
   readonly spent: number;
   readonly seconds: number;
 }): RunBlame {
-  const { run, marks, lost, tooLong, masked, blamed, spent, seconds } = known;
+  const { run, only, marks, lost, tooLong, masked, blamed, spent, seconds } = known;
   const found = blamed.map((one) => one.found);
   const count = (verdict: BlamedEpisode['verdict']): number => found.filter((one) => one.verdict === verdict).length;
   const named = found.filter(({ verdict }) => verdict === 'message');
   const { withinReach, parts: roles } = divideLosses(blamed, lost, 'role', marks);
   const report = {
     run,
+    ...(only.length > 0 && { only }),
     lost,
     tooLong,
     read: blamed.length,

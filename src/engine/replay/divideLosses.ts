@@ -28,6 +28,8 @@ export interface RunMarks {
   readonly labels: ReadonlyMap<number, string>;
 }
 
+export const NO_MARKS: RunMarks = { classes: new Map(), labels: new Map() };
+
 type By = 'role' | LossDivision['by'];
 type NameOf = (of: ReadEpisode, index: number) => string;
 

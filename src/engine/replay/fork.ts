@@ -87,7 +87,7 @@ export async function forkMessage(
       evaluator: needingAnswers(scoring, team.answer),
       sampling: { ...rules.sampling, temperature: temperature ?? usual ?? rules.sampling.temperature, maxNewTokens },
       credit: (alternatives) => comparedCredits(alternatives, 'loo'),
-      decided: decidedIn,
+      ...(request.settle !== undefined && { decided: decidedIn }),
     },
     { ...control, signal, due: paced() },
   );

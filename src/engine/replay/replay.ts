@@ -95,7 +95,7 @@ export async function replayStored(
         temperature: temperature ?? store.ownContinuation(message.id).temperature ?? rules.sampling.temperature,
       },
       credit: (alternatives) => comparedCredits(alternatives, 'loo'),
-      decided: decidedIn,
+      ...(request.settle !== undefined && { decided: decidedIn }),
     },
     { ...control, signal, due: control.due ?? paced() },
   );
@@ -111,6 +111,22 @@ export async function replayCosts(
 ): Promise<readonly EndpointCost[]> {
   const team = request.team === undefined ? null : await readTeam(request.team, request.teamHash);
   return work.reading((store) => costsIn(store, request, team));
+}
+
+/**
+ * What that one of several replays by one team may ask that asks most, role by role.
+ * @throws as replayCosts
+ */
+export async function dearestCosts(
+  work: Pick<StoreWork, 'reading'>,
+  requests: readonly EngineReplay[],
+): Promise<readonly EndpointCost[]> {
+  const [first] = requests;
+  const team = first?.team === undefined ? null : await readTeam(first.team, first.teamHash);
+  const costs = work.reading((store) => requests.flatMap((request) => costsIn(store, request, team)));
+  return [...Map.groupBy(costs, ({ role }) => role).values()].map((own) =>
+    own.reduce((most, one) => (one.tokens > most.tokens ? one : most)),
+  );
 }
 
 function costsIn(store: StoreReader, request: EngineReplay, team: RecordedTeam | null): readonly EndpointCost[] {

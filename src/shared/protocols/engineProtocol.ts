@@ -11,6 +11,7 @@ import type { VerificationReport } from '../../domain/verification.ts';
 import type { LostProblemRow, RightAnswer } from '../../domain/problem.ts';
 import type { LogImport, Recorded } from '../../domain/episode.ts';
 import type { NoteRunParams, RunNote } from '../../domain/run.ts';
+import type { Selection } from '../../domain/selection.ts';
 import type { Rename } from '../speakerNames.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../../domain/taxonomy.ts';
 
@@ -155,8 +156,10 @@ export interface BlameParams extends Pick<ReplayParams, 'team' | 'teamHash' | 's
   readonly budget: number;
 }
 
-export interface RunBlameParams {
+export interface RunBlameParams extends Pick<ReplayParams, 'team' | 'teamHash' | 'spending'> {
   readonly run: string;
+  /** Which of its lost episodes; all unless given. */
+  readonly only?: Selection;
   /** Evaluator calls that may be spent. */
   readonly budget: number;
 }

@@ -54,7 +54,11 @@ interface Place {
   readonly team: (message: number, change?: (text: string) => string) => string;
 }
 
-async function imported(t: TestContext, guess = 'sum [7,12]', log: object = CONVERSATION): Promise<Place> {
+async function imported(
+  t: TestContext,
+  guess = 'sum [7,12]',
+  ...logs: readonly [object, ...object[]] | readonly []
+): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), 'c3-inferred-'));
   const service = new EngineService(join(folder, 'c3.sqlite'));
   t.after(async () => {
@@ -62,7 +66,8 @@ async function imported(t: TestContext, guess = 'sum [7,12]', log: object = CONV
     rmSync(folder, { recursive: true, force: true });
   });
   const { url, asked } = await serverOf(t, guess);
-  writeFileSync(join(folder, 'log.jsonl'), JSON.stringify(log));
+  const lines = (logs.length === 0 ? [CONVERSATION] : logs).map((one) => JSON.stringify(one));
+  writeFileSync(join(folder, 'log.jsonl'), lines.join('\n'));
   const report = await service.importLog({ path: join(folder, 'log.jsonl'), maskSecrets: false }, CONTROL.signal);
   assert.deepEqual(
     report.speakers.map(({ name }) => name),
@@ -141,9 +146,11 @@ describe('a recorded episode without a driver', () => {
       remarks.map((one) => /^At most \d+ requests to the endpoint of the role (\w+)/u.exec(one)?.[1]),
       ['planner', 'writer'],
     );
-    // A recording has no evaluation whose problems could be listed.
-    const { run } = service.reading((store) => store.message(2));
-    assert.deepEqual(await service.lostProblems(run), []);
+    const { run, problem } = service.reading((store) => store.message(2));
+    assert.deepEqual(
+      (await service.lostProblems(run)).map((one) => [one.problem, one.verdict, one.role]),
+      [[problem, 'message', 'writer']],
+    );
   });
 
   it('is searched with no more requests than were said', async (t) => {
@@ -156,6 +163,48 @@ describe('a recorded episode without a driver', () => {
     const found = await service.blame({ message: 2, budget: 16, team: wrong }, { ...CONTROL, onRemark });
     assert.deepEqual([found.verdict, found.evaluatorCalls], ['undecided', 16]);
     assert.ok(asked.length > 0 && asked.length <= said, `${String(asked.length)} of ${String(said)}`);
+  });
+
+  it('is searched with all that were lost in its recording; one that the steps do not fit is counted', async (t) => {
+    const [question, ...rest] = LOST.messages;
+    const other = {
+      messages: [
+        { role: 'user', content: 'How many toys are 19 and 0?' },
+        { role: 'assistant', name: 'planner', content: 'Toys, I see.' },
+        { role: 'assistant', name: 'planner', content: 'So 1.' },
+        { role: 'assistant', name: 'writer', content: 'So 2.' },
+      ],
+      reward: 0,
+    };
+    const won = { messages: [{ ...question, content: 'How many toys are 12 and 8?' }, ...rest], reward: 1 };
+    const { service, asked, team } = await imported(t, 'sum [7,12]', LOST, other, won);
+    const run = service.reading((store) => store.messageRun(1));
+    const remarks: string[] = [];
+    const control = { ...CONTROL, onRemark: (remark: string) => void remarks.push(remark) };
+    const request = { run, budget: 200, team: team(1, withResult) };
+    await assert.rejects(service.blameRun({ run, budget: 64 }, control), /^C3Error: Run .* was recorded elsewhere: /u);
+    await assert.rejects(
+      service.blameRun({ ...request, spending: { tokens: 10 } }, control),
+      /The spending limit of 10 tokens does not reach/u,
+    );
+    assert.equal(asked.length, 0);
+    remarks.length = 0;
+    const found = await service.blameRun(request, control);
+    assert.deepEqual([found.lost, found.read, found.masked, found.decided], [2, 1, 1, 1]);
+    assert.ok(found.evaluatorCalls > 0 && found.evaluatorCalls <= 200);
+    assert.deepEqual(
+      found.cases.map(({ message, role }) => [message, role]),
+      [[2, 'writer']],
+    );
+    const [first, second, left] = remarks;
+    const said = [first, second].map((one) => Number(/^At most (\d+) requests/u.exec(one ?? '')?.[1] ?? NaN));
+    assert.ok(asked.length <= said.reduce((sum, one) => sum + one, 0), `${String(asked.length)} of ${String(said)}`);
+    assert.match(left ?? '', /^An episode is left out: /u);
+    const none = { ...request, only: [{ key: 'episode', value: '3' }] } as const;
+    await assert.rejects(service.blameRun(none, CONTROL), /The steps of .* do not go on|cannot be replayed/u);
+    const one = await service.blameRun({ ...request, only: [{ key: 'episode', value: '1' }] }, CONTROL);
+    assert.deepEqual([one.lost, one.read, one.masked], [1, 1, 0]);
+    assert.match(one.sentence, /^Of 1 lost episode \(episode 1\) /u);
   });
 
   it('is blocked by what has no known source before anybody is asked, until the user gives it', async (t) => {

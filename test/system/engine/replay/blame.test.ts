@@ -274,7 +274,6 @@ describe('c3 blame --run', () => {
       [['blame', '--run', 'nowhere'], /nowhere/u],
       [['blame', '1', '--run', run], /either an episode or --run/u],
       [['blame', '1', '--by', 'level'], /either an episode or --by/u],
-      [['blame', '--team', 'team.yaml'], /--team is for one episode; give the number of one of its messages/u],
       [['blame', '--by', 'weather'], /not divided by "weather"; give --by turn, class, label, level, source/u],
       [['blame', '--budget', '0'], /--budget needs a whole number of at least 1/u],
       [['blame', '--budget', '10000001'], /from 1 to 10,000,000/u],

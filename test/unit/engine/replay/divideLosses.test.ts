@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  divideLosses,
-  lossDivisions,
-  type ReadEpisode,
-  type RunMarks,
-} from '../../../../src/engine/replay/divideLosses.ts';
+import { divideLosses, lossDivisions, type ReadEpisode, NO_MARKS } from '../../../../src/engine/replay/divideLosses.ts';
 
 /** An episode in which a plan, an answer and a second answer lost so much. */
 const episode = (
@@ -26,7 +21,6 @@ const READ = [
   episode(3, [0.25, 0.25, 0.25], { level: 2 }),
   episode(4, [0.5, 0, 0.25], {}, 40),
 ];
-const NO_MARKS: RunMarks = { classes: new Map(), labels: new Map() };
 /** Names with shares in percent and named episodes. */
 const shown = (parts: ReturnType<typeof divideLosses>['parts']) =>
   parts.map(({ name, share, episodes }) => [name, Math.round(100 * share.value), episodes]);

@@ -1,0 +1,49 @@
+/** `--only KEY=VALUE`, which may come several times: which episodes of a run are meant. */
+import { C3Error, nearestName } from '../../shared/errors.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import { SELECTION_KEYS, type Condition, type Selection, type SelectionKey } from '../../domain/selection.ts';
+
+export const ONLY = { only: { type: 'string', multiple: true } } as const;
+
+/** Conditions of one selection: no command line is longer. */
+const MOST_CONDITIONS = 1000;
+/** Characters of a name that an error repeats. */
+const SHOWN = 40;
+
+/**
+ * Reads conditions, each a key, `=` and a value.
+ * @throws C3Error('input') for another key, no value, or too many
+ */
+export function readSelection(given: readonly string[]): Selection {
+  if (given.length > MOST_CONDITIONS) {
+    throw new C3Error('input', `--only may come at most ${String(MOST_CONDITIONS)} times; select by fewer.`);
+  }
+  return given.map((one): Condition => {
+    const at = one.indexOf('=');
+    const name = at === -1 ? one : one.slice(0, at);
+    const key = SELECTION_KEYS.find((known) => known === name);
+    if (key === undefined) {
+      const nearest = nearestName(name.slice(0, SHOWN), SELECTION_KEYS);
+      throw new C3Error(
+        'input',
+        `--only selects no episodes by ${shown(name)}; give ${SELECTION_KEYS.map((known) => `${known}=`).join(', ')}${nearest === undefined ? '' : `: did you mean ${nearest}=?`}`,
+      );
+    }
+    const value = one.slice(at + 1).trim();
+    if (at === -1 || value === '') {
+      throw new C3Error('input', `--only ${key} needs a value, such as ${key}=${EXAMPLES[key]}.`);
+    }
+    return { key, value };
+  });
+}
+
+const EXAMPLES: Readonly<Record<SelectionKey, string>> = {
+  class: '"Misleading Plan"',
+  episode: '17',
+  label: 'slip',
+  level: '3',
+  source: 'gsm8k',
+  uid: 'arithmetic-12',
+};
+
+const shown = (text: string): string => JSON.stringify(oneLine(text, SHOWN));

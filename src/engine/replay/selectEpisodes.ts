@@ -1,0 +1,87 @@
+/** The episodes of a run that a selection means. Pure. */
+import { C3Error } from '../../shared/errors.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import { NOT_CLASSIFIED, type Problem } from '../../domain/problem.ts';
+import { selectionWords, type Selection, type SelectionKey } from '../../domain/selection.ts';
+import type { RunMarks } from './divideLosses.ts';
+
+/** What can be selected. */
+export interface Selectable {
+  readonly problem: Pick<Problem, 'uid' | 'uidSha' | 'level' | 'source'>;
+  /** The numbers of the episode's messages, in order. */
+  readonly messages: readonly number[];
+}
+
+/** Values that an error lists, and characters of one. */
+const LISTED = 12;
+const SHOWN = 40;
+
+/**
+ * Those that a selection means.
+ * @param found what was selected from, for an error: `lost episode of the last evaluation`
+ * @throws C3Error('input') for a value that none has, with those that some have, and where none has all that is asked
+ */
+export function selectEpisodes<Of extends Selectable>(
+  all: readonly Of[],
+  selection: Selection,
+  marks: RunMarks,
+  found: string,
+): readonly Of[] {
+  if (all.length === 0) {
+    return [];
+  }
+  for (const { key, value } of selection) {
+    if (!all.some((one) => hasValue(one, key, value, marks))) {
+      throw new C3Error('input', `No ${found} has ${selectionWords([{ key, value }])}; ${listed(all, key, marks)}.`);
+    }
+  }
+  const byKey = [...Map.groupBy(selection, ({ key }) => key)];
+  const selected = all.filter((one) =>
+    byKey.every(([key, own]) => own.some(({ value }) => hasValue(one, key, value, marks))),
+  );
+  if (selected.length === 0) {
+    throw new C3Error('input', `No ${found} has ${selectionWords(selection)} together; ask for less.`);
+  }
+  return selected;
+}
+
+const hasValue = (one: Selectable, key: SelectionKey, value: string, marks: RunMarks): boolean =>
+  valuesOf(one, key, marks).some((own) => own === value || (key === 'class' && sameName(own, value)));
+
+/** Names of classes are ours: nobody is to know their capitals. */
+const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+
+function valuesOf({ problem, messages }: Selectable, key: SelectionKey, marks: RunMarks): readonly string[] {
+  switch (key) {
+    case 'class':
+      return [marks.classes.get(problem.uidSha) ?? NOT_CLASSIFIED];
+    case 'episode':
+      return messages.map(String);
+    case 'label':
+      return messages.flatMap((message) => marks.labels.get(message)?.trim() ?? []);
+    case 'level':
+      return [problem.level === null ? 'none' : String(problem.level)];
+    case 'source':
+      return [problem.source.trim()];
+    case 'uid':
+      return [problem.uid.trim()];
+  }
+}
+
+/** The values that there are, those of the most episodes first. */
+function listed(all: readonly Selectable[], key: SelectionKey, marks: RunMarks): string {
+  const counts = new Map<string, number>();
+  for (const one of all) {
+    const values = valuesOf(one, key, marks);
+    // An episode is named by its last message.
+    for (const value of new Set(key === 'episode' ? values.slice(-1) : values)) {
+      counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+  }
+  const ordered = [...counts].toSorted((a, b) => b[1] - a[1]);
+  const named = ordered.slice(0, LISTED).map(([value, count]) => `${oneLine(value, SHOWN)} (${String(count)})`);
+  const more = ordered.length - named.length;
+  return ordered.length === 0
+    ? `none of ${String(all.length)} has a ${key}`
+    : `by ${key}, with the number of episodes: ${named.join(', ')}${more === 0 ? '' : ` and ${String(more)} more`}`;
+}
