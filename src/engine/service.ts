@@ -390,12 +390,13 @@ export class EngineService {
   }
 
   /**
-   * Tries a change of a run's team on its held-out problems; nothing is stored.
+   * Tries a change of a run's team on its held-out problems, or in the context of a message; nothing is stored.
    * @throws C3Error; CancelledError
    */
   async tryChange({ run, ...request }: TrialRequest, control: TrialControl): Promise<Trial> {
     this.reading((store) => store.run(run));
-    await using session = await this.session({ what: `trial of a change of run ${run}`, run }, control.signal);
+    const work = { what: `trial of a change of run ${run}`, run, limit: request.spending };
+    await using session = await this.session(work, control.signal);
     return await tryChange(session, request, control);
   }
 

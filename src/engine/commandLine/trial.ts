@@ -14,12 +14,15 @@ import {
   type TrialCase,
   type TrialProblems,
 } from '../../domain/answer.ts';
+import { selectionWords } from '../../domain/selection.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { protocolOfRun } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
-import { readArguments, text, texts, whole, type ParsedArguments } from './arguments.ts';
+import type { TrialRequest } from '../replay/tryChange.ts';
+import { messageNumber, readArguments, text, texts, whole, type ParsedArguments } from './arguments.ts';
 import type { CommandContext } from './command.ts';
-import { JSON_FLAG, STORE, withService } from './support.ts';
+import { ONLY, readSelection } from './onlyFlag.ts';
+import { JSON_FLAG, SPENDING, spendingOf, STORE, withService } from './support.ts';
 
 const OPTIONS = {
   ...STORE,
@@ -29,6 +32,8 @@ const OPTIONS = {
   'each-role': { type: 'boolean' },
   with: { type: 'string' },
   lost: { type: 'boolean' },
+  ...ONLY,
+  ...SPENDING,
   budget: { type: 'string' },
 } as const;
 
@@ -37,14 +42,10 @@ const MOST_PROMPT = 2 ** 20;
 /** Characters of a text that are shown of a case. */
 const SHOWN = 100;
 
-interface Settings {
-  readonly run: string;
-  readonly problems: TrialProblems;
-  readonly budget: number;
-}
+type Settings = Omit<TrialRequest, 'change'>;
 
 export async function tryCommand(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('try', args, OPTIONS, 0);
+  const parsed = readArguments('try', args, OPTIONS, 1);
   const changes = texts(parsed, 'change');
   const eachRole = parsed.values['each-role'] === true;
   const other = text(parsed, 'with');
@@ -55,14 +56,31 @@ export async function tryCommand(args: readonly string[], context: CommandContex
     );
   }
   const budget = whole(parsed, 'budget', TRIAL_BUDGET.least, TRIAL_BUDGET.usual);
+  const only = readSelection(texts(parsed, 'only'));
+  const message = parsed.positionals.length === 0 ? null : messageNumber('try', parsed);
+  for (const name of message === null ? [] : ['run', 'lost', 'only']) {
+    if (parsed.values[name] !== undefined) {
+      throw new C3Error('input', `c3 try takes either a message or --${name}; give one of the two.`);
+    }
+  }
   const change = await changeOf(changes, context.folder);
   await withService(parsed, context, async (service) => {
     await service.updated(context.signal);
-    const run = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
+    const run = service.reading((store) =>
+      message === null ? (text(parsed, 'run') ?? store.runs(0, 1)[0]?.id) : store.messageRun(message),
+    );
     if (run === undefined) {
       throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
     }
-    const settings: Settings = { run, budget, problems: parsed.values['lost'] === true ? 'lost' : 'all' };
+    const problems: TrialProblems = parsed.values['lost'] === true ? 'lost' : 'all';
+    const settings = {
+      run,
+      budget,
+      problems,
+      only,
+      spending: spendingOf(parsed),
+      ...(message !== null && { message }),
+    };
     await (other === null
       ? tryOne(service, { ...settings, change }, parsed, context)
       : tryEachRole(service, settings, policyOf(other, context.folder), parsed, context));
@@ -111,8 +129,13 @@ function eachRoleSentence(trials: readonly { readonly role: string; readonly tri
     : `Another policy helps most in the place of the ${helped[0] ?? ''}${helped.length > 1 ? `, and helps for the ${helped.slice(1).join(' and the ')}` : ''}.`;
 }
 
-const controlOf = ({ signal, streams: { stderr } }: CommandContext): Parameters<EngineService['tryChange']>[1] => ({
+const controlOf = ({
   signal,
+  note,
+  streams: { stderr },
+}: CommandContext): Parameters<EngineService['tryChange']>[1] => ({
+  signal,
+  onRemark: note,
   onProgress: (calls, budget) => {
     if (stderr.isTTY === true) {
       stderr.write(`\r\u001b[2K${callsWords(calls, budget)}`);
@@ -178,15 +201,10 @@ function numberOf(key: string, value: string, [low, high, whole]: readonly [numb
 }
 
 /** The sentence, what it cost, and the first of the cases that flipped. */
-export function trialWords({ sentence, cases, contexts, tokens, masked, seconds }: Trial): string[] {
-  const cost = `${String(contexts)} problems; ${tokens.before.toLocaleString('en-US')} tokens without the change and ${tokens.after.toLocaleString('en-US')} with it; ${seconds.toFixed(0)} s.`;
-  return [
-    sentence,
-    cost,
-    ...(masked === 0 ? [] : [`${String(masked)} pairs could not be scored and are left out.`]),
-    ...(cases.length === 0 ? [] : ['', 'Cases that flipped']),
-    ...cases.flatMap(caseWords),
-  ];
+export function trialWords({ sentence, cases, contexts, message, only = [], tokens, seconds }: Trial): string[] {
+  const problems = `${String(contexts)} ${contexts === 1 ? 'problem' : 'problems'}${only.length === 0 ? '' : ` (${selectionWords(only)})`}`;
+  const cost = `${message === undefined ? problems : `In the context of message ${String(message)}`}; ${tokens.before.toLocaleString('en-US')} tokens without the change and ${tokens.after.toLocaleString('en-US')} with it; ${seconds.toFixed(0)} s.`;
+  return [sentence, cost, ...(cases.length === 0 ? [] : ['', 'Cases that flipped']), ...cases.flatMap(caseWords)];
 }
 
 function caseWords({ question, before, after }: TrialCase): string[] {

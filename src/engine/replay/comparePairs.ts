@@ -6,9 +6,8 @@ import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
-import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
+import { countCalls, findLeaves, returnOf, type Branch, type TreeMessage } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { Problem } from '../../domain/problem.ts';
 import type { Sampling } from '../../domain/message.ts';
 import type { Trial, TrialCase, TrialEpisode } from '../../domain/answer.ts';
 import type { Renderer } from '../../team/render.ts';
@@ -24,6 +23,7 @@ export interface TrialControl {
   readonly signal: AbortSignal;
   /** After every block: evaluator calls that were spent. */
   readonly onProgress: (evaluatorCalls: number, budget: number) => void;
+  readonly onRemark?: (remark: string) => void;
 }
 
 /** One of the two teams. */
@@ -36,7 +36,8 @@ export interface Variant {
 /** What both teams share. */
 export interface Ground {
   readonly run: string;
-  readonly problems: readonly Problem[];
+  /** Where episodes begin: at a problem, or in the context of a message of it. */
+  readonly places: readonly Branch[];
   readonly evaluator: Evaluator;
   readonly render: Renderer;
   readonly seed: number;
@@ -58,7 +59,7 @@ export async function comparePairs(
   budget: number,
   control: TrialControl,
 ): Promise<Omit<Trial, 'sentence' | 'seconds'>> {
-  const { run, problems, span, most } = ground;
+  const { run, places, span, most } = ground;
   const perPair = variants.reduce((sum, { protocol }) => sum + scoredAtMost(protocol), 0);
   if (budget < perPair) {
     throw new C3Error('input', `One pair takes up to ${String(perPair)} evaluator calls; give at least so many.`);
@@ -66,22 +67,22 @@ export async function comparePairs(
   const differences: number[] = [];
   const [won, lost]: [TrialCase[], TrialCase[]] = [[], []];
   const tokens = { before: 0, after: 0 };
-  let [spent, masked] = [0, 0];
-  for (let block = 0; budget - spent >= perPair; block++) {
-    const count = Math.min(BLOCK, Math.floor((budget - spent) / perPair));
-    const drawn = drawProblems(problems, ground.seed, block, count);
-    for (const [repeat, members] of drawn.entries()) {
-      const scope = `try:${String(block)}:${String(repeat)}`;
+  let [spent, used, masked] = [0, 0, 0];
+  for (let block = 0; budget - used >= perPair; block++) {
+    const count = Math.min(BLOCK, Math.floor((budget - used) / perPair));
+    const before = spent;
+    for (const [times, members] of drawPlaces(places, ground.seed, block, count)) {
+      const drawing = { members, times, scope: `try:${String(block)}`, perPair };
       const sides: TreeMessage[][] = [];
       for (const variant of variants) {
-        sides.push(await growAll(ground, variant, members, scope, perPair, control.signal));
+        sides.push(await growAll(ground, variant, drawing, control.signal));
       }
-      const [before = [], after = []] = sides;
-      spent += [...before, ...after].reduce((sum, root) => sum + countCalls(root), 0);
-      tokens.before += before.reduce((sum, root) => sum + countTokens(root), 0);
-      tokens.after += after.reduce((sum, root) => sum + countTokens(root), 0);
-      for (const [at, problem] of members.entries()) {
-        const [first, second] = [toTrialEpisode(before[at], ground), toTrialEpisode(after[at], ground)];
+      const [without = [], changed = []] = sides;
+      spent += [...without, ...changed].reduce((sum, root) => sum + countCalls(root), 0);
+      tokens.before += without.reduce((sum, root) => sum + countTokens(root), 0);
+      tokens.after += changed.reduce((sum, root) => sum + countTokens(root), 0);
+      for (const [at, root] of without.entries()) {
+        const [first, second] = [toTrialEpisode(root, ground), toTrialEpisode(changed[at], ground)];
         if (first === null || second === null) {
           masked++;
           continue;
@@ -90,19 +91,22 @@ export async function comparePairs(
         differences.push(difference);
         const cases = difference > 0 ? won : lost;
         if (difference !== 0 && cases.length < MOST_CASES) {
-          cases.push({ question: problem.question, before: first, after: second });
+          cases.push({ question: root.problem.question, before: first, after: second });
         }
       }
     }
+    // What is said again costs no call; the budget bounds it all the same.
+    used += Math.max(spent - before, 2 * count);
     control.onProgress(spent, budget);
     const { low, high } = intervalOf(differences, span);
-    if (low > 0 || high < 0) {
+    // Where not one of the first pairs could be scored, none will be.
+    if (low > 0 || high < 0 || differences.length === 0) {
       break;
     }
   }
   return {
     run,
-    contexts: problems.length,
+    contexts: places.length,
     difference: {
       value: differences.length === 0 ? 0 : mean(differences),
       ...intervalOf(differences, span),
@@ -126,28 +130,33 @@ const intervalOf = (differences: readonly number[], span: number): { readonly lo
     span,
   );
 
-/** The problems of a block, drawn with equal chances; those of each list differ from each other. */
-function drawProblems(problems: readonly Problem[], seed: number, block: number, count: number): Problem[][] {
+/** The places of a block, drawn with equal chances, by how often each was drawn. */
+function drawPlaces(places: readonly Branch[], seed: number, block: number, count: number): Map<number, Branch[]> {
   const stream = openStream(seed, block);
-  const lists: Problem[][] = [];
-  const times = new Map<Problem, number>();
+  const times = new Map<Branch, number>();
   for (let draw = 0; draw < count; draw++) {
-    const problem = problems[Math.floor(uniform(stream, draw) * problems.length)];
-    if (problem !== undefined) {
-      const repeat = times.get(problem) ?? 0;
-      times.set(problem, repeat + 1);
-      (lists[repeat] ??= []).push(problem);
+    const place = places[Math.floor(uniform(stream, draw) * places.length)];
+    if (place !== undefined) {
+      times.set(place, (times.get(place) ?? 0) + 1);
     }
   }
-  return lists;
+  const drawn = Map.groupBy(times, ([, own]) => own);
+  return new Map([...drawn].map(([own, alike]) => [own, alike.map(([place]) => place)]));
 }
 
+/** Episodes that are sampled together: so many from each place. */
+interface Drawing {
+  readonly members: readonly Branch[];
+  readonly times: number;
+  readonly scope: string;
+  readonly perPair: number;
+}
+
+/** One side of the pairs of a drawing. The other draws the same numbers, and no two episodes of one side share any. */
 function growAll(
   { evaluator, render, seed }: Ground,
   { protocol, policy, sampling }: Variant,
-  problems: readonly Problem[],
-  scope: string,
-  perPair: number,
+  { members, times, scope, perPair }: Drawing,
   signal: AbortSignal,
 ): Promise<TreeMessage[]> {
   return grow(
@@ -159,11 +168,12 @@ function growAll(
       sampling,
       seed,
       scope,
-      budget: new EvaluatorBudget(problems.length * perPair),
-      commonRandomNumbers: true,
+      budget: new EvaluatorBudget(members.length * times * perPair),
+      commonRandomNumbers: false,
     },
-    problems.map((problem) => ({ problem, message: null })),
-    [1],
+    // What grows below a message is kept there, as long as the message is.
+    members.map(({ message, ...branch }) => ({ ...branch, message: message && { ...message, children: [] } })),
+    [times],
     { signal },
   );
 }

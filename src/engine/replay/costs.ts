@@ -44,8 +44,36 @@ export function estimateCosts(
   return [...replayCosts(asked, costed, position, bytes), ...judge];
 }
 
+/** What both sides of a trial may ask: so many episodes each, to the end. @param bytes of the text before, at most */
+export function trialCosts(
+  store: StoreReader,
+  run: string,
+  { episodes, bytes }: { readonly episodes: number; readonly bytes: number },
+  sides: readonly Team[],
+): readonly EndpointCost[] {
+  const costs = sides.flatMap((team) => {
+    const costed = { ...team, spent: (role: string) => store.spent(run, role) };
+    const { protocol, scorer = null } = team;
+    const most = messagesAtMost(protocol);
+    const times = (role: string): number =>
+      protocol.rounds === undefined ? protocol.occurrences.filter((one) => one.role === role).length : most;
+    return [
+      ...endpointCosts(costed, bytes, most, (role) => episodes * times(role)),
+      ...judgeCosts(scorer, costed, bytes, episodes * scoredAtMost(protocol)),
+    ];
+  });
+  return [...Map.groupBy(costs, ({ role }) => role).values()].map((own) =>
+    own.reduce((sum, one) => ({
+      ...one,
+      requests: sum.requests + one.requests,
+      tokens: sum.tokens + one.tokens,
+      money: sum.money + one.money,
+    })),
+  );
+}
+
 /** Bytes of what a context after a message may have, the later messages left out. */
-function countBytes(store: StoreReader, { id, context, problem }: FullMessage): number {
+export function countBytes(store: StoreReader, { id, context, problem }: FullMessage): number {
   // What is said of one message may be longer than what is said of another.
   const said = [store.problem(problem).question, ...store.chain(id).map(({ text }) => text), context];
   return said.reduce((total, text) => total + Buffer.byteLength(text), 0);

@@ -1,7 +1,16 @@
 /** Trying a change of a team: both variants on the same problems and the same random numbers, to the end. */
+import type { Evaluator } from '../../evaluate/evaluator.ts';
+import { takesSeeds } from '../../policy/policy.ts';
 import { withRolePolicies } from '../../policy/teamPolicy.ts';
+import { EvaluatorBudget } from '../../replay/budget.ts';
+import { scoreMessage } from '../../replay/grow.ts';
+import { frozenBranch } from '../../replay/storedBranch.ts';
+import { callOf, type Branch } from '../../replay/tree.ts';
+import { costWords, type SpendingChoice } from '../../shared/endpointCost.ts';
+import type { Problem } from '../../domain/problem.ts';
+import type { Selection } from '../../domain/selection.ts';
+import type { StoreReader } from '../../store/types.ts';
 import { isLost } from '../../shared/credit/returns.ts';
-import { asksServers } from '../../domain/run.ts';
 import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
@@ -18,45 +27,66 @@ import { snapshotNamed } from '../session/continuation.ts';
 import type { RunSession } from '../session/session.ts';
 import { evaluatedEpisodes } from './blameRun.ts';
 import { comparePairs, type TrialControl } from './comparePairs.ts';
+import { costedTeam, countBytes, trialCosts } from './costs.ts';
+import { NO_MARKS } from './divideLosses.ts';
+import { readMarks } from './runMarks.ts';
+import { selectEpisodes } from './selectEpisodes.ts';
 
 export interface TrialRequest {
   readonly run: string;
   readonly change: TeamChange;
   readonly problems: TrialProblems;
+  /** Which of them; all unless given. */
+  readonly only?: Selection;
+  /** The message in whose context both sides begin, in the place of problems. */
+  readonly message?: number;
   /** Evaluator calls of both sides together. */
   readonly budget: number;
+  /** The most that the run and its replays may spend at each server; what the configuration says unless given. */
+  readonly spending?: SpendingChoice;
 }
 
 /**
- * Tries a change on the held-out problems of a run. Problems are drawn with equal chances, each draw is one pair of
- * episodes on the same random numbers, so that the mean difference over the problems has an interval that holds at
- * every look (betting.ts); the trial ends once that excludes 0, or at the budget. Nothing is stored.
- * @throws C3Error('input') for a run that servers answer or that was recorded elsewhere, an unknown role or snapshot,
- *   or a budget that does not reach one pair; CancelledError
+ * Tries a change on the held-out problems of a run, or in the context of one message. Places are drawn with equal
+ * chances, each draw is one pair of episodes on the same random numbers, so that the mean difference over the places
+ * has an interval that holds at every look (betting.ts); the trial ends once that excludes 0, or at the budget. What a
+ * server answers that keeps to no seeds shares no random numbers, which widens the interval and nothing else. Nothing
+ * is stored but what servers cost.
+ * @throws C3Error('input') for a run that was recorded elsewhere, an unknown role or snapshot, a selection that means
+ *   no problem, or a budget that does not reach one pair; C3Error('budget') where a spending limit does not reach;
+ *   CancelledError
  */
 export async function tryChange(
   session: RunSession,
-  { change, problems: asked, budget }: Omit<TrialRequest, 'run'>,
+  { change, budget, spending, ...asked }: Omit<TrialRequest, 'run'>,
   control: TrialControl,
 ): Promise<Trial> {
   const { store, run, recipe, protocol, signal, rules } = session;
-  if (session.isImported || asksServers(store.runConfig(run))) {
+  if (session.isImported) {
     throw new C3Error(
       'input',
-      `Run ${run} ${session.isImported ? 'was recorded elsewhere' : 'asks servers'}; a change is tried on runs whose models are on this machine. Choose another run.`,
+      `Run ${run} was recorded elsewhere; a change is tried on runs whose team is known here. Choose another run.`,
     );
   }
   const changed = changedProtocol(protocol, change);
   for (const role of Object.keys(change.roles)) {
     roleNamed(protocol, role);
   }
-  const { episodes, scale } = evaluatedEpisodes(store, run);
-  const chosen = episodes.filter(({ return: value }) => asked === 'all' || (value !== null && isLost(value, scale)));
-  const problems = [...new Set(chosen.map(({ problem }) => problem))].map((uid) => store.problem(uid));
-  if (problems.length === 0) {
-    throw new C3Error('input', `Run ${run} lost no episode of its last evaluation; try the change on all problems.`);
+  const scale = store.returnScale(run);
+  if (scale === null) {
+    throw new C3Error('input', `The range of returns of run ${run} is not known, so that nothing can be compared.`);
   }
   const began = performance.now();
+  const evaluator = session.evaluator(session.judge);
+  const { places, calls } = await placesOf(session, asked, evaluator);
+  const { sampling } = rules;
+  const changedSampling = { ...sampling, ...change.sampling };
+  const costed = costedTeam(recipe, protocol, spending);
+  const bytes = Math.max(...places.map((place) => bytesOf(store, place, asked.message)));
+  const sides = [costed, { ...costed, protocol: changed, sampling: changedSampling }];
+  for (const cost of trialCosts(store, run, { episodes: Math.floor(budget / 2), bytes }, sides)) {
+    control.onRemark?.(costWords(cost));
+  }
   await using holds = new Holds();
   const take = async (policy: PolicyChange): Promise<Team> =>
     holds.take(
@@ -64,17 +94,15 @@ export async function tryChange(
         'snapshot' in policy ? snapshotNamed(store, run, policy.snapshot) : await session.otherModel(policy.model),
       ),
     );
-  const evaluator = session.evaluator(null);
   const before = await take({ snapshot: LAST_SNAPSHOT });
   let { policy } = change.policy === null ? before : await take(change.policy);
   for (const [role, other] of Object.entries(change.roles)) {
     policy = withRolePolicies(policy, new Map([[role, (await take(other)).policy]]));
   }
-  const { sampling } = rules;
   const found = await comparePairs(
     {
       run,
-      problems,
+      places,
       evaluator,
       render: rules.render,
       seed: recipe.config.seed,
@@ -85,14 +113,73 @@ export async function tryChange(
     },
     [
       { protocol, policy: before.policy, sampling },
-      { protocol: changed, policy, sampling: { ...sampling, ...change.sampling } },
+      { protocol: changed, policy, sampling: changedSampling },
     ],
     budget,
     { ...control, signal },
   );
-  const trial = { ...found, seconds: (performance.now() - began) / 1000 };
+  const unseeded = protocol.roles
+    .map(({ name }) => name)
+    .filter((role) => [before.policy, policy].some((one) => !takesSeeds(one, role)));
+  const { message, only = [] } = asked;
+  const trial = {
+    ...found,
+    ...(message !== undefined && { message }),
+    ...(only.length > 0 && { only }),
+    ...(unseeded.length > 0 && { unseeded }),
+    evaluatorCalls: found.evaluatorCalls + calls,
+    seconds: (performance.now() - began) / 1000,
+  };
   return { ...trial, sentence: trialSentence(trial) };
 }
+
+/** Where the episodes of a trial begin, and the evaluator calls that what was said before took. */
+async function placesOf(
+  session: RunSession,
+  asked: Pick<TrialRequest, 'problems' | 'only' | 'message'>,
+  evaluator: Evaluator,
+): Promise<{ readonly places: readonly Branch[]; readonly calls: number }> {
+  const { store, run, protocol, rules, signal } = session;
+  if (asked.message === undefined) {
+    const problems = await heldOut(store, run, asked);
+    return { places: problems.map((problem) => ({ problem, message: null })), calls: 0 };
+  }
+  const place = await frozenBranch(store.fullMessage(asked.message), { store, protocol, render: rules.render }, signal);
+  let calls = 0;
+  // What was scored before is part of the return.
+  for (let { message } = place; message !== null; message = message.parent) {
+    const budget = new EvaluatorBudget(1);
+    budget.reserve(1);
+    await scoreMessage({ protocol, evaluator, budget }, message, signal);
+    calls += callOf(message);
+  }
+  return { places: [place], calls };
+}
+
+/** The held-out problems of a run that a trial is asked for. @throws C3Error('input') where there is none */
+async function heldOut(
+  store: StoreReader,
+  run: string,
+  { problems: asked, only = [] }: Pick<TrialRequest, 'problems' | 'only'>,
+): Promise<Problem[]> {
+  const { episodes, scale } = evaluatedEpisodes(store, run);
+  const chosen = episodes.filter(({ return: value }) => asked === 'all' || (value !== null && isLost(value, scale)));
+  if (chosen.length === 0) {
+    throw new C3Error('input', `Run ${run} lost no episode of its last evaluation; try the change on all problems.`);
+  }
+  const selectable = chosen.map(({ leaf, problem }) => ({
+    problem: store.problem(problem),
+    messages: only.length === 0 ? [] : store.chain(leaf).map(({ id }) => id),
+  }));
+  const marks = only.length === 0 ? NO_MARKS : await readMarks(store, run);
+  const found = `${asked === 'lost' ? 'lost ' : ''}episode of the last evaluation`;
+  const selected = selectEpisodes(selectable, only, marks, found);
+  return [...new Map(selected.map(({ problem }) => [problem.uidSha, problem])).values()];
+}
+
+/** Bytes of what a context has before anything is said of it, at most. */
+const bytesOf = (store: StoreReader, { problem }: Branch, message: number | undefined): number =>
+  message === undefined ? Buffer.byteLength(problem.question) : countBytes(store, store.fullMessage(message));
 
 /**
  * A protocol with other prompts, and without the roles' own caps of tokens where the change has one.

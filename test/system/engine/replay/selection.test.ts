@@ -92,3 +92,69 @@ describe('c3 blame --only', () => {
     );
   });
 });
+
+describe('c3 try on a part of a run', () => {
+  const CHANGE = ['--change', 'max_new_tokens=1', '--json'] as const;
+
+  it('draws from the problems that are selected', async (t) => {
+    const folder = folderFor(t);
+    const all = evaluated(folder);
+    const level = levelOf(folder, all[0] ?? assert.fail());
+    const alike = new Set(all.filter((one) => levelOf(folder, one) === level).map(({ problem }) => problem));
+    const made = await c3(folder, ['try', ...CHANGE, '--only', `level=${level}`, '--budget', '64']);
+    assert.equal(made.code, 0, made.stderr);
+    const found = parseLine(made.stdout);
+    assert.deepEqual([found['contexts'], found['only']], [alike.size, [{ key: 'level', value: level }]]);
+  });
+
+  it('begins in the context of a message: what was said before it stays, and nothing is stored', async (t) => {
+    const folder = folderFor(t);
+    const counts = withStore(folder, (store) => store.counts());
+    const { leaf } = evaluated(folder).find((one) => one.return === 1) ?? assert.fail();
+    const chain = withStore(folder, (store) => store.chain(leaf));
+    const made = await c3(folder, ['try', String(leaf), ...CHANGE, '--budget', '200']);
+    assert.equal(made.code, 0, made.stderr);
+    const found = parseLine(made.stdout);
+    assert.deepEqual([found['contexts'], found['message'], found['run']], [1, leaf, run]);
+    const cases = found['cases'] as {
+      before: { messages: { text: string }[] };
+      after: { messages: { text: string }[] };
+    }[];
+    assert.ok(cases.length > 0, String(found['sentence']));
+    for (const side of cases.flatMap(({ before: one, after: other }) => [one, other])) {
+      assert.deepEqual(
+        side.messages.slice(0, -1).map(({ text }) => text),
+        chain.slice(0, -1).map(({ text }) => text),
+      );
+    }
+    // Each pair is another draw: the change cannot win what the team's own message always loses.
+    assert.equal(found['better'], 0);
+    const equal = parseLine(
+      (await c3(folder, ['try', String(leaf), '--change', 'snapshot=last', '--json', '--budget', '64'])).stdout,
+    );
+    assert.deepEqual([equal['better'], equal['worse']], [0, 0]);
+    assert.deepEqual(
+      withStore(folder, (store) => store.counts()),
+      counts,
+    );
+  });
+
+  it('refuses a message with a run, a selection of nothing, and a budget of less than a pair', async (t) => {
+    const folder = folderFor(t);
+    for (const [args, words] of [
+      [['17', '--run', run], /takes either a message or --run/u],
+      [['17', '--lost'], /takes either a message or --lost/u],
+      [['17', '--only', 'level=1'], /takes either a message or --only/u],
+      [['999999'], /999999/u],
+      [['x'], /needs the number of a message/u],
+      [['--only', 'level=99'], /No episode of the last evaluation has level 99/u],
+      [['--lost', '--only', 'level=99'], /No lost episode of the last evaluation has level 99/u],
+      [['--only', 'colour=red'], /selects no episodes by "colour"/u],
+      [['17', '--budget', '1'], /--budget needs a whole number of at least 2/u],
+    ] as const) {
+      const refused = await c3(folder, ['try', ...CHANGE, ...args]);
+      assert.equal(refused.code, 2, refused.stdout);
+      assert.match(errorOf(refused), words);
+    }
+  });
+});

@@ -36,7 +36,7 @@ const compare = (
   comparePairs(
     {
       run: 'run',
-      problems: PROBLEMS,
+      places: PROBLEMS.map((problem) => ({ problem, message: null })),
       evaluator: {
         name: 'script',
         evaluate: (_, text) => Promise.resolve({ score: text === '1' ? 1 : 0, rule: 'script' }),
