@@ -63,8 +63,8 @@ const MOST_FAILURES = 3;
 
 /**
  * Reads the lost episodes of a run's last evaluation, or of a recording whose team is named. Three quarters of the
- * budget sample each point of each episode equally often, or of a random part of the episodes, so that the shares of the
- * roles have no bias; the rest goes on with those that are undecided, those in which most was within reach first.
+ * budget sample each point of each episode equally often, or of a random part of the episodes, so that the shares of
+ * the roles have no bias; the rest goes on with those that are undecided, those in which most was within reach first.
  * @throws C3Error('input') for a run without a scored evaluation, a team whose messages cannot be replayed, or a
  *   selection that means none of them; CancelledError, keeping what arrived
  */

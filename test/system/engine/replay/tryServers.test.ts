@@ -24,7 +24,8 @@ interface Place {
 
 /** A run whose actor always says 4, each time in other words. */
 async function served(t: TestContext): Promise<Place> {
-  let [count, fails] = [0, (_: number): boolean => false];
+  let count = 0;
+  let fails: (count: number) => boolean = () => false;
   const behave: Behaviour = (response) => {
     const own = count++;
     if (fails(own)) {
