@@ -43,7 +43,7 @@ import { changedNote, deleteRun } from './run/ownRuns.ts';
 import { saveModel, speaking } from './run/runOutput.ts';
 import { planRun } from './run/plan.ts';
 import { parseRecipe, protocolOfRun, type Recipe } from './recipe/recipe.ts';
-import { findWhatLost, type BlameControl } from './replay/blame.ts';
+import { blameCosts, findWhatLost, type BlameControl } from './replay/blame.ts';
 import { findWhatLosesRun, readLostProblems, type RunBlameControl } from './replay/blameRun.ts';
 import { checkReplay, replayCosts, replayStored } from './replay/replay.ts';
 import { sampleStored } from './replay/sample.ts';
@@ -286,6 +286,11 @@ export class EngineService {
    */
   blame(request: BlameParams, control: BlameControl): Promise<Blame> {
     return findWhatLost(this.engine, request, control);
+  }
+
+  /** What that may ask of the servers of a recorded team at most; nothing is asked. @throws as blame */
+  blameCosts(request: BlameParams): Promise<readonly EndpointCost[]> {
+    return blameCosts(this.engine, request);
   }
 
   /** Finds what loses the episodes of a run; see findWhatLosesRun. @throws as blame */

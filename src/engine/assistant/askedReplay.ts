@@ -1,10 +1,17 @@
 /**
- * A replay that an assistant asks for, in the editor and over the Model Context Protocol: what its user agrees to, and
- * what is asked of the engine then, bound to the bytes of the team file that were shown.
+ * A replay or a search that an assistant asks for, in the editor and over the Model Context Protocol: what its user
+ * agrees to, and what is asked of the engine then, bound to the bytes of the team file that were shown.
  */
-import { replayToAsk, replayWords } from '../../report/assistant.ts';
+import { replayToAsk, replayWords, searchWords } from '../../report/assistant.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
-import type { AssistantReplay, AssistantReplayParams, ReplayParams } from '../../shared/protocols/engineProtocol.ts';
+import type {
+  AssistantReplay,
+  AssistantReplayParams,
+  AssistantSearch,
+  AssistantSearchParams,
+  BlameParams,
+  ReplayParams,
+} from '../../shared/protocols/engineProtocol.ts';
 import { agreedTeam, startWords } from './teamArgument.ts';
 
 /** What an assistant's replay may cost, beside what its user reads. */
@@ -29,5 +36,31 @@ export async function askedReplay(
   };
   const costs = await costsOf(request);
   const words = replayWords(asked, costs, named === null ? undefined : startWords(named));
+  return { request, words, costs };
+}
+
+/** What an assistant's search may cost, beside what its user reads. */
+export interface AskedSearch extends AssistantSearch {
+  readonly costs: readonly EndpointCost[];
+}
+
+/**
+ * Reads a search for the message that lost an episode; nothing is started.
+ * @param costsOf what a search may ask of servers at most
+ * @throws as askedReplay
+ */
+export async function askedSearch(
+  { asked, folder, ...spending }: AssistantSearchParams,
+  costsOf: (request: BlameParams) => Promise<readonly EndpointCost[]>,
+): Promise<AskedSearch> {
+  const named = asked.team === undefined ? null : await agreedTeam(folder, asked.team);
+  const request: BlameParams = {
+    message: asked.message,
+    budget: asked.max_evaluator_calls,
+    ...(named !== null && { team: named.path, teamHash: named.sha256 }),
+    ...spending,
+  };
+  const costs = await costsOf(request);
+  const words = searchWords(asked, costs, named === null ? undefined : startWords(named));
   return { request, words, costs };
 }

@@ -12,14 +12,13 @@ import {
   replayWords,
   SEARCH_AT_SERVERS,
   searchWords,
-  type SearchAsked,
 } from '../../report/assistant.ts';
 import { findingOf, linkedBlame, linkedLosses, linkTo, lowestCredit, runRows } from '../../report/questions.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { ReplayAsked } from '../../shared/protocols/engineProtocol.ts';
 import { asksServers } from '../../domain/run.ts';
 import { masked } from '../../logs/secrets.ts';
-import { askedReplay } from '../assistant/askedReplay.ts';
+import { askedReplay, askedSearch } from '../assistant/askedReplay.ts';
 import type { EngineService } from '../service.ts';
 import { parseThresholds } from '../taxonomy/taxonomyReport.ts';
 import { VERSION } from '../version.ts';
@@ -29,6 +28,7 @@ const INSTRUCTIONS =
 const RUN = z.string().min(1).max(200).describe('The id of a run, from list_runs');
 const MESSAGE = z.int().min(1).describe('The number of a message');
 const TEXT = z.string().max(16_384).optional();
+const TEAM = z.string().min(1).max(4096).optional();
 const LIMIT = z.int().min(1).max(100).default(10);
 /** What is agreed before evaluator calls are spent. */
 const COST = {
@@ -112,14 +112,9 @@ function registerReplay(server: McpServer, service: EngineService): void {
         result: TEXT.describe(
           'Another result of the tool that the message called; of recorded messages, with a team file',
         ),
-        team: z
-          .string()
-          .min(1)
-          .max(4096)
-          .optional()
-          .describe(
-            'Of a message that was recorded elsewhere: the team file, relative to the folder; the program that it names is started',
-          ),
+        team: TEAM.describe(
+          'Of a message that was recorded elsewhere: the team file, relative to the folder; the program that it names is started',
+        ),
         ...COST,
       },
       annotations: SPENDS,
@@ -139,7 +134,8 @@ function registerReplay(server: McpServer, service: EngineService): void {
           throw new C3Error('input', refusal);
         }
         const run = service.reading((store) => store.messageRun(message));
-        await agreed(server, { words: replayWords(asked, costs), confirm, named: team !== undefined }, words);
+        const instead = team === undefined ? null : 'c3 replay MESSAGE --team FILE';
+        await agreed(server, { words: replayWords(asked, costs), confirm, instead }, words);
         const result = await service.replay(request, { signal, onProgress: () => undefined });
         const spent = result.alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
         const link = linkTo(folder, { kind: 'message', id: message, run });
@@ -151,25 +147,33 @@ function registerReplay(server: McpServer, service: EngineService): void {
 
 function registerSearches(server: McpServer, service: EngineService): void {
   const folder = folderOf(service);
-  const agree = async (asked: SearchAsked, run: string, confirm: boolean): Promise<void> => {
+  const refuseServers = (run: string): void => {
     if (service.reading((store) => asksServers(store.runConfig(run)))) {
       throw new C3Error('input', SEARCH_AT_SERVERS);
     }
-    await agreed(server, { words: searchWords(asked), confirm, named: false });
   };
   server.registerTool(
     'message_that_lost',
     {
       description: ASSISTANT_TOOLS.message_that_lost,
-      inputSchema: { message: MESSAGE.describe('The number of any message of the episode'), ...COST },
+      inputSchema: {
+        message: MESSAGE.describe('The number of any message of the episode'),
+        team: TEAM.describe(
+          'Of an episode that was recorded elsewhere: the team file, relative to the folder; the program that it names is started',
+        ),
+        ...COST,
+      },
       annotations: SPENDS,
     },
-    ({ confirm, ...asked }, { signal }) =>
+    ({ confirm, team, ...rest }, { signal }) =>
       answering(async () => {
-        const run = service.reading((store) => store.messageRun(asked.message));
-        await agree(asked, run, confirm);
-        const budget = asked.max_evaluator_calls;
-        const found = await service.blame({ message: asked.message, budget }, { signal, onProgress: () => undefined });
+        const run = service.reading((store) => store.messageRun(rest.message));
+        refuseServers(run);
+        const asked = { ...rest, ...(team !== undefined && { team }) };
+        const { request, words, costs } = await askedSearch({ asked, folder }, (one) => service.blameCosts(one));
+        const instead = team === undefined ? null : 'c3 blame EPISODE --team FILE';
+        await agreed(server, { words: searchWords(asked, costs), confirm, instead }, words);
+        const found = await service.blame(request, { signal, onProgress: () => undefined });
         return linkedBlame(folder, run, found);
       }),
   );
@@ -179,7 +183,8 @@ function registerSearches(server: McpServer, service: EngineService): void {
     ({ confirm, ...asked }, { signal }) =>
       answering(async () => {
         const { run } = asked;
-        await agree(asked, run, confirm);
+        refuseServers(run);
+        await agreed(server, { words: searchWords(asked), confirm, instead: null });
         const found = await service.blameRun(
           { run, budget: asked.max_evaluator_calls },
           { signal, onProgress: () => undefined },
@@ -194,8 +199,11 @@ interface Agreement {
   readonly words: string;
   /** Whether the client says that the user agreed. */
   readonly confirm: boolean;
-  /** Whether a team file is named, which starts programs or asks servers: no assistant agrees to it for its user. */
-  readonly named: boolean;
+  /**
+   * The command for the user's own hands where a team file is named, which starts programs or asks servers: no
+   * assistant agrees to it for its user. Null where none is.
+   */
+  readonly instead: string | null;
 }
 
 /**
@@ -203,12 +211,12 @@ interface Agreement {
  * @param shown what the user reads, and the assistant does not; the same words unless given
  * @throws C3Error('input') where nobody agreed
  */
-async function agreed(server: McpServer, { words, confirm, named }: Agreement, shown: string = words): Promise<void> {
+async function agreed(server: McpServer, { words, confirm, instead }: Agreement, shown: string = words): Promise<void> {
   if (server.server.getClientCapabilities()?.elicitation === undefined) {
-    if (named) {
+    if (instead !== null) {
       throw new C3Error(
         'input',
-        `${words}; nothing was replayed: this client cannot ask the user whether that team file may be used. Use c3 replay MESSAGE --team FILE.`,
+        `${words}; nothing was replayed: this client cannot ask the user whether that team file may be used. Use ${instead}.`,
       );
     }
     if (!confirm) {

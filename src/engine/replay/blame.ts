@@ -71,6 +71,22 @@ export async function findWhatLost(engine: Engine, request: BlameParams, control
 }
 
 /**
+ * What a search for the message that lost an episode may ask of servers at most; nothing is asked.
+ * @throws as findWhatLost
+ */
+export async function blameCosts(
+  engine: Engine,
+  { message, budget, ...asked }: BlameParams,
+): Promise<readonly EndpointCost[]> {
+  checkBudget(budget, BLAME_BUDGET);
+  const episode = engine.work.reading((store) => {
+    checkTeam(store, { run: store.messageRun(message), message }, asked);
+    return lostEpisode(store, message, asked);
+  });
+  return episode === null ? [] : searchCosts(engine, budget, [episode]);
+}
+
+/**
  * What the servers of a recorded team may be asked at most: as if the first message of one episode took the whole
  * budget. Nothing where a run's own team goes on: each replay says what it costs.
  */

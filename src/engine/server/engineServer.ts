@@ -34,7 +34,7 @@ import { C3Error, CancelledError, failureData, messageOf } from '../../shared/er
 import type { ClientKind } from '../../shared/protocols/jobs.ts';
 import type { Recorded } from '../../domain/episode.ts';
 import type { ReplayResult } from '../../domain/replay.ts';
-import { askedReplay } from '../assistant/askedReplay.ts';
+import { askedReplay, askedSearch } from '../assistant/askedReplay.ts';
 import { examine } from '../machine/doctor.ts';
 import { clientWindow } from './clientWindow.ts';
 import type { EngineLog } from './engineLog.ts';
@@ -251,6 +251,11 @@ export class EngineServer {
             this.log.write(line);
           },
         }),
+      blameCosts: (params) => service.blameCosts(params),
+      assistantSearch: async (params) => {
+        const { request, words } = await askedSearch(params, (one) => service.blameCosts(one));
+        return { request, words };
+      },
       lostProblems: ({ run }) => service.lostProblems(run),
       keepFinding: (params, signal) => service.keepFinding(params, signal()),
       checkFinding: (params, signal) => service.checkFinding(params, signal()),

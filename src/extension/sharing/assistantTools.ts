@@ -11,11 +11,11 @@ import {
   type LanguageModelTool,
   type Disposable,
 } from 'vscode';
-import { replayRefusal, SEARCH_AT_SERVERS, searchWords, type SearchAsked } from '../../report/assistant.ts';
+import { replayRefusal, SEARCH_AT_SERVERS, searchWords, type RunSearchAsked } from '../../report/assistant.ts';
 import { masked } from '../../logs/secrets.ts';
 import type * as questions from '../../report/questions.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { ReplayAsked, ReplayParams } from '../../shared/protocols/engineProtocol.ts';
+import type { BlameParams, ReplayAsked, ReplayParams, SearchAsked } from '../../shared/protocols/engineProtocol.ts';
 import { asksServers } from '../../domain/run.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
@@ -46,6 +46,7 @@ export function registerAssistantTools(services: Services): readonly Disposable[
     return work(reader, await import('../../report/questions.ts'), folderPath());
   };
   const shown = new ShownReplays<ReplayParams>();
+  const searches = new ShownReplays<BlameParams>();
   return [
     lm.registerTool(
       'c3_list_runs',
@@ -73,22 +74,27 @@ export function registerAssistantTools(services: Services): readonly Disposable[
         reading((reader, { findingOf }, folder) => findingOf(reader, folder, message)),
       ),
     ),
-    lm.registerTool<SearchAsked & { readonly message: number }>('c3_message_that_lost', {
-      prepareInvocation: ({ input }) => agreed(input),
+    lm.registerTool<SearchAsked>('c3_message_that_lost', {
+      prepareInvocation: async ({ input }) => {
+        const asking = { asked: input, folder: folderPath(), ...spendingLimit() };
+        const { request, words } = await engine.client().assistantSearch(asking);
+        searches.add(input, request);
+        return agreed(words, { isLiteral: input.team !== undefined });
+      },
       invoke: async ({ input }, token) => {
-        const { message, max_evaluator_calls: budget } = input;
+        const { message } = input;
         await reading((reader) => {
           refuseServers(reader, reader.message(message).run);
         });
-        const found = await engine.client().blame({ message, budget }, token);
+        const found = await engine.client().blame(searches.take(input), token);
         store.touch();
         return said(
           await reading((reader, { linkedBlame }, folder) => linkedBlame(folder, reader.message(message).run, found)),
         );
       },
     }),
-    lm.registerTool<SearchAsked & { readonly run: string }>('c3_what_loses_episodes', {
-      prepareInvocation: ({ input }) => agreed(input),
+    lm.registerTool<RunSearchAsked>('c3_what_loses_episodes', {
+      prepareInvocation: ({ input }) => agreed(searchWords(input), { isLiteral: false }),
       invoke: async ({ input }, token) => {
         const { run, max_evaluator_calls: budget } = input;
         await reading((reader) => {
@@ -108,9 +114,7 @@ export function registerAssistantTools(services: Services): readonly Disposable[
           invocationMessage: `Replaying message ${String(input.message)}`,
           confirmationMessages: {
             title: 'Replay this message?',
-            // A command is read sign by sign: nothing of it is taken for markup.
-            message:
-              input.team === undefined ? withoutLinks(`${words}.`) : new MarkdownString().appendText(`${words}.`),
+            message: shownWords(words, { isLiteral: input.team !== undefined }),
           },
         };
       },
@@ -127,11 +131,15 @@ export function registerAssistantTools(services: Services): readonly Disposable[
   ];
 }
 
-/** A search is confirmed by the user, who sees what it costs at most. */
-const agreed = (asked: SearchAsked) => ({
+/** A search is confirmed by the user, who sees what it costs at most. @param words without their end */
+const agreed = (words: string, how: { readonly isLiteral: boolean }) => ({
   invocationMessage: 'Searching',
-  confirmationMessages: { title: 'Search?', message: withoutLinks(`${searchWords(asked)}.`) },
+  confirmationMessages: { title: 'Search?', message: shownWords(words, how) },
 });
+
+/** @param isLiteral whether they have a command, which is read sign by sign: nothing of it is taken for markup */
+const shownWords = (words: string, { isLiteral }: { readonly isLiteral: boolean }): string | MarkdownString =>
+  isLiteral ? new MarkdownString().appendText(`${words}.`) : withoutLinks(`${words}.`);
 
 /** @throws C3Error('input') where servers answer for roles of the run */
 function refuseServers(reader: StoreReader, run: string): void {

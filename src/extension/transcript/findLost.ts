@@ -1,10 +1,13 @@
-/** "Find the message that lost it": the engine's search, or, where servers answer, the credit of every message. */
+/**
+ * "Find the message that lost it": the engine's search, of a recorded episode with its team file; or, where servers
+ * answer for a run, the credit of every message.
+ */
 import { env, ProgressLocation, window, type CancellationToken, type Progress } from 'vscode';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { isDecided, sentence } from '../../shared/credit/headline.ts';
 import { BLAME_BUDGET, type Blame } from '../../domain/answer.ts';
-import { IMPORTED } from '../../domain/episode.ts';
 import type { Message } from '../../domain/message.ts';
+import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
 import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import { signed } from '../../shared/text/figures.ts';
 import { withoutLinks } from '../common/plainText.ts';
@@ -22,7 +25,7 @@ const TITLE = 'Finding the message that lost it';
 export interface FindPlace {
   readonly engine: Services['engine'];
   readonly store: Services['store'];
-  readonly replay: Pick<PanelReplay, 'settleEach' | 'cancel'>;
+  readonly replay: Pick<PanelReplay, 'agreedTeam' | 'settleEach' | 'cancel'>;
   readonly reader: () => StoreReader;
 }
 
@@ -33,14 +36,25 @@ export interface FindPlace {
  */
 export async function findLost(place: FindPlace, message: number, show: (message: number) => void): Promise<void> {
   const { run } = place.reader().message(message);
-  const isElsewhere = place.reader().run(run).method === IMPORTED || asksServers(place.reader().runConfig(run));
-  await (isElsewhere ? settleAll(place, message, show) : search(place, message, show));
+  await (asksServers(place.reader().runConfig(run)) ? settleAll(place, message, show) : search(place, message, show));
 }
 
-/** Searches with what answers on this machine; what is sampled shows in the transcript as it is stored. */
+/**
+ * Searches with what answers on this machine, or with the team of a recording, after the user named it and agreed to
+ * its cost; what is sampled shows in the transcript as it is stored.
+ */
 async function search(place: FindPlace, message: number, show: (message: number) => void): Promise<void> {
   try {
-    const blame = await inNotification((progress, token) => asked(place.engine, message, progress, token));
+    const request = { message, budget: BLAME_BUDGET.usual };
+    const team = await place.replay.agreedTeam(message, (named) =>
+      named.team === undefined ? Promise.resolve([]) : place.engine.client().blameCosts({ ...request, ...named }),
+    );
+    if (team === null) {
+      return;
+    }
+    const blame = await inNotification((progress, token) =>
+      asked(place.engine, { ...request, ...team }, progress, token),
+    );
     // Views read the store once, not after each of a dozen requests.
     place.store.touch();
     const [named] = blame.messages;
@@ -65,7 +79,7 @@ async function search(place: FindPlace, message: number, show: (message: number)
 
 async function asked(
   engine: Services['engine'],
-  message: number,
+  request: BlameParams,
   progress: Progress<{ message: string }>,
   token: CancellationToken,
 ): Promise<Blame> {
@@ -73,7 +87,7 @@ async function asked(
     progress.report({ message: words });
   });
   try {
-    return await engine.client().blame({ message, budget: BLAME_BUDGET.usual }, token);
+    return await engine.client().blame(request, token);
   } finally {
     listener.dispose();
   }

@@ -6,11 +6,15 @@ import { CancelledError, messageOf } from '../../shared/errors.ts';
 import type { ReplayState, TranscriptToHost } from '../../shared/protocols/transcriptProtocol.ts';
 import type { Disposable } from '../common/disposables.ts';
 import { asksServers } from '../../domain/run.ts';
+import type { EndpointCost } from '../../shared/endpointCost.ts';
 import { spendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
 import { confirmCosts, costsOfAll } from './replayCost.ts';
 import { RecordedTeam } from './recordedTeam.ts';
 import { confirmReplayModel } from './replayModel.ts';
+
+/** Who goes on with a recorded message, and what that may cost. */
+type RecordedChoice = Pick<ReplayParams, 'team' | 'spending'>;
 
 /** What shows how far several replays are. */
 type Around = (work: (begins: (number: number, message: number) => void) => Promise<boolean>) => PromiseLike<boolean>;
@@ -65,6 +69,20 @@ export class PanelReplay implements Disposable {
     if (recorded !== null) {
       await this.start([{ ...params, ...recorded }]);
     }
+  }
+
+  /**
+   * The team that goes on with a recorded message, once the user named it and agreed to what its servers are asked at
+   * most; null where the question was left.
+   * @param costsOf what that team may be asked at most
+   */
+  async agreedTeam(
+    message: number,
+    costsOf: (team: RecordedChoice) => Promise<readonly EndpointCost[]>,
+  ): Promise<RecordedChoice | null> {
+    const named = await this.team.of(message);
+    const recorded = named === null ? null : { ...named, ...spendingLimit() };
+    return recorded !== null && (await confirmCosts(await costsOf(recorded))) ? recorded : null;
   }
 
   /**

@@ -156,6 +156,28 @@ export interface BlameParams extends Pick<ReplayParams, 'team' | 'teamHash' | 's
   readonly budget: number;
 }
 
+/** A search for the message that lost an episode that an assistant asks for. */
+export interface SearchAsked {
+  /** Any message of the episode. */
+  readonly message: number;
+  /** The team file of a recorded episode, relative to the folder; the program that it names is started. */
+  readonly team?: string;
+  readonly max_evaluator_calls: number;
+}
+
+export interface AssistantSearchParams extends Pick<ReplayParams, 'spending'> {
+  readonly asked: SearchAsked;
+  /** Absolute path of the folder whose files the assistant may name. */
+  readonly folder: string;
+}
+
+/** What the user agrees to before an assistant's search is made, and what is asked of the engine then. */
+export interface AssistantSearch {
+  readonly request: BlameParams;
+  /** What it costs at most and what it starts, as a sentence without its end. */
+  readonly words: string;
+}
+
 export interface RunBlameParams extends Pick<ReplayParams, 'team' | 'teamHash' | 'spending'> {
   readonly run: string;
   /** Which of its lost episodes; all unless given. */
@@ -325,6 +347,10 @@ export const REQUESTS = {
    * stays.
    */
   blame: new RequestType<BlameParams, Blame, void>('blame/start'),
+  /** What such a search may ask of the servers of a recorded team at most; nothing is asked. */
+  blameCosts: new RequestType<BlameParams, readonly EndpointCost[], void>('blame/costs'),
+  /** What the user is asked before an assistant's search; nothing is started. */
+  assistantSearch: new RequestType<AssistantSearchParams, AssistantSearch, void>('blame/assistant'),
   /** Finds what loses the episodes of a run, in the same way. */
   blameRun: new RequestType<RunBlameParams, RunBlame, void>('blame/run'),
   /** What the searches so far found of the lost problems of a run; nothing is replayed. */

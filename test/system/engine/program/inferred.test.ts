@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import { askedSearch } from '../../../../src/engine/assistant/askedReplay.ts';
 import { mcpServer } from '../../../../src/engine/mcp/server.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
@@ -25,6 +27,13 @@ const CONVERSATION = {
     { role: 'assistant', name: 'writer', content: 'They are 19 toys.' },
   ],
 };
+
+/** The same, lost by its writer. */
+const LOST = {
+  messages: [...CONVERSATION.messages.slice(0, 3), { role: 'assistant', name: 'writer', content: 'So 5.' }],
+  reward: 0,
+};
+const withResult = (text: string): string => text.replace('- event: sum', "- event: sum\n    text: '19'");
 
 interface Asked {
   readonly messages: readonly { readonly role: string; readonly content: string | null }[];
@@ -119,13 +128,6 @@ describe('a recorded episode without a driver', () => {
     ]);
     assert.deepEqual(returnsOf(await service.replay(request, CONTROL)), first);
   });
-
-  /** The same, lost by its writer. */
-  const LOST = {
-    messages: [...CONVERSATION.messages.slice(0, 3), { role: 'assistant', name: 'writer', content: 'So 5.' }],
-    reward: 0,
-  };
-  const withResult = (text: string): string => text.replace('- event: sum', "- event: sum\n    text: '19'");
 
   it('is searched for the message that lost it, by what its servers cost at most, which is said first', async (t) => {
     const { service, asked, team } = await imported(t, 'sum [7,12]', LOST);
@@ -284,6 +286,54 @@ describe('a recorded episode without a driver', () => {
 });
 
 describe('an assistant', () => {
+  it('has a recorded episode searched where the user agrees to the team file and its cost', async (t) => {
+    const { service, asked, team } = await imported(t, 'sum [7,12]', LOST);
+    const agreed: string[] = [];
+    const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
+    let action: 'accept' | 'decline' = 'decline';
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      agreed.push(params.message);
+      return { action, content: {} };
+    });
+    const [here, there] = InMemoryTransport.createLinkedPair();
+    await mcpServer(service).connect(there);
+    await client.connect(here);
+    t.after(() => client.close());
+    const search = async (more: object): Promise<string> =>
+      JSON.stringify(
+        await client.callTool({
+          name: 'message_that_lost',
+          arguments: { message: 1, max_evaluator_calls: 64, ...more },
+        }),
+      );
+    assert.match(await search({}), /recorded elsewhere: .* Give --team FILE/u);
+    assert.match(await search({ team: '../outside.yaml' }), /team must be a file of the folder of this store/u);
+    const path = team(1, withResult);
+    // The assistant's own word is not the user's.
+    assert.match(await search({ team: path, confirm: true }), /The user did not agree \(decline\)/u);
+    assert.equal(asked.length, 0);
+    action = 'accept';
+    const [answer] = z
+      .object({ content: z.array(z.object({ text: z.string() })) })
+      .parse(JSON.parse(await search({ team: path }))).content;
+    const found = z
+      .looseObject({ verdict: z.string(), message: z.int(), link: z.string() })
+      .parse(JSON.parse(answer?.text ?? ''));
+    assert.deepEqual([found.verdict, found.message], ['message', 2]);
+    assert.match(found.link, /^vscode:/u);
+    assert.match(
+      agreed.at(-1) ?? '',
+      /lost the episode of message 1 goes on by the steps of ".*", and costs at most 64 evaluator calls \(At most \d+ requests to the endpoint/u,
+    );
+    // A file that changed after it was shown is refused: its bytes were agreed to.
+    const { request } = await askedSearch(
+      { asked: { message: 1, team: path, max_evaluator_calls: 64 }, folder: dirname(path) },
+      (one) => service.blameCosts(one),
+    );
+    team(1, (text) => `${withResult(text)}\n# other\n`);
+    await assert.rejects(service.blame(request, CONTROL), /was changed after the user was asked/u);
+  });
+
   it('has another result of a tool tried where the user agrees, with the team file named', async (t) => {
     const { service, team } = await imported(t);
     const agreed: string[] = [];

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { askedReplay, type AskedReplay } from '../../../../src/engine/assistant/askedReplay.ts';
+import { askedReplay, askedSearch, type AskedReplay } from '../../../../src/engine/assistant/askedReplay.ts';
 import { readTeam } from '../../../../src/engine/program/teamFile.ts';
 
 const TEAM = JSON.stringify({
@@ -64,4 +64,30 @@ it('refuses a team file outside of the folder in the words of one that is not th
 it('has no file in what is asked without one', async (t) => {
   const { request } = await ask(workspace(t));
   assert.deepEqual([request.team, request.teamHash], [undefined, undefined]);
+});
+
+it('says what a search starts and costs, and asks for the bytes that were read', async (t) => {
+  const folder = workspace(t);
+  const asked = { message: 7, team: 'team.yaml', max_evaluator_calls: 20 };
+  const { request, words } = await askedSearch({ folder, asked, spending: { tokens: 5 } }, () => Promise.resolve([]));
+  assert.equal(
+    words,
+    `Searching for the message that lost the episode of message 7 starts "node" "driver.mjs" "--all" in the folder ${JSON.stringify(folder)}, which "team.yaml" names, and costs at most 20 evaluator calls`,
+  );
+  const path = join(folder, 'team.yaml');
+  assert.deepEqual(request, {
+    message: 7,
+    budget: 20,
+    team: path,
+    teamHash: createHash('sha256').update(TEAM).digest('hex'),
+    spending: { tokens: 5 },
+  });
+  const { team: _, ...own } = asked;
+  const without = await askedSearch({ folder, asked: own }, () => Promise.resolve([]));
+  assert.deepEqual(without.request, { message: 7, budget: 20 });
+  assert.match(without.words, /^Searching for the message that lost the episode of message 7 costs at most 20/u);
+  await assert.rejects(
+    askedSearch({ folder, asked: { ...asked, team: '../team.yaml' } }, () => Promise.resolve([])),
+    /team must be a file of the folder of this store/u,
+  );
 });
