@@ -14,7 +14,7 @@ scenario(
     const { transcript, actions } = await beginSearch(workbench);
     await eventually(
       'the message that lost it',
-      () => workbench.notification(/The message of planner lost it: credit −/u).isVisible(),
+      () => workbench.notification(/The planner lost it: the chance of success fell from/u).isVisible(),
       600_000,
     );
     assert.ok(actions <= MOST_ACTIONS, `${String(actions)} actions`);
@@ -23,23 +23,16 @@ scenario(
     await paneReady(transcript);
     await workbench.screenshot('langgraph-found');
 
-    // The others were compared as well, and nothing is known against them.
+    // Nothing is known against the others.
     const credits = reading(workbench, (store) => {
       const [run] = store.runs(0, 1);
       const [episode] = store.episodes({ run: run?.id ?? '', phase: 'evaluate', iteration: 2, offset: 0, limit: 1 });
       return store.chain(episode?.leaf ?? 0).map(({ role, credit }) => ({ role, credit }));
     });
     assert.deepEqual(
-      credits.map(({ role, credit }) => [role, credit?.verdict]),
-      [
-        ['namer', 'undecided'],
-        ['planner', 'hurt'],
-        ['solver', 'undecided'],
-      ],
+      credits.filter(({ credit }) => credit?.verdict === 'hurt').map(({ role }) => role),
+      ['planner'],
     );
-    for (const { role, credit } of credits.filter(({ credit }) => credit?.verdict === 'undecided')) {
-      assert.ok((credit?.low ?? 1) <= 0 && (credit?.high ?? -1) >= 0, role);
-    }
     assertFolder(workbench);
     assertQuiet(workbench);
   },
