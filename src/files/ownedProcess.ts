@@ -34,7 +34,7 @@ const LOOK_EVERY_MILLISECONDS = 20;
  * cannot be ended.
  */
 const KILLED_MILLISECONDS = 10_000;
-/** Looks for what others started while it was looked for. */
+/** Looks for what was started between the look before and its kills. */
 const MOST_LOOKS = 100;
 
 /**
@@ -156,6 +156,8 @@ function processesOf({ mark, leader, seen }: Owned): readonly ListedProcess[] {
   return found;
 }
 
+const hasExited = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
+
 /** Signals a program and all that it started. @returns false where nobody is left */
 function signalOwned(child: ChildProcess, owned: Owned, signal: NodeJS.Signals | 0): boolean {
   const { pid } = child;
@@ -163,12 +165,16 @@ function signalOwned(child: ChildProcess, owned: Owned, signal: NodeJS.Signals |
     return false;
   }
   if (isWindows) {
-    return child.exitCode === null && child.signalCode === null && child.kill(signal);
+    return !hasExited(child) && child.kill(signal);
   }
   if (owned.leader === null) {
     return signaled(-pid, signal);
   }
-  const found = processesOf(owned);
+  return signalFound(pid, processesOf(owned), signal);
+}
+
+/** @param found processes of the program that `pid` began as */
+function signalFound(pid: number, found: readonly ListedProcess[], signal: NodeJS.Signals | 0): boolean {
   if (found.some(({ group }) => group === pid)) {
     signaled(-pid, signal);
   }
@@ -198,24 +204,38 @@ export function killOwned(child: ChildProcess): void {
   }
 }
 
-/** Kills all of a program, and what they start meanwhile. */
+/** Kills all of a program, and what they started meanwhile: whoever is killed starts nobody more. */
 function killAll(child: ChildProcess, owned: Owned): void {
-  for (let look = 0; look < MOST_LOOKS && signalOwned(child, owned, 'SIGKILL'); look++) {
-    // The next look finds those who were started between.
+  if (child.pid === undefined || owned.leader === null) {
+    signalOwned(child, owned, 'SIGKILL');
+    return;
+  }
+  const killed = new Set<string>();
+  for (let look = 0; look < MOST_LOOKS; look++) {
+    const found = processesOf(owned);
+    if (found.every((one) => killed.has(nameOf(one)))) {
+      return;
+    }
+    signalFound(child.pid, found, 'SIGKILL');
+    for (const one of found) {
+      killed.add(nameOf(one));
+    }
   }
 }
 
 /**
  * Ends a program and all that it started, whether the program itself lives or not.
- * @param patience milliseconds that they have to end by themselves; then they are killed
+ * @param patience milliseconds that they have to end by themselves; then they are killed, with 0 at once
  */
 export async function endOwned(child: ChildProcess, patience: number): Promise<void> {
   const owned = living.get(child);
   if (owned === undefined) {
     return;
   }
-  signalOwned(child, owned, 'SIGTERM');
-  if (!(await isGoneWithin(child, owned, patience))) {
+  if (patience > 0) {
+    signalOwned(child, owned, 'SIGTERM');
+  }
+  if (patience === 0 || !(await isGoneWithin(child, owned, patience))) {
     killAll(child, owned);
     await isGoneWithin(child, owned, KILLED_MILLISECONDS);
   }
@@ -224,7 +244,8 @@ export async function endOwned(child: ChildProcess, patience: number): Promise<v
 
 async function isGoneWithin(child: ChildProcess, owned: Owned, milliseconds: number): Promise<boolean> {
   const until = performance.now() + milliseconds;
-  while (signalOwned(child, owned, 0)) {
+  // Whoever waits for its end may look for its number next: it is heard of, too.
+  while (signalOwned(child, owned, 0) || (child.pid !== undefined && !hasExited(child))) {
     if (performance.now() > until) {
       return false;
     }

@@ -8,6 +8,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { killOwned, spawnOwned } from '../files/ownedProcess.ts';
 import type { TokenSpans } from '../shared/transcript/contextTokens.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { Renderer } from '../team/render.ts';
@@ -50,16 +51,8 @@ const OVERDUE = 3;
 const IDLE = 600_000;
 /** Pieces of work that go in one message: the next message is not waited for by work of others. */
 const TOGETHER = 64;
-/** No core of a process that is ended, and, where the system can, its end with its parent's. */
-const ENCLOSE =
-  'ulimit -c 0; setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL "$@"; exec "$@"';
-
-const living = new Set<ChildProcess>();
-process.once('exit', () => {
-  for (const child of living) {
-    child.kill('SIGKILL');
-  }
-});
+/** No core of a process that is ended. */
+const ENCLOSE = 'ulimit -c 0; exec "$@"';
 
 interface Pending {
   readonly work: TextWork;
@@ -250,14 +243,16 @@ export class TextProcess {
       String(seconds),
     ];
     const line = process.platform === 'win32' ? node : ['/bin/sh', '-c', ENCLOSE, 'c3-text', ...node];
-    const child = spawn(line[0] ?? '', line.slice(1), {
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      serialization: 'advanced',
-      env: process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' },
-      cwd: readable,
-      windowsHide: true,
-    });
-    living.add(child);
+    const env = process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' };
+    const child = spawnOwned(env, (own) =>
+      spawn(line[0] ?? '', line.slice(1), {
+        ...own,
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+        serialization: 'advanced',
+        cwd: readable,
+        windowsHide: true,
+      }),
+    );
     // Whoever waits keeps the engine alive by the timer; a process that waits for work does not.
     child.unref();
     child.channel?.unref();
@@ -267,7 +262,7 @@ export class TextProcess {
       }
     });
     const ended = (why: string): void => {
-      living.delete(child);
+      killOwned(child);
       if (child === this.child) {
         this.replace(why);
       }
@@ -366,7 +361,9 @@ export class TextProcess {
   private endChild(): void {
     const { child } = this;
     this.child = undefined;
-    child?.kill('SIGKILL');
+    if (child !== undefined) {
+      killOwned(child);
+    }
   }
 
   private fail(id: number, error: Error): void {

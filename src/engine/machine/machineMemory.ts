@@ -1,7 +1,8 @@
 /** How much memory a run may take here: of this process's machine or container, and of its accelerator. */
-import { execFile } from 'node:child_process';
 import { totalmem } from 'node:os';
+import { runOwned } from '../../files/runOwned.ts';
 import type { AvailableMemory } from '../../runtime/memoryPlan.ts';
+import { NEVER } from '../../shared/cancellation.ts';
 import { traitsOf, type Provider } from '../../shared/devices.ts';
 
 /** Left to everything else: a share of the machine, and at least this much. */
@@ -9,6 +10,8 @@ const RESERVED_SHARE = 0.05;
 const RESERVED = 256e6;
 /** The driver's program answers at once or not at all, in milliseconds. */
 const TIME_LIMIT = 2000;
+/** Characters of its answer: a line for each device. */
+const MOST_SAID = 4096;
 const MEBIBYTE = 2 ** 20;
 
 /**
@@ -37,16 +40,16 @@ function freeMemory(): number {
  * Total memory of the first NVIDIA device in bytes; null where its program is not there or does not answer. @param
  * program NVIDIA's, or one that answers as it does
  */
-export function deviceTotal(program: string): Promise<number | null> {
-  return new Promise((resolve) => {
-    execFile(
-      program,
-      ['--query-gpu=memory.total', '--format=csv,noheader,nounits'],
-      { timeout: TIME_LIMIT, killSignal: 'SIGKILL', windowsHide: true },
-      (error, output) => {
-        const mebibytes = error === null && /^\s*\d+/.test(output) ? Number.parseInt(output, 10) : 0;
-        resolve(mebibytes > 0 ? mebibytes * MEBIBYTE : null);
-      },
-    );
-  });
+export async function deviceTotal(program: string): Promise<number | null> {
+  const { end, stdout } = await runOwned(
+    {
+      command: [program, '--query-gpu=memory.total', '--format=csv,noheader,nounits'],
+      env: process.env,
+      milliseconds: TIME_LIMIT,
+      most: MOST_SAID,
+    },
+    NEVER,
+  );
+  const hasAnswered = end.kind === 'exit' && end.code === 0 && /^\s*\d+/.test(stdout);
+  return (hasAnswered && Number.parseInt(stdout, 10) * MEBIBYTE) || null;
 }

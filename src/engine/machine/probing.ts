@@ -1,6 +1,7 @@
 /** Examines providers in processes of their own: a driver that crashes or hangs takes nothing with it. */
 import { fork } from 'node:child_process';
 import { z } from 'zod';
+import { killOwned, spawnOwned } from '../../files/ownedProcess.ts';
 import { untested, type Probe } from '../../runtime/provider/device.ts';
 import type { ProbeReport, Provider } from '../../shared/devices.ts';
 import { PROBE_ENTRY } from '../places.ts';
@@ -37,12 +38,16 @@ export function examineApart(
     const fail = (sentence: string): void => {
       resolve(untested(sentence));
     };
-    const child = fork(entry, [provider, String(threads), timed ? 'timed' : 'untimed'], {
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      execArgv: [],
-      timeout: limit,
-      killSignal: 'SIGKILL',
-    });
+    // A driver that hangs does not hear that its parent has ended.
+    const child = spawnOwned(process.env, (own) =>
+      fork(entry, [provider, String(threads), timed ? 'timed' : 'untimed'], {
+        ...own,
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+        execArgv: [],
+        timeout: limit,
+        killSignal: 'SIGKILL',
+      }),
+    );
     child.on('message', (message) => {
       const report = reportSchema.safeParse(message);
       if (report.success) {
@@ -54,6 +59,7 @@ export function examineApart(
       fail(`its self-test did not start: ${error.message}`);
     });
     child.on('exit', (code, signal) => {
+      killOwned(child);
       fail(
         signal === 'SIGKILL'
           ? 'its self-test did not finish in time'

@@ -102,14 +102,15 @@ export class DriverProcess {
   }
 
   private hear(text: string): void {
-    const lines = (this.rest + text).split('\n');
-    this.rest = lines.pop() ?? '';
+    // What came before is not searched again: a line may come in many pieces.
+    const [first = '', ...others] = text.split('\n');
+    this.rest += first;
+    for (const other of others) {
+      this.take(this.rest);
+      this.rest = other;
+    }
     if (this.rest.length > MOST_ANSWER) {
       this.fail(`a line has more than ${String(MOST_ANSWER)} characters`);
-      return;
-    }
-    for (const line of lines) {
-      this.take(line);
     }
   }
 
@@ -141,6 +142,8 @@ export class DriverProcess {
   private fail(why: string): void {
     this.refuse(why);
     killOwned(this.child);
+    // One that could not be found may hold it open, and is heard no more.
+    this.child.stdout.destroy();
   }
 
   /** Nothing is asked anymore, and what was is not answered. The first reason stays. */

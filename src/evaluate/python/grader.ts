@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { NEVER } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
+import { Lanes } from '../../shared/lanes.ts';
 import type { HelperUsage } from '../../domain/message.ts';
 import { tryCooperation } from './cooperation.ts';
 import { tryEachTest, tryFunctions, type FunctionsSource, type FunctionsVerdict } from './functions.ts';
@@ -61,8 +62,7 @@ export class PythonGrader {
   private readonly running = new Map<string, Promise<PythonVerdict>>();
   /** The signals of those who wait for verdicts whose turn has not come. */
   private readonly waiting = new Map<string, AbortSignal[]>();
-  private free: number;
-  private readonly queue: (() => void)[] = [];
+  private readonly lanes: Lanes;
   private warmed = false;
 
   constructor({
@@ -80,7 +80,7 @@ export class PythonGrader {
     this.backend = backend;
     this.passRule = passRule;
     this.cache = cache;
-    this.free = lanes;
+    this.lanes = new Lanes(lanes);
   }
 
   /**
@@ -179,28 +179,16 @@ export class PythonGrader {
     return tryCooperation(imports, { helper, main }, names, tests, this.pool, this.limits);
   }
 
-  private async inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.free === 0) {
-      await new Promise<void>((resolve) => this.queue.push(resolve));
-    } else {
-      this.free--;
-    }
-    try {
+  private inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.lanes.within(NEVER, () => {
       const result = work();
       // A first candidate waits for nothing; behind it a spare starts, so that an ended process costs no one's time.
       if (!this.warmed) {
         this.pool.warm('candidate');
       }
       this.warmed = true;
-      return await result;
-    } finally {
-      const next = this.queue.shift();
-      if (next === undefined) {
-        this.free++;
-      } else {
-        next();
-      }
-    }
+      return result;
+    });
   }
 
   /**

@@ -1,6 +1,8 @@
 /** A command of the user's as a scorer: what it prints is a score, and what goes wrong with it is none. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { commandEvaluator } from '../../../src/evaluate/command.ts';
 import { EvaluatorLost, type Graded } from '../../../src/evaluate/evaluator.ts';
@@ -74,4 +76,25 @@ describe('a scoring command', () => {
     const scores = await Promise.all(texts.map(async (text) => (await evaluator.evaluate(INSTANCE, text)).score));
     assert.deepEqual(scores, texts.map(Number));
   });
+
+  it(
+    'runs no more than four at a time, whoever asks, with all that they started',
+    { skip: process.platform !== 'linux' },
+    async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), 'c3-command-'));
+      t.after(() => {
+        rmSync(folder, { recursive: true, force: true });
+      });
+      // Each leaves a child behind that only its end ends, and counts all of them.
+      const script = `const { spawn } = require('child_process');
+      spawn('sleep', ['1000'], { stdio: 'ignore', detached: true, cwd: process.cwd() }).unref();
+      const here = (pid) => { try { return require('fs').readlinkSync('/proc/' + pid + '/cwd') === process.cwd() && require('fs').readFileSync('/proc/' + pid + '/comm', 'utf8') === 'sleep\\n'; } catch { return false; } };
+      console.log(require('fs').readdirSync('/proc').filter((pid) => /^[0-9]+$/.test(pid) && here(pid)).length > 4 ? 0 : 1)`;
+      const evaluators = [1, 2].map(() => commandEvaluator({ command: node(script), folder, timeLimit: 20_000 }));
+      const asked = evaluators.flatMap((evaluator) =>
+        [1, 2, 3, 4, 5].map((text) => evaluator.evaluate(INSTANCE, String(text))),
+      );
+      assert.deepEqual(new Set((await Promise.all(asked)).map(({ score }) => score)), new Set([1]));
+    },
+  );
 });

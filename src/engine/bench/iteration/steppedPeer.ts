@@ -3,6 +3,7 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
+import { killOwned, spawnOwned } from '../../../files/ownedProcess.ts';
 import { anyOf, unlessCancelled } from '../../../shared/cancellation.ts';
 import { C3Error, messageOf } from '../../../shared/errors.ts';
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
@@ -126,7 +127,9 @@ class Talk {
     this.python = python;
     this.signal = signal;
     this.limit = limit;
-    this.child = spawn(python, ['-c', ITERATION_PROGRAM, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+    this.child = spawnOwned(process.env, (own) =>
+      spawn(python, ['-c', ITERATION_PROGRAM, ...args], { ...own, stdio: ['pipe', 'pipe', 'pipe'] }),
+    );
     this.child.stdin.on('error', () => undefined);
     this.child.stderr.on('data', (chunk: Buffer) => {
       this.errors = (this.errors + chunk.toString()).slice(-LONGEST_ERRORS);
@@ -166,7 +169,7 @@ class Talk {
   }
 
   end(): void {
-    this.child.kill('SIGKILL');
+    killOwned(this.child);
     this.child.stdout.destroy();
     this.child.stderr.destroy();
   }

@@ -1,8 +1,7 @@
 /** Runs the peer program with the Python of this machine, where it has what that needs. Nothing is ever installed. */
-import { spawn } from 'node:child_process';
 import { z } from 'zod';
-import { onAbort } from '../../../shared/cancellation.ts';
-import { CancelledError, messageOf } from '../../../shared/errors.ts';
+import { runOwned } from '../../../files/runOwned.ts';
+import { messageOf } from '../../../shared/errors.ts';
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
 import { PEER_PROGRAM } from './peerProgram.ts';
 import { peerWords, type BenchOptions, type BenchReport, type PeerStatus } from '../report.ts';
@@ -95,46 +94,32 @@ export function installedPythons(): readonly string[] {
 }
 
 async function ask(python: string, task: PeerTask, signal: AbortSignal, limit: number): Promise<PeerOutcome> {
-  if (signal.aborted) {
-    throw new CancelledError();
+  const { end, stdout, stderr } = await runOwned(
+    {
+      command: [python, '-c', PEER_PROGRAM, JSON.stringify(task)],
+      env: process.env,
+      milliseconds: limit,
+      most: LONGEST_OUTPUT,
+    },
+    signal,
+  );
+  switch (end.kind) {
+    case 'unstarted':
+      return failure(end.error.code === 'ENOENT' ? 'not-installed' : 'failed', messageOf(end.error));
+    case 'late':
+      return failure('too-slow', `${python} took longer than ${String(limit / 1000)} s`);
+    case 'flood':
+      return failure('failed', `${python} printed ${String(LONGEST_OUTPUT)} characters and more`);
+    case 'exit':
+    case 'signal': {
+      if (end.kind === 'exit' && end.code === 0) {
+        return readAnswer(python, lastLine(stdout));
+      }
+      const last = lastLine(stderr).slice(0, LONGEST_REASON);
+      const how = end.kind === 'signal' ? `signal ${end.signal}` : `exit code ${String(end.code)}`;
+      return failure('failed', `${python} failed with ${how}${last === '' ? '' : `: ${last}`}`);
+    }
   }
-  const child = spawn(python, ['-c', PEER_PROGRAM, JSON.stringify(task)], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let [output, errors] = ['', ''];
-  child.stdout.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-LONGEST_OUTPUT)));
-  child.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-LONGEST_OUTPUT)));
-  let end: 'cancelled' | 'late' | undefined;
-  const stop = (why: 'cancelled' | 'late'): void => {
-    end ??= why;
-    child.kill('SIGKILL');
-    // Nobody waits for what a child of its own may still hold open.
-    child.stdout.destroy();
-    child.stderr.destroy();
-  };
-  const release = onAbort(signal, () => {
-    stop('cancelled');
-  });
-  const timer = setTimeout(() => {
-    stop('late');
-  }, limit);
-  const failed = await new Promise<PeerFailure | null>((resolve) => {
-    child.once('error', (error) => {
-      resolve(failure('code' in error && error.code === 'ENOENT' ? 'not-installed' : 'failed', messageOf(error)));
-    });
-    child.once('close', (code, killedBy) => {
-      const last = lastLine(errors).slice(0, LONGEST_REASON);
-      const how = killedBy === null ? `exit code ${String(code)}` : `signal ${killedBy}`;
-      resolve(code === 0 ? null : failure('failed', `${python} failed with ${how}${last === '' ? '' : `: ${last}`}`));
-    });
-  });
-  release();
-  clearTimeout(timer);
-  if (end === 'cancelled') {
-    throw new CancelledError();
-  }
-  if (end === 'late') {
-    return failure('too-slow', `${python} took longer than ${String(limit / 1000)} s`);
-  }
-  return failed ?? readAnswer(python, lastLine(output));
 }
 
 function readAnswer(python: string, line: string): PeerOutcome {

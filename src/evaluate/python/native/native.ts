@@ -6,10 +6,11 @@
  * where anything succeeds the backend refuses. macOS and Windows are refused by name: there a process without rights
  * cannot be held to an amount of memory and kept from seeing others.
  */
-import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { z } from 'zod';
+import { runOwned } from '../../../files/runOwned.ts';
+import { NEVER } from '../../../shared/cancellation.ts';
 import { weakness } from './nativeCheck.ts';
 import { KEEPER_PROGRAM, PROBE } from './nativeKeeper.ts';
 import type { StartSandbox } from '../pool.ts';
@@ -24,6 +25,8 @@ const MACHINES = ['x86_64', 'aarch64'];
 /** The oldest Python whose library the harness can use. */
 const OLDEST = [3, 10] as const;
 const PROBE_MILLISECONDS = 60_000;
+/** Characters of what it says of itself. */
+const MOST_SAID = 2 ** 20;
 /** MiB that an interpreter takes for itself, by the meaning of PythonLimits. */
 const OWN_MEMORY = 32;
 /** All that the interpreter learns of its surroundings: the order of sets does not change from process to process. */
@@ -54,25 +57,17 @@ export interface NativeBackend {
 export async function findPython(): Promise<NativePython> {
   const chosen = process.env['C3_PYTHON'];
   const name = chosen === undefined || chosen === '' ? 'python3' : chosen;
-  const said = await new Promise<string>((resolve, reject) => {
-    execFile(
-      name,
-      ['-I', '-S', '-c', PROBE],
-      { timeout: PROBE_MILLISECONDS, killSignal: 'SIGKILL' },
-      (error, stdout) => {
-        if (error === null) {
-          resolve(stdout);
-        } else {
-          reject(
-            new SandboxFailure(
-              `${name} ${'code' in error && error.code === 'ENOENT' ? 'is not installed' : 'does not run, or lacks a part of its library'}`,
-            ),
-          );
-        }
-      },
+  const { end, stdout } = await runOwned(
+    { command: [name, '-I', '-S', '-c', PROBE], env: process.env, milliseconds: PROBE_MILLISECONDS, most: MOST_SAID },
+    NEVER,
+  );
+  if (end.kind !== 'exit' || end.code !== 0) {
+    const isMissing = end.kind === 'unstarted' && end.error.code === 'ENOENT';
+    throw new SandboxFailure(
+      `${name} ${isMissing ? 'is not installed' : 'does not run, or lacks a part of its library'}`,
     );
-  });
-  const python = understand(name, said);
+  }
+  const python = understand(name, stdout);
   const [major, minor] = python.version;
   if (major !== OLDEST[0] || minor < OLDEST[1]) {
     throw new SandboxFailure(

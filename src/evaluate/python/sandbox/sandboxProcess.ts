@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { killOwned, spawnOwned } from '../../../files/ownedProcess.ts';
 import { framePieces, FrameReader, type Frame } from './frames.ts';
 import type { PythonLimits } from '../rules.ts';
 
@@ -53,12 +54,8 @@ const START_SECONDS = 120;
 const WALL_FACTOR = 10;
 const WATCH_MILLISECONDS = 50;
 const PATIENCE = 0.1;
-/**
- * What a shell lays around the process for the case that no parent is left to end it: no core, no file that grows,
- * limited processor time, and, where the system can, its end with its parent's.
- */
-const ENCLOSE =
-  'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; shift; setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL "$@"; exec "$@"';
+/** What a shell lays around the process: no core, no file that grows, and limited processor time. */
+const ENCLOSE = 'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; shift; exec "$@"';
 /** Ticks per second in /proc, fixed by Linux's interface. */
 const TICKS = 100;
 
@@ -73,13 +70,6 @@ const OWN_SIGNALS: readonly NodeJS.Signals[] = [
   'SIGTRAP',
   'SIGXCPU',
 ];
-
-const living = new Set<ChildProcess>();
-process.once('exit', () => {
-  for (const child of living) {
-    child.kill('SIGKILL');
-  }
-});
 
 /**
  * The interpreter in WebAssembly, in a Node process that has no right left.
@@ -134,13 +124,16 @@ export class SandboxProcess {
   private constructor({ line, env, folder, guarded, patience }: SandboxCommand, role: SandboxRole) {
     this.role = role;
     this.patience = patience;
-    this.child = spawn(line[0] ?? '', line.slice(1), {
-      stdio: ['pipe', 'pipe', 'ignore'],
-      env,
-      cwd: folder,
-      windowsHide: true,
-    });
-    living.add(this.child);
+    // Its environment has no mark, which what runs in it could see. It needs none: it has no right to leave its group.
+    this.child = spawnOwned(env, ({ detached }) =>
+      spawn(line[0] ?? '', line.slice(1), {
+        stdio: ['pipe', 'pipe', 'ignore'],
+        detached,
+        env,
+        cwd: folder,
+        windowsHide: true,
+      }),
+    );
     // Writing to a process that has ended: 'close' says what is to be reported.
     this.child.stdin?.on('error', () => undefined);
     this.child.stdout?.on('data', (piece: Buffer) => {
@@ -150,7 +143,6 @@ export class SandboxProcess {
       this.end(new SandboxFailure(`the sandbox's process did not start: ${error.message}`));
     });
     this.child.on('close', (code, signal) => {
-      living.delete(this.child);
       const outside = guarded || (signal !== null && !OWN_SIGNALS.includes(signal));
       this.end(new SandboxFailure(`the sandbox's process ended with ${signal ?? `code ${String(code)}`}`, outside));
     });
@@ -343,7 +335,7 @@ export class SandboxProcess {
     }
     this.processorSeconds();
     this.failure = failure;
-    this.child.kill('SIGKILL');
+    killOwned(this.child);
     this.waiting?.reject(failure);
     this.waiting = null;
   }
