@@ -1,9 +1,8 @@
 /**
- * A process that owns programs of a user's, in each way in which the engine does: `ownedParent FOLDER`. A line `start`
- * on its input starts one of each, a line `cancel` cancels them, and it writes a line once none is owned.
+ * A process that owns programs of a user's, in each way in which the engine does: `ownedParent FOLDER`. A line on its
+ * input cancels them, and it ends once none is owned.
  */
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { DriverProcess } from '../../src/engine/program/driverProcess.ts';
 import { record } from '../../src/engine/record/recordProgram.ts';
 import { EngineService } from '../../src/engine/service.ts';
@@ -35,14 +34,11 @@ function start(signal: AbortSignal): Promise<unknown> {
   return Promise.allSettled([record(service, settings, signal), asked, scorer.evaluate(problem, 'text', signal)]);
 }
 
-let [controller, done] = [new AbortController(), Promise.resolve<unknown>(null)];
-for await (const line of createInterface({ input: process.stdin })) {
-  if (line === 'start') {
-    controller = new AbortController();
-    done = start(controller.signal);
-  } else {
-    controller.abort();
-    await done;
-    process.stdout.write('done\n');
-  }
-}
+const controller = new AbortController();
+const done = start(controller.signal);
+process.stdin.once('data', () => {
+  controller.abort();
+});
+await done;
+await service.close();
+process.exit();

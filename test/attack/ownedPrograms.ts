@@ -1,109 +1,137 @@
 /**
- * Programs of a user's that do all to outlive their owner: they ignore signals, hold its streams open, and start
- * children that leave their group and their session. None is left, however the owner ends.
+ * Owners of hostile programs and of interpreters, ended in every way at every moment: nothing that they started is
+ * left.
  */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { environmentOf, listedProcess, listedProcesses, type ListedProcess } from '../../src/files/processTable.ts';
-import { settled } from './exchanges/settled.ts';
-import { tally } from './harness.ts';
+import { HashedStream } from '../../src/tasks/hashedStream.ts';
+import { ownRuntimeFolder } from '../support/engines.ts';
+import { seed, tally } from './harness.ts';
+import { copyFor, ENDS, type End, type Owner, type OwnerKind } from './owners.ts';
 
-const owned = tally('programs that outlive their owner');
+const owned = tally('owners of hostile programs and interpreters');
 
-/** What names all processes of one trial, however far they go. */
+/** What names all processes of one trial that have an environment, however far they go. */
 const TRIAL = 'C3_TRIAL';
-/** Owners, and shells of the program of each: itself, a child, one of a session of its own, and a child of that. */
-const OWNERS = 3;
-const PROCESSES = 4;
-const HOSTILE = `trap '' HUP INT TERM
-stays() { trap '' HUP INT TERM; while :; do sleep 1000 </dev/null; done; }
-stays &
-setsid /bin/sh -c 'trap "" HUP INT TERM; (while :; do sleep 1000; done) & while :; do sleep 1000; done' &
-stays
-`;
-/** Owners beside each other. */
-const TOGETHER = 4;
-const PARENT = fileURLToPath(new URL('ownedParent.ts', import.meta.url));
+/** Interpreters, and the shell that watches: these have no mark. */
+const UNMARKED = /\/sandbox\.(?:ts|m?js) |class Guard|c3-watch/u;
+/** Milliseconds in which an owner has come to all that it is, before one has. */
+const FIRST_LIFE = 4000;
+/** Milliseconds between two looks at all processes, and looks until something is said never to come. */
+const LOOK_EVERY = 50;
+const MOST_LOOKS = 1200;
 
 export interface OwnedSizes {
-  /** How often an owner ends in each way. */
+  readonly kinds: readonly OwnerKind[];
+  /** How often an owner of each kind ends in each way. */
   readonly ends: number;
+  /** Owners of a kind beside each other. */
+  readonly together: number;
 }
-
-type Parent = ChildProcessByStdio<Writable, Readable, null>;
 
 let folder = '';
 
-/** The living processes of a trial but one. */
-const processesOf = (trial: string, but: number | undefined): readonly ListedProcess[] =>
-  listedProcesses().filter(({ pid }) => pid !== but && environmentOf(pid).includes(trial));
-
-/** A process by its command; it may have ended. */
-function shown({ pid }: ListedProcess): string {
+const lineOf = ({ pid }: ListedProcess): string => {
   try {
-    return `${String(pid)} ${readFileSync(`/proc/${String(pid)}/cmdline`, 'latin1')
-      .replaceAll('\0', ' ')
-      .slice(0, 60)}`;
+    return readFileSync(`/proc/${String(pid)}/cmdline`, 'latin1').replaceAll('\0', ' ');
   } catch {
-    return String(pid);
+    return '';
+  }
+};
+
+/** The process that started another, or took it on; 0 where it has ended. */
+function parentOf({ pid }: ListedProcess): number {
+  try {
+    const stat = readFileSync(`/proc/${String(pid)}/stat`, 'latin1');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return 0;
   }
 }
 
-function begin(trial: string): Parent {
-  const own = join(folder, trial);
-  mkdirSync(own);
-  writeFileSync(join(own, 'hostile.sh'), HOSTILE);
-  const parent = spawn(process.execPath, [PARENT, own], {
-    env: { ...process.env, [TRIAL]: trial },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  parent.stdin.on('error', () => undefined);
-  return parent;
-}
+/** The living processes of a trial but one, by their mark. */
+const markedOf = (trial: string, but: number): readonly ListedProcess[] =>
+  listedProcesses().filter(({ pid, hasEnded }) => pid !== but && !hasEnded && environmentOf(pid).includes(trial));
 
-/** Starts the programs of a parent, and waits until each is all that it comes to be. */
-async function started(parent: Parent, trial: string): Promise<void> {
-  parent.stdin.write('start\n');
-  // The shells, and what each sleeps by.
-  const all = OWNERS * PROCESSES * 2;
-  assert.ok(await settled(() => processesOf(trial, parent.pid).length >= all), 'the programs do not start');
-}
+/** Unmarked ones that began after another process, and whose parent has ended: the first process has them. */
+const orphansSince = (start: number): readonly ListedProcess[] =>
+  listedProcesses().filter(
+    (one) => !one.hasEnded && one.start >= start && parentOf(one) === 1 && UNMARKED.test(lineOf(one)),
+  );
 
-async function nobodyLeft(trial: string): Promise<void> {
-  if (!(await settled(() => processesOf(trial, undefined).length === 0))) {
-    const left = processesOf(trial, undefined);
-    const said = left.map(shown).join('; ');
-    for (const { pid, start } of left) {
-      // Another process may have its number by now.
-      if (listedProcess(pid)?.start === start) {
-        process.kill(pid, 'SIGKILL');
-      }
+const shown = (one: ListedProcess): string => `${String(one.pid)} ${lineOf(one).slice(0, 80)}`;
+
+/** Resolves to whether something holds within a while. */
+async function settled(holds: () => boolean): Promise<boolean> {
+  for (let look = 0; look < MOST_LOOKS; look++) {
+    if (holds()) {
+      return true;
     }
-    assert.fail(`left: ${said}`);
+    await delay(LOOK_EVERY);
+  }
+  return false;
+}
+
+function killAll(left: readonly ListedProcess[]): void {
+  for (const { pid, start } of left) {
+    // Another process may have its number by now.
+    if (listedProcess(pid)?.start === start) {
+      process.kill(pid, 'SIGKILL');
+    }
   }
 }
 
-/** Does so many trials, some beside each other. @param laneOf does those of one lane, one after another */
-async function inLanes(count: number, laneOf: () => (number: number) => Promise<void>): Promise<void> {
-  let number = 0;
-  const lane = async (): Promise<void> => {
-    const one = laneOf();
-    while (number < count) {
-      await one(number++);
-    }
-  };
-  await Promise.all(Array.from({ length: TOGETHER }, lane));
+/** Fails where something is left of a trial, and ends it. */
+async function nobodyLeft(left: () => readonly ListedProcess[]): Promise<void> {
+  if (!(await settled(() => left().length === 0))) {
+    const [found] = [left()];
+    killAll(found);
+    assert.fail(`left: ${found.map(shown).join('; ')}`);
+  }
 }
 
-export function ownedAttacks({ ends }: OwnedSizes): void {
+/** Ends one owner in one way, at a moment of its life. @param life milliseconds; null for once it is whole */
+async function trial(kind: OwnerKind, prepared: string, how: End, life: number | null): Promise<number> {
+  const name = randomBytes(16).toString('hex');
+  const own = join(folder, name);
+  copyFor(prepared, own);
+  const began = performance.now();
+  const owner: Owner = await kind.start(own, { ...process.env, [TRIAL]: name });
+  const start = listedProcess(owner.pid)?.start ?? Infinity;
+  const left = (): readonly ListedProcess[] => markedOf(name, how === 'cancel' ? owner.pid : 0);
+  try {
+    if (life === null) {
+      assert.ok(
+        await settled(() => kind.isWhole(owner, markedOf(name, owner.pid).length)),
+        'its programs do not start',
+      );
+    } else {
+      await delay(life);
+    }
+    const lived = performance.now() - began;
+    await owner.end(how);
+    if (how === 'cancel') {
+      // Nobody is left by the time it is said.
+      assert.deepEqual(left().map(shown), []);
+    }
+    const engine = kind.name.startsWith('the engine') ? owner.pid : 0;
+    await nobodyLeft(() => markedOf(name, engine));
+    await nobodyLeft(() => orphansSince(start));
+    return lived;
+  } finally {
+    killAll(markedOf(name, 0));
+    rmSync(own, { recursive: true, force: true });
+  }
+}
+
+export function ownedAttacks({ kinds, ends, together }: OwnedSizes): void {
+  ownRuntimeFolder();
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'c3-owned-'));
   });
@@ -111,36 +139,36 @@ export function ownedAttacks({ ends }: OwnedSizes): void {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  describe('no program outlives', { skip: process.platform !== 'linux' }, () => {
-    for (const signal of ['SIGTERM', 'SIGHUP', 'SIGKILL'] as const) {
-      it(`an owner that gets ${signal}, ${String(ends)} times`, () =>
-        inLanes(ends, () => async (end) => {
-          const trial = randomBytes(16).toString('hex');
-          const parent = begin(trial);
-          await owned.attempt(`${signal} ${String(end)}`, async () => {
-            const exit = once(parent, 'exit');
-            await started(parent, trial);
-            parent.kill(signal);
-            await exit;
-            await nobodyLeft(trial);
+  describe('nothing outlives', { skip: process.platform !== 'linux' }, () => {
+    for (const kind of kinds) {
+      describe(kind.name, () => {
+        let prepared = '';
+        let whole = FIRST_LIFE;
+        before(async () => {
+          prepared = await kind.prepare();
+        });
+        after(() => {
+          rmSync(prepared, { recursive: true, force: true });
+        });
+        for (const how of ENDS) {
+          it(`${how}, ${String(ends)} times`, async () => {
+            const stream = new HashedStream(`${kind.name} ${how} ${String(seed())}`);
+            let number = 0;
+            const lane = async (): Promise<void> => {
+              while (number < ends) {
+                const end = number++;
+                // Every other one at any moment until its programs are all that they come to be.
+                const life = end % 2 === 0 ? null : stream.integer(0, Math.ceil(whole));
+                await owned.attempt(`${kind.name}, ${how} ${String(end)}`, async () => {
+                  const lived = await trial(kind, prepared, how, life);
+                  whole = life === null ? lived : whole;
+                });
+              }
+            };
+            await Promise.all(Array.from({ length: Math.min(together, ends) }, lane));
           });
-        }));
+        }
+      });
     }
-
-    it(`a cancel, ${String(ends)} times`, (t) =>
-      inLanes(ends, () => {
-        const trial = randomBytes(16).toString('hex');
-        const parent = begin(trial);
-        t.after(() => parent.kill('SIGKILL'));
-        return (end) =>
-          owned.attempt(`cancel ${String(end)}`, async () => {
-            await started(parent, trial);
-            const said = once(parent.stdout, 'data');
-            parent.stdin.write('cancel\n');
-            await said;
-            // Nobody is left by the time it is said.
-            assert.deepEqual(processesOf(trial, parent.pid).map(shown), []);
-          });
-      }));
   });
 }

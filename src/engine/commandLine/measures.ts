@@ -189,7 +189,11 @@ export async function grade(args: readonly string[], context: CommandContext): P
           print(line);
         }
       },
-    );
+      context.signal,
+    ).finally(() => {
+      // Nothing more is read, where it was cancelled.
+      context.streams.stdin.destroy();
+    });
     return;
   }
   if (kind !== 'math' || text(parsed, 'backend') !== null || text(parsed, 'blocks') !== null) {

@@ -4,7 +4,8 @@ import { PYTHON_BACKENDS, PythonGrader, type PythonBackend } from '../../evaluat
 import { checkNative } from '../../evaluate/python/native/native.ts';
 import { beginsWithFence, CODE_BLOCKS, fencedCode, type CodeBlocks } from '../../evaluate/python/code.ts';
 import type { PassRule, PythonTests, PythonVerdict } from '../../evaluate/python/rules.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { unlessCancelled } from '../../shared/cancellation.ts';
+import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import type { LineGrader } from './gradeLines.ts';
 import { readLine } from './lineModel.ts';
 import { SANDBOX_PLACES } from '../places.ts';
@@ -122,22 +123,25 @@ export function backendNamed(name: string | null): PythonBackend {
 }
 
 /**
- * A Python grader at work; its processes end with the work, whatever happens.
- * @throws C3Error('engine') where the backend cannot be isolated
+ * A Python grader at work; its processes end with the work, whatever happens, and where it is cancelled.
+ * @throws C3Error('engine') where the backend cannot be isolated; CancelledError
  */
 export async function withPythonGrader<Result>(
   passRule: PassRule,
   backend: PythonBackend,
   work: (grader: PythonGrader) => Promise<Result>,
+  signal: AbortSignal,
 ): Promise<Result> {
   if (backend === 'python3') {
-    await checkNative().catch((error: unknown) => {
-      throw new C3Error('engine', `${messageOf(error)} --backend bundled needs nothing on this machine.`);
+    await unlessCancelled(checkNative(), signal).catch((error: unknown) => {
+      throw error instanceof CancelledError
+        ? error
+        : new C3Error('engine', `${messageOf(error)} --backend bundled needs nothing on this machine.`);
     });
   }
   const grader = new PythonGrader({ places: SANDBOX_PLACES, passRule, backend });
   try {
-    return await work(grader);
+    return await unlessCancelled(work(grader), signal);
   } finally {
     grader.close();
   }
