@@ -26,7 +26,12 @@ import {
   type VerifyProgress,
 } from '../shared/protocols/engineProtocol.ts';
 import { socketConnection } from '../shared/protocols/socketConnection.ts';
-import { EditorAnswerRequest, EditorOpenRequest, type EditorModels } from '../shared/protocols/editorProtocol.ts';
+import {
+  EditorAnswerRequest,
+  EditorOpenRequest,
+  EditorWaitRequest,
+  type EditorModels,
+} from '../shared/protocols/editorProtocol.ts';
 import { jobInProgress, type ClientKind, type JobList, type RunProgress } from '../shared/protocols/jobs.ts';
 import { ALLOW_COMMANDS } from '../shared/runNames.ts';
 import { connectOrStart, connectToEngine } from './startEngine.ts';
@@ -225,7 +230,7 @@ export class EngineConnection {
       events.log(line);
     });
     if (this.options.editor !== undefined) {
-      offerModels(connection, this.options.editor);
+      answerEngine(connection, this.options.editor);
     }
     connection.listen();
     const asked = connection.sendRequest(InitializeRequest, { store, protocol: PROTOCOL_VERSION, client: kind });
@@ -286,8 +291,8 @@ export class EngineConnection {
   }
 }
 
-/** Answers what the engine asks of the chat models of VS Code. */
-function offerModels(connection: MessageConnection, editor: EditorModels): void {
+/** Answers what the engine asks of VS Code and its user. */
+function answerEngine(connection: MessageConnection, editor: EditorModels): void {
   const signalOf = (token: CancellationToken): AbortSignal => {
     const cancelled = new AbortController();
     token.onCancellationRequested(() => {
@@ -297,6 +302,7 @@ function offerModels(connection: MessageConnection, editor: EditorModels): void 
   };
   connection.onRequest(EditorOpenRequest, (params, token) => editor.open(params, signalOf(token)));
   connection.onRequest(EditorAnswerRequest, (question, token) => editor.answer(question, signalOf(token)));
+  connection.onRequest(EditorWaitRequest, (wait, token) => editor.askWait(wait, signalOf(token)));
 }
 
 /** An engine that cannot take them says so when it needs one. */

@@ -2,12 +2,13 @@
 import type { Readable, Writable } from 'node:stream';
 import { CancelledError } from '../../shared/errors.ts';
 
-/** Where a command writes. */
+/** Where a command reads and writes. */
+export type Input = Readable & { readonly isTTY?: boolean };
 export type Output = Writable & { readonly isTTY?: boolean };
 
 /** What a command has of the process that it works in. */
 export interface Streams {
-  readonly stdin: Readable;
+  readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
   /** Whether the streams are those of the process, so that a program that a command starts has them as they are. */

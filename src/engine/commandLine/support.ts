@@ -4,6 +4,7 @@ import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import { text, whole, type ParsedArguments } from './arguments.ts';
+import { askAtTerminal } from './askAtTerminal.ts';
 import type { CommandContext } from './command.ts';
 import type { LoadControl } from '../models/models.ts';
 import { DEFAULT_STORE } from '../places.ts';
@@ -33,6 +34,7 @@ export async function withService<Result>(
     }
   };
   const service = new EngineService(storePath(parsed, context), { command: `c3 ${name}`, onWaiting });
+  service.endpoints.askWait = (wait, signal) => askAtTerminal(context, wait, signal);
   try {
     return await work(service);
   } finally {

@@ -18,6 +18,7 @@ import type {
   EditorOpened,
   EditorQuestion,
 } from '../../shared/protocols/editorProtocol.ts';
+import type { LongWait } from '../../shared/longWait.ts';
 import { editorModelWords, type EditorSettings } from '../../shared/rolePolicies.ts';
 import { clientLimits } from './clientLimits.ts';
 
@@ -57,6 +58,20 @@ export class EditorWindows {
     return () => {
       this.open.delete(window);
     };
+  }
+
+  /** Asks the user in whichever window is there; where there is none, nobody agrees. @throws CancelledError */
+  async askWait(wait: LongWait, signal: AbortSignal): Promise<boolean> {
+    if (this.open.size === 0) {
+      return false;
+    }
+    const answer = await this.firstOf('', signal, (window) => window.askWait(wait, signal)).catch((error: unknown) => {
+      if (error instanceof EndpointFailure) {
+        return null;
+      }
+      throw error;
+    });
+    return answer?.kind === 'wait';
   }
 
   /**

@@ -1,17 +1,24 @@
 /** Servers that answer for roles: their keys, which only the environment knows, and what was found of each. */
 import { EndpointClient, hostOf } from '../../policy/endpoint/client.ts';
 import { EndpointPolicy, messagesContext, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
+import { LongWaits, SILENT_WAIT } from '../../policy/endpoint/longWaits.ts';
 import { probeEndpoint } from '../../policy/endpoint/probe.ts';
 import { Spending, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { isKey, isLocal, keyVariable } from '../../shared/endpointKeys.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { LONGEST_WAIT, type AskWait } from '../../shared/longWait.ts';
 import { isServed, type EndpointSettings, type RolePolicies, type ServedSettings } from '../../shared/rolePolicies.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import type { Renderer } from '../../team/render.ts';
 import { clientLimits } from './clientLimits.ts';
 import { EditorWindows } from './editorWindows.ts';
 import { exchangeWithoutKey } from './repeatedKeys.ts';
+
+/** Milliseconds that are waited without asking. What is no number of seconds has no effect. */
+function silentWait({ [LONGEST_WAIT]: given = '' }: Readonly<NodeJS.ProcessEnv>): number {
+  return /^\d{1,9}$/u.test(given) ? 1000 * Number(given) : SILENT_WAIT;
+}
 
 /** By role. */
 export type EndpointProbes = Readonly<Record<string, EndpointProbe>>;
@@ -102,6 +109,9 @@ export interface OpeningEndpoints {
 export class Endpoints {
   /** Windows that ask the chat models of VS Code. */
   readonly windows = new EditorWindows();
+  /** Asks whether a long wait is waited for; whichever window is there does, unless a terminal can be asked. */
+  askWait: AskWait = (wait, signal) => this.windows.askWait(wait, signal);
+  private readonly waits = new LongWaits((wait, signal) => this.askWait(wait, signal), silentWait(process.env));
   /** Keys that a window gave, by the names of their variables. They are in memory only. */
   private offered: Readonly<Record<string, string>> = {};
   /** One for each role of a run, whatever asks for it: a run and its replays may spend at once. */
@@ -187,6 +197,7 @@ export class Endpoints {
       ...clientLimits(settings),
       spending,
       servedAs,
+      waits: this.waits,
       exchange: exchangeWithoutKey,
     });
   }

@@ -5,6 +5,7 @@ import { C3Error, CancelledError } from '../../shared/errors.ts';
 import {
   EditorAnswerRequest,
   EditorOpenRequest,
+  EditorWaitRequest,
   type EditorFailure,
   type EditorModels,
 } from '../../shared/protocols/editorProtocol.ts';
@@ -47,7 +48,7 @@ export function clientWindow(connection: MessageConnection, gone: AbortSignal): 
         throw error;
       }
       throw error instanceof ResponseError && !gone.aborted && !OF_CONNECTION.has(error.code)
-        ? new C3Error('engine', `A window of VS Code could not ask its chat models: ${error.message}`, { cause: error })
+        ? new C3Error('engine', `A window of VS Code could not answer: ${error.message}`, { cause: error })
         : new WindowGone();
     } finally {
       for (const release of releases) {
@@ -59,5 +60,6 @@ export function clientWindow(connection: MessageConnection, gone: AbortSignal): 
     open: (params, signal) => asked((token) => connection.sendRequest(EditorOpenRequest, params, token), signal),
     answer: (question, signal) =>
       asked((token) => connection.sendRequest(EditorAnswerRequest, question, token), signal),
+    askWait: (wait, signal) => asked((token) => connection.sendRequest(EditorWaitRequest, wait, token), signal),
   };
 }

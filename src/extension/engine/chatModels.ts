@@ -56,7 +56,10 @@ const COUNT_EVERY = 256;
 const MOST_CHARACTERS_OF_TOKEN = 16;
 const CONSENT_QUESTION = 'Answer with the word yes.';
 
-export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>> implements EditorModels {
+export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>> implements Pick<
+  EditorModels,
+  'open' | 'answer'
+> {
   private readonly surface: ChatSurface<Message, Token, Model>;
 
   constructor(surface: ChatSurface<Message, Token, Model>) {

@@ -1,26 +1,39 @@
-/** The chat models of VS Code, offered to the engine over its connection. */
+/** The chat models of VS Code and its user, whom the engine asks over its connection. */
 import {
   CancellationTokenSource,
   LanguageModelChatMessage,
   lm,
+  window,
   type CancellationToken,
   type ExtensionContext,
   type LanguageModelChat,
   type LanguageModelChatSelector,
 } from 'vscode';
+import { unlessCancelled } from '../../shared/cancellation.ts';
+import { waitQuestion } from '../../shared/longWait.ts';
 import type { EditorModels } from '../../shared/protocols/editorProtocol.ts';
 import type { EditorModel } from '../../shared/rolePolicies.ts';
 import { ChatModels } from './chatModels.ts';
 
 export function editorModels({ languageModelAccessInformation: access }: ExtensionContext): EditorModels {
-  return new ChatModels<LanguageModelChatMessage, CancellationToken, LanguageModelChat>({
+  const models = new ChatModels<LanguageModelChatMessage, CancellationToken, LanguageModelChat>({
     select: async (model) => lm.selectChatModels(selectorOf(model)),
     canAsk: (model) => access.canSendRequest(model),
     user: (text) => LanguageModelChatMessage.User(text),
     assistant: (text) => LanguageModelChatMessage.Assistant(text),
     cancellation: () => new CancellationTokenSource(),
   });
+  return {
+    open: (params, signal) => models.open(params, signal),
+    answer: (question, signal) => models.answer(question, signal),
+    askWait: async (wait, signal) => {
+      const asked = Promise.resolve(window.showWarningMessage(waitQuestion(wait), WAIT, STOP));
+      return { kind: (await unlessCancelled(asked, signal)) === WAIT ? 'wait' : 'stop' };
+    },
+  };
 }
+
+const [WAIT, STOP] = ['Wait', 'Stop'];
 
 /** Without the keys that say nothing. */
 const selectorOf = ({ vendor, family, version, id }: EditorModel): LanguageModelChatSelector => ({

@@ -1,7 +1,9 @@
 /** Several addresses share the requests: the one with the fewest under way is next; one that fails rests a while. */
 import { onAbort } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
+import type { LongWait } from '../../shared/longWait.ts';
 import { Unanswered, waitWords } from './failure.ts';
+import type { LongWaits } from './longWaits.ts';
 
 /** Milliseconds that an address rests after its first failure in a row, and at most. */
 export interface Rests {
@@ -15,6 +17,8 @@ export interface AddressSettings {
   /** Requests that begin in a minute at one address at most; null for any number. */
   readonly perMinute: number | null;
   readonly rests: Rests;
+  /** Whether it is waited for a server that asks for a long wait. */
+  readonly waits: LongWaits;
 }
 
 /** One address, as a request has it. */
@@ -32,8 +36,8 @@ export interface Address {
 }
 
 const MINUTE = 60_000;
-/** Milliseconds; a server that asks for a longer wait is not waited for. */
-export const LONGEST_WAIT = 120_000;
+/** Milliseconds of a timer: one that is set for longer than it can count ends at once. */
+const LONGEST_TIMER = 120_000;
 
 interface Waiting {
   readonly resolve: (address: Address) => void;
@@ -46,6 +50,8 @@ export class Addresses {
   /** Those who wait for a place, in the order in which they came. */
   private readonly waiting = new Set<Waiting>();
   private timer: NodeJS.Timeout | undefined;
+  /** Ends the question whether a long wait is waited for; null where nobody is asked. */
+  private asking: AbortController | null = null;
 
   constructor(bases: readonly string[], settings: AddressSettings) {
     this.all = bases.map((base) => ({ base, underWay: 0, failures: 0, dead: false, readyAt: 0, refusesUntil: 0 }));
@@ -53,8 +59,8 @@ export class Addresses {
   }
 
   /**
-   * Waits for a free address and takes a place at it.
-   * @throws Unanswered where every one asks for a longer wait than there is; CancelledError
+   * Waits for a free address and takes a place at it. Where every one asks for a long wait, somebody is asked.
+   * @throws Unanswered where such a wait is refused; CancelledError
    */
   async take(signal: AbortSignal): Promise<Address> {
     const { promise, resolve, reject } = Promise.withResolvers<Address>();
@@ -73,6 +79,7 @@ export class Addresses {
       release();
       if (this.waiting.size === 0) {
         clearTimeout(this.timer);
+        this.asking?.abort();
       }
     }
   }
@@ -90,14 +97,18 @@ export class Addresses {
 
   /** Whether there is an address that could be reached, and is not waited for in vain. */
   get someAlive(): boolean {
-    const latest = performance.now() + LONGEST_WAIT;
+    const latest = performance.now() + this.settings.waits.silent;
     return this.all.some(({ dead, refusesUntil }) => !dead && refusesUntil <= latest);
   }
 
-  /** Milliseconds that all addresses ask to wait, where that is longer than is waited; else null. */
-  get tooLongWait(): number | null {
-    const wait = Math.min(...this.all.map(({ refusesUntil }) => refusesUntil)) - performance.now();
-    return wait > LONGEST_WAIT ? wait : null;
+  /** The shortest wait that all addresses ask for, where it is longer than is waited without asking; else null. */
+  get longWait(): LongWait | null {
+    const [soonest] = this.all.toSorted((a, b) => a.refusesUntil - b.refusesUntil);
+    if (soonest === undefined) {
+      return null;
+    }
+    const milliseconds = soonest.refusesUntil - performance.now();
+    return milliseconds > this.settings.waits.silent ? { server: new URL(soonest.base).host, milliseconds } : null;
   }
 
   /**
@@ -118,13 +129,12 @@ export class Addresses {
   /** Gives free places to those who wait; where an address rests, again when it has rested. */
   private serve(): void {
     clearTimeout(this.timer);
-    const { concurrency, perMinute } = this.settings;
-    const tooLong = this.tooLongWait;
+    const { concurrency, perMinute, waits } = this.settings;
     for (const waiting of this.waiting) {
-      if (tooLong !== null) {
-        this.waiting.delete(waiting);
-        waiting.reject(new Unanswered(waitWords(tooLong, LONGEST_WAIT), false));
-        continue;
+      const { longWait } = this;
+      if (longWait !== null && waits.decision(longWait) !== true) {
+        this.decide(longWait);
+        return;
       }
       const now = performance.now();
       const free = this.all.filter(({ underWay }) => underWay < concurrency);
@@ -138,8 +148,7 @@ export class Addresses {
             () => {
               this.serve();
             },
-            // A timer that is set for longer than it can count ends at once.
-            Math.min(LONGEST_WAIT, Math.max(1, Math.ceil(soonest))),
+            Math.min(LONGEST_TIMER, Math.max(1, Math.ceil(soonest))),
           );
         }
         return;
@@ -150,6 +159,38 @@ export class Addresses {
         best.readyAt = now + MINUTE / perMinute;
       }
       waiting.resolve(best);
+    }
+  }
+
+  /** Asks whether a long wait is waited for, and refuses those who wait where it is not. */
+  private decide(wait: LongWait): void {
+    const { waits } = this.settings;
+    if (waits.decision(wait) === false) {
+      this.refuse(new Unanswered(waitWords(wait.milliseconds, waits.silent), false));
+      return;
+    }
+    if (this.asking !== null) {
+      return;
+    }
+    const asking = new AbortController();
+    this.asking = asking;
+    waits
+      .ask(wait, asking.signal)
+      .catch((error: unknown) => {
+        if (!asking.signal.aborted) {
+          this.refuse(error instanceof Error ? error : new Error(String(error)));
+        }
+      })
+      .finally(() => {
+        this.asking = null;
+        this.serve();
+      });
+  }
+
+  private refuse(error: Error): void {
+    for (const waiting of this.waiting) {
+      this.waiting.delete(waiting);
+      waiting.reject(error);
     }
   }
 }

@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Stream, streamKey } from '../../runtime/random.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
-import { Addresses, LONGEST_WAIT, type Rests } from './addresses.ts';
+import { Addresses, type Rests } from './addresses.ts';
 import { exchange, type Exchange } from './exchange.ts';
-import { EndpointFailure, serverWords, Unanswered, waitWords } from './failure.ts';
+import { EndpointFailure, serverWords, Unanswered } from './failure.ts';
+import { REFUSED_WAITS, type LongWaits } from './longWaits.ts';
 import type { Reply } from './reply.ts';
 import type { Spending, TokenCount } from './spending.ts';
 
@@ -23,6 +24,8 @@ export interface ClientSettings {
   readonly spending: Spending;
   /** How the model was named by those who answered before; null where nobody did. */
   readonly servedAs?: string | null;
+  /** Whether long waits are waited for; none is unless given. */
+  readonly waits?: LongWaits;
   /** Milliseconds between attempts; the usual ones unless given. */
   readonly rests?: Rests;
   /** How an address is asked once; over HTTP unless given. Errors as exchange. */
@@ -41,7 +44,11 @@ export class EndpointClient {
     this.settings = settings;
     this.rests = settings.rests ?? RESTS;
     this.servedAs = settings.servedAs ?? null;
-    this.addresses = new Addresses(settings.bases, { ...settings, rests: this.rests });
+    this.addresses = new Addresses(settings.bases, {
+      ...settings,
+      rests: this.rests,
+      waits: settings.waits ?? REFUSED_WAITS,
+    });
   }
 
   /**
@@ -57,11 +64,15 @@ export class EndpointClient {
     signal: AbortSignal,
   ): Promise<Reply> {
     const { retries } = this.settings;
+    let before = '';
     for (let attempt = 0; ;) {
       let failure: EndpointFailure;
       try {
         return await this.attempt(body, most, signal);
       } catch (error) {
+        if (error instanceof Unanswered) {
+          throw new Unanswered(`${before}${error.message}`, error.withheld);
+        }
         if (!(error instanceof EndpointFailure)) {
           throw error;
         }
@@ -74,11 +85,17 @@ export class EndpointClient {
       if (failure.dead && this.addresses.someAlive) {
         continue;
       }
-      const tooLong = this.addresses.tooLongWait;
-      if (failure.kind === 'withheld' || attempt >= retries || tooLong !== null) {
-        const times = attempt > 0 ? `, asked ${String(attempt + 1)} times` : '';
-        const wait = tooLong === null || failure.kind === 'withheld' ? '' : `; ${waitWords(tooLong, LONGEST_WAIT)}`;
-        throw new Unanswered(`${failure.message}${times}${wait}`, failure.kind === 'withheld');
+      const asked = `${failure.message}${attempt > 0 ? `, asked ${String(attempt + 1)} times` : ''}`;
+      if (failure.kind === 'withheld') {
+        throw new Unanswered(asked, true);
+      }
+      // A long wait costs no attempt: whoever is asked agrees to it each time, or refuses it.
+      if (this.addresses.longWait !== null) {
+        before = `${asked}; `;
+        continue;
+      }
+      if (attempt >= retries) {
+        throw new Unanswered(asked, false);
       }
       await this.pause(name, attempt, signal);
       attempt++;

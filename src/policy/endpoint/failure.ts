@@ -1,4 +1,5 @@
 /** Why an endpoint gave no answer, and whether asking again may help. */
+import { LONGEST_WAIT, secondsWords } from '../../shared/longWait.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 
 /**
@@ -55,11 +56,9 @@ export class Unanswered extends Error {
   }
 }
 
-/** That a server asks for a longer wait than there is. @param wait and @param most milliseconds */
+/** That a server asks for a longer wait than is waited, and what allows it. @param wait and @param most milliseconds */
 export const waitWords = (wait: number, most: number): string =>
-  `the server asks to wait ${secondsOf(wait)} s, and at most ${secondsOf(most)} s are waited`;
-
-const secondsOf = (milliseconds: number): string => Math.round(milliseconds / 1000).toLocaleString('en');
+  `the server asks to wait ${secondsWords(wait)} s, and at most ${secondsWords(most)} s are waited where nobody agrees to more (set ${LONGEST_WAIT}=${String(Math.ceil(wait / 1000))} to allow it)`;
 
 /** A server's own words, bounded and on one line, with the key that it may have repeated taken out. */
 export const serverWords = (text: string, key: string | null): string =>

@@ -1,5 +1,6 @@
-/** What an engine asks of a window: the chat models that VS Code offers there. */
+/** What an engine asks of a window: the chat models that VS Code offers there, and its user. */
 import { RequestType } from 'vscode-jsonrpc';
+import type { LongWait } from '../longWait.ts';
 import type { EditorModel } from '../rolePolicies.ts';
 
 /** A chat model by the names that nobody else has. */
@@ -61,8 +62,17 @@ export interface EditorFailure {
 export const EditorOpenRequest = new RequestType<EditorOpenParams, EditorOpened | EditorFailure, void>('editor/open');
 export const EditorAnswerRequest = new RequestType<EditorQuestion, EditorAnswer | EditorFailure, void>('editor/answer');
 
+/** What the user says to a long wait of a server. */
+export interface EditorDecision {
+  readonly kind: 'wait' | 'stop';
+}
+
+/** Asks the user whether a server is waited for as long as it asks. */
+export const EditorWaitRequest = new RequestType<LongWait, EditorDecision | EditorFailure, void>('editor/wait');
+
 /** What a window can be asked. */
 export interface EditorModels {
   readonly open: (params: EditorOpenParams, signal: AbortSignal) => Promise<EditorOpened | EditorFailure>;
   readonly answer: (question: EditorQuestion, signal: AbortSignal) => Promise<EditorAnswer | EditorFailure>;
+  readonly askWait: (wait: LongWait, signal: AbortSignal) => Promise<EditorDecision | EditorFailure>;
 }

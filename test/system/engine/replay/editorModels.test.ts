@@ -42,6 +42,7 @@ async function openWindow(t: TestContext, { store }: EngineProcess, answer: Answ
     {
       ...{ script: programOf('engine'), store, kind: 'window', version: VERSION },
       editor: {
+        askWait: () => Promise.resolve({ kind: 'stop' }),
         open: () => Promise.resolve({ kind: 'open', vendor: 'maker', id: 'one', name: 'One' }),
         answer: async () => answer(counted++, () => client.dispose()),
       },

@@ -20,6 +20,7 @@ const windowOf = (
   answer: () => Promise<EditorAnswer | EditorFailure>,
   opened: EditorFailure | null = null,
 ): EditorModels => ({
+  askWait: () => Promise.resolve({ kind: 'stop' }),
   open: () => Promise.resolve(opened ?? { kind: 'open', vendor: 'maker', id: 'a/b', name: 'A' }),
   answer,
 });

@@ -4,8 +4,10 @@ import { describe, it } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { exchange } from '../../../../src/policy/endpoint/exchange.ts';
 import { EndpointFailure, retryAfterOf, Unanswered } from '../../../../src/policy/endpoint/failure.ts';
+import { LongWaits } from '../../../../src/policy/endpoint/longWaits.ts';
 import { Spending } from '../../../../src/policy/endpoint/spending.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
+import type { LongWait } from '../../../../src/shared/longWait.ts';
 import { answersWell, answerTo, badServer, FAULTS, promptOf, type Behaviour } from './badServer.ts';
 import { ask, clientOf, manyRequests, MOST, UNLIMITED } from './manyRequests.ts';
 
@@ -41,7 +43,8 @@ describe('a request that is never answered', () => {
     const patient = await badServer(t, () => (response) => {
       response.writeHead(429, { 'retry-after': '7200' }).end();
     });
-    const waiting = /\(429\); the server asks to wait 7,200 s, and at most 120 s are waited$/;
+    const waiting =
+      /\(429\); the server asks to wait 7,200 s, and at most 120 s are waited where nobody agrees to more \(set C3_LONGEST_WAIT=7200 to allow it\)$/;
     await assert.rejects(ask(clientOf([patient.base]), '1'), waiting);
     const filtered = await badServer(t, () => (response, asked) => {
       const choices = [{ index: 0, text: '', finish_reason: 'content_filter' }];
@@ -70,6 +73,10 @@ describe('a server that asks to wait for an hour', () => {
     response.writeHead(429, { 'retry-after': '3600' }).end();
   };
 
+  const shortly: Behaviour = (response) => {
+    response.writeHead(429, { 'retry-after': '0.2' }).end();
+  };
+
   it('is waited for by nobody: those who would wait for their turn are refused with the same sentence', async (t) => {
     const server = await badServer(t, () => patient);
     const client = clientOf([server.base], { concurrency: 1 });
@@ -79,6 +86,54 @@ describe('a server that asks to wait for an hour', () => {
     }
     await assert.rejects(ask(client, 'later'), { message: /asks to wait 3,600 s/ });
     assert.equal(server.requests.length, 1);
+  });
+
+  it('is waited for where somebody agrees, who is asked once for all who wait', async (t) => {
+    let before = 0;
+    const server = await badServer(t, (one) => (response, given) => {
+      return (before++ < 3 ? shortly : answersWell(one))(response, given);
+    });
+    const asked: LongWait[] = [];
+    const waits = new LongWaits((wait) => {
+      asked.push(wait);
+      return Promise.resolve(true);
+    }, 0);
+    const client = clientOf([server.base], { concurrency: 3, retries: 0, waits });
+    const prompts = ['1', '2', '3', '4'];
+    assert.deepEqual(
+      await Promise.all(prompts.map((prompt) => ask(client, prompt))),
+      prompts.map((prompt) => `echo ${prompt}`),
+    );
+    assert.deepEqual(
+      asked.map(({ server: host }) => host),
+      [new URL(server.base).host],
+    );
+    assert.ok((asked[0]?.milliseconds ?? 0) > 150 && (asked[0]?.milliseconds ?? 0) <= 200);
+  });
+
+  it('is refused once for all roles where somebody refuses it, and a cancel ends the question', async (t) => {
+    const server = await badServer(t, () => patient);
+    const questions: { readonly answer: (agrees: boolean) => void; readonly signal: AbortSignal }[] = [];
+    const waits = new LongWaits((_, signal) => {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      questions.push({ answer: resolve, signal });
+      return promise;
+    });
+    const leaving = new AbortController();
+    const left = clientOf([server.base], { waits }).ask('0', { prompt: '0' }, MOST, leaving.signal);
+    while (questions.length === 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    leaving.abort();
+    await assert.rejects(left, CancelledError);
+    const [question] = questions;
+    assert.equal(question?.signal.aborted, true);
+    question.answer(false);
+    const others = ['1', '2'].map((prompt) => ask(clientOf([server.base], { waits }), prompt));
+    for (const one of others) {
+      await assert.rejects(one, { name: 'Unanswered', message: /asks to wait 3,600 s.*set C3_LONGEST_WAIT=3600/ });
+    }
+    assert.equal(questions.length, 1);
   });
 
   it('leaves its requests to the others', async (t) => {

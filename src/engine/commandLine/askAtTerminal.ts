@@ -1,0 +1,41 @@
+/** A question to whoever sits at the terminal, while a command works. */
+import { createInterface } from 'node:readline';
+import { onAbort } from '../../shared/cancellation.ts';
+import { CancelledError } from '../../shared/errors.ts';
+import { waitQuestion, type LongWait } from '../../shared/longWait.ts';
+import type { CommandContext } from './command.ts';
+
+/**
+ * Asks whether a server is waited for.
+ * @returns false for any answer but yes, and where there is no terminal
+ * @throws CancelledError
+ */
+export async function askAtTerminal(
+  { streams: { stdin, stderr }, note }: Pick<CommandContext, 'streams' | 'note'>,
+  wait: LongWait,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (stdin.isTTY !== true || stderr.isTTY !== true) {
+    return false;
+  }
+  // The terminal edits the line itself, so that Ctrl+C is a signal as ever.
+  const lines = createInterface({ input: stdin, terminal: false });
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  lines.once('line', resolve).once('close', () => {
+    resolve('');
+  });
+  const release = onAbort(signal, () => {
+    reject(new CancelledError());
+  });
+  try {
+    stderr.write(`${waitQuestion(wait)} [y/N] `);
+    const waits = /^\s*y(?:es)?\s*$/iu.test(await promise);
+    if (waits) {
+      note(`Waiting until ${new Date(Date.now() + wait.milliseconds).toLocaleTimeString()}; Ctrl+C stops.`);
+    }
+    return waits;
+  } finally {
+    release();
+    lines.close();
+  }
+}
