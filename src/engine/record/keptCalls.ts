@@ -13,7 +13,7 @@ import { counted } from '../../shared/text/words.ts';
 const MOST_BYTES = 2 ** 30;
 
 export class KeptCalls {
-  private path: string;
+  private place: string;
   private file: number | null = null;
   private bytes = 0;
   private kept = 0;
@@ -22,11 +22,24 @@ export class KeptCalls {
 
   /** @param path of a file that is not there; one in the folder for temporary files is made where this cannot be */
   constructor(path: string) {
-    this.path = path;
+    this.place = path;
   }
 
-  /** Writes a line. What cannot be written is counted: the program that is recorded goes on. */
-  add(line: string): void {
+  /** Where the file is. */
+  get path(): string {
+    return this.place;
+  }
+
+  /** Lines that are in it. */
+  get count(): number {
+    return this.kept;
+  }
+
+  /**
+   * Writes a line. What cannot be written is counted: the program that is recorded goes on.
+   * @returns whether it is written
+   */
+  add(line: string): boolean {
     try {
       const bytes = Buffer.from(`${line}\n`);
       if (this.bytes + bytes.length > MOST_BYTES) {
@@ -36,9 +49,11 @@ export class KeptCalls {
       writeFileSync(this.file, bytes);
       this.bytes += bytes.length;
       this.kept++;
+      return true;
     } catch (error) {
       this.lost++;
       this.why = messageOf(error);
+      return false;
     }
   }
 
@@ -46,7 +61,7 @@ export class KeptCalls {
   clear(): void {
     this.close();
     if (this.bytes > 0) {
-      rmSync(this.path, { force: true });
+      rmSync(this.place, { force: true });
     }
     [this.bytes, this.kept, this.lost] = [0, 0, 0];
   }
@@ -80,15 +95,15 @@ export class KeptCalls {
 
   private open(): number {
     if (this.bytes > 0) {
-      throw new Error(`${this.path} was closed`);
+      throw new Error(`${this.place} was closed`);
     }
     try {
-      mkdirSync(dirname(this.path), { recursive: true, mode: PRIVATE_FOLDER });
-      return createNew(this.path);
+      mkdirSync(dirname(this.place), { recursive: true, mode: PRIVATE_FOLDER });
+      return createNew(this.place);
     } catch {
       // A store whose folder cannot be written fails for that reason.
-      this.path = join(mkdtempSync(join(tmpdir(), 'c3-record-')), basename(this.path));
-      return createNew(this.path);
+      this.place = join(mkdtempSync(join(tmpdir(), 'c3-record-')), basename(this.place));
+      return createNew(this.place);
     }
   }
 }

@@ -7,8 +7,10 @@ import { apiOf, bodyIn } from '../../chat/apiCalls.ts';
 import { tracesInProtobuf } from '../../logs/otlpProtobuf.ts';
 import { returnOf } from '../../logs/scores.ts';
 import { unpackedBody } from '../../policy/endpoint/contentEncoding.ts';
+import { NEVER } from '../../shared/cancellation.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
+import { Lanes } from '../../shared/lanes.ts';
 import type { NamedServer } from '../../shared/modelServer.ts';
 import { answerJson, bodyWithin, createLocalServer } from '../http/localServer.ts';
 import { HeardCall } from './heardCall.ts';
@@ -19,6 +21,9 @@ import type { Recording } from './recording.ts';
 const LOOPBACK = '127.0.0.1';
 /** Bytes of a request, and of an answer that is read; a longer answer passes by unread. */
 const MOST_BYTES = 64 * 2 ** 20;
+/** Bytes of batches of spans that are read at once, and batches that are unpacked at once. */
+const MOST_SPAN_BYTES = 4 * MOST_BYTES;
+const MOST_UNPACKED = 2;
 /** What names speaker and episode; it goes no further. */
 const ROLE = 'x-c3-role';
 const EPISODE = 'x-c3-episode';
@@ -61,7 +66,7 @@ export interface PassingPlaces {
 export class PassingServer {
   private readonly recording: Pick<Recording, 'take' | 'leaveOut' | 'score'>;
   private readonly settings: PassingSettings;
-  private readonly onSpans: (body: Buffer) => void;
+  private readonly onSpans: (batch: object) => void;
   private readonly server = createLocalServer((request, response) => {
     const work = this.receive(request, response).finally(() => this.underWay.delete(work));
     this.underWay.add(work);
@@ -69,17 +74,19 @@ export class PassingServer {
   private readonly sockets = new Set<Socket>();
   /** Requests that are not answered yet; each is recorded or counted by its end. */
   private readonly underWay = new Set<Promise<void>>();
+  private spanBytes = 0;
+  private readonly unpacking = new Lanes(MOST_UNPACKED);
   private readonly connections = new OwnConnections();
   private readonly otherPaths = new OtherPaths();
   /** Nobody else on this machine can guess it. */
   private readonly secret = randomBytes(16).toString('hex');
   private port = 0;
 
-  /** @param onSpans hears each body of spans in JSON */
+  /** @param onSpans hears each batch of spans, which is kept or counted by the time it returns */
   constructor(
     recording: Pick<Recording, 'take' | 'leaveOut' | 'score'>,
     settings: PassingSettings,
-    onSpans: (body: Buffer) => void,
+    onSpans: (batch: object) => void,
   ) {
     this.recording = recording;
     this.settings = settings;
@@ -138,6 +145,27 @@ export class PassingServer {
   }
 
   private async route(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (path !== `/otlp${TRACES}`) {
+      await this.read(path, request, response);
+      return;
+    }
+    // A body without a length may be as long as any.
+    const size = Math.min(MOST_BYTES, Number(request.headers['content-length'] ?? MOST_BYTES));
+    if (this.spanBytes + size > MOST_SPAN_BYTES) {
+      this.recording.leaveOut('batches of spans that came while too many others were being read, which were refused');
+      response.setHeader('retry-after', '1');
+      await refuse(response, 503, 'Too many batches of spans are being read; send this one again.');
+      return;
+    }
+    this.spanBytes += size;
+    try {
+      await this.read(path, request, response);
+    } finally {
+      this.spanBytes -= size;
+    }
+  }
+
+  private async read(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     let body: Buffer | null;
     try {
       body = await bodyWithin(response, MOST_BYTES);
@@ -150,7 +178,8 @@ export class PassingServer {
       this.recording.leaveOut(`calls whose request has more than ${String(MOST_BYTES)} bytes, which were refused`);
       await refuse(response, 413, `The request has more than ${String(MOST_BYTES)} bytes.`);
     } else if (path === `/otlp${TRACES}`) {
-      await this.spans(request, body, response);
+      const packed = body;
+      await this.unpacking.within(NEVER, () => this.spans(request, packed, response));
     } else if (path === '/score') {
       await this.scored(body, response);
     } else {
@@ -198,7 +227,7 @@ export class PassingServer {
     const type = headers['content-type'] ?? '';
     if (/^application\/x-protobuf\b/iu.test(type)) {
       try {
-        this.onSpans(Buffer.from(JSON.stringify(tracesInProtobuf(body, 'The batch of spans'))));
+        this.onSpans(tracesInProtobuf(body, 'The batch of spans'));
       } catch (error) {
         if (!(error instanceof C3Error)) {
           throw error;
@@ -215,12 +244,15 @@ export class PassingServer {
         415,
         'Spans are taken as JSON and as protocol buffers (OTEL_EXPORTER_OTLP_PROTOCOL=http/json).',
       );
-    } else if (isTraces(bodyIn(body.toString('utf8')))) {
-      this.onSpans(body);
-      await answerJson(response, 200, {});
     } else {
-      this.recording.leaveOut('batches of spans that are no JSON of OTLP');
-      await refuse(response, 400, 'The batch is no JSON of OTLP: an object with a list resourceSpans is.');
+      const batch = bodyIn(body.toString('utf8'));
+      if (isTraces(batch)) {
+        this.onSpans(batch);
+        await answerJson(response, 200, {});
+      } else {
+        this.recording.leaveOut('batches of spans that are no JSON of OTLP');
+        await refuse(response, 400, 'The batch is no JSON of OTLP: an object with a list resourceSpans is.');
+      }
     }
   }
 
@@ -261,7 +293,7 @@ export class PassingServer {
 }
 
 /** Whether a value is a batch of spans, as the exporters of OTLP and the servers in Go write it. */
-const isTraces = (value: unknown): boolean =>
+const isTraces = (value: unknown): value is object =>
   isRecord(value) && [value['resourceSpans'], value['resource_spans']].some((list) => Array.isArray(list));
 
 function onward({ headers }: IncomingMessage, body: Buffer): Record<string, string | string[]> {

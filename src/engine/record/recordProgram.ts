@@ -1,10 +1,9 @@
 /** `c3 record`: a user's own program, whose calls of models pass through here and are stored while it runs. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { endOwned, spawnOwned } from '../../files/ownedProcess.ts';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { maskedValue } from '../../logs/secrets.ts';
 import { onAbort } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { withoutKeys } from '../../shared/endpointKeys.ts';
@@ -16,12 +15,11 @@ import type { RightAnswer } from '../../domain/problem.ts';
 import { TASK_NAMES } from '../../shared/runNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { Evaluators } from '../recipe/evaluators.ts';
+import { KeptCalls } from './keptCalls.ts';
 import { PassingServer, type PassingPlaces } from './passingServer.ts';
 import { Recording, type RecordingPlace } from './recording.ts';
-import { GIVE_UP, patiently } from './storeQueue.ts';
+import { failureOf, GIVE_UP, patiently } from './storeQueue.ts';
 
-/** Bytes of spans that are kept until the program ends. */
-const MOST_SPANS = 256 * 2 ** 20;
 /** Lines of a program's output that are shown, and characters of one. */
 const MOST_LINES = 2000;
 const MOST_LINE = 1000;
@@ -97,11 +95,11 @@ export async function record(place: RecordPlace, settings: RecordSettings, signa
     ...(onMessage !== undefined && { onMessage }),
   };
   const recording = new Recording(place, about);
-  const spans = new Spans(recording);
+  const spans = new Spans(recording, place, maskSecrets);
   const env = settings.env ?? process.env;
   const servers = { upstream, model: served?.model ?? null, anthropic: anthropicServer(env), azure: azureServer(env) };
-  const server = new PassingServer(recording, servers, (body) => {
-    spans.add(body);
+  const server = new PassingServer(recording, servers, (batch) => {
+    spans.add(batch);
   });
   const places = await server.listen();
   let ended: Recorded['ended'];
@@ -257,23 +255,31 @@ function forwardLines(stream: Readable | null, onLine: (line: string) => void): 
     });
 }
 
-/** Spans that the program sent. They are what is stored where none of its calls passed by. */
+/**
+ * Spans that the program sent. They are what is stored where none of its calls passed by: until then they lie in a file
+ * beside the store, which stays there where this process is killed.
+ */
 class Spans {
   private readonly recording: Recording;
-  private readonly bodies: Buffer[] = [];
-  private length = 0;
+  private readonly maskSecrets: boolean;
+  private readonly kept: KeptCalls;
+  private masked = 0;
 
-  constructor(recording: Recording) {
+  constructor(recording: Recording, { storePath }: Pick<RecordPlace, 'storePath'>, maskSecrets: boolean) {
     this.recording = recording;
+    this.maskSecrets = maskSecrets;
+    const name = `${recording.run.replace('recorded', 'recording')}.spans.jsonl`;
+    this.kept = new KeptCalls(join(dirname(storePath), name));
   }
 
-  add(body: Buffer): void {
-    if (this.length + body.length > MOST_SPANS) {
-      this.recording.leaveOut(`batches of spans beyond ${String(MOST_SPANS / 2 ** 20)} MB`);
-      return;
+  /** Takes in a batch, which is in the file or counted by the time this returns. */
+  add(batch: object): void {
+    const { value, count } = this.maskSecrets ? maskedValue(batch) : { value: batch, count: 0 };
+    if (this.kept.add(JSON.stringify(value))) {
+      this.masked += count;
+    } else {
+      this.recording.leaveOut('batches of spans that could not be written beside the store');
     }
-    this.length += body.length;
-    this.bodies.push(body);
   }
 
   /** Ends the recording. @throws C3Error where not all is stored; what is not is in a file then */
@@ -282,28 +288,30 @@ class Spans {
     as: Pick<ImportLogParams, 'maskSecrets' | 'renames'>,
     signal: AbortSignal,
   ): Promise<LogImport> {
-    const { recording, bodies } = this;
+    const { recording, kept } = this;
+    kept.close();
     if (!recording.isEmpty) {
-      recording.leaveOut('batches of spans: the calls themselves were recorded', bodies.length);
+      recording.leaveOut('batches of spans: the calls themselves were recorded', kept.count);
+      kept.clear();
     }
     const report = await recording.close(signal);
-    if (!recording.isEmpty || bodies.length === 0) {
+    if (kept.count === 0) {
       return report;
     }
-    const lines = bodies.map((body) => body.toString('utf8').replace(/\s*\n\s*/gu, ' '));
-    const folder = temporaryFolder('record');
     // A program that was cancelled has said something all the same.
     const [late, release] = patiently(signal, GIVE_UP);
     try {
-      const path = join(folder, 'spans.jsonl');
-      writeFileSync(path, lines.join('\n'), { mode: 0o600 });
-      const found = await place.importLog({ path, ...as }, late);
-      return { ...found, leftOut: { ...report.leftOut, ...found.leftOut } };
+      const found = await place.importLog({ path: kept.path, ...as }, late);
+      kept.clear();
+      return {
+        ...found,
+        leftOut: { ...report.leftOut, ...found.leftOut },
+        masked: found.masked === null ? null : found.masked + this.masked,
+      };
     } catch (error) {
-      throw recording.keep(lines, error);
+      throw kept.failure(failureOf(error), 'line');
     } finally {
       release();
-      rmSync(folder, { recursive: true, force: true });
     }
   }
 }

@@ -157,15 +157,6 @@ export class Recording {
     return this.queue.settledSoon();
   }
 
-  /** Keeps lines of a log that could not be stored. @returns the error that says so */
-  keep(lines: Iterable<string>, reason: unknown): C3Error {
-    for (const line of lines) {
-      this.kept.add(this.settings.maskSecrets ? masked(line).text : line);
-    }
-    this.kept.close();
-    return this.kept.failure(failureOf(reason), 'line');
-  }
-
   /** Notes what of the program was not stored. */
   leaveOut(reason: string, count = 1): void {
     this.survey.leaveOut(this.settings.maskSecrets ? masked(reason).text : reason, count);

@@ -27,7 +27,7 @@ function workplace(t: TestContext, store = 'c3.sqlite'): Kept {
     rmSync(folder, { recursive: true, force: true });
   });
   const file = (): string | null => {
-    const name = readdirSync(folder).find((one) => /^recording-[0-9a-f]+\.jsonl$/u.test(one));
+    const name = readdirSync(folder).find((one) => /^recording-[0-9a-f]+(?:\.spans)?\.jsonl$/u.test(one));
     return name === undefined ? null : join(folder, name);
   };
   return { folder, service, file };
@@ -152,7 +152,7 @@ describe('a recording that cannot be stored', () => {
       quiet: true,
     };
     await assert.rejects(record(place, settings, NEVER), /What is not, 1 line, is in/u);
-    assert.equal(readFileSync(kept.file() ?? '', 'utf8'), '{"resourceSpans": []}\n');
+    assert.equal(readFileSync(kept.file() ?? '', 'utf8'), '{"resourceSpans":[]}\n');
   });
 
   it('has its file elsewhere where the folder of the store cannot be made', async (t) => {
