@@ -16,7 +16,6 @@ import { masked } from '../../logs/secrets.ts';
 import type { ModelCall } from '../../chat/modelCall.ts';
 import { newResults } from '../../logs/traces.ts';
 import { NEVER, onAbort } from '../../shared/cancellation.ts';
-import type { C3Error } from '../../shared/errors.ts';
 import type { LogImport } from '../../domain/episode.ts';
 import { MOST_NAME, type Rename } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
