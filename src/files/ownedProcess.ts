@@ -1,5 +1,5 @@
 /**
- * Programs of the user's that end with all that they started: neither their work nor this process is outlived, however
+ * Programs of the user's, and interpreters, that end with all that they started: neither their work nor this process is outlived, however
  * that ends. Each has a process group of its own, and a mark in its environment by which Linux finds what left the
  * group. A group is signaled only as long as one of its processes is known to be the program's: process ids come again.
  * Other systems list no processes: there the group ends, and on Windows the program itself.

@@ -119,3 +119,23 @@ it('cancellation and the limits of tokens hold as at a server', async () => {
   const spending = new Spending({ tokens: 10, money: null }, SETTINGS.prices);
   await assert.rejects(answer(windows, {}, { signal: NEVER }, spending), { kind: 'budget' });
 });
+
+it('a long wait is agreed to in a window alone: one that goes is followed by another, and none agrees to nothing', async () => {
+  const windows = new EditorWindows();
+  const wait = { server: 'api.example.com', milliseconds: 3_600_000 };
+  assert.equal(await windows.askWait(wait, NEVER), false);
+  const leave = windows.add({ ...saying, askWait: () => Promise.reject(new WindowGone()) });
+  assert.equal(await windows.askWait(wait, NEVER), false);
+  const asked: object[] = [];
+  windows.add({
+    ...saying,
+    askWait: (given) => {
+      asked.push(given);
+      return Promise.resolve({ kind: asked.length === 1 ? 'wait' : 'stop' });
+    },
+  });
+  assert.equal(await windows.askWait(wait, NEVER), true);
+  leave();
+  assert.equal(await windows.askWait(wait, NEVER), false);
+  assert.deepEqual(asked, [wait, wait]);
+});
