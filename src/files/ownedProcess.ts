@@ -1,8 +1,8 @@
 /**
- * Programs of the user's, and interpreters, that end with all that they started: neither their work nor this process is outlived, however
- * that ends. Each has a process group of its own, and a mark in its environment by which Linux finds what left the
- * group. A group is signaled only as long as one of its processes is known to be the program's: process ids come again.
- * Other systems list no processes: there the group ends, and on Windows the program itself.
+ * Programs of the user's, and interpreters, that end with all that they started: neither their work nor this process is
+ * outlived, however that ends. Each has a process group of its own, and a mark in its environment by which Linux finds
+ * what left the group. A group is signaled only as long as one of its processes is known to be the program's: process
+ * ids come again. Other systems list no processes: there the group ends, and on Windows the program itself.
  */
 import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
