@@ -22,6 +22,7 @@ import { describeOverlap, overlapReport, refuseOverlap } from '../../tasks/overl
 import type { Side } from '../../tasks/split.ts';
 import type { KeyPath } from '../../team/document.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
+import { promptsFault, withPrompts } from '../../team/prompts.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, runRounds, type RunConfig } from '../../training/config/config.ts';
 import { normalized } from '../../training/config/configFaults.ts';
@@ -124,7 +125,12 @@ export async function readRecipe(
       ? bundledProtocol(config.task.name, config.task.roles)
       : resolve(folder, config.protocol);
   const protocolText = await readText(protocolSource, 'name an existing protocol file');
-  const protocol = parseProtocol(protocolText, protocolSource, runRounds(config));
+  const written = parseProtocol(protocolText, protocolSource, runRounds(config));
+  const misprint = promptsFault(written, config.prompts);
+  if (misprint !== null) {
+    throw document.error(misprint.path, misprint.sentence);
+  }
+  const protocol = withPrompts(written, config.prompts ?? {});
   const stranger = policiesFault(config, protocol);
   if (stranger !== null) {
     throw document.error(stranger.path, stranger.sentence);
@@ -265,7 +271,7 @@ function reasonOf(error: unknown): string {
 }
 
 export const protocolOf = ({ protocolText, protocolSource, config }: Recipe): Protocol =>
-  parseProtocol(protocolText, protocolSource, runRounds(config));
+  withPrompts(parseProtocol(protocolText, protocolSource, runRounds(config)), config.prompts ?? {});
 
 /** The protocol of a stored run. @throws C3Error('input') for an unknown run */
 export function protocolOfRun(store: Pick<StoreReader, 'runConfig'>, run: string): Protocol {

@@ -166,8 +166,9 @@ function forecastOf(work: PlannedWork, pace: Pace, basis: TimeEstimate['basis'])
 }
 
 /** What a trial depends on. */
-function trialKey({ config: { device, sampling, task, chat }, modelFolder, protocolText }: Recipe): string {
-  return JSON.stringify([modelFolder, protocolText, device, sampling, task, chat]);
+function trialKey({ config, modelFolder, protocolText }: Recipe): string {
+  const { device, sampling, task, chat, prompts = {} } = config;
+  return JSON.stringify([modelFolder, protocolText, prompts, device, sampling, task, chat]);
 }
 
 /** Of a model that was not tried; null on an accelerator, whose products are not measured in this process. */

@@ -22,6 +22,9 @@ import { taskSchema } from './taskKeys.ts';
 import { beginSchema } from './beginKeys.ts';
 import { teamTrSchema } from './teamTrKeys.ts';
 
+/** Characters of a prompt. */
+const MOST_PROMPT = 20_000;
+
 /**
  * Keys and defaults, each with its words: the editor's help and the template of a new configuration show no others. The
  * defaults are the bundled team's run.
@@ -112,6 +115,12 @@ export const configSchema = z.strictObject({
   })
     .default('bundled')
     .describe('Who speaks when and sees what: a protocol file in JSON or YAML, relative to this file.'),
+  prompts: z
+    .record(z.string().min(1), z.string().max(MOST_PROMPT).regex(/\S/u, 'is blank; write what the role is to do'))
+    .optional()
+    .describe(
+      'Prompts in the place of those of the protocol, by role: `{reasoner: "Plan the steps."}`. `C3: Try a change` says whether one helps, and writes it here.',
+    ),
   begin: beginSchema,
   policies: z
     .record(z.string().min(1), rolePolicySchema)

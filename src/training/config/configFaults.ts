@@ -224,12 +224,15 @@ export function examine(schema: Schema, value: object): Examined {
 }
 
 /**
- * What is not trained has no steps, and no policies are the same as none given. Keys that runs of earlier versions did
- * not have are left out where they say the default: such a run is stored as it was.
+ * What is not trained has no steps, and no policies or prompts are the same as none given. Keys that runs of earlier
+ * versions did not have are left out where they say the default: such a run is stored as it was.
  */
-export function normalized({ policies, ...config }: RunConfig): RunConfig {
+export function normalized({ policies, prompts, ...config }: RunConfig): RunConfig {
   const { kl_against: against, ...ppo } = config.ppo;
-  const given = policies === undefined || Object.keys(policies).length === 0 ? {} : { policies };
+  const given = {
+    ...(prompts !== undefined && Object.keys(prompts).length > 0 && { prompts }),
+    ...(policies !== undefined && Object.keys(policies).length > 0 && { policies }),
+  };
   return {
     ...config,
     ppo: { ...ppo, ...(against === 'last' && { kl_against: against }) },

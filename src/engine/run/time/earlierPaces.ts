@@ -49,9 +49,10 @@ function likeness(recipe: Recipe): string {
     config.steps === 0
       ? null
       : plannedRollouts(config, protocolOf(recipe)).map(({ fanout, shape }) => [shape ?? 'nested', ...fanout]);
-  const { evaluator, adapter, sampling, ppo, memory, device } = config;
+  const { evaluator, adapter, sampling, ppo, memory, device, prompts = {} } = config;
   const ownPolicies = Object.keys(config.policies ?? {}).sort();
   const settings = [
+    prompts,
     ownPolicies,
     evaluator,
     adapter,

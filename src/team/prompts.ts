@@ -1,0 +1,57 @@
+/** Prompts of roles in the place of those that a protocol has. */
+import { suggestion, type KeyPath } from './document.ts';
+import { roleNamed, type Protocol } from './protocol.ts';
+
+/** Prompts by role. */
+export type Prompts = Readonly<Record<string, string>>;
+
+/** A protocol with other prompts for some of its roles; names that it has not are left alone. */
+export const withPrompts = (protocol: Protocol, prompts: Prompts): Protocol => ({
+  ...protocol,
+  roles: protocol.roles.map((role) =>
+    Object.hasOwn(prompts, role.name) ? { ...role, prompt: prompts[role.name] ?? role.prompt } : role,
+  ),
+});
+
+/**
+ * What keeps a text from being the prompt of a role, as a sentence that begins with the prompt's name; null where
+ * nothing does. What the role's own prompt has in braces may stay.
+ * @throws C3Error('input') for a role that the protocol has not
+ */
+export function promptFault(protocol: Protocol, role: string, prompt: string): string | null {
+  const own = roleNamed(protocol, role).prompt;
+  if (prompt.trim() === '') {
+    return `The new prompt of the role ${role} is blank; write what the role is to do.`;
+  }
+  const known = new Set([
+    'question',
+    'context',
+    ...protocol.roles.flatMap(({ name }) => [name, `${name}_output`]),
+    ...namesIn(own),
+  ]);
+  const unknown = namesIn(prompt).find((name) => !known.has(name));
+  return unknown === undefined
+    ? null
+    : `The new prompt of the role ${role} has {${unknown}}, for which nothing is put in; use {question}, {context} or {ROLE_output}, or double the braces.`;
+}
+
+/** What is wrong with the key `prompts` of a run, behind the key that has it; null where nothing is. */
+export function promptsFault(
+  protocol: Protocol,
+  prompts: Prompts = {},
+): { readonly path: KeyPath; readonly sentence: string } | null {
+  const names = protocol.roles.map(({ name }) => name);
+  for (const [role, prompt] of Object.entries(prompts)) {
+    const sentence = names.includes(role)
+      ? promptFault(protocol, role, prompt)
+      : `the protocol ${protocol.name} has no such role; ${suggestion(role, names)}`;
+    if (sentence !== null) {
+      return { path: ['prompts', role], sentence };
+    }
+  }
+  return null;
+}
+
+/** Names in single braces. */
+const namesIn = (text: string): string[] =>
+  [...text.replaceAll(/\{\{|\}\}/gu, ' ').matchAll(/\{([A-Za-z_]\w*)\}/gu)].map(([, name = '']) => name);
