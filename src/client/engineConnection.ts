@@ -16,6 +16,7 @@ import {
   RunProgressNotification,
   StoreWaitNotification,
   TestModelProgressNotification,
+  TrialProgressNotification,
   VerifyProgressNotification,
   YieldRequest,
   type BlameProgress,
@@ -23,6 +24,7 @@ import {
   type RecordProgress,
   type ReplayProgress,
   type TestModelProgress,
+  type TrialProgress,
   type VerifyProgress,
 } from '../shared/protocols/engineProtocol.ts';
 import { socketConnection } from '../shared/protocols/socketConnection.ts';
@@ -50,6 +52,7 @@ export interface EngineEvents {
   testModelProgress(progress: TestModelProgress): void;
   recordProgress?(progress: RecordProgress): void;
   blameProgress?(progress: BlameProgress): void;
+  trialProgress?(progress: TrialProgress): void;
   /** For whom the engine waits to write the store; null when the wait is over. */
   waiting(words: string | null): void;
   /** The engine answered its first request. */
@@ -219,6 +222,9 @@ export class EngineConnection {
     });
     connection.onNotification(BlameProgressNotification, (progress) => {
       events.blameProgress?.(progress);
+    });
+    connection.onNotification(TrialProgressNotification, (progress) => {
+      events.trialProgress?.(progress);
     });
     connection.onNotification(JobsChangedNotification, (list) => {
       events.jobs(list);

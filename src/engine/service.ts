@@ -20,8 +20,10 @@ import type {
   ReplaceParams,
   RunBlameParams,
   StartRunParams,
+  TrialParams,
 } from '../shared/protocols/engineProtocol.ts';
-import type { Blame, RunBlame, CheckedFinding, KeptFinding, Trial } from '../domain/answer.ts';
+import type { Blame, RunBlame, CheckedFinding, KeptFinding } from '../domain/answer.ts';
+import type { Trial } from '../domain/trial.ts';
 import type { RhoReport } from '../domain/credit.ts';
 import type { LostProblemRow } from '../domain/problem.ts';
 import type { LabelParams, TaxonomyParams, TaxonomyThresholds, TaxonomyView } from '../domain/taxonomy.ts';
@@ -49,7 +51,7 @@ import { checkReplay, replayCosts, replayStored } from './replay/replay.ts';
 import { sampleStored } from './replay/sample.ts';
 import type { EngineReplay } from './replay/settling.ts';
 import type { TrialControl } from './replay/comparePairs.ts';
-import { tryChange, type TrialRequest } from './replay/tryChange.ts';
+import { tryChange } from './replay/tryChange.ts';
 import {
   knownReplays,
   proveBucket,
@@ -398,7 +400,7 @@ export class EngineService {
    * Tries a change of a run's team on its held-out problems, or in the context of a message; nothing is stored.
    * @throws C3Error; CancelledError
    */
-  async tryChange({ run, ...request }: TrialRequest, control: TrialControl): Promise<Trial> {
+  async tryChange({ run, ...request }: TrialParams, control: TrialControl): Promise<Trial> {
     this.reading((store) => store.run(run));
     const work = { what: `trial of a change of run ${run}`, run, limit: request.spending };
     await using session = await this.session(work, control.signal);

@@ -4,8 +4,11 @@ import { existsSync } from 'node:fs';
 import { readRegular } from '../../files/regularFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Sampling } from '../../domain/message.ts';
+import { callsWords } from '../../domain/answer.ts';
 import {
-  callsWords,
+  DECODING,
+  decodingNumber,
+  decodingWords,
   NO_CHANGE,
   TRIAL_BUDGET,
   type PolicyChange,
@@ -13,12 +16,12 @@ import {
   type Trial,
   type TrialCase,
   type TrialProblems,
-} from '../../domain/answer.ts';
+} from '../../domain/trial.ts';
 import { selectionWords } from '../../domain/selection.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { protocolOfRun } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
-import type { TrialRequest } from '../replay/tryChange.ts';
+import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
 import { messageNumber, readArguments, text, texts, whole, type ParsedArguments } from './arguments.ts';
 import type { CommandContext } from './command.ts';
 import { ONLY, readSelection } from './onlyFlag.ts';
@@ -39,10 +42,12 @@ const OPTIONS = {
 
 /** Bytes of a prompt's file. */
 const MOST_PROMPT = 2 ** 20;
+/** Cases of each kind that are shown. */
+const MOST_SHOWN = 5;
 /** Characters of a text that are shown of a case. */
 const SHOWN = 100;
 
-type Settings = Omit<TrialRequest, 'change'>;
+type Settings = Omit<TrialParams, 'change'>;
 
 export async function tryCommand(args: readonly string[], context: CommandContext): Promise<void> {
   const parsed = readArguments('try', args, OPTIONS, 1);
@@ -143,19 +148,6 @@ const controlOf = ({
   },
 });
 
-const NUMBERS: Readonly<Record<string, keyof Sampling>> = {
-  temperature: 'temperature',
-  top_p: 'topP',
-  top_k: 'topK',
-  max_new_tokens: 'maxNewTokens',
-};
-const BOUNDS: Readonly<Record<keyof Sampling, readonly [low: number, high: number, whole: boolean]>> = {
-  temperature: [0, 10, false],
-  topP: [1e-6, 1, false],
-  topK: [0, 1e6, true],
-  maxNewTokens: [1, 100_000, true],
-};
-
 /** A snapshot by its name, or a model by its folder. */
 const policyOf = (value: string, folder: string): PolicyChange =>
   existsSync(resolve(folder, value)) ? { model: resolve(folder, value) } : { snapshot: value };
@@ -169,7 +161,7 @@ async function changeOf(changes: readonly string[], folder: string): Promise<Tea
   for (const change of changes) {
     const [, key = '', value = ''] = /^([^=]+)=(.+)$/su.exec(change) ?? [];
     const [, role = '', what = ''] = /^(.+)\.(prompt|snapshot|model)$/u.exec(key) ?? [];
-    const number = Object.hasOwn(NUMBERS, key) ? NUMBERS[key] : undefined;
+    const decoding = DECODING.find((one) => one.key === key);
     if (what === 'prompt') {
       const bytes = await readRegular(resolve(folder, value), MOST_PROMPT, 'give the file of a prompt');
       prompts[role] = bytes.toString('utf8').trim();
@@ -177,41 +169,49 @@ async function changeOf(changes: readonly string[], folder: string): Promise<Tea
       roles[role] = what === 'model' ? { model: resolve(folder, value) } : { snapshot: value };
     } else if (key === 'snapshot' || key === 'model') {
       policy = key === 'model' ? { model: resolve(folder, value) } : { snapshot: value };
-    } else if (number === undefined) {
+    } else if (decoding === undefined) {
       throw new C3Error(
         'input',
-        `--change ${JSON.stringify(oneLine(change, SHOWN))} names nothing that can be changed; give ROLE.prompt=FILE, ${Object.keys(NUMBERS).join('=, ')}=, snapshot=, model=, ROLE.snapshot= or ROLE.model=.`,
+        `--change ${JSON.stringify(oneLine(change, SHOWN))} names nothing that can be changed; give ROLE.prompt=FILE, ${DECODING.map((one) => one.key).join('=, ')}=, snapshot=, model=, ROLE.snapshot= or ROLE.model=.`,
       );
     } else {
-      sampling[number] = numberOf(key, value, BOUNDS[number]);
+      const number = decodingNumber(decoding, value);
+      if (number === null) {
+        throw new C3Error(
+          'input',
+          `--change ${key} needs ${decodingWords(decoding)}, not ${JSON.stringify(oneLine(value, SHOWN))}.`,
+        );
+      }
+      sampling[decoding.of] = number;
     }
   }
   return { prompts, sampling, policy, roles };
-}
-
-function numberOf(key: string, value: string, [low, high, whole]: readonly [number, number, boolean]): number {
-  const number = Number(value);
-  if (!Number.isFinite(number) || number < low || number > high || (whole && !Number.isInteger(number))) {
-    throw new C3Error(
-      'input',
-      `--change ${key} needs a ${whole ? 'whole ' : ''}number from ${String(low)} to ${String(high)}, not ${JSON.stringify(oneLine(value, SHOWN))}.`,
-    );
-  }
-  return number;
 }
 
 /** The sentence, what it cost, and the first of the cases that flipped. */
 export function trialWords({ sentence, cases, contexts, message, only = [], tokens, seconds }: Trial): string[] {
   const problems = `${String(contexts)} ${contexts === 1 ? 'problem' : 'problems'}${only.length === 0 ? '' : ` (${selectionWords(only)})`}`;
   const cost = `${message === undefined ? problems : `In the context of message ${String(message)}`}; ${tokens.before.toLocaleString('en-US')} tokens without the change and ${tokens.after.toLocaleString('en-US')} with it; ${seconds.toFixed(0)} s.`;
-  return [sentence, cost, ...(cases.length === 0 ? [] : ['', 'Cases that flipped']), ...cases.flatMap(caseWords)];
+  const won = cases.filter(isWon);
+  const lost = cases.filter((one) => !isWon(one));
+  const shown = [...won.slice(0, MOST_SHOWN), ...lost.slice(0, MOST_SHOWN)];
+  return [
+    sentence,
+    cost,
+    ...(shown.length === 0 ? [] : ['', 'Cases that flipped']),
+    ...shown.flatMap(caseWords),
+    ...(shown.length < cases.length ? [`  and ${String(cases.length - shown.length)} more with --json`] : []),
+  ];
 }
 
-function caseWords({ question, before, after }: TrialCase): string[] {
+const isWon = ({ before, after }: TrialCase): boolean => after.return > before.return;
+
+function caseWords(shown: TrialCase): string[] {
+  const { question, before, after } = shown;
   const at = after.messages.findIndex(({ text: said }, index) => said !== before.messages[index]?.text);
   const [first, second] = [before.messages[at], after.messages[at]];
   return [
-    `  ${after.return > before.return ? 'won' : 'lost'}: ${oneLine(question, SHOWN)}`,
+    `  ${isWon(shown) ? 'won' : 'lost'}: ${oneLine(question, SHOWN)}`,
     `    ${first?.role ?? ''}, without: ${oneLine(first?.text ?? '', SHOWN)}`,
     `    ${second?.role ?? ''}, with:    ${oneLine(second?.text ?? '', SHOWN)}`,
   ];

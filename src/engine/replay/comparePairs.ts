@@ -8,8 +8,10 @@ import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import { countCalls, findLeaves, returnOf, type Branch, type TreeMessage } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { Sampling } from '../../domain/message.ts';
-import type { Trial, TrialCase, TrialEpisode } from '../../domain/answer.ts';
+import type { Trial, TrialCase, TrialEpisode, TrialProblem } from '../../domain/trial.ts';
 import type { Renderer } from '../../team/render.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
@@ -17,7 +19,9 @@ import { scoredAtMost } from '../../team/rounds.ts';
 /** Pairs that are sampled together. */
 const BLOCK = 16;
 /** Pairs that flipped and are kept, of each kind. */
-const MOST_CASES = 5;
+const MOST_CASES = 20;
+/** Characters of a question beside its mean returns. */
+const QUESTION = 200;
 
 export interface TrialControl {
   readonly signal: AbortSignal;
@@ -65,6 +69,7 @@ export async function comparePairs(
     throw new C3Error('input', `One pair takes up to ${String(perPair)} evaluator calls; give at least so many.`);
   }
   const differences: number[] = [];
+  const byProblem = new Map<Problem, (readonly [before: number, after: number])[]>();
   const [won, lost]: [TrialCase[], TrialCase[]] = [[], []];
   const tokens = { before: 0, after: 0 };
   let [spent, used, masked] = [0, 0, 0];
@@ -89,6 +94,7 @@ export async function comparePairs(
         }
         const difference = second.return - first.return;
         differences.push(difference);
+        byProblem.set(root.problem, [...(byProblem.get(root.problem) ?? []), [first.return, second.return]]);
         const cases = difference > 0 ? won : lost;
         if (difference !== 0 && cases.length < MOST_CASES) {
           cases.push({ question: root.problem.question, before: first, after: second });
@@ -117,6 +123,12 @@ export async function comparePairs(
     same: differences.filter((one) => one === 0).length,
     masked,
     cases: [...won, ...lost],
+    problems: [...byProblem].map(([{ question }, pairs]): TrialProblem => ({
+      question: oneLine(question, QUESTION),
+      pairs: pairs.length,
+      before: mean(pairs.map(([before]) => before)),
+      after: mean(pairs.map(([, after]) => after)),
+    })),
     evaluatorCalls: spent,
     tokens,
     most,

@@ -6,21 +6,17 @@ import { EvaluatorBudget } from '../../replay/budget.ts';
 import { scoreMessage } from '../../replay/grow.ts';
 import { frozenBranch } from '../../replay/storedBranch.ts';
 import { callOf, type Branch } from '../../replay/tree.ts';
-import { costWords, type SpendingChoice } from '../../shared/endpointCost.ts';
+import { costWords } from '../../shared/endpointCost.ts';
 import type { Problem } from '../../domain/problem.ts';
-import type { Selection } from '../../domain/selection.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isLost } from '../../shared/credit/returns.ts';
 import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { capabilitiesOf, type RolePolicies } from '../../shared/rolePolicies.ts';
+import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
 import { Holds } from '../../shared/holds.ts';
-import {
-  trialSentence,
-  type PolicyChange,
-  type TeamChange,
-  type Trial,
-  type TrialProblems,
-} from '../../domain/answer.ts';
+import { trialSentence, type PolicyChange, type TeamChange, type Trial } from '../../domain/trial.ts';
+import { promptFault, withPrompts } from '../../team/prompts.ts';
 import { roleNamed, type Protocol } from '../../team/protocol.ts';
 import type { Team } from '../models/roles.ts';
 import { snapshotNamed } from '../session/continuation.ts';
@@ -31,20 +27,6 @@ import { costedTeam, countBytes, trialCosts } from './costs.ts';
 import { NO_MARKS } from './divideLosses.ts';
 import { readMarks } from './runMarks.ts';
 import { selectEpisodes } from './selectEpisodes.ts';
-
-export interface TrialRequest {
-  readonly run: string;
-  readonly change: TeamChange;
-  readonly problems: TrialProblems;
-  /** Which of them; all unless given. */
-  readonly only?: Selection;
-  /** The message in whose context both sides begin, in the place of problems. */
-  readonly message?: number;
-  /** Evaluator calls of both sides together. */
-  readonly budget: number;
-  /** The most that the run and its replays may spend at each server; what the configuration says unless given. */
-  readonly spending?: SpendingChoice;
-}
 
 /**
  * Tries a change on the held-out problems of a run, or in the context of one message. Places are drawn with equal
@@ -58,7 +40,7 @@ export interface TrialRequest {
  */
 export async function tryChange(
   session: RunSession,
-  { change, budget, spending, ...asked }: Omit<TrialRequest, 'run'>,
+  { change, budget, spending, ...asked }: Omit<TrialParams, 'run'>,
   control: TrialControl,
 ): Promise<Trial> {
   const { store, run, recipe, protocol, signal, rules } = session;
@@ -68,7 +50,7 @@ export async function tryChange(
       `Run ${run} was recorded elsewhere; a change is tried on runs whose team is known here. Choose another run.`,
     );
   }
-  const changed = changedProtocol(protocol, change);
+  const changed = changedProtocol(protocol, change, recipe.config.policies);
   for (const role of Object.keys(change.roles)) {
     roleNamed(protocol, role);
   }
@@ -136,7 +118,7 @@ export async function tryChange(
 /** Where the episodes of a trial begin, and the evaluator calls that what was said before took. */
 async function placesOf(
   session: RunSession,
-  asked: Pick<TrialRequest, 'problems' | 'only' | 'message'>,
+  asked: Pick<TrialParams, 'problems' | 'only' | 'message'>,
   evaluator: Evaluator,
 ): Promise<{ readonly places: readonly Branch[]; readonly calls: number }> {
   const { store, run, protocol, rules, signal } = session;
@@ -160,7 +142,7 @@ async function placesOf(
 async function heldOut(
   store: StoreReader,
   run: string,
-  { problems: asked, only = [] }: Pick<TrialRequest, 'problems' | 'only'>,
+  { problems: asked, only = [] }: Pick<TrialParams, 'problems' | 'only'>,
 ): Promise<Problem[]> {
   const { episodes, scale } = evaluatedEpisodes(store, run);
   const chosen = episodes.filter(({ return: value }) => asked === 'all' || (value !== null && isLost(value, scale)));
@@ -183,38 +165,27 @@ const bytesOf = (store: StoreReader, { problem }: Branch, message: number | unde
 
 /**
  * A protocol with other prompts, and without the roles' own caps of tokens where the change has one.
- * @throws C3Error('input') for a role that it has not, or a prompt that is blank or has an unknown placeholder
+ * @throws C3Error('input') for a role that it has not or whose policy reads no prompt, or a prompt that cannot be one
  */
-function changedProtocol(protocol: Protocol, { prompts, sampling }: TeamChange): Protocol {
+function changedProtocol(
+  protocol: Protocol,
+  { prompts, sampling }: TeamChange,
+  policies: RolePolicies | undefined,
+): Protocol {
   for (const [role, prompt] of Object.entries(prompts)) {
-    roleNamed(protocol, role);
-    if (prompt.trim() === '') {
-      throw new C3Error('input', `The new prompt of the role ${role} is blank; write what the role is to do.`);
+    const fault = promptFault(protocol, role, prompt);
+    if (fault !== null) {
+      throw new C3Error('input', fault);
     }
-    const unknown = unknownPlaceholder(protocol, role, prompt);
-    if (unknown !== null) {
+    if (!capabilitiesOf(policies, role).samples) {
       throw new C3Error(
         'input',
-        `The new prompt of the role ${role} has {${unknown}}, for which nothing is put in; use {question}, {context} or {ROLE_output}, or double the braces.`,
+        `The role ${role} answers from a table, which reads no prompt; choose another role, or change the table.`,
       );
     }
   }
-  const caps = sampling.maxNewTokens === undefined ? {} : { maxNewTokens: null };
-  return {
-    ...protocol,
-    roles: protocol.roles.map((role) => ({ ...role, ...caps, prompt: prompts[role.name] ?? role.prompt })),
-  };
-}
-
-/** A placeholder that neither the protocol nor the role's own prompt has; null for none. */
-function unknownPlaceholder(protocol: Protocol, role: string, prompt: string): string | null {
-  const namesIn = (text: string): string[] =>
-    [...text.replaceAll(/\{\{|\}\}/gu, ' ').matchAll(/\{([A-Za-z_]\w*)\}/gu)].map(([, name = '']) => name);
-  const known = new Set([
-    'question',
-    'context',
-    ...protocol.roles.flatMap(({ name }) => [name, `${name}_output`]),
-    ...namesIn(roleNamed(protocol, role).prompt),
-  ]);
-  return namesIn(prompt).find((name) => !known.has(name)) ?? null;
+  const changed = withPrompts(protocol, prompts);
+  return sampling.maxNewTokens === undefined
+    ? changed
+    : { ...changed, roles: changed.roles.map((role) => ({ ...role, maxNewTokens: null })) };
 }

@@ -18,6 +18,7 @@ import {
   ShutdownRequest,
   StoreWaitNotification,
   TestModelProgressNotification,
+  TrialProgressNotification,
   VerifyProgressNotification,
   YieldRequest,
   type ParamsOf,
@@ -257,6 +258,13 @@ export class EngineServer {
         return { request, words };
       },
       lostProblems: ({ run }) => service.lostProblems(run),
+      tryChange: (params, signal) =>
+        service.tryChange(params, {
+          signal: signal(),
+          onProgress: (calls, budget) => {
+            send(client, (to) => to.sendNotification(TrialProgressNotification, { words: callsWords(calls, budget) }));
+          },
+        }),
       keepFinding: (params, signal) => service.keepFinding(params, signal()),
       checkFinding: (params, signal) => service.checkFinding(params, signal()),
       replayCosts: (params) => service.replayCosts(params),

@@ -10,6 +10,7 @@ import type {
   RecordProgress,
   ReplayProgress,
   TestModelProgress,
+  TrialProgress,
   VerifyProgress,
 } from '../../shared/protocols/engineProtocol.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
@@ -48,6 +49,7 @@ export class Engine {
   private readonly verifications = this.disposables.add(new EventEmitter<VerifyProgress>());
   private readonly modelTests = this.disposables.add(new EventEmitter<TestModelProgress>());
   private readonly blames = this.disposables.add(new EventEmitter<BlameProgress>());
+  private readonly trials = this.disposables.add(new EventEmitter<TrialProgress>());
   private readonly recordings = this.disposables.add(new EventEmitter<RecordProgress>());
   private readonly pending = new Set<NodeJS.Timeout>();
   private current: { readonly path: string; readonly client: EngineClient } | null = null;
@@ -60,6 +62,7 @@ export class Engine {
   readonly onVerifyProgress = this.verifications.event;
   readonly onRecordProgress = this.recordings.event;
   readonly onBlameProgress = this.blames.event;
+  readonly onTrialProgress = this.trials.event;
   readonly onTestModelProgress = this.modelTests.event;
 
   constructor(program: EngineProgram, store: StoreAccess, log: Log) {
@@ -176,6 +179,9 @@ export class Engine {
         },
         blameProgress: (progress) => {
           this.blames.fire(progress);
+        },
+        trialProgress: (progress) => {
+          this.trials.fire(progress);
         },
         recordProgress: (progress) => {
           this.store.touch();

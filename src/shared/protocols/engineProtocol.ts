@@ -7,6 +7,7 @@ import type { ClientKind, JobList, RunJob, RunProgress } from './jobs.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../models.ts';
 import type { EndpointCost, SpendingChoice } from '../endpointCost.ts';
 import type { Blame, RunBlame, CheckedFinding, Expectation, KeptFinding } from '../../domain/answer.ts';
+import type { TeamChange, Trial, TrialProblems } from '../../domain/trial.ts';
 import type { VerificationReport } from '../../domain/verification.ts';
 import type { LostProblemRow, RightAnswer } from '../../domain/problem.ts';
 import type { LogImport, Recorded } from '../../domain/episode.ts';
@@ -186,6 +187,20 @@ export interface RunBlameParams extends Pick<ReplayParams, 'team' | 'teamHash' |
   readonly budget: number;
 }
 
+export interface TrialParams {
+  readonly run: string;
+  readonly change: TeamChange;
+  readonly problems: TrialProblems;
+  /** Which of them; all unless given. */
+  readonly only?: Selection;
+  /** The message in whose context both sides begin, in the place of problems. */
+  readonly message?: number;
+  /** Evaluator calls of both sides together. */
+  readonly budget: number;
+  /** The most that the run and its replays may spend at each server; what the configuration says unless given. */
+  readonly spending?: SpendingChoice;
+}
+
 export interface KeepFindingParams {
   readonly message: number;
   /** Absolute path of the file, or of the folder that it is written to under a name of its own. */
@@ -203,6 +218,11 @@ export interface CheckFindingParams {
 
 /** How far a search for what lost an episode, or loses those of a run, has come. */
 export interface BlameProgress {
+  readonly words: string;
+}
+
+/** How far a trial of a change has come. */
+export interface TrialProgress {
   readonly words: string;
 }
 
@@ -355,6 +375,8 @@ export const REQUESTS = {
   blameRun: new RequestType<RunBlameParams, RunBlame, void>('blame/run'),
   /** What the searches so far found of the lost problems of a run; nothing is replayed. */
   lostProblems: new RequestType<RunParams, readonly LostProblemRow[], void>('blame/problems'),
+  /** Tries a change of a run's team on its held-out problems; nothing is stored. */
+  tryChange: new RequestType<TrialParams, Trial, void>('trial/start'),
   /** Keeps a message as a test, in a file. */
   keepFinding: new RequestType<KeepFindingParams, KeptFinding, void>('finding/keep'),
   /** Draws a finding again; why it could not be is part of the answer. */
@@ -413,6 +435,7 @@ export const RunProgressNotification = new NotificationType<RunProgress>('run/pr
 /** To the client that asked. */
 export const ReplayProgressNotification = new NotificationType<ReplayProgress>('replay/progress');
 export const BlameProgressNotification = new NotificationType<BlameProgress>('blame/progress');
+export const TrialProgressNotification = new NotificationType<TrialProgress>('trial/progress');
 export const TestModelProgressNotification = new NotificationType<TestModelProgress>('model/test/progress');
 export const RecordProgressNotification = new NotificationType<RecordProgress>('record/progress');
 export const VerifyProgressNotification = new NotificationType<VerifyProgress>('verify/progress');

@@ -20,6 +20,7 @@ const trial = z.looseObject({
   same: z.int(),
   masked: z.int(),
   cases: z.array(z.object({ question: z.string(), before: episode, after: episode })),
+  problems: z.array(z.object({ question: z.string(), pairs: z.int().min(1), before: z.number(), after: z.number() })),
   evaluatorCalls: z.int(),
   tokens: z.object({ before: z.int(), after: z.int() }),
   sentence: z.string(),
@@ -82,7 +83,7 @@ describe('c3 try', () => {
       /^The change harms: −\d+ points \[−\d+, −\d+\], better in 0 and worse in \d+ of \d+ pairs\./u,
     );
     assert.equal(found.better + found.worse + found.same, found.difference.n);
-    assert.ok(found.cases.length > 0 && found.cases.length <= 5);
+    assert.ok(found.cases.length > 0 && found.cases.length <= 20);
     for (const { before: first, after: second } of found.cases) {
       assert.ok(second.return < first.return);
       assert.deepEqual(
@@ -90,6 +91,15 @@ describe('c3 try', () => {
         [...prompts(folder).keys()],
       );
     }
+    assert.ok(found.problems.length <= found.contexts);
+    const sum = (value: (one: (typeof found.problems)[number]) => number): number =>
+      found.problems.reduce((all, one) => all + value(one), 0);
+    assert.equal(
+      sum(({ pairs }) => pairs),
+      found.difference.n,
+    );
+    const weighted = sum(({ pairs, before: first, after: second }) => pairs * (second - first));
+    assert.ok(Math.abs(weighted / found.difference.n - found.difference.value) < 1e-9);
     const again = await tried(folder, ...args);
     assert.deepEqual({ ...again, seconds: 0 }, { ...found, seconds: 0 });
   });
@@ -104,6 +114,7 @@ describe('c3 try', () => {
       [['--change', 'colour=red'], /"colour=red" names nothing that can be changed/u],
       [['--change', 'temperature=hot'], /needs a number from 0 to 10, not "hot"/u],
       [['--change', 'top_k=1.5'], /needs a whole number/u],
+      [['--change', 'top_k= '], /needs a whole number/u],
       [['--change', 'nobody.prompt=bad.txt'], /has no role 'nobody'/u],
       [['--change', `${String(role)}.prompt=bad.txt`], /has \{nobody\}, for which nothing is put in/u],
       [['--change', `${String(role)}.prompt=blank.txt`], /is blank/u],

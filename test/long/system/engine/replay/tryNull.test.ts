@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { comparePairs } from '../../../../../src/engine/replay/comparePairs.ts';
-import type { Trial } from '../../../../../src/domain/answer.ts';
+import type { Trial } from '../../../../../src/domain/trial.ts';
 import type { PolicyRequest } from '../../../../../src/policy/policy.ts';
 import { Stream } from '../../../../../src/runtime/random.ts';
 import { renderPlain } from '../../../../../src/team/render.ts';
