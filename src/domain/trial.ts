@@ -3,6 +3,7 @@ import { isRecord } from '../shared/guard.ts';
 import { signed } from '../shared/text/figures.ts';
 import { listed } from './answer.ts';
 import type { Sampling } from './message.ts';
+import { sectionOf, storedConfig } from './run.ts';
 import type { Selection } from './selection.ts';
 
 /** What another variant of a team does otherwise. */
@@ -43,6 +44,19 @@ export function decodingNumber({ low, high, whole }: DecodingNumber, text: strin
   return Number.isFinite(number) && number >= low && number <= high && (!whole || Number.isInteger(number))
     ? number
     : null;
+}
+
+/** What a run samples with, as far as its row says. @param runConfig the row's JSON */
+export function recordedSampling(runConfig: string): Partial<Sampling> {
+  const section = sectionOf(storedConfig(runConfig), 'sampling');
+  const given: Partial<Record<keyof Sampling, number>> = {};
+  for (const { key, of } of DECODING) {
+    const value = section[key];
+    if (typeof value === 'number') {
+      given[of] = value;
+    }
+  }
+  return given;
 }
 
 /** What it must be: `a number from 0 to 10`. */

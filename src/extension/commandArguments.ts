@@ -2,16 +2,25 @@
 import { isRecord } from '../shared/guard.ts';
 import type { EpisodeNode, RoundNode, RunNode } from './sidebar/runsModel.ts';
 
-/** A run given by its id, by its item in the tree or by one of a step. */
+/** A run given by its id, with one of its roles, by its item in the tree or by one of a step. */
 export function runOf(argument: unknown): string | undefined {
   if (typeof argument === 'string') {
     return argument;
+  }
+  if (isRunRole(argument)) {
+    return argument.run;
   }
   if (isNode<RoundNode>(argument, 'round')) {
     return argument.run;
   }
   return isNode<RunNode>(argument, 'run') ? argument.run.id : undefined;
 }
+
+/** The role that is given with a run. */
+export const roleOf = (argument: unknown): string | undefined => (isRunRole(argument) ? argument.role : undefined);
+
+const isRunRole = (value: unknown): value is { readonly run: string; readonly role: string } =>
+  isRecord(value) && typeof value['run'] === 'string' && typeof value['role'] === 'string';
 
 /** The message on which a context menu was opened, in the transcript panel or in the side bar. */
 export function messageOfMenu(argument: unknown): number | undefined {

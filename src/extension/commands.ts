@@ -1,6 +1,6 @@
 /** The commands, by their ids in package.json. */
 import { commands, Uri, window, workspace } from 'vscode';
-import { isNode, runOf } from './commandArguments.ts';
+import { isNode, roleOf, runOf } from './commandArguments.ts';
 import { askForModelFolder } from './model/chooseModel.ts';
 import type { AlternativeNode, BucketNode, MoreBucketsNode } from './sidebar/bucketsModel.ts';
 import { copyLink } from './sharing/deepLinks.ts';
@@ -101,6 +101,10 @@ export function registerCommands(services: Services, views: Views): Disposables 
         await views.dashboard.findLosses(run);
       }
     },
+    'c3.tryChange': (argument) =>
+      views.trials.ask(runOf(argument), roleOf(argument), (title) => pickRun(readerOf(services), title)),
+    'c3.tryPrompt': (argument) => views.trials.tryPrompt(argument),
+    'c3.comparePrompt': (argument) => views.trials.comparePrompt(argument),
     'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
     'c3.findLostMessage': (argument) => findLostMessage(services, views, argument),
     'c3.keepFinding': (argument) => keepFinding(services, views, argument),
@@ -275,7 +279,7 @@ async function deleteRun(services: Services, views: Views, argument: unknown): P
   const run = runOf(argument) ?? (await pickRun(reader, 'Delete run'));
   if (run !== undefined && (await askAndDelete(services, reader.run(run)))) {
     views.dashboard.forget(run);
-    for (const panels of [views.transcripts, views.taxonomies, views.episodes]) {
+    for (const panels of [views.transcripts, views.taxonomies, views.episodes, views.trials]) {
       panels.closeRun(run);
     }
   }

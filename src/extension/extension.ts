@@ -8,6 +8,7 @@ import type { Panel } from '../shared/protocols/panel.ts';
 import { RUNS_PANEL } from '../shared/protocols/runsTable.ts';
 import { TAXONOMY_PANEL } from '../shared/protocols/taxonomyProtocol.ts';
 import { TRANSCRIPT_PANEL } from '../shared/protocols/transcriptProtocol.ts';
+import { TRIAL_PANEL } from '../shared/protocols/trialProtocol.ts';
 import { openMessage, registerCommands } from './commands.ts';
 import { BucketsTree } from './sidebar/bucketsTree.ts';
 import { ConfigurationLanguage } from './configuration/language.ts';
@@ -36,6 +37,7 @@ import { createStatusBar } from './run/statusBar.ts';
 import { StoreAccess } from './engine/storeAccess.ts';
 import { TaxonomyPanels } from './taxonomy/taxonomyPanels.ts';
 import { RememberedThresholds } from './taxonomy/taxonomyThresholds.ts';
+import { Trials } from './trial/trials.ts';
 import { TranscriptPanels } from './transcript/transcriptPanels.ts';
 import { Comparing } from './documents/comparing.ts';
 import { registerDocuments } from './documents/documents.ts';
@@ -103,6 +105,7 @@ export function activate(context: ExtensionContext): void {
       transcripts.open(target, message, beside);
     },
   });
+  const trials = new Trials(services, context.workspaceState);
   const reports = new Reports();
   const doctor = new Doctor(engine, reports);
   const model = new ModelPanel(services, modelFolders);
@@ -118,7 +121,8 @@ export function activate(context: ExtensionContext): void {
     }),
     reports,
     services.comparing,
-    registerDocuments(store, engine),
+    trials,
+    registerDocuments(store, engine, trials.documents),
     registerReportEditor(),
     ...registerAssistantTools(services),
     registerFindingTests(services),
@@ -134,6 +138,7 @@ export function activate(context: ExtensionContext): void {
       dashboard,
       episodes,
       runsTable,
+      trials,
       doctor,
       model,
       modelFolders,
@@ -154,6 +159,7 @@ export function activate(context: ExtensionContext): void {
       [DASHBOARD_PANEL, dashboard],
       [EPISODES_PANEL, episodes],
       [RUNS_PANEL, runsTable],
+      [TRIAL_PANEL, trials],
       [MODEL_PANEL, model],
     ]),
   );

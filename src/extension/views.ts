@@ -14,6 +14,7 @@ import type { RunsTable } from './dashboard/runsTablePanel.ts';
 import type { RunsTree } from './sidebar/runsTree.ts';
 import type { TaxonomyPanels } from './taxonomy/taxonomyPanels.ts';
 import type { Services } from './services.ts';
+import type { Trials } from './trial/trials.ts';
 import type { TranscriptPanels } from './transcript/transcriptPanels.ts';
 
 export interface Views {
@@ -25,6 +26,7 @@ export interface Views {
   readonly dashboard: Dashboard;
   readonly episodes: Episodes;
   readonly runsTable: RunsTable;
+  readonly trials: Trials;
   readonly doctor: Doctor;
   readonly model: ModelPanel;
   readonly modelFolders: ModelFolders;

@@ -19,6 +19,7 @@ import type { RunsTableToHost } from '../../src/shared/protocols/runsTable.ts';
 import { TAXONOMY_THRESHOLDS } from '../../src/domain/taxonomy.ts';
 import type { TAXONOMY_REQUESTS, TaxonomyToHost } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import type { TRANSCRIPT_REQUESTS, TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
+import type { TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
 import { modelFacts, runPlan } from '../unit/extension/model/modelFixture.ts';
 import { addRun, addTree, problem, RUN, temporaryStore } from '../unit/extension/storeFixture.ts';
 import { seed, tally } from './harness.ts';
@@ -84,7 +85,18 @@ const DASHBOARD: Table<DashboardToHost> = {
   cancelRun: ['a run stops', 'only the run that is shown, while it goes on; it can be resumed'],
   taxonomy: ['a panel opens', OFFERED],
   findLosses: ['the engine samples and stores replays', `${OFFERED}, and no server answers for`],
+  tryChange: ['questions are asked', `${OFFERED}, and ${ASKED}`],
   openMessage: ['a transcript opens', VIEW],
+};
+const TRIAL: Table<TrialToHost> = {
+  ready: 'none',
+  openCase: ['a read-only document opens', VIEW],
+  keep: ['a configuration is changed', `only by the change that was tried, and ${ASKED}`],
+  further: [
+    'the engine samples episodes',
+    'only the change that was tried; nothing is stored, and it can be cancelled',
+  ],
+  edit: ['the prompt that was tried opens in a tab', VIEW],
 };
 const TAXONOMY: Table<TaxonomyToHost> = {
   ready: 'none',
@@ -495,7 +507,9 @@ export function pageAttacks(sizes: PageSizes): void {
     });
 
     it('does nothing outside its panel without a dialog, whatever it sends', async () => {
-      const types = [TRANSCRIPT, DASHBOARD, TAXONOMY, EPISODES, MODEL, RUNS].flatMap((table) => Object.keys(table));
+      const types = [TRANSCRIPT, DASHBOARD, TAXONOMY, EPISODES, MODEL, RUNS, TRIAL].flatMap((table) =>
+        Object.keys(table),
+      );
       const value = fc.oneof(
         fc.constantFrom<unknown>(
           RUN,

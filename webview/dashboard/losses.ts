@@ -17,6 +17,8 @@ import { plainTitle } from './view.ts';
 export interface LossesAround {
   /** Asks what loses the episodes. */
   readonly find: () => void;
+  /** Asks what to try in the place of what a role does. */
+  readonly tryChange: (role: string) => void;
   readonly openMessage: (message: number) => void;
 }
 
@@ -30,12 +32,28 @@ export function lossesSection(losses: ShownLosses | null, around: LossesAround):
     primary: found === null,
     title: 'Replays the lost episodes of the last evaluation from each of their messages',
   });
+  const [loser] = found?.roles ?? [];
+  const attempt =
+    loser === undefined
+      ? null
+      : button(
+          `Try a change of the ${plainTitle(loser.role)}`,
+          () => {
+            around.tryChange(loser.role);
+          },
+          { primary: true, title: 'Another prompt, snapshot or model for this role, on the held-out problems' },
+        );
   return h(
     'section',
     { class: 'losses', 'aria-label': 'What loses episodes', tabindex: '-1' },
     h('h2', {}, 'What loses episodes'),
     ...(found === null ? [] : answer(found, around)),
-    h('div', { class: 'losses-ask' }, isAsked ? h('span', { class: 'muted', role: 'status' }, 'Searching …') : ask),
+    h(
+      'div',
+      { class: 'losses-ask' },
+      isAsked ? h('span', { class: 'muted', role: 'status' }, 'Searching …') : ask,
+      attempt,
+    ),
   );
 }
 

@@ -237,6 +237,9 @@ export class DashboardPanel {
         find: () => {
           this.host.post({ type: 'findLosses', run: run.id });
         },
+        tryChange: (role) => {
+          this.host.post({ type: 'tryChange', run: run.id, role });
+        },
         openMessage: (message) => {
           this.host.post({ type: 'openMessage', message });
         },

@@ -9,7 +9,11 @@ import { freeName } from '../model/modelConfiguration.ts';
 const NAME = 'run.c3.yaml';
 
 export async function newConfiguration(): Promise<void> {
-  const text = (await loadService()).templateText();
+  await openConfiguration((await loadService()).templateText());
+}
+
+/** Opens a text as a configuration that is not saved yet. */
+export async function openConfiguration(text: string): Promise<void> {
   await window.showTextDocument(await documentWith(text), { preview: false });
 }
 
@@ -22,7 +26,7 @@ export async function openRecorded(stored: string): Promise<void> {
   if (text === null) {
     throw new C3Error('input', 'This run was recorded elsewhere and has no configuration.');
   }
-  await window.showTextDocument(await documentWith(text), { preview: false });
+  await openConfiguration(text);
 }
 
 /** Saved with its first save in the workspace folder; without a folder, where the user says. */

@@ -45,6 +45,7 @@ export class Dashboard {
           isBeingWritten,
           lossesOf: (reader, run) => this.losses.shown(reader, run),
           findLosses: (run) => this.findLosses(run),
+          tryChange: (run, role) => runCommand('tryChange', { run, role }),
           showRound,
           openMessage,
           copy: copyConfirmed,

@@ -46,6 +46,8 @@ export interface DashboardSurroundings {
   /** What loses the episodes of a run, as far as it is known; null where it cannot be asked here. */
   readonly lossesOf: (reader: StoreReader, run: string) => ShownLosses | null;
   readonly findLosses: (run: string) => Promise<void>;
+  /** Asks what to try in the place of what a role does. */
+  readonly tryChange: (run: string, role: string) => Promise<void>;
   /** Shows a round of a run in the side bar. */
   readonly showRound: (run: string, phase: Phase, iteration: number) => Promise<void>;
   readonly openMessage: (message: number) => void;
@@ -132,6 +134,11 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
     findLosses: async ({ run }) => {
       if (this.offered.has(run)) {
         await this.around.findLosses(run);
+      }
+    },
+    tryChange: async ({ run, role }) => {
+      if (this.offered.has(run)) {
+        await this.around.tryChange(run, role);
       }
     },
     openMessage: ({ message }) => {

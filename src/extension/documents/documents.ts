@@ -1,7 +1,7 @@
 /**
- * Read-only documents of the scheme c3: branches for the diff editor, and contexts as the model saw them. Read anew
- * from the store whenever they are opened, by their address alone: as files, so that the editor brings their tabs back
- * after a reload.
+ * Read-only documents of the scheme c3: branches for the diff editor, contexts as the model saw them, and what other
+ * parts of the extension say. Read anew whenever they are opened, by their address alone: as files, so that the editor
+ * brings their tabs back after a reload.
  */
 import {
   EventEmitter,
@@ -30,17 +30,30 @@ export function documentUri(kind: DocumentKind, message: number, name: string): 
   return Uri.from({ scheme: SCHEME, path: `/${kind}/${String(message)}/${name.replaceAll(/[\\/]/gu, '\u00b7')}` });
 }
 
+/** What another part of the extension says of the rest of an address behind the kind. */
+type Source = (path: string) => string | Promise<string>;
+type Sources = Readonly<Record<string, Source>>;
+
+/** The address of a document of another part. @param path its last part is what its tab is called */
+export const sourceUri = (kind: string, path: string): Uri => Uri.from({ scheme: SCHEME, path: `/${kind}/${path}` });
+
 export class Documents implements FileSystemProvider {
   private readonly disposables = new Disposables();
   private readonly changed = this.disposables.add(new EventEmitter<FileChangeEvent[]>());
   private readonly store: Pick<StoreAccess, 'reader' | 'pending'>;
   private readonly engine: Pick<Engine, 'unavailable' | 'client'>;
+  private readonly sources: Sources;
   /** What is recorded does not change. */
   readonly onDidChangeFile = this.changed.event;
 
-  constructor(store: Pick<StoreAccess, 'reader' | 'pending'>, engine: Pick<Engine, 'unavailable' | 'client'>) {
+  constructor(
+    store: Pick<StoreAccess, 'reader' | 'pending'>,
+    engine: Pick<Engine, 'unavailable' | 'client'>,
+    sources: Sources = {},
+  ) {
     this.store = store;
     this.engine = engine;
+    this.sources = sources;
   }
 
   /** The length of a document is known only when it is read. */
@@ -57,6 +70,10 @@ export class Documents implements FileSystemProvider {
 
   private async text(uri: Pick<Uri, 'path' | 'toString'>): Promise<string> {
     try {
+      const [, source = '', path = ''] = /^\/(\w+)\/(.+)$/su.exec(uri.path) ?? [];
+      if (Object.hasOwn(this.sources, source)) {
+        return (await this.sources[source]?.(path)) ?? '';
+      }
       const [, kind, number] = /^\/(branch|context)\/(\d+)\//u.exec(uri.path) ?? [];
       if (kind === undefined || number === undefined) {
         throw new C3Error('input', `There is no document ${uri.toString()}.`);
@@ -122,9 +139,9 @@ export class Documents implements FileSystemProvider {
   }
 }
 
-/** Registers the documents. */
-export function registerDocuments(store: StoreAccess, engine: Engine): Disposable {
-  const documents = new Documents(store, engine);
+/** Registers the documents. @param sources the other kinds */
+export function registerDocuments(store: StoreAccess, engine: Engine, sources: Sources): Disposable {
+  const documents = new Documents(store, engine, sources);
   const registered = new Disposables();
   registered.add(documents);
   registered.add(

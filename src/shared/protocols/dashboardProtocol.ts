@@ -154,6 +154,7 @@ const DASHBOARD_EVENTS = {
   cancelRun: {},
   taxonomy: { run },
   findLosses: { run },
+  tryChange: { run, role: text(200) },
   openMessage: { message: integer(1) },
 } as const satisfies Events;
 

@@ -1,0 +1,304 @@
+/**
+ * A change that was tried, in the text of a configuration: its own keys and nothing else. Pure; in the bundle of
+ * configurations, which has the parser.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { isMap, isScalar, type Node, type YAMLMap } from 'yaml';
+import { DECODING, type PolicyChange, type TeamChange } from '../../domain/trial.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { isRecord } from '../../shared/guard.ts';
+import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { configSchema, type RunConfig } from '../../training/config/config.ts';
+import { normalized } from '../../training/config/configFaults.ts';
+import { withEarlier } from '../../training/config/earlier.ts';
+import { readConfig } from '../../training/config/readConfig.ts';
+import { modelReference } from '../model/modelConfiguration.ts';
+
+/** A key with what it is to say. */
+export interface KeptKey {
+  readonly path: readonly [string, ...string[]];
+  readonly value: KeptValue;
+}
+
+type KeptValue = string | number | Readonly<Record<string, string>>;
+
+/** Spaces of a level. */
+const STEP = 2;
+
+/** What a run was recorded with; null where that cannot be read. @param stored its recipe as the store holds it */
+function recordedConfig(stored: string): RunConfig | null {
+  try {
+    const recipe: unknown = JSON.parse(stored);
+    return normalized(configSchema.parse(withEarlier(isRecord(recipe) ? recipe['config'] : null)));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The keys in which a configuration differs from what a run used, with their sections in front; null where one of the
+ * two cannot be read.
+ * @param stored the run's recipe as the store holds it
+ */
+export function differingKeys(text: string, stored: string): readonly string[] | null {
+  const used = recordedConfig(stored);
+  try {
+    return used === null ? null : differing(readConfig(text, 'the configuration'), used, '');
+  } catch (error) {
+    if (error instanceof C3Error) {
+      return null;
+    }
+    throw error;
+  }
+}
+
+function differing(one: unknown, other: unknown, path: string): string[] {
+  if (isDeepStrictEqual(one, other)) {
+    return [];
+  }
+  return isRecord(one) && isRecord(other)
+    ? [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((key) =>
+        differing(one[key], other[key], path === '' ? key : `${path}.${key}`),
+      )
+    : [path];
+}
+
+/** A run whose team was changed. */
+export interface ChangedRun {
+  readonly run: string;
+  /** Its recipe as the store holds it. */
+  readonly stored: string;
+  readonly protocol: Protocol;
+}
+
+/**
+ * The keys that say a change in a configuration.
+ * @param folder of the configuration, which its paths are relative to
+ * @throws C3Error('input') for a change that no configuration can say, in one sentence
+ */
+export function keptKeys(
+  { prompts, sampling, policy, roles }: TeamChange,
+  { run, stored, protocol }: ChangedRun,
+  folder: string,
+): readonly KeptKey[] {
+  if (sampling.temperature === 0) {
+    throw new C3Error(
+      'input',
+      'A configuration has no temperature of 0, since nothing would be learned from equal messages; keep a small one.',
+    );
+  }
+  const capped = sampling.maxNewTokens === undefined ? [] : protocol.roles.filter((role) => role.maxNewTokens !== null);
+  if (capped.length > 0) {
+    throw new C3Error(
+      'input',
+      `The protocol has its own max_new_tokens for ${capped.map(({ name }) => name).join(', ')}, which the configuration does not change; write it in the protocol.`,
+    );
+  }
+  if (policy !== null && 'snapshot' in policy && (recordedConfig(stored)?.adapter ?? null) === null) {
+    throw new C3Error(
+      'input',
+      'A run begins with the snapshot of an earlier one only where it trains adapters; export its weights with c3 export --format model, and name that folder with the key model.',
+    );
+  }
+  return [
+    ...Object.entries(prompts).map(([role, prompt]): KeptKey => ({ path: ['prompts', role], value: prompt })),
+    ...DECODING.flatMap(({ key, of }): KeptKey[] =>
+      sampling[of] === undefined ? [] : [{ path: ['sampling', key], value: sampling[of] }],
+    ),
+    ...(policy === null ? [] : [teamKey(policy, run, folder)]),
+    ...Object.entries(roles).map(([role, own]): KeptKey => ({
+      path: ['policies', role],
+      value: 'model' in own ? { model: modelReference(own.model, folder) } : { snapshot: own.snapshot, run },
+    })),
+  ];
+}
+
+const teamKey = (policy: PolicyChange, run: string, folder: string): KeptKey =>
+  'model' in policy
+    ? { path: ['model'], value: modelReference(policy.model, folder) }
+    : { path: ['begin'], value: { run, snapshot: policy.snapshot } };
+
+/**
+ * The text of a configuration with some keys set. Order, comments and all other characters stay.
+ * @throws C3Error('input') where the text is no YAML, or a key cannot be set by itself
+ */
+export const withKeys = (text: string, keys: readonly KeptKey[]): string => keys.reduce(withKey, text);
+
+function withKey(text: string, { path, value }: KeptKey): string {
+  const before = plainValue(text);
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  const { start, end, words } = editOf(text, path, value);
+  const after = `${text.slice(0, start)}${words.replaceAll('\n', eol)}${text.slice(end)}`;
+  // Anchors, merged keys and odd layouts: whatever else would be changed shows here.
+  if (!isDeepStrictEqual(plainValue(after, null), settled(before, path, value))) {
+    throw impossible(path);
+  }
+  return after;
+}
+
+const impossible = ([...path]: readonly string[]): C3Error =>
+  new C3Error(
+    'input',
+    `${path.join('.')} cannot be written there without changing something else; write it by hand, or keep the change in a new configuration.`,
+  );
+
+/** @param broken what a text that cannot be parsed has; thrown where it is left out */
+function plainValue(text: string, broken?: null): unknown {
+  try {
+    return yamlValue(parseYaml(text));
+  } catch (error) {
+    if (broken === null) {
+      return null;
+    }
+    throw new C3Error(
+      'input',
+      'The configuration has problems, so that nothing is written there; resolve them first.',
+      { cause: error },
+    );
+  }
+}
+
+function settled(before: unknown, [key, ...rest]: readonly string[], value: KeptValue): unknown {
+  if (key === undefined) {
+    return value;
+  }
+  const here = isRecord(before) ? before : {};
+  return { ...here, [key]: settled(here[key], rest, value) };
+}
+
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly words: string;
+}
+
+function editOf(text: string, path: KeptKey['path'], value: KeptValue): Edit {
+  let holder: unknown = parseYaml(text).contents;
+  if (!isMap(holder)) {
+    return atEnd(text, linesOf(path, value, 0));
+  }
+  for (const [depth, name] of path.entries()) {
+    if (!isMap(holder)) {
+      throw impossible(path);
+    }
+    const rest = path.slice(depth);
+    const pair = holder.items.find(({ key }) => isScalar(key) && key.value === name);
+    if (pair === undefined) {
+      return depth === 0 && holder.flow !== true
+        ? atEnd(text, linesOf(rest, value, columnOf(text, firstKey(holder))))
+        : added(text, holder, rest, value);
+    }
+    const inner: unknown = pair.value;
+    const last = depth === path.length - 1;
+    if (last || !isMap(inner)) {
+      if (!last && isScalar(inner) && inner.value !== null) {
+        throw impossible(path);
+      }
+      return replaced(text, pair.key as Node, inner as Node | null, {
+        value: nested(rest.slice(1), value),
+        flow: holder.flow === true,
+      });
+    }
+    holder = inner;
+  }
+  throw impossible(path);
+}
+
+const nested = (path: readonly string[], value: KeptValue): KeptValue | Nested =>
+  path.toReversed().reduce<KeptValue | Nested>((inner, key) => ({ [key]: inner }), value);
+
+interface Nested {
+  readonly [key: string]: KeptValue | Nested;
+}
+
+function atEnd(text: string, lines: readonly string[]): Edit {
+  const gap = text === '' || /\n$/u.test(text) ? '' : '\n';
+  return { start: text.length, end: text.length, words: `${gap}${lines.join('\n')}\n` };
+}
+
+/** Another key of a mapping, behind its last one. */
+function added(text: string, holder: YAMLMap, path: readonly string[], value: KeptValue): Edit {
+  const last = holder.items.at(-1);
+  const [key = '', ...rest] = path;
+  if (holder.flow === true) {
+    const words = `${scalar(key)}: ${inFlow(nested(rest, value))}`;
+    const [from = 0, to = 0] = holder.range ?? [];
+    if (last === undefined) {
+      return { start: from, end: to, words: `{${words}}` };
+    }
+    const at = endOf(last.value) ?? endOf(last.key) ?? to;
+    return { start: at, end: at, words: `, ${words}` };
+  }
+  const content = text.slice(0, endOf(last?.value) ?? endOf(last?.key) ?? text.length).trimEnd().length;
+  const rests = text.slice(content).search(/\r?\n/u);
+  const at = rests < 0 ? text.length : content + rests;
+  const lines = linesOf(path, value, columnOf(text, firstKey(holder)));
+  return { start: at, end: at, words: `\n${lines.join('\n')}` };
+}
+
+function replaced(
+  text: string,
+  key: Node,
+  old: Node | null,
+  { value, flow }: { readonly value: KeptValue | Nested; readonly flow: boolean },
+): Edit {
+  const [from = 0, to = 0] = old?.range ?? [];
+  const words = flow ? inFlow(value) : inBlock(value, columnOf(text, key));
+  if (to > from) {
+    return { start: from, end: to, words: text.slice(from, to).endsWith('\n') ? `${words}\n` : words };
+  }
+  const at = text.indexOf(':', endOf(key) ?? 0) + 1;
+  return { start: at, end: at, words: ` ${words}` };
+}
+
+const endOf = (node: unknown): number | null => (node as Node | null | undefined)?.range?.[1] ?? null;
+const firstKey = ({ items: [first] }: YAMLMap): Node | null => (first?.key ?? null) as Node | null;
+
+function columnOf(text: string, node: Node | null): number {
+  const start = node?.range?.[0] ?? 0;
+  return start - (text.lastIndexOf('\n', start - 1) + 1);
+}
+
+/** A key with its value, one key a line. */
+function linesOf([key = '', ...rest]: readonly string[], value: KeptValue, column: number): string[] {
+  const head = `${' '.repeat(column)}${scalar(key)}:`;
+  return rest.length === 0 ? [`${head} ${inBlock(value, column)}`] : [head, ...linesOf(rest, value, column + STEP)];
+}
+
+/** A value behind its key, which begins at a column. */
+function inBlock(value: KeptValue | Nested, column: number): string {
+  if (typeof value !== 'string' || !value.includes('\n') || !isLiteral(value)) {
+    return inFlow(value);
+  }
+  const ends = /\n*$/u.exec(value)?.[0].length ?? 0;
+  const chomping = ends === 0 ? '-' : ends === 1 ? '' : '+';
+  const lines = (ends === 0 ? value : value.slice(0, -1)).split('\n');
+  const indent = ' '.repeat(column + STEP);
+  // Without the number, the first line would say how far all of them are indented.
+  const number = /^\s/u.test(value) ? String(STEP) : '';
+  return [`|${number}${chomping}`, ...lines.map((line) => (line === '' ? '' : `${indent}${line}`))].join('\n');
+}
+
+/** Whether a text can stand in a block as it is. */
+const isLiteral = (text: string): boolean =>
+  text.trim() !== '' && !/[^\t\n\P{Cc}]|[\u2028\u2029\uFEFF\p{Cs}]/u.test(text);
+
+function inFlow(value: KeptValue | Nested): string {
+  return isRecord(value)
+    ? `{${Object.entries(value)
+        .map(([key, inner]: [string, KeptValue | Nested]) => `${scalar(key)}: ${inFlow(inner)}`)
+        .join(', ')}}`
+    : scalar(value);
+}
+
+/** Plain where that is no other value in any YAML, else in quotes, as JSON, which is YAML too. */
+const scalar = (value: string | number): string =>
+  typeof value === 'string' &&
+  /^[A-Za-z_][\w./-]*$/u.test(value) &&
+  !/^(?:null|true|false|yes|no|on|off|y|n)$/iu.test(value)
+    ? value
+    : JSON.stringify(value).replaceAll(
+        /[\u007F-\u009F\u2028\u2029\uFEFF]/gu,
+        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      );

@@ -1,0 +1,25 @@
+/** The team of a run with the prompts that it used, and what another prompt must be. In the bundle with the parser. */
+import { isRecord } from '../../shared/guard.ts';
+import { parseProtocol } from '../../team/parseProtocol.ts';
+import { promptFault, withPrompts } from '../../team/prompts.ts';
+import type { Protocol } from '../../team/protocol.ts';
+import { storedRounds } from '../../training/config/config.ts';
+
+export { promptFault };
+
+/** @param stored the run's recipe as the store holds it @returns null where it has no protocol that can be read */
+export function runTeam(stored: string): Protocol | null {
+  try {
+    const recipe: unknown = JSON.parse(stored);
+    const { protocolText: text, protocolSource: source, config } = isRecord(recipe) ? recipe : {};
+    if (typeof text !== 'string') {
+      return null;
+    }
+    const prompts = isRecord(config) && isRecord(config['prompts']) ? config['prompts'] : {};
+    const texts = Object.entries(prompts).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+    const protocol = parseProtocol(text, typeof source === 'string' ? source : 'protocol', storedRounds(config));
+    return withPrompts(protocol, Object.fromEntries(texts));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,147 @@
+/** Asks which role of a team is changed and how; a prompt is left to its editor tab. */
+import { window, type QuickPickItem } from 'vscode';
+import { DECODING, decodingNumber, decodingWords, NO_CHANGE, type TeamChange } from '../../domain/trial.ts';
+import type { Sampling } from '../../domain/message.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import { withoutIcons } from '../common/plainText.ts';
+import { snapshotFault } from './trialFaults.ts';
+
+export interface ChangeQuestions {
+  /** Of the team, in order. */
+  readonly roles: readonly { readonly name: string; readonly prompt: string }[];
+  /** What the run samples with. */
+  readonly sampling: Partial<Sampling>;
+  readonly steps: number;
+  /** Hashes of the run's snapshots. */
+  readonly snapshots: readonly string[];
+  readonly askForModel: () => Promise<string | undefined>;
+}
+
+interface RoleItem extends QuickPickItem {
+  /** Null for the whole team. */
+  readonly role: string | null;
+}
+
+interface WhatItem extends QuickPickItem {
+  readonly what: 'prompt' | 'snapshot' | 'model' | (typeof DECODING)[number];
+}
+
+/** Characters of a prompt beside its role. */
+const SHOWN = 80;
+/** The user may look something up meanwhile, and a panel may take the keyboard late. */
+const ignoreFocusOut = true;
+const title = (step: number): string => `Try a change (${String(step)} of 3)`;
+
+/**
+ * The answer: a change, or the role whose prompt is to be written; undefined when the questions were left.
+ * @param named the role; undefined asks for it
+ */
+export async function askForChange(
+  questions: ChangeQuestions,
+  named: string | undefined,
+): Promise<{ readonly change: TeamChange } | { readonly promptOf: string } | undefined> {
+  const role = questions.roles.some(({ name }) => name === named) ? named : await askForRole(questions);
+  if (role === undefined) {
+    return undefined;
+  }
+  const what = await askForWhat(questions, role);
+  switch (what) {
+    case undefined:
+      return undefined;
+    case 'prompt':
+      return role === null ? undefined : { promptOf: role };
+    case 'snapshot': {
+      const snapshot = await askForSnapshot(questions);
+      return snapshot === undefined ? undefined : { change: policyChange(role, { snapshot }) };
+    }
+    case 'model': {
+      const model = await questions.askForModel();
+      return model === undefined ? undefined : { change: policyChange(role, { model }) };
+    }
+    default: {
+      const value = await askForNumber(what, questions.sampling[what.of]);
+      return value === undefined ? undefined : { change: { ...NO_CHANGE, sampling: { [what.of]: value } } };
+    }
+  }
+}
+
+const policyChange = (role: string | null, policy: NonNullable<TeamChange['policy']>): TeamChange =>
+  role === null ? { ...NO_CHANGE, policy } : { ...NO_CHANGE, roles: { [role]: policy } };
+
+async function askForRole({ roles }: ChangeQuestions): Promise<string | null | undefined> {
+  const items: RoleItem[] = [
+    ...roles.map(({ name, prompt }): RoleItem => ({
+      label: withoutIcons(name),
+      description: withoutIcons(oneLine(prompt, SHOWN)),
+      role: name,
+    })),
+    { label: 'The whole team', description: 'temperature and the rest of the decoding, snapshot, model', role: null },
+  ];
+  const chosen = await window.showQuickPick(items, {
+    title: title(1),
+    placeHolder: 'Which role is changed?',
+    ignoreFocusOut,
+  });
+  return chosen?.role;
+}
+
+async function askForWhat({ sampling }: ChangeQuestions, role: string | null): Promise<WhatItem['what'] | undefined> {
+  const whose = role === null ? 'for the whole team' : `for ${withoutIcons(role)} alone`;
+  const policies: WhatItem[] = [
+    { label: 'Snapshot', description: `another step of the run answers ${whose}`, what: 'snapshot' },
+    { label: 'Model', description: `another model folder answers ${whose}`, what: 'model' },
+  ];
+  const items: WhatItem[] =
+    role === null
+      ? [
+          ...DECODING.map((decoding): WhatItem => ({
+            label: LABELS[decoding.key],
+            description: `${decoding.key}, now ${String(sampling[decoding.of] ?? 'unknown')}`,
+            what: decoding,
+          })),
+          ...policies,
+        ]
+      : [{ label: 'Prompt', description: 'opens in an editor tab', what: 'prompt' }, ...policies];
+  const chosen = await window.showQuickPick(items, {
+    title: title(2),
+    placeHolder: `What is changed ${whose}?`,
+    ignoreFocusOut,
+  });
+  return chosen?.what;
+}
+
+const LABELS: Readonly<Record<(typeof DECODING)[number]['key'], string>> = {
+  temperature: 'Temperature',
+  top_p: 'Top p',
+  top_k: 'Top k',
+  max_new_tokens: 'Longest message',
+};
+
+async function askForSnapshot({ steps, snapshots }: ChangeQuestions): Promise<string | undefined> {
+  const given = await window.showInputBox({
+    title: title(3),
+    prompt: `A step from 0 to ${String(steps)}, or the first digits of a snapshot`,
+    validateInput: (text) => snapshotFault(text, steps, snapshots),
+    ignoreFocusOut,
+  });
+  return given?.trim();
+}
+
+async function askForNumber(decoding: (typeof DECODING)[number], now: number | undefined): Promise<number | undefined> {
+  const given = await window.showInputBox({
+    title: title(3),
+    prompt: `${LABELS[decoding.key]} (${decoding.key}): ${decodingWords(decoding)}`,
+    ...(now === undefined ? {} : { value: String(now) }),
+    validateInput: (text) => numberFault(decoding, text, now),
+    ignoreFocusOut,
+  });
+  return given === undefined ? undefined : (decodingNumber(decoding, given) ?? undefined);
+}
+
+function numberFault(decoding: (typeof DECODING)[number], text: string, now: number | undefined): string | null {
+  const value = decodingNumber(decoding, text);
+  if (value === null) {
+    return `${decoding.key} is ${decodingWords(decoding)}.`;
+  }
+  return value === now ? `The run has ${String(now)} already.` : null;
+}

@@ -1,0 +1,46 @@
+/** What keeps a change from being tried, in one sentence each, said before anything starts. Pure. */
+import { IMPORTED } from '../../domain/episode.ts';
+import { stepNamed } from '../../domain/replay.ts';
+import { asksServers, type RunRecord } from '../../domain/run.ts';
+
+/** Digits of a snapshot that are asked for: fewer may be a step. */
+const LEAST_DIGITS = 4;
+
+/** What is read of a run. */
+interface RunRows {
+  run(run: string): Pick<RunRecord, 'title' | 'method'>;
+  runConfig(run: string): string;
+  evaluations(run: string): readonly unknown[];
+}
+
+/** Why no change of a run's team can be tried; null where one can. */
+export function runFault(reader: RunRows, run: string): string | null {
+  const { title, method } = reader.run(run);
+  if (method === IMPORTED) {
+    return `The run "${title}" was recorded elsewhere; a change is tried on runs whose models are on this machine.`;
+  }
+  if (asksServers(reader.runConfig(run))) {
+    return `Servers answer in the run "${title}"; a change is tried on runs whose models are on this machine.`;
+  }
+  return reader.evaluations(run).length === 0
+    ? `The run "${title}" has no evaluation, whose problems a change is tried on; choose another run.`
+    : null;
+}
+
+/** Why a text names no snapshot of a run; null where it does. @param snapshots their hashes */
+export function snapshotFault(text: string, steps: number, snapshots: readonly string[]): string | null {
+  const name = text.trim();
+  const step = stepNamed(name);
+  if (step !== null) {
+    return step > steps ? `The run has ${String(steps)} steps.` : null;
+  }
+  if (!/^[0-9a-f]+$/u.test(name) || name.length < LEAST_DIGITS) {
+    return `A step from 0 to ${String(steps)}, or the first ${String(LEAST_DIGITS)} or more digits of a snapshot.`;
+  }
+  const found = new Set(snapshots.filter((id) => id.startsWith(name))).size;
+  return found === 1
+    ? null
+    : found === 0
+      ? 'The run has no such snapshot.'
+      : 'Several snapshots begin so: more digits.';
+}

@@ -1,0 +1,254 @@
+/** "Try a change": the questions, the prompt's tab, the trial with its progress, and the panel of what came of it. */
+import { commands, ProgressLocation, Uri, ViewColumn, window, workspace, type WebviewPanel } from 'vscode';
+import { NO_CHANGE, recordedSampling, TRIAL_BUDGET, type TeamChange, type Trial } from '../../domain/trial.ts';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
+import { TRIAL_PANEL, type TrialFromHost } from '../../shared/protocols/trialProtocol.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import { Disposables } from '../common/disposables.ts';
+import type { ListKeeper } from '../common/listKeeper.ts';
+import { withoutLinks } from '../common/plainText.ts';
+import { loadService, type Service } from '../configuration/load.ts';
+import { sourceUri } from '../documents/documents.ts';
+import { askForModelFolder } from '../model/chooseModel.ts';
+import type { Services } from '../services.ts';
+import { SinglePanel } from '../webview/panels.ts';
+import { askForChange } from './askForChange.ts';
+import { keepChange } from './keepChange.ts';
+import { casePath, caseText, LastTrial, SIDES, type KeptTrial } from './keptTrial.ts';
+import { PROMPT_SCHEME, promptUri, registerPrompts } from './promptDocuments.ts';
+import { placeOfPrompt, PromptDrafts, promptPath, writtenPrompt, type PromptPlace } from './promptDrafts.ts';
+import { runFault } from './trialFaults.ts';
+import { TrialSession } from './trialSession.ts';
+
+/** Characters of a question in the title of its diff. */
+const TITLE = 60;
+
+export class Trials {
+  private readonly disposables = new Disposables();
+  private readonly services: Services;
+  private readonly last: LastTrial;
+  private readonly panel: SinglePanel<typeof TRIAL_PANEL, TrialFromHost, KeptTrial, TrialSession>;
+  /** Whether a change is being tried. */
+  private isTrying = false;
+
+  constructor(services: Services, keeper: ListKeeper) {
+    this.services = services;
+    this.last = new LastTrial(keeper);
+    this.disposables.add(registerPrompts(new PromptDrafts(keeper), (place) => this.ownPrompt(place)));
+    this.panel = new SinglePanel(
+      TRIAL_PANEL,
+      services,
+      (opening, page) =>
+        new TrialSession(opening, page, {
+          openCase,
+          keep: (last) => this.keep(last),
+          tryAgain: (last, budget) => this.tryChange(last.trial.run, last.change, budget),
+          editPrompt: (run, role) => this.openPrompt({ run, role }),
+        }),
+    );
+  }
+
+  /** What its documents say, by their addresses. */
+  readonly documents = {
+    trial: (path: string): string => caseText(this.last.value, path),
+    prompt: (path: string): Promise<string> => {
+      const place = placeOfPrompt(`/${path}`);
+      return place === null ? Promise.resolve('There is no such prompt.') : this.ownPrompt(place);
+    },
+  };
+
+  dispose(): void {
+    this.disposables.dispose();
+  }
+
+  /** Brings the panel back after a reload; without the trial that it showed, it goes. */
+  restore(tab: WebviewPanel): void {
+    this.panel.restore(tab, (wanted) => wanted ?? this.last.value);
+  }
+
+  /** Closes the panel where it shows a run that was deleted. */
+  closeRun(run: string): void {
+    if (this.panel.session?.shownRun === run) {
+      this.panel.close();
+    }
+  }
+
+  /**
+   * Asks what to try on a run, and tries it; a prompt is opened to be written first.
+   * @param pickRun asks for the run where none is named
+   * @param role whose turn it is; undefined asks for it
+   * @throws C3Error('input') where nothing can be tried, in one sentence
+   */
+  async ask(
+    named: string | undefined,
+    role: string | undefined,
+    pickRun: (title: string) => Promise<string | undefined>,
+  ): Promise<void> {
+    // A reason not to try is said before any question is asked.
+    this.services.engine.client();
+    const reader = this.reader();
+    const run = named ?? (await pickRun('Try a change'));
+    if (run === undefined) {
+      return;
+    }
+    const fault = runFault(reader, run);
+    if (fault !== null) {
+      throw new C3Error('input', fault);
+    }
+    const team = await this.team(run);
+    const asked = await askForChange(
+      {
+        roles: team.roles,
+        sampling: recordedSampling(reader.runConfig(run)),
+        steps: reader.run(run).steps,
+        snapshots: reader.snapshotsOfRun(run).map(({ id }) => id),
+        askForModel: () => askForModelFolder(this.services.modelFolders),
+      },
+      role,
+    );
+    if (asked === undefined) {
+      return;
+    }
+    await ('promptOf' in asked
+      ? this.openPrompt({ run, role: asked.promptOf })
+      : this.tryChange(run, asked.change, TRIAL_BUDGET.usual));
+  }
+
+  /**
+   * Tries the prompt that a document holds, as it is in the editor.
+   * @param argument the address of the document; the one in front where it is left out
+   */
+  async tryPrompt(argument: unknown): Promise<void> {
+    const place = placeOfDocument(argument);
+    const document = await workspace.openTextDocument(promptUri(place));
+    this.services.engine.client();
+    const { run, role } = place;
+    const own = await this.ownPrompt(place);
+    const prompt = writtenPrompt(document.getText(), own);
+    const fault =
+      runFault(this.reader(), run) ??
+      (await loadService()).promptFault(await this.team(run), role, prompt) ??
+      (prompt === own ? `The prompt of ${role} is what the run has already: write another one first.` : null);
+    if (fault !== null) {
+      throw new C3Error('input', fault);
+    }
+    await this.tryChange(run, { ...NO_CHANGE, prompts: { [role]: prompt } }, TRIAL_BUDGET.usual);
+  }
+
+  /** Shows a prompt beside that of its run. */
+  async comparePrompt(argument: unknown): Promise<void> {
+    const place = placeOfDocument(argument);
+    await commands.executeCommand(
+      'vscode.diff',
+      sourceUri('prompt', promptPath(place).slice(1)),
+      promptUri(place),
+      `Prompt of ${place.role}: the run's ↔ yours`,
+    );
+  }
+
+  private async openPrompt(place: PromptPlace): Promise<void> {
+    await window.showTextDocument(promptUri(place), { preview: false, viewColumn: ViewColumn.Active });
+  }
+
+  /** Tries a change in the place of what is shown, and shows what came of it. */
+  private async tryChange(run: string, change: TeamChange, budget: number): Promise<void> {
+    if (this.isTrying) {
+      throw new C3Error('input', 'A change is being tried already: wait for it, or cancel it.');
+    }
+    this.isTrying = true;
+    try {
+      const { title } = this.reader().run(run);
+      const most = Math.min(budget, TRIAL_BUDGET.most);
+      const trial = await this.tried(run, change, most);
+      const number = (this.last.value?.number ?? 0) + 1;
+      const last = { number, title, change, budget: most, trial, kept: null };
+      await this.last.set(last);
+      this.panel.open(last);
+    } catch (error) {
+      if (!(error instanceof CancelledError)) {
+        throw error;
+      }
+    } finally {
+      this.isTrying = false;
+    }
+  }
+
+  private async tried(run: string, change: TeamChange, budget: number): Promise<Trial> {
+    const { engine } = this.services;
+    const client = engine.client();
+    return window.withProgress(
+      { location: ProgressLocation.Notification, title: 'Trying the change', cancellable: true },
+      async (progress, token) => {
+        const listener = engine.onTrialProgress(({ words }) => {
+          progress.report({ message: words });
+        });
+        try {
+          return await client.tryChange({ run, change, problems: 'all', budget }, token);
+        } finally {
+          listener.dispose();
+        }
+      },
+    );
+  }
+
+  private async keep(last: KeptTrial): Promise<void> {
+    const kept = await keepChange(last, this.reader());
+    if (kept === null) {
+      return;
+    }
+    const told = { ...last, kept };
+    if (this.last.value === last) {
+      await this.last.set(told);
+      this.panel.session?.show(told);
+    }
+    void window.showInformationMessage(withoutLinks(`The change is kept in ${kept}.`));
+  }
+
+  private async ownPrompt({ run, role }: PromptPlace): Promise<string> {
+    await this.services.store.pending();
+    const found = (await this.team(run)).roles.find(({ name }) => name === role);
+    if (found === undefined) {
+      throw new C3Error('input', `The team of this run has no role ${role}.`);
+    }
+    return found.prompt;
+  }
+
+  private async team(run: string): Promise<NonNullable<ReturnType<Service['runTeam']>>> {
+    const team = (await loadService()).runTeam(this.reader().runConfig(run));
+    if (team === null) {
+      throw new C3Error('input', 'The team of this run cannot be read: it was written by another version.');
+    }
+    return team;
+  }
+
+  private reader(): StoreReader {
+    const reader = this.services.store.reader();
+    if (reader === null) {
+      throw new C3Error('store', 'The store of this run no longer exists.');
+    }
+    return reader;
+  }
+}
+
+/** Shows both sides of a pair beside each other. */
+async function openCase(last: KeptTrial, index: number): Promise<void> {
+  const question = last.trial.cases[index]?.question ?? '';
+  const [before, after] = SIDES.map((side) => sourceUri('trial', casePath(last, index, side)));
+  await commands.executeCommand(
+    'vscode.diff',
+    before,
+    after,
+    `Without ↔ with the change: ${question.replaceAll(/\s+/gu, ' ').slice(0, TITLE)}`,
+    { preview: true, viewColumn: ViewColumn.Active },
+  );
+}
+
+/** @throws C3Error('input') where it is no prompt's */
+function placeOfDocument(argument: unknown): PromptPlace {
+  const uri = argument instanceof Uri ? argument : window.activeTextEditor?.document.uri;
+  const place = uri?.scheme === PROMPT_SCHEME ? placeOfPrompt(uri.path) : null;
+  if (place === null) {
+    throw new C3Error('input', 'Open a prompt first, with "C3: Try a change".');
+  }
+  return place;
+}

@@ -1,0 +1,115 @@
+/** A change in words and numbers, and what passes for a trial that was kept. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  changeWords,
+  DECODING,
+  decodingNumber,
+  isTeamChange,
+  isTrial,
+  NO_CHANGE,
+  recordedSampling,
+  type Trial,
+} from '../../../src/domain/trial.ts';
+
+const TRIAL: Trial = {
+  run: 'run-1',
+  contexts: 8,
+  difference: { value: 0.5, low: 0.1, high: 0.9, n: 2 },
+  better: 1,
+  worse: 0,
+  same: 1,
+  masked: 0,
+  cases: [
+    {
+      question: 'How many?',
+      before: { return: 0, messages: [{ role: 'actor', text: '3' }] },
+      after: { return: 1, messages: [{ role: 'actor', text: '4' }] },
+    },
+  ],
+  problems: [{ question: 'How many?', pairs: 2, before: 0.5, after: 1 }],
+  evaluatorCalls: 4,
+  tokens: { before: 2, after: 2 },
+  seconds: 0.1,
+  most: 1,
+  sentence: 'The change helps.',
+};
+
+describe('a change', () => {
+  it('is said in a few words', () => {
+    assert.equal(
+      changeWords({
+        prompts: { reasoner: 'Plan.' },
+        sampling: { topK: 4, temperature: 0 },
+        policy: { snapshot: '3' },
+        roles: { actor: { model: '/m' } },
+      }),
+      'another prompt of reasoner, temperature 0, top_k 4, snapshot 3, model /m for actor',
+    );
+    assert.equal(changeWords(NO_CHANGE), '');
+  });
+
+  it('takes the numbers that sampling can have, and no blank one', () => {
+    const read = (key: string, text: string): number | null => {
+      const decoding = DECODING.find((one) => one.key === key);
+      return decoding === undefined ? assert.fail(key) : decodingNumber(decoding, text);
+    };
+    assert.deepEqual(
+      [read('temperature', ' 0.5 '), read('temperature', '0'), read('top_k', '0'), read('max_new_tokens', '1')],
+      [0.5, 0, 0, 1],
+    );
+    for (const [key, text] of [
+      ['temperature', ''],
+      ['temperature', ' '],
+      ['temperature', '-1'],
+      ['temperature', 'NaN'],
+      ['top_p', '0'],
+      ['top_p', '1.01'],
+      ['top_k', '1.5'],
+      ['max_new_tokens', '0'],
+    ] as const) {
+      assert.equal(read(key, text), null, `${key} ${text}`);
+    }
+  });
+
+  it('stands beside what the run samples with', () => {
+    assert.deepEqual(recordedSampling('{"config": {"sampling": {"temperature": 1, "top_k": 0, "top_p": "x"}}}'), {
+      temperature: 1,
+      topK: 0,
+    });
+    assert.deepEqual(recordedSampling('no json'), {});
+  });
+});
+
+describe('what was kept', () => {
+  it('is a trial only where all that is shown is there', () => {
+    assert.ok(isTrial(JSON.parse(JSON.stringify(TRIAL))));
+    for (const key of Object.keys(TRIAL)) {
+      assert.equal(isTrial({ ...TRIAL, [key]: undefined }), false, key);
+    }
+    assert.equal(isTrial({ ...TRIAL, cases: [{ question: 'x', before: { return: 1 }, after: {} }] }), false);
+    assert.equal(isTrial({ ...TRIAL, problems: [{ question: 'x', pairs: 1, before: 1 }] }), false);
+    assert.equal(isTrial(null), false);
+  });
+
+  it('is a change only where it can be tried again', () => {
+    const change = {
+      prompts: { a: 'x' },
+      sampling: { topK: 1 },
+      policy: { model: '/m' },
+      roles: { a: { snapshot: '1' } },
+    };
+    assert.ok(isTeamChange(change) && isTeamChange(NO_CHANGE));
+    for (const other of [
+      { ...change, prompts: { a: 1 } },
+      { ...change, sampling: { topK: '1' } },
+      { ...change, policy: { model: '/m', snapshot: '1' } },
+      { ...change, policy: {} },
+      { ...change, roles: { a: null } },
+      { ...change, roles: [] },
+      null,
+    ]) {
+      assert.equal(isTeamChange(other), false, JSON.stringify(other));
+    }
+  });
+});

@@ -1,0 +1,241 @@
+/** The panel of a trial, its documents, the drafts of prompts, and what is refused before anything starts. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { NO_CHANGE, type Trial } from '../../../../src/domain/trial.ts';
+import { casePath, caseText, LastTrial, type KeptTrial } from '../../../../src/extension/trial/keptTrial.ts';
+import {
+  placeOfPrompt,
+  PromptDrafts,
+  promptPath,
+  writtenPrompt,
+} from '../../../../src/extension/trial/promptDrafts.ts';
+import { runFault, snapshotFault } from '../../../../src/extension/trial/trialFaults.ts';
+import { TrialSession } from '../../../../src/extension/trial/trialSession.ts';
+import type { TRIAL_PANEL, TrialFromHost } from '../../../../src/shared/protocols/trialProtocol.ts';
+import { PageInHand } from '../webview/pageInHand.ts';
+
+const TRIAL: Trial = {
+  run: 'run-1',
+  contexts: 8,
+  difference: { value: 0.1, low: -0.1, high: 0.3, n: 20 },
+  better: 3,
+  worse: 1,
+  same: 16,
+  masked: 0,
+  cases: [
+    {
+      question: 'How many?',
+      before: {
+        return: 0,
+        messages: [
+          { role: 'reasoner', text: 'a' },
+          { role: 'actor', text: '3' },
+        ],
+      },
+      after: {
+        return: 1,
+        messages: [
+          { role: 'reasoner', text: 'b' },
+          { role: 'actor', text: '4' },
+        ],
+      },
+    },
+  ],
+  problems: [{ question: 'How many?', pairs: 20, before: 0.4, after: 0.5 }],
+  evaluatorCalls: 40,
+  tokens: { before: 60, after: 80 },
+  seconds: 2,
+  most: 1,
+  sentence: 'Undecided: +10 points.',
+};
+const LAST: KeptTrial = {
+  number: 7,
+  title: 'Mine',
+  change: { ...NO_CHANGE, prompts: { actor: 'Act.' } },
+  budget: 40,
+  trial: TRIAL,
+  kept: null,
+};
+
+/** What the workspace keeps. */
+function keeping(initial: Readonly<Record<string, unknown>> = {}) {
+  const kept = new Map<string, unknown>(Object.entries(initial));
+  return {
+    kept,
+    get: (key: string) => kept.get(key),
+    update: (key: string, value: unknown) => {
+      kept.set(key, value);
+      return Promise.resolve();
+    },
+  };
+}
+
+function opened(last: KeptTrial = LAST) {
+  const page = new PageInHand<typeof TRIAL_PANEL, TrialFromHost>();
+  const done: unknown[] = [];
+  const note =
+    (name: string) =>
+    (...given: readonly unknown[]): Promise<void> => {
+      done.push([name, ...given]);
+      return Promise.resolve();
+    };
+  const session = new TrialSession(last, page, {
+    openCase: note('case'),
+    keep: note('keep'),
+    tryAgain: note('again'),
+    editPrompt: note('edit'),
+  });
+  return { page, session, done };
+}
+
+describe('the panel of a trial', () => {
+  it('shows what was tried and what came of it, without what was said', async () => {
+    const { page, session } = opened();
+    await page.send(session, { type: 'ready' });
+    const { trial } = page.last('trial');
+    assert.deepEqual(
+      [trial.run, trial.change, trial.prompt, trial.isOpen, trial.kept, trial.cases],
+      ['Mine', 'another prompt of actor', 'actor', true, null, [{ question: 'How many?', before: 0, after: 1 }]],
+    );
+    assert.ok(!JSON.stringify(page.posted).includes('reasoner'));
+    session.show({ ...LAST, kept: 'team.c3.yaml' });
+    assert.equal(page.last('trial').trial.kept, 'team.c3.yaml');
+  });
+
+  it('offers more pairs only where they may decide it', async () => {
+    for (const [difference, isOpen] of [
+      [{ value: 0.2, low: 0.1, high: 0.3, n: 20 }, false],
+      [{ value: -0.2, low: -0.3, high: -0.1, n: 20 }, false],
+      [{ value: 0, low: -1, high: 1, n: 0 }, false],
+      [{ value: 0.1, low: 0, high: 0.3, n: 20 }, true],
+    ] as const) {
+      const { page, session } = opened({ ...LAST, trial: { ...TRIAL, difference } });
+      await page.send(session, { type: 'ready' });
+      assert.equal(page.last('trial').trial.isOpen, isOpen);
+    }
+  });
+
+  it('does with the trial what its page asks, and nothing with what it has not', async () => {
+    const { page, session, done } = opened();
+    await page.send(session, { type: 'openCase', index: 1 });
+    await page.send(session, { type: 'openCase', index: 0 });
+    await page.send(session, { type: 'keep' });
+    await page.send(session, { type: 'further' });
+    await page.send(session, { type: 'edit' });
+    assert.deepEqual(done, [
+      ['case', LAST, 0],
+      ['keep', LAST],
+      ['again', LAST, 80],
+      ['edit', 'run-1', 'actor'],
+    ]);
+    const other = opened({ ...LAST, change: { ...NO_CHANGE, sampling: { topK: 1 } } });
+    await other.page.send(other.session, { type: 'edit' });
+    assert.deepEqual(other.done, []);
+    assert.deepEqual(page.failures, []);
+  });
+});
+
+describe('the last trial', () => {
+  it('is there again after a reload; one that is too long, or damaged, is not', async () => {
+    const keeper = keeping();
+    await new LastTrial(keeper).set(LAST);
+    assert.deepEqual(new LastTrial(keeper).value, LAST);
+    const [only] = TRIAL.cases;
+    assert.ok(only);
+    const long = { ...LAST, trial: { ...TRIAL, cases: [{ ...only, question: 'x'.repeat(500_000) }] } };
+    const last = new LastTrial(keeper);
+    await last.set(long);
+    assert.equal(last.value, long);
+    assert.equal(new LastTrial(keeper).value, null);
+    assert.equal(new LastTrial(keeping({ 'c3.trial': { ...LAST, trial: {} } })).value, null);
+  });
+
+  it('has a document for each side of a pair', () => {
+    assert.equal(
+      caseText(LAST, casePath(LAST, 0, 'without')),
+      '──── question\nHow many?\n──── reasoner\na\n──── actor\n3\n──── return\n0\n',
+    );
+    assert.match(caseText(LAST, casePath(LAST, 0, 'with')), /reasoner\nb\n[^]*return\n1\n$/u);
+    for (const [last, path] of [
+      [LAST, casePath(LAST, 1, 'with')],
+      [LAST, casePath({ ...LAST, number: 6 }, 0, 'with')],
+      [LAST, 'x'],
+      [null, casePath(LAST, 0, 'with')],
+    ] as const) {
+      assert.match(caseText(last, path), /not kept any more/u);
+    }
+  });
+});
+
+describe('the prompt of a role', () => {
+  it('is found by the address of its document', () => {
+    for (const place of [
+      { run: 'c3-0-1', role: 'reasoner' },
+      { run: 'a/b', role: 'x/../y %2F\\' },
+    ]) {
+      const path = promptPath(place);
+      assert.deepEqual(placeOfPrompt(path), place);
+      assert.equal(path.split('/').length, 4, path);
+    }
+    for (const path of ['/', '/run/role', '/%zz/role/x', '/run/role/x/y']) {
+      assert.equal(placeOfPrompt(path), null, path);
+    }
+  });
+
+  it('is kept as a draft when it is saved, and the oldest is forgotten', async () => {
+    const keeper = keeping({ 'c3.prompts': [{ run: 1 }, { run: 'r', role: 'old', text: 'Old.' }] });
+    const drafts = new PromptDrafts(keeper);
+    assert.equal(drafts.of({ run: 'r', role: 'old' }), 'Old.');
+    await drafts.set({ run: 'r', role: 'a' }, 'One.');
+    await drafts.set({ run: 'r', role: 'a' }, 'Two.');
+    assert.equal(drafts.of({ run: 'r', role: 'a' }), 'Two.');
+    assert.equal(drafts.of({ run: 'other', role: 'a' }), null);
+    for (let index = 0; index < 19; index++) {
+      await drafts.set({ run: 'r', role: String(index) }, 'x');
+    }
+    assert.equal(drafts.of({ run: 'r', role: 'a' }), 'Two.');
+    assert.equal(drafts.of({ run: 'r', role: 'old' }), null);
+  });
+
+  it('has no end of line that only the editor added', () => {
+    assert.equal(writtenPrompt('Plan.\r\nWell.\n', 'Plan.'), 'Plan.\nWell.');
+    assert.equal(writtenPrompt('Plan.\n', 'Plan it.\n'), 'Plan.\n');
+    assert.equal(writtenPrompt('Plan.\r\nWell.', 'Plan.\r\nIt.'), 'Plan.\r\nWell.');
+  });
+});
+
+describe('what cannot be tried', () => {
+  const reader = (method: string, config: unknown, evaluations: number): Parameters<typeof runFault>[0] => ({
+    run: () => ({ title: 'Mine', method }),
+    runConfig: () => JSON.stringify({ config }),
+    evaluations: () => Array.from({ length: evaluations }, () => ({})),
+  });
+
+  it('is a run that was recorded elsewhere, asks servers, or has no evaluation', () => {
+    for (const [given, words] of [
+      [reader('imported', {}, 1), /"Mine" was recorded elsewhere/u],
+      [reader('c3', { policies: { actor: { kind: 'endpoint' } } }, 1), /^Servers answer in the run "Mine"/u],
+      [reader('c3', {}, 0), /"Mine" has no evaluation/u],
+    ] as const) {
+      assert.match(runFault(given, 'run-1') ?? '', words);
+    }
+    assert.equal(runFault(reader('c3', {}, 1), 'run-1'), null);
+  });
+
+  it('is a snapshot that the run has not', () => {
+    const snapshots = ['abcd12', 'abcd34', 'ef56ab'];
+    for (const text of ['0', ' 3 ', 'ef56', 'abcd1']) {
+      assert.equal(snapshotFault(text, 3, snapshots), null, text);
+    }
+    for (const [text, words] of [
+      ['4', /has 3 steps/u],
+      ['', /^A step from 0 to 3/u],
+      ['ab', /^A step from 0 to 3/u],
+      ['abcd', /Several/u],
+      ['ffff', /no such snapshot/u],
+      ['last week', /^A step/u],
+    ] as const) {
+      assert.match(snapshotFault(text, 3, snapshots) ?? '', words, text);
+    }
+  });
+});

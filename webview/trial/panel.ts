@@ -1,0 +1,253 @@
+/** What came of a trial: the sentence first, then which pairs flipped, what both sides cost, and the scatter. */
+import type { TrialProblem } from '../../src/domain/trial.ts';
+import type { ShownCase, ShownTrial, TrialFromHost, TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
+import { focusedIn, h, replace } from '../common/dom.ts';
+import { count, duration, returnText } from '../common/format.ts';
+import type { Host } from '../common/host.ts';
+import { shownText } from '../common/shownText.ts';
+import { button } from '../common/toolkit.ts';
+import { scatter } from './scatter.ts';
+
+/** Characters of a question in a list. */
+const QUESTION = 200;
+/** Rows of the table of problems. */
+const MOST_ROWS = 200;
+
+interface NumberedCase extends ShownCase {
+  readonly index: number;
+}
+
+export class TrialPanel {
+  private readonly host: Host<TrialToHost>;
+  private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
+  private readonly page = h('div', { class: 'trial' });
+
+  constructor(root: HTMLElement, host: Host<TrialToHost>) {
+    this.host = host;
+    replace(root, this.banner, this.page);
+    host.listen<TrialFromHost>({
+      trial: ({ trial }) => {
+        this.banner.textContent = '';
+        this.draw(trial);
+      },
+      failed: ({ message }) => {
+        this.banner.textContent = message;
+      },
+    });
+    // The editor brings a tab back only where its page has kept something.
+    host.setState({ version: 1 });
+    host.post({ type: 'ready' });
+  }
+
+  private draw(trial: ShownTrial): void {
+    const focus = focusedIn(this.page)?.getAttribute('data-key') ?? null;
+    const numbered = trial.cases.map((one, index) => ({ ...one, index }));
+    const won = numbered.filter(({ before, after }) => after > before);
+    const lost = numbered.filter(({ before, after }) => after < before);
+    replace(
+      this.page,
+      this.head(trial),
+      h(
+        'div',
+        { class: 'trial-parts' },
+        h(
+          'div',
+          { class: 'trial-flips' },
+          this.flips('Won by the change', won, trial.better),
+          this.flips('Lost by the change', lost, trial.worse),
+        ),
+        h('div', { class: 'trial-figures' }, bothSides(trial), returns(trial)),
+      ),
+    );
+    // What had the keyboard has it again, drawn anew.
+    if (focus !== null) {
+      this.page.querySelector<HTMLElement>(`[data-key="${CSS.escape(focus)}"]`)?.focus();
+    }
+  }
+
+  private head({ run, change, sentence, difference, prompt, isOpen, kept }: ShownTrial): HTMLElement {
+    const act = (key: string, label: string, title: string, post: TrialToHost, primary = false): HTMLElement => {
+      const element = button(
+        label,
+        () => {
+          this.host.post(post);
+        },
+        { primary, title },
+      );
+      element.setAttribute('data-key', key);
+      return element;
+    };
+    return h(
+      'header',
+      { class: 'trial-head' },
+      h('h1', { class: 'trial-sentence' }, sentence),
+      h('p', { class: 'muted' }, ...shownText(`Run ${run}: ${change}`)),
+      h(
+        'div',
+        { class: 'trial-actions' },
+        act(
+          'keep',
+          'Keep',
+          'Writes the change into a configuration that you choose',
+          { type: 'keep' },
+          difference.low > 0,
+        ),
+        isOpen
+          ? act('further', 'Try further', 'The same again on twice as many pairs', { type: 'further' }, true)
+          : null,
+        prompt === null
+          ? null
+          : act('edit', 'Edit the prompt', 'Opens the prompt that was tried, to be written anew', { type: 'edit' }),
+        h('span', { class: 'muted', role: 'status' }, ...shownText(kept === null ? '' : `Kept in ${kept}.`)),
+      ),
+    );
+  }
+
+  private flips(title: string, cases: readonly (ShownCase & { readonly index: number })[], all: number): HTMLElement {
+    const some = cases.length < all ? `, the first ${count(cases.length)} are shown` : '';
+    return h(
+      'section',
+      { 'aria-label': title },
+      h('h2', {}, `${title} (${count(all)}${some})`),
+      cases.length === 0
+        ? h('p', { class: 'empty' }, 'None.')
+        : h(
+            'ul',
+            {},
+            ...Array.from(Map.groupBy(cases, ({ question }) => question).values(), (pairs) => this.flipped(pairs)),
+          ),
+    );
+  }
+
+  /** A question with its pairs: it leads to the first, a number to each of the others. */
+  private flipped(pairs: readonly NumberedCase[]): HTMLElement {
+    const link = ({ question, index, before, after }: NumberedCase, at: number): HTMLElement => {
+      const returns = `${returnText(before)} → ${returnText(after)}`;
+      const element = h(
+        'button',
+        {
+          type: 'button',
+          class: 'link',
+          'data-key': `case-${String(index)}`,
+          title: `Compare what was said: ${returns}`,
+        },
+        ...(at === 0 ? shownText(question.slice(0, QUESTION)) : [`pair ${count(at + 1)}`]),
+      );
+      element.addEventListener('click', () => {
+        this.host.post({ type: 'openCase', index });
+      });
+      return element;
+    };
+    const [first] = pairs;
+    return h(
+      'li',
+      {},
+      h(
+        'span',
+        { class: 'trial-returns' },
+        first === undefined ? '' : `${returnText(first.before)} → ${returnText(first.after)}`,
+      ),
+      h('span', { class: 'trial-pairs' }, ...pairs.map(link)),
+    );
+  }
+}
+
+/** What both sides returned and cost. */
+function bothSides({
+  problems,
+  tokens,
+  contexts,
+  evaluatorCalls,
+  seconds,
+  masked,
+  difference,
+}: ShownTrial): HTMLElement {
+  const mean = (side: 'before' | 'after'): string => {
+    const sum = problems.reduce((all, one) => all + one.pairs * one[side], 0);
+    return difference.n === 0 ? 'not measured' : (sum / difference.n).toFixed(3);
+  };
+  const row = (name: string, before: string, after: string): HTMLElement =>
+    h(
+      'tr',
+      {},
+      h('th', { scope: 'row' }, name),
+      h('td', { class: 'number' }, before),
+      h('td', { class: 'number' }, after),
+    );
+  const unscored = masked === 0 ? '' : ` ${count(masked)} more pairs could not be scored and are left out.`;
+  return h(
+    'section',
+    { 'aria-label': 'Both sides' },
+    h('h2', {}, 'Both sides'),
+    h(
+      'table',
+      { 'aria-label': 'Both sides' },
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          h('td', {}),
+          h('th', { scope: 'col', class: 'number' }, 'Without'),
+          h('th', { scope: 'col', class: 'number' }, 'With'),
+        ),
+      ),
+      h(
+        'tbody',
+        {},
+        row('Mean return', mean('before'), mean('after')),
+        row('Tokens generated', count(tokens.before), count(tokens.after)),
+      ),
+    ),
+    h(
+      'p',
+      { class: 'muted' },
+      `${count(difference.n)} pairs on ${count(problems.length)} of ${count(contexts)} problems; ${count(evaluatorCalls)} evaluator calls, ${duration(seconds)}.${unscored}`,
+    ),
+  );
+}
+
+function returns({ problems, most }: ShownTrial): HTMLElement | null {
+  if (problems.length === 0) {
+    return null;
+  }
+  const ordered = problems.toSorted((a, b) => Math.abs(b.after - b.before) - Math.abs(a.after - a.before));
+  const left = ordered.length - MOST_ROWS;
+  return h(
+    'section',
+    { 'aria-label': 'Returns by problem' },
+    h('h2', {}, 'Returns by problem'),
+    scatter(problems, most),
+    h(
+      'details',
+      {},
+      h('summary', {}, `Table (${count(problems.length)})`),
+      h(
+        'table',
+        { 'aria-label': 'Returns by problem' },
+        h(
+          'thead',
+          {},
+          h(
+            'tr',
+            {},
+            h('th', { scope: 'col' }, 'Problem'),
+            ...['Pairs', 'Without', 'With'].map((name) => h('th', { scope: 'col', class: 'number' }, name)),
+          ),
+        ),
+        h('tbody', {}, ...ordered.slice(0, MOST_ROWS).map(problemRow)),
+      ),
+      left > 0 ? h('p', { class: 'muted' }, `and ${count(left)} more whose returns differ less`) : null,
+    ),
+  );
+}
+
+function problemRow({ question, pairs, before, after }: TrialProblem): HTMLElement {
+  return h(
+    'tr',
+    {},
+    h('td', {}, ...shownText(question)),
+    ...[count(pairs), returnText(before), returnText(after)].map((cell) => h('td', { class: 'number' }, cell)),
+  );
+}

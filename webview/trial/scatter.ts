@@ -1,0 +1,81 @@
+/** Mean returns of problems, with the change over without it: a picture whose words are the table below it. */
+import type { TrialProblem } from '../../src/domain/trial.ts';
+import { setAttributes, type Attributes } from '../common/dom.ts';
+import { count, returnText } from '../common/format.ts';
+
+const SVG = 'http://www.w3.org/2000/svg';
+const SIZE = 240;
+const PAD = { left: 48, right: 12, top: 12, bottom: 44 } as const;
+/** The least and the largest radius of a point. */
+const RADIUS = { least: 3.5, most: 10 } as const;
+
+/** Problems with the same two returns. */
+export interface ScatterPoint {
+  readonly before: number;
+  readonly after: number;
+  readonly problems: number;
+}
+
+/** Problems by their two returns, those with most problems first, so that no point hides a smaller one. */
+export function scatterPoints(problems: readonly TrialProblem[]): readonly ScatterPoint[] {
+  const points = new Map<string, ScatterPoint>();
+  for (const { before, after } of problems) {
+    const key = `${String(before)} ${String(after)}`;
+    points.set(key, { before, after, problems: (points.get(key)?.problems ?? 0) + 1 });
+  }
+  return [...points.values()].sort((a, b) => b.problems - a.problems);
+}
+
+/** The picture. @param most the highest return that there is */
+export function scatter(problems: readonly TrialProblem[], most: number): SVGSVGElement {
+  const points = scatterPoints(problems);
+  const values = points.flatMap(({ before, after }) => [before, after]);
+  const [low, high] = [Math.min(0, ...values), Math.max(most, ...values)];
+  const inner = { width: SIZE - PAD.left - PAD.right, height: SIZE - PAD.top - PAD.bottom };
+  const x = (value: number): number => PAD.left + (inner.width * (value - low)) / (high - low);
+  const y = (value: number): number => PAD.top + (inner.height * (high - value)) / (high - low);
+  const largest = Math.max(1, ...points.map((point) => point.problems));
+  const svg = shape('svg', {
+    viewBox: `0 0 ${String(SIZE)} ${String(SIZE)}`,
+    class: 'scatter',
+    role: 'img',
+    'aria-label': 'Mean return of each problem, with the change over without it; the table has the numbers',
+  });
+  svg.append(
+    shape('rect', { class: 'scatter-frame', x: PAD.left, y: PAD.top, width: inner.width, height: inner.height }),
+    shape('line', { class: 'scatter-equal', x1: x(low), y1: y(low), x2: x(high), y2: y(high) }),
+    ...[low, high].flatMap((value) => [
+      words(returnText(value), { x: x(value), y: SIZE - PAD.bottom + 20, 'text-anchor': 'middle' }),
+      words(returnText(value), { x: PAD.left - 13, y: y(value) + 4, 'text-anchor': 'end' }),
+    ]),
+    words('return without the change', { x: PAD.left + inner.width / 2, y: SIZE - 6, 'text-anchor': 'middle' }),
+    words('with it', { x: -(PAD.top + inner.height / 2), y: 14, 'text-anchor': 'middle', transform: 'rotate(-90)' }),
+    ...points.map(({ before, after, problems: many }) => {
+      const tone = after > before ? 'better' : after < before ? 'worse' : 'same';
+      const radius = RADIUS.least + (RADIUS.most - RADIUS.least) * Math.sqrt((many - 1) / largest);
+      const circle = shape('circle', {
+        class: `scatter-point scatter-${tone}`,
+        cx: x(before).toFixed(1),
+        cy: y(after).toFixed(1),
+        r: radius.toFixed(1),
+      });
+      const title = shape('title', {});
+      title.textContent = `${count(many)} ${many === 1 ? 'problem' : 'problems'}: ${returnText(before)} without, ${returnText(after)} with the change`;
+      circle.append(title);
+      return circle;
+    }),
+  );
+  return svg;
+}
+
+function words(text: string, attributes: Attributes): SVGTextElement {
+  const element = shape('text', { class: 'scatter-words', ...attributes });
+  element.textContent = text;
+  return element;
+}
+
+function shape<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attributes): SVGElementTagNameMap[K] {
+  const element = document.createElementNS(SVG, tag);
+  setAttributes(element, attributes);
+  return element;
+}
