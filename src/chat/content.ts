@@ -27,7 +27,10 @@ export const emptyContent = (): Content => ({ texts: [], calls: new Map(), resul
 const MOST_DEPTH = 12;
 
 const CALL = /(?:^|[_-])(?:call|use)$|^(?:tool|function)(?:Call|Use)$/u;
-const RESULT = /(?:^|[_-])(?:result|output|response|return|error)$|^(?:tool|function)(?:Result|Response)$/u;
+const RESULT =
+  /(?:^|[_-])(?:result|output|response|return|error)$|^(?:tool|function)(?:Result|Response)$|^codeExecutionResult$/u;
+/** What somebody found is a text that a person gives along. */
+const NO_RESULT: ReadonlySet<string> = new Set(['search_result', 'web_search_result']);
 const MEDIA =
   /^(?:(?:input_|output_)?(?:image|audio|video|file|media)(?:_url|-url)?|blob|uri|binary|inlineData|inline_data|fileData|file_data)$/u;
 /** Marks of a stream's steps, which say nothing. */
@@ -229,7 +232,7 @@ function addObject(content: Content, part: Fields, depth: number): void {
     addCall(content, inner, type);
   } else if (CALL.test(type)) {
     addCall(content, inner, type);
-  } else if (RESULT.test(type) && !(type === 'error' && !hasId(inner))) {
+  } else if (RESULT.test(type) && !NO_RESULT.has(type) && !(type === 'error' && !hasId(inner))) {
     addResult(content, inner);
   } else if (MEDIA.test(type)) {
     content.texts.push(mediaText(type, inner));
@@ -273,13 +276,21 @@ function addReasoning(content: Content, part: Fields, depth: number): void {
   }
 }
 
+/** Parts whose titles are read by the model too. */
+const TITLED: ReadonlySet<string> = new Set(['document', 'search_result', 'web_search_result']);
+
 function addText(content: Content, type: string, part: Fields, depth: number): void {
   const before = content.texts.length + content.results.length;
+  if (TITLED.has(type)) {
+    for (const value of [part['title'], part['context']]) {
+      addPart(content, value, depth + 1);
+    }
+  }
   for (const value of new Set(TEXTS.map((key) => part[key]))) {
     addPart(content, value, depth + 1);
   }
-  if (type === 'executableCode' || type === 'codeExecutionResult') {
-    addPart(content, valueAt(part, 'code', 'output'), depth + 1);
+  if (type === 'executableCode') {
+    addPart(content, part['code'], depth + 1);
   }
   if (isRecord(part['source'])) {
     // A document of Anthropic: its text, unless it is bytes.
@@ -305,17 +316,20 @@ function addText(content: Content, type: string, part: Fields, depth: number): v
 
 const isText = (key: string): boolean => (TEXTS as readonly string[]).includes(key);
 
-/** The words of an error, which is a text or an object; null for none. */
-export const errorWords = (error: unknown): string | null =>
-  isRecord(error)
-    ? (textAt(error, 'message', 'type') ?? 'it failed')
-    : typeof error === 'string' && error !== ''
-      ? error
-      : null;
+/** The words of an error, which is a text or an object, with what is known of it beside its message; null for none. */
+export function errorWords(error: unknown): string | null {
+  if (!isRecord(error)) {
+    return typeof error === 'string' && error !== '' ? error : null;
+  }
+  const [message, data] = [textAt(error, 'message', 'type') ?? 'it failed', error['data']];
+  const more = isRecord(data) ? (textAt(data, 'error') ?? jsonWithoutBytes(data)) : asText(data);
+  return more === '' || message.includes(more) ? message : `${message}: ${more}`;
+}
 
 /** What a tool's message or event says: its result, and why it failed where the result does not say so. */
 export function resultWithError(given: unknown, error: unknown): string {
-  const [text, why] = [resultText(structuredResult(given)), resultText(structuredResult(error))];
+  const said = error === true ? 'it failed' : error === false ? '' : structuredResult(error);
+  const [text, why] = [resultText(structuredResult(given)), resultText(said)];
   return why === '' || text.includes(why) ? text : text === '' ? why : `${text}\n${why}`;
 }
 

@@ -54,9 +54,10 @@ const ROLES: ReadonlyMap<string, ChatMessage['role']> = new Map([
   ['observation', 'tool'],
   ['environment', 'tool'],
   ['ipython', 'tool'],
+  ['exit', 'tool'],
 ]);
-/** Roles that say which tool it was. */
-const TOOLS: ReadonlySet<string> = new Set(['observation', 'environment', 'ipython']);
+/** Roles that say which tool it was; mini-swe-agent ends with what its environment says at the exit. */
+const TOOLS: ReadonlySet<string> = new Set(['observation', 'environment', 'ipython', 'exit']);
 /** Characters of a role that is the name of an agent. */
 const LONGEST_ROLE = 100;
 
@@ -156,6 +157,19 @@ function messagesOf(entry: unknown): readonly ParsedMessage[] {
   if (AUTOGEN_RESULTS.includes(type) && Array.isArray(content)) {
     return content.filter(isRecord).map((one) => resultMessage(one, one['content'], one['error']));
   }
+  // AutoGen 0.2 joins the results of all tools in the content, and has them one by one beside it.
+  const responses = listAtKey(entry, 'tool_responses').filter(isRecord);
+  if (responses.length > 0) {
+    return responses.map((one) => resultMessage(one, one['content'], null));
+  }
+  // A line of a session of Codex.
+  if (type === 'response_item' && isRecord(entry['payload'])) {
+    return messagesOf(entry['payload']);
+  }
+  const event = openHandsMessages(entry);
+  if (event !== null) {
+    return event;
+  }
   if ((entry['kind'] === 'request' || entry['kind'] === 'response') && Array.isArray(entry['parts'])) {
     return pydanticMessages(entry['kind'], entry['parts'], entry);
   }
@@ -205,6 +219,28 @@ function pydanticMessages(kind: string, parts: readonly unknown[], entry: Fields
   });
 }
 
+/** An event of OpenHands: what somebody does, or what came of it; null for a value that is none. */
+function openHandsMessages(event: Fields): readonly ParsedMessage[] | null {
+  const { source, action, observation, content, args } = event;
+  if (typeof source !== 'string' || 'role' in event) {
+    return null;
+  }
+  if (typeof observation === 'string') {
+    return [{ ...plain('tool', asText(content)), name: observation }];
+  }
+  if (typeof action !== 'string' || !isRecord(args)) {
+    return null;
+  }
+  const { content: said, thought, ...given } = args;
+  if (action === 'message' || action === 'system') {
+    return general({ role: action === 'system' ? action : source, content: said });
+  }
+  // What the environment does by itself, such as a change of its state, is no message.
+  return source === 'agent'
+    ? general({ role: 'assistant', content: thought ?? said, tool_calls: [{ name: action, arguments: given }] })
+    : [];
+}
+
 /** A message with a role, in the wrappers of its library. */
 function general(value: Fields): readonly ParsedMessage[] {
   const { fields, type, around } = unwrapped(value);
@@ -217,8 +253,10 @@ function general(value: Fields): readonly ParsedMessage[] {
     return [];
   }
   const isAgent = named !== null && !ROLES.has(named.toLowerCase());
+  // Of a person's words and of results `agent` says who got them.
+  const agents = role === 'assistant' || role === 'system' ? ['agent', 'agent_name', 'agentName'] : [];
   const name =
-    textAt(fields, 'name', 'agent', 'agent_name', 'agentName', 'tool_name') ??
+    textAt(fields, 'name', ...agents, 'tool_name') ??
     textAt(fieldsAt(fields, 'author'), 'name') ??
     source ??
     (isAgent || (role === 'tool' && TOOLS.has(named?.toLowerCase() ?? '')) ? named : null);
@@ -246,7 +284,10 @@ function pieceId(fields: Fields, around: Fields): string | null {
 /** A message and what tools gave in it, each by itself: results come before a person's words, after a model's. */
 function withResults(own: ParsedMessage, { results }: Content, fields: Fields): readonly ParsedMessage[] {
   if (own.role === 'tool') {
-    const answers = textAt(fields, 'tool_call_id', 'toolCallId', 'tool_use_id', 'call_id', 'id');
+    const [listed] = listAtKey(fields, 'tool_call_ids');
+    const answers =
+      textAt(fields, 'tool_call_id', 'toolCallId', 'tool_use_id', 'call_id', 'id') ??
+      (typeof listed === 'string' ? listed : null);
     const error = valueAt(fields, 'error');
     if (results.length === 0) {
       return [{ ...own, answers, text: resultWithError(own.text, error) }];
@@ -292,22 +333,15 @@ function unwrapped(value: Fields): Unwrapped {
   return { fields: value, type: textAt(value, 'type'), around: value };
 }
 
+/** Keys of what a message says; Cohere has its text under `message`. */
+const BODIES = ['parts', 'contents', 'content', 'text', 'value', 'message'] as const;
+
 /** All that a message says; null where it has no key that could say anything. */
 function contentOf(fields: Fields, kwargs: Fields): Content | null {
-  const given = [
-    'parts',
-    'contents',
-    'content',
-    'text',
-    'value',
-    'reasoning_content',
-    'reasoning',
-    'thinking',
-    'refusal',
-  ];
+  const given = [...BODIES, 'reasoning_content', 'reasoning', 'thinking', 'refusal'];
   const calls = [fields['tool_calls'], fields['toolCalls'], fields['invalid_tool_calls']].filter(Array.isArray);
   const called = calls.some((list) => list.length > 0) ? calls : [listAtKey(kwargs, 'tool_calls')];
-  const single = [fields['function_call'], kwargs['function_call']].find(isRecord);
+  const single = [fields['function_call'], kwargs['function_call']].find(isRecord) ?? namedCall(fields);
   const audio = fieldsAt(fields, 'audio');
   const isAny =
     given.some((key) => key in fields && fields[key] !== undefined) ||
@@ -337,6 +371,12 @@ function contentOf(fields: Fields, kwargs: Fields): Content | null {
   return content;
 }
 
+/** The one call of a tool as OpenInference writes it; undefined for none. */
+function namedCall(fields: Fields): Fields | undefined {
+  const name = textAt(fields, 'function_call_name');
+  return name === null ? undefined : { name, arguments: fields['function_call_arguments_json'] };
+}
+
 /** Adds the reasoning that a message has beside its text. A message may repeat it in several forms: one is read. */
 function addReasoned(content: Content, fields: Fields, kwargs: Fields): void {
   addPart(
@@ -348,7 +388,7 @@ function addReasoned(content: Content, fields: Fields, kwargs: Fields): void {
 
 /** The text or the parts; of an entry that has both, what only one of them says too. */
 function addBody(content: Content, fields: Fields): void {
-  const bodies = ['parts', 'contents', 'content', 'text', 'value'].map((key) => fields[key]);
+  const bodies = BODIES.map((key) => fields[key]);
   const [first, ...others] = bodies.filter((body) => body !== undefined && body !== null && body !== '');
   addPart(content, first);
   for (const other of others) {
