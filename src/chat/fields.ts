@@ -3,6 +3,9 @@ import { isRecord } from '../shared/guard.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+/** A surrogate as JSON escapes it: half of a character, where the other half is not beside it. */
+export const HALF = /\\u[dD][89a-fA-F]/u;
+
 /** The first of some keys that holds a text that is not empty. */
 export function textAt(fields: Fields, ...keys: readonly string[]): string | null {
   for (const key of keys) {
@@ -36,13 +39,15 @@ export function listAtKey(holder: unknown, key: string): readonly unknown[] {
 export const asText = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
 
-/** The value of a text that may be JSON; the text itself where it is none. */
+/** The value of a text that may be JSON, with halves of characters as U+FFFD; the text itself where it is none. */
 export function parsedJson(value: unknown): unknown {
   if (typeof value !== 'string') {
     return value;
   }
   try {
-    return JSON.parse(value);
+    return HALF.test(value)
+      ? JSON.parse(value, (_, one: unknown) => (typeof one === 'string' ? one.toWellFormed() : one))
+      : JSON.parse(value);
   } catch (error) {
     if (error instanceof SyntaxError) {
       return value;

@@ -27,7 +27,7 @@ const COMPLETION = [
 ] as const;
 /** What Anthropic counts of a prompt beside the rest of it, and Gemini of an answer. */
 const BESIDE_PROMPT = ['cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
-const BESIDE_COMPLETION = ['thoughtsTokenCount'] as const;
+const BESIDE_COMPLETION = ['thoughtsTokenCount', 'thoughts_token_count'] as const;
 
 const countIn = (value: unknown): number | null =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;

@@ -26,7 +26,7 @@ export function stepOfRun(value: unknown): Step | null {
     parent: textAt(value, 'parent_run_id') ?? '',
     start: timeOf(value['start_time']),
     end: timeOf(value['end_time']),
-    kind: type === 'llm' ? 'model' : type === 'tool' ? 'tool' : 'other',
+    kind: type === 'llm' ? 'model' : type === 'tool' || type === 'retriever' ? 'tool' : 'other',
     agent: textAt(metadata, 'langgraph_node', 'lc_agent_name'),
     score: scoreOf(value['feedback_stats']),
     failed: textAt(value, 'error'),
@@ -35,7 +35,7 @@ export function stepOfRun(value: unknown): Step | null {
     call: () => callOf(value, metadata),
     result: () => ({
       source: textAt(value, 'name') ?? 'tool',
-      asked: argumentsText(valueAt(fieldsAt(value, 'inputs'), 'input') ?? value['inputs']),
+      asked: argumentsText(valueAt(fieldsAt(value, 'inputs'), 'input', 'query') ?? value['inputs']),
       text: toolText(value['outputs'], value['error']),
     }),
   };
@@ -80,6 +80,7 @@ function callOf(run: Fields, metadata: Fields): ModelCall {
     fieldsAt(outputs, 'usage'),
     fieldsAt(fieldsAt(outputs, 'llmOutput'), 'tokenUsage'),
     fieldsAt(fieldsAt(outputs, 'llm_output'), 'token_usage'),
+    usageOfMessage(outputs),
     run,
   ].find((one) => Object.keys(one).some((key) => /tokens?$/iu.test(key)));
   const count = (...keys: readonly string[]): number => tokenCount(valueAt(usage ?? {}, ...keys));
@@ -93,6 +94,13 @@ function callOf(run: Fields, metadata: Fields): ModelCall {
     measures: measuresIn(run, fieldsAt(run, 'extra'), metadata),
     notes: further === 0 ? [] : [FURTHER],
   };
+}
+
+/** What LangChain counts in the message that was generated. */
+function usageOfMessage(outputs: Fields): Fields {
+  const [first] = listAtKey(outputs, 'generations').flat();
+  const message = fieldsAt(first, 'message');
+  return fieldsAt('kwargs' in message ? message['kwargs'] : message, 'usage_metadata');
 }
 
 /** Messages, in a list for each of several questions or not; or prompts of a model that completes text. */

@@ -6,6 +6,7 @@
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { resultWithError } from '../chat/content.ts';
 import { asText, fieldsAt, listAtKey, parsedJson, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { reasonIn } from '../chat/finish.ts';
 import { measuresIn } from '../chat/measures.ts';
 import { parsedMessages, systemOf, type ParsedMessage } from '../chat/messages.ts';
 import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
@@ -39,18 +40,42 @@ function isModelCall({ name, attributes }: Span): boolean {
       ('gen_ai.prompt.0.role' in attributes ||
         'gen_ai.completion.0.content' in attributes ||
         ['chat', 'completion'].includes(textAt(attributes, 'llm.request.type') ?? '') ||
+        ('request_data' in attributes && 'response_data' in attributes) ||
         ('gen_ai.request.model' in attributes && !('gen_ai.tool.name' in attributes))))
   );
 }
 
-/** Whether a span is a call of a tool. */
-const isToolCall = ({ name, attributes }: Span): boolean =>
-  textAt(attributes, 'gen_ai.operation.name') === 'execute_tool' ||
-  textAt(attributes, 'openinference.span.kind') === 'TOOL' ||
-  textAt(attributes, 'traceloop.span.kind') === 'tool' ||
-  spanType(attributes) === 'TOOL' ||
-  name === 'ai.toolCall' ||
-  (textAt(attributes, 'gen_ai.operation.name') === null && 'gen_ai.tool.name' in attributes);
+/** Google's ADK writes what several tools gave together once more. */
+const MERGED = '(merged tools)';
+const RETRIEVER = 'RETRIEVER';
+
+/** Whether a span is a call of a tool; one that searches for documents is one. */
+function isToolCall({ name, attributes }: Span): boolean {
+  const [operation, tool] = [textAt(attributes, 'gen_ai.operation.name'), textAt(attributes, 'gen_ai.tool.name')];
+  const kinds = [textAt(attributes, 'openinference.span.kind'), spanType(attributes)];
+  return (
+    tool !== MERGED &&
+    (operation === 'execute_tool' ||
+      kinds.includes('TOOL') ||
+      kinds.includes(RETRIEVER) ||
+      textAt(attributes, 'traceloop.span.kind') === 'tool' ||
+      name === 'ai.toolCall' ||
+      (operation === null && tool !== null))
+  );
+}
+
+/** Whether a span that is no call says what an agent, whose calls may not be recorded, was asked and said. */
+const isAgentCall = ({ attributes, events }: Span): boolean =>
+  ['gen_ai.output.messages', 'gen_ai.completion.0.content', 'gen_ai.content.completion'].some(
+    (key) => key in attributes,
+  ) || events.some(({ name }) => AGENT_EVENTS.has(name));
+const AGENT_EVENTS: ReadonlySet<string> = new Set([
+  'gen_ai.choice',
+  'gen_ai.user.message',
+  'gen_ai.assistant.message',
+  'gen_ai.content.completion',
+  'gen_ai.client.inference.operation.details',
+]);
 
 /** What a span says that a tool was called with. */
 const askedOf = ({ attributes }: Span): unknown =>
@@ -82,7 +107,16 @@ function givenBy({ attributes, events }: Span): unknown {
     'output',
   );
   const choice = events.find((event) => event.name === 'gen_ai.choice')?.attributes ?? {};
-  return given ?? valueAt(choice, 'message', 'content');
+  return given ?? valueAt(choice, 'message', 'content') ?? documentsIn(attributes);
+}
+
+/** The documents that OpenInference lists; undefined for none. */
+function documentsIn(attributes: Attributes): string | undefined {
+  const found = listAt(attributes, 'retrieval.documents').flatMap((one) => {
+    const text = textAt(fieldsAt(one, 'document'), 'content');
+    return text === null ? [] : [text];
+  });
+  return found.length === 0 ? undefined : found.join('\n\n');
 }
 
 /** The message that brings what a tool gave to the model, where a span holds LangChain's; null where it does not. */
@@ -137,6 +171,7 @@ function agentOf({ name, attributes }: Span): string | null {
       'agent_name',
       'graph.node.id',
       'ai.telemetry.functionId',
+      'crewai.agent.role',
       'traceloop.association.properties.langgraph_node',
     ) ??
     node ??
@@ -188,18 +223,24 @@ function modelCall(span: Span): ModelCall {
   const usage = [
     fieldsAt(reader.json('response_data'), 'usage'),
     fieldsAt(reader.json('gcp.vertex.agent.llm_response'), 'usage_metadata'),
+    fieldsOf(reader.json('mlflow.chat.tokenUsage')),
+    fieldsAt(reader.json('mlflow.spanOutputs'), 'usage'),
   ].find((one) => Object.keys(one).length > 0);
   const tokens = (...keys: readonly string[]): number => tokenCount(valueAt(attributes, ...keys));
   return {
     input: found?.input() ?? [],
     output: found?.output ?? [],
-    model: textAt(attributes, 'gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name', 'ai.model.id'),
+    model:
+      textAt(attributes, 'gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name', 'ai.model.id') ??
+      textAt(fieldsOf(reader.json('mlflow.spanOutputs')), 'model') ??
+      textAt(fieldsOf(reader.json('mlflow.spanInputs', 'request_data')), 'model'),
     promptTokens:
       tokens(
         'gen_ai.usage.input_tokens',
         'gen_ai.usage.prompt_tokens',
         'llm.token_count.prompt',
         'ai.usage.promptTokens',
+        'ai.usage.inputTokens',
       ) || tokenCount(valueAt(usage ?? {}, 'prompt_tokens', 'input_tokens', 'prompt_token_count')),
     completionTokens:
       tokens(
@@ -207,8 +248,9 @@ function modelCall(span: Span): ModelCall {
         'gen_ai.usage.completion_tokens',
         'llm.token_count.completion',
         'ai.usage.completionTokens',
+        'ai.usage.outputTokens',
       ) || tokenCount(valueAt(usage ?? {}, 'completion_tokens', 'output_tokens', 'candidates_token_count')),
-    measures: measuresIn(attributes),
+    measures: measuresIn(attributes, fieldsOf(reader.json('mlflow.spanInputs', 'request_data'))),
     notes: [
       ...[...reader.cut].map((key) => `attributes that a limit of the recording program cut off (${key})`),
       ...(found?.further === undefined || found.further === 0 ? [] : [FURTHER]),
@@ -217,13 +259,23 @@ function modelCall(span: Span): ModelCall {
   };
 }
 
-/** What is said under names that no form knows. */
+/** What an agent was asked and said; either may be in a span of its own. */
+function agentCall(span: Span): ModelCall {
+  const call = modelCall(span);
+  return call.output.length > 0 ? call : { ...call, input: asEvents(new AttributeReader(span)).input(), notes: [] };
+}
+
+/** What is said under names that no form knows; of a stream Logfire writes the answer as a span of its own. */
 function unreadOf(attributes: Attributes): string[] {
+  if (fieldsOf(parsedJson(attributes['request_data']))['stream'] === true) {
+    return [STREAMED];
+  }
   const key = Object.entries(attributes).find(
     ([name, value]) => SAYS.test(name) && !TELLS.test(name) && typeof value === 'string' && value.length > 1,
   )?.[0];
   return key === undefined ? [] : [`${UNREAD} (${key})`];
 }
+const STREAMED = 'requests of streams, whose answers are spans of their own';
 export const UNREAD = 'calls of models whose words are in a form that is not read';
 const SAYS =
   /(?:^|[._])(?:completions?|outputs?|response|answer|content|messages?|events|response_data|result)(?:[._]|$)/iu;
@@ -254,20 +306,26 @@ function firstOf(reader: AttributeReader): Said | null {
 const NOTHING: Said = { output: [], input: () => [] };
 
 /** `gen_ai.input.messages` and `gen_ai.output.messages`, as JSON texts or structured. */
-const asAttributes = (reader: AttributeReader): Said => ({
-  output: parsedMessages(reader.json('gen_ai.output.messages')),
-  input: () => {
-    const system = systemOf(reader.json('gen_ai.system_instructions'));
-    return [...system, ...parsedMessages(reader.json('gen_ai.input.messages'))];
-  },
-});
+function asAttributes(reader: AttributeReader): Said {
+  const given = reader.json('gen_ai.output.messages');
+  const output: readonly unknown[] = Array.isArray(given) ? given : [];
+  // Answers that each say how they ended are choices; others are pieces of one.
+  const isChoices = output.length > 1 && output.every((one) => isRecord(one) && reasonIn(one) !== null);
+  return {
+    output: parsedMessages(isChoices ? output.slice(0, 1) : output),
+    further: isChoices ? output.length - 1 : 0,
+    input: () => {
+      const system = systemOf(reader.json('gen_ai.system_instructions'));
+      return [...system, ...parsedMessages(reader.json('gen_ai.input.messages'))];
+    },
+  };
+}
 
-/** The same attributes, of the event that the conventions name for them. */
+/** The same attributes, of the events that the conventions name for them: one, or one for each side. */
 function asDetails({ events, cut }: AttributeReader): Said {
-  const details = events.find(({ name }) => name === 'gen_ai.client.inference.operation.details');
-  return details === undefined
-    ? NOTHING
-    : asAttributes(new AttributeReader({ attributes: details.attributes, events: [] }, cut));
+  const details = events.filter(({ name }) => name === 'gen_ai.client.inference.operation.details');
+  const attributes = Object.assign({}, ...details.map((event) => event.attributes)) as Attributes;
+  return details.length === 0 ? NOTHING : asAttributes(new AttributeReader({ attributes, events: [] }, cut));
 }
 
 const asOpenInference = (reader: AttributeReader): Said => ({
@@ -310,14 +368,25 @@ const asValues =
     return { output: said, further, input: () => askedIn(reader, ...asked) };
   };
 
-/** OpenLLMetry: `gen_ai.prompt.0.role`, `gen_ai.completion.0.content`. */
+/** OpenLLMetry: `gen_ai.prompt.0.role`, `gen_ai.completion.0.content`. What was thought comes before the answer. */
 function asIndexed(reader: AttributeReader): Said {
-  const [first, ...others] = reader.list('gen_ai.completion');
+  const all = reader.list('gen_ai.completion').map(withParts);
+  const thoughts = all.filter(isThought).map((one) => ({ ...one, role: 'assistant' }));
+  const [first, ...others] = all.filter((one) => !isThought(one));
   return {
-    output: parsedMessages(first === undefined ? [] : [assistant(first)]),
-    input: () => parsedMessages(reader.list('gen_ai.prompt')),
+    output: parsedMessages([...thoughts, ...(first === undefined ? [] : [assistant(first)])]),
+    input: () => parsedMessages(reader.list('gen_ai.prompt').map(withParts)),
     further: others.length,
   };
+}
+
+const isThought = (one: unknown): one is Fields => isRecord(one) && one['role'] === 'thinking';
+
+/** A message whose content is parts as JSON, such as pictures beside a text. */
+function withParts(message: unknown): unknown {
+  const content = isRecord(message) ? structured(message['content']) : null;
+  const isParts = Array.isArray(content) && content.every((part) => isRecord(part) && typeof part['type'] === 'string');
+  return isRecord(message) && isParts && content.length > 0 ? { ...message, content } : message;
 }
 
 function asAiSdk(reader: AttributeReader): Said {
@@ -351,21 +420,31 @@ function asEvents({ events }: AttributeReader): Said {
     name: name === '' ? (textAt(attributes, 'event.name') ?? '') : name,
     fields: openedFields(attributes),
   }));
-  const asked = (): unknown[] =>
-    opened.flatMap(({ name, fields }) => {
+  const asked = (events: typeof opened): unknown[] =>
+    events.flatMap(({ name, fields }) => {
       const kind = /^gen_ai\.(system|user|assistant|tool)\.message$/u.exec(name)?.[1];
-      const content = structured(valueAt(fields, 'content'));
+      const content = contentOf(valueAt(fields, 'content'));
       return kind === undefined
         ? []
         : [{ role: kind, ...fields, content, tool_calls: structured(fields['tool_calls']) }];
     });
   const choices = opened.filter(({ name }) => name === 'gen_ai.choice').map(({ fields }) => fields);
   const first = choices.filter((fields) => Number(fields['index'] ?? 0) === 0);
+  // Logfire writes the items of a response as messages behind those that it was asked with.
+  const last = opened.findLastIndex(({ name }) => /^gen_ai\.(?:system|user|tool)\.message$/u.test(name));
+  const own = first.length > 0 ? [] : parsedMessages(asked(opened.slice(last + 1)));
   return {
-    output: parsedMessages(first.map(choiceMessage)),
-    input: () => parsedMessages(asked()),
+    output: first.length > 0 ? parsedMessages(first.map(choiceMessage)) : own,
+    input: () => parsedMessages(asked(own.length === 0 ? opened : opened.slice(0, last + 1))),
     further: choices.length - first.length,
   };
+}
+
+/** The content of a message of an event; Azure's agents have `{text: {value}}`. */
+function contentOf(given: unknown): unknown {
+  const content = structured(given);
+  const text = isRecord(content) ? content['text'] : null;
+  return isRecord(text) && 'value' in text ? text['value'] : content;
 }
 
 /** The message of a choice: an object, a list of parts, or a text. */
@@ -438,6 +517,25 @@ function asGemini(reader: AttributeReader): Said {
   };
 }
 
+/** OpenLIT: the tools that an answer calls have attributes of their own, those of several joined. */
+function asToolAttributes(reader: AttributeReader): Said {
+  const [names, given] = [
+    reader.text('gen_ai.tool.name'),
+    reader.text('gen_ai.tool.args', 'gen_ai.tool.call.arguments'),
+  ];
+  const ids = reader.text('gen_ai.tool.call.id')?.split(', ') ?? [];
+  const called = names?.split(', ') ?? [];
+  // The arguments of several are not told apart: they stand behind the first.
+  const calls = called.map((name, at) => ({ name, id: ids[at] ?? null, arguments: at === 0 ? (given ?? '') : '' }));
+  const text = reader.text('gen_ai.content.completion', 'gen_ai.completion');
+  return called.length === 0
+    ? NOTHING
+    : {
+        output: parsedMessages([{ role: 'assistant', content: text ?? '', tool_calls: calls }]),
+        input: () => askedIn(reader, 'gen_ai.content.prompt', 'gen_ai.prompt'),
+      };
+}
+
 /** The values come last: what is in them is said with less. */
 const FORMS: readonly ((reader: AttributeReader) => Said)[] = [
   asAttributes,
@@ -453,6 +551,7 @@ const FORMS: readonly ((reader: AttributeReader) => Said)[] = [
   asGemini,
   asValues(['mlflow.spanOutputs'], ['mlflow.spanInputs']),
   asValues(['langfuse.observation.output'], ['langfuse.observation.input']),
+  asToolAttributes,
   asValues(['gen_ai.completion', 'gen_ai.content.completion'], ['gen_ai.prompt', 'gen_ai.content.prompt']),
   asValues(['output.value'], ['input.value']),
   asValues(['traceloop.entity.output'], ['traceloop.entity.input']),
@@ -473,7 +572,7 @@ const assistant = (value: unknown): unknown =>
 /** A span as a step. */
 export function stepOfSpan(span: Span): Step {
   const { trace, id, parent, start, end, failed, dropped, name } = span;
-  const kind = isModelCall(span) ? 'model' : isToolCall(span) ? 'tool' : 'other';
+  const kind = isModelCall(span) ? 'model' : isToolCall(span) ? 'tool' : isAgentCall(span) ? 'agent' : 'other';
   let read: ModelCall | undefined;
   return {
     trace,
@@ -495,7 +594,7 @@ export function stepOfSpan(span: Span): Step {
             ],
           ]
         : [],
-    call: () => (read ??= modelCall(span)),
+    call: () => (read ??= kind === 'agent' ? agentCall(span) : modelCall(span)),
     result: () => toolResult(span),
   };
 }

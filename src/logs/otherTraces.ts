@@ -112,12 +112,12 @@ const MODEL_OP =
 function weaveCall(value: Fields, inputs: Fields): ModelCall {
   const output = fieldsAt(value, 'output');
   const { said, further } = answerIn(value['output']);
-  const usage = fieldsAt(output, 'usage');
+  const usage = valueAt(output, 'usage', 'usage_metadata', 'usageMetadata');
   return {
     input: [...systemOf(valueAt(inputs, 'system', 'instructions')), ...parsedMessagesOf(inputs)],
     output: said,
     model: textAt(output, 'model') ?? textAt(inputs, 'model'),
-    ...spentIn(usage),
+    ...spentIn(isRecord(usage) ? usage : {}),
     measures: measuresIn(inputs),
     notes: further === 0 ? [] : [FURTHER],
   };

@@ -1,4 +1,5 @@
 /** The bytes of a log, which are read where they are needed and never as a whole. */
+import { HALF, parsedJson } from '../chat/fields.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { masked, maskedValue } from './secrets.ts';
 
@@ -71,7 +72,7 @@ export class LogReader {
         return JSON.parse(json) as unknown;
       }
       return JSON.parse(json, (_, one: unknown) => {
-        if (typeof one !== 'string' || one.isWellFormed()) {
+        if (typeof one !== 'string' || (one.isWellFormed() && !holdsHalf(one))) {
           return one;
         }
         if (!repaired.includes('surrogates')) {
@@ -101,8 +102,9 @@ export class LogReader {
   }
 }
 
-/** A surrogate as JSON escapes it: half of a character, where the other half is not beside it. */
-const HALF = /\\u[dD][89a-fA-F]/u;
+/** Whether a text is JSON itself, with half of a character: it is read as U+FFFD where the text is. */
+const holdsHalf = (text: string): boolean =>
+  HALF.test(text) && /^\s*[[{]/u.test(text) && JSON.stringify(parsedJson(text)).includes('\u{fffd}');
 
 /** A text with null in the place of NaN and infinities outside of its strings. */
 function withoutNaN(text: string): string {

@@ -43,11 +43,12 @@ const MOST_DEPTH = 12;
 /** Attributes that are made of one that holds others. */
 const MOST_FLAT = 20_000;
 
-/** The span that a value is; null for a value that is none. */
-export function spanOf(value: unknown): Span | null {
-  if (!isRecord(value)) {
+/** The span that a value is; null for a value that is none. @param given as its container has it */
+export function spanOf(given: unknown): Span | null {
+  if (!isRecord(given)) {
     return null;
   }
+  const value = unfolded(given) ?? given;
   const context = fieldsAt(value, 'context');
   const trace = idOf(textAt(value, 'traceId', 'trace_id', 'traceID') ?? textAt(context, 'trace_id', 'traceId'));
   const id = idOf(textAt(value, 'spanId', 'span_id', 'spanID') ?? textAt(context, 'span_id', 'spanId'));
@@ -56,12 +57,12 @@ export function spanOf(value: unknown): Span | null {
   }
   const attributes = attributesOf(value['attributes'] ?? value['tags']);
   const events = eventsOf(value);
-  const start = timeOf(valueAt(value, 'startTimeUnixNano', 'start_time_unix_nano', 'start_time', 'startTime'));
+  const start = timeOf(valueAt(value, ...STARTS));
   return {
     trace,
     id,
     parent: idOf(textAt(value, 'parentSpanId', 'parent_span_id', 'parent_id')) ?? parentIn(value),
-    name: textAt(value, 'name', 'operationName') ?? '',
+    name: textAt(value, 'name', 'operationName', 'span_name') ?? '',
     start,
     end: endOf(value, start),
     failed: failureOf(value, attributes, events),
@@ -70,6 +71,9 @@ export function spanOf(value: unknown): Span | null {
     events,
   };
 }
+
+const STARTS = ['startTimeUnixNano', 'start_time_unix_nano', 'start_time', 'startTime', 'start_timestamp'] as const;
+const ENDS = ['endTimeUnixNano', 'end_time_unix_nano', 'end_time', 'endTime', 'end_timestamp'] as const;
 
 /** Python's console writes `0x` before an id. */
 const idOf = (id: string | null): string | null => id?.replace(/^0x/u, '') ?? null;
@@ -82,19 +86,22 @@ function parentIn(value: Fields): string {
 
 /** When a span ended; Jaeger gives microseconds that it took. */
 function endOf(value: Fields, start: bigint): bigint {
-  const end = timeOf(valueAt(value, 'endTimeUnixNano', 'end_time_unix_nano', 'end_time', 'endTime'));
+  const end = timeOf(valueAt(value, ...ENDS));
   const { duration } = value;
   return end === 0n && typeof duration === 'number' && duration >= 0 && Number.isFinite(duration)
     ? start + BigInt(Math.round(duration)) * 1000n
     : end;
 }
 
-/** OTLP's events; Jaeger's logs, whose fields name them. */
+/** OTLP's events, also as Logfire's rows have them; Jaeger's logs, whose fields name them. */
 function eventsOf(value: Fields): readonly SpanEvent[] {
-  return [...listAtKey(value, 'events'), ...listAtKey(value, 'logs')].filter(isRecord).map((event) => {
-    const attributes = attributesOf(event['attributes'] ?? event['fields']);
-    return { name: textAt(event, 'name') ?? textAt(attributes, 'event', 'name') ?? '', attributes };
-  });
+  return ['events', 'logs', 'otel_events']
+    .flatMap((key) => listAtKey({ list: parsedJson(value[key]) }, 'list'))
+    .filter(isRecord)
+    .map((event) => {
+      const attributes = attributesOf(event['attributes'] ?? event['fields']);
+      return { name: textAt(event, 'name', 'event_name') ?? textAt(attributes, 'event', 'name') ?? '', attributes };
+    });
 }
 
 /** Why a span failed, by its status, an attribute or an exception that it met. */
@@ -118,25 +125,30 @@ function failureOf(value: Fields, attributes: Attributes, events: readonly SpanE
   );
 }
 
+/** Records have a body or name an event, and no name of a span; the console of Python has their severity. */
 const isLogRecord = (value: Fields): boolean =>
-  'body' in value &&
   !('name' in value) &&
-  ('timeUnixNano' in value || 'observedTimeUnixNano' in value || 'eventName' in value);
+  ('eventName' in value ||
+    'event_name' in value ||
+    ('body' in value &&
+      ['timeUnixNano', 'time_unix_nano', 'observedTimeUnixNano', 'severity_number'].some((key) => key in value)));
 
 /** The record of an event that a value of the list `logRecords` is; null for a value that is none of a span. */
 export function logRecordOf(value: unknown): LogRecord | null {
   if (!isRecord(value) || !('body' in value || 'eventName' in value || 'event_name' in value)) {
     return null;
   }
-  const [trace, span] = [textAt(value, 'traceId', 'trace_id'), textAt(value, 'spanId', 'span_id')];
+  const [trace, span] = [idOf(textAt(value, 'traceId', 'trace_id')), idOf(textAt(value, 'spanId', 'span_id'))];
   if (trace === null || span === null) {
     return null;
   }
   const attributes = attributesOf(value['attributes']);
-  const body = isRecord(value['body']) ? plain(value['body'], 0) : value['body'];
+  const { body: given } = value;
+  const body =
+    isRecord(given) && Object.keys(given).every((key) => /Value$|_value$/u.test(key)) ? plain(given, 0) : given;
   const name = textAt(value, 'eventName', 'event_name') ?? textAt(attributes, 'event.name') ?? '';
   const said = isRecord(body) ? body : body === undefined || body === null ? {} : { content: body };
-  const time = timeOf(valueAt(value, 'timeUnixNano', 'time_unix_nano', 'observedTimeUnixNano'));
+  const time = timeOf(valueAt(value, 'timeUnixNano', 'time_unix_nano', 'observedTimeUnixNano', 'timestamp'));
   return { trace, span, time, event: { name, attributes: { ...attributes, ...said } } };
 }
 
@@ -149,8 +161,29 @@ export function spansOfTrace(value: unknown): readonly Span[] | null {
   return spans.length === 0 ? null : spans;
 }
 
-/** Attributes by their keys: lists of pairs as OTLP and Jaeger have them, or an object, whose objects are opened. */
-function attributesOf(given: unknown): Attributes {
+/**
+ * A row of a table of Phoenix: what lies in its columns `context.trace_id` and `attributes.llm.model_name` as a span has
+ * it; null for a value that is none.
+ */
+function unfolded(row: Fields): Fields | null {
+  if (!('context.span_id' in row)) {
+    return null;
+  }
+  const within = (prefix: string): Fields =>
+    Object.fromEntries(
+      Object.entries(row).flatMap(([key, value]) =>
+        key.startsWith(prefix) && value !== null ? [[key.slice(prefix.length), value] as const] : [],
+      ),
+    );
+  return { ...row, context: within('context.'), attributes: within('attributes.') };
+}
+
+/**
+ * Attributes by their keys: lists of pairs as OTLP and Jaeger have them, or an object, whose objects are opened; in the
+ * columns of tables as JSON.
+ */
+function attributesOf(written: unknown): Attributes {
+  const given = parsedJson(written);
   if (isRecord(given)) {
     return flattened(given);
   }

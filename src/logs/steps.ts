@@ -17,7 +17,8 @@ export interface Step {
   readonly end: bigint;
   /** When it was, where `start` is its place in an order and no time. */
   readonly time?: { readonly start: bigint; readonly end: bigint };
-  readonly kind: 'model' | 'tool' | 'other';
+  /** An agent is what was said by several calls, as a whole; they may be within it or not recorded. */
+  readonly kind: 'model' | 'tool' | 'agent' | 'other';
   /** The agent that it names; null where it names none. */
   readonly agent: string | null;
   /** What the episode scored, where this says so. */

@@ -124,17 +124,18 @@ const HASH = 12;
 
 /**
  * The episode of a trace.
- * @param steps in the order of the log
+ * @param given its steps, in the order of the log
  * @param survey hears what is left out and who speaks
  * @returns null where no model says anything
  */
 export function traceEpisode(
   id: string,
-  steps: readonly LightStep[],
+  given: readonly LightStep[],
   prompts: SystemPrompts,
   survey: Survey,
   outcome: Partial<Pick<RecordedEpisode, 'answer' | 'return'>> = {},
 ): RecordedEpisode | null {
+  const steps = withAgents(given, survey);
   const byId = new Map(steps.map((step) => [step.id, step]));
   const around = wrappersOf(steps, byId);
   const models = steps.filter((step) => step.kind === 'model' && !around.has(step));
@@ -175,6 +176,45 @@ export function traceEpisode(
     entries: entriesOf(ordered, byId, { prompts, survey, silent: silent.length }),
   };
 }
+
+/**
+ * Steps in which an agent is a call where no call within it says anything, and else what is around calls. What such a
+ * one says beside them is counted.
+ */
+function withAgents(steps: readonly LightStep[], survey: Survey): readonly LightStep[] {
+  if (!steps.some(({ kind }) => kind === 'agent')) {
+    return steps;
+  }
+  const byId = new Map(steps.map((step) => [step.id, step]));
+  const said = new Set(steps.flatMap((step) => (step.kind === 'model' && step.said !== null ? [step.said] : [])));
+  const within = new Map<LightStep, LightStep[]>();
+  for (const step of steps.filter(({ kind, said }) => said !== null && (kind === 'model' || kind === 'agent'))) {
+    for (const outer of ancestorsOf(step, byId)) {
+      within.set(outer, [...(within.get(outer) ?? []).slice(-MOST_WITHIN), step]);
+    }
+  }
+  return steps.map((step) => {
+    if (step.kind !== 'agent') {
+      return step;
+    }
+    const calls = within.get(step) ?? [];
+    const { input, output } = step.read().call();
+    const text = answerOf(output).said?.text ?? '';
+    if (calls.length === 0 && text !== '' && !(step.said !== null && said.has(step.said))) {
+      return { ...step, kind: 'model' };
+    }
+    const isSaid = text === '' || calls.length === 0 || calls.some((one) => textSaid(one).includes(text.trim()));
+    survey.leaveOut(BESIDE, isSaid ? 0 : 1, step.agent ?? step.id);
+    survey.leaveOut(UNASKED, calls.length === 0 ? input.length : 0, step.agent ?? step.id);
+    return { ...step, kind: 'other' };
+  });
+}
+/** Calls within an agent that are looked at. */
+const MOST_WITHIN = 100;
+const BESIDE = 'what agents said and no call within them says';
+const UNASKED = 'messages in spans that are no calls of models or tools';
+
+const textSaid = (step: LightStep): string => answerOf(step.read().call().output).said?.text ?? '';
 
 /**
  * The calls of models that are around others and say nothing else: a call may be recorded by two libraries, one within

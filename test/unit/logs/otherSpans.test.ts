@@ -1,0 +1,426 @@
+/** Spans as single libraries write them, each form with what must be read of it. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { wholeLog } from './wholeLog.ts';
+
+type Attributes = Readonly<Record<string, unknown>>;
+interface Written {
+  readonly id?: string;
+  readonly parent?: string;
+  readonly events?: readonly (readonly [name: string, attributes: Attributes])[];
+}
+
+const TRACE = '5b8efff798038103d269b633813fc60c';
+const json = (value: unknown): string => JSON.stringify(value);
+const message = (role: string, content: string, more: Attributes = {}) => ({
+  role,
+  parts: [{ type: 'text', content }],
+  ...more,
+});
+const CHAT = { 'gen_ai.operation.name': 'chat' };
+
+/** A log of spans, each a second after the one before. */
+const log = (...spans: readonly (readonly [name: string, attributes: Attributes, written?: Written])[]): string =>
+  spans
+    .map(([name, attributes, { id, parent = null, events = [] } = {}], at) =>
+      json({
+        name,
+        context: { trace_id: TRACE, span_id: id ?? `span${String(at)}` },
+        parent_id: parent,
+        start_time: `2025-06-01T10:00:0${String(at)}.000000Z`,
+        end_time: `2025-06-01T10:00:0${String(at)}.500000Z`,
+        attributes,
+        events: events.map(([event, own]) => ({ name: event, attributes: own })),
+      }),
+    )
+    .join('\n');
+
+/** What was said and given, with who is asked what by the first message. */
+function transcript(text: string): {
+  readonly said: string[];
+  readonly asked: string[];
+  readonly leftOut: Readonly<Record<string, number>>;
+} {
+  const { episodes, leftOut } = wholeLog(text);
+  const entries = episodes.flatMap((episode) => episode.entries);
+  const first = entries.find((entry) => entry.kind === 'message');
+  return {
+    said: entries.map((entry) =>
+      entry.kind === 'message' ? `${entry.speaker} > ${entry.text}` : `[${entry.source}] ${entry.text}`,
+    ),
+    asked:
+      first?.kind === 'message'
+        ? first.context.list.slice(0, first.context.length).map(({ role, text: given }) => `${role}: ${given}`)
+        : [],
+    leftOut: Object.fromEntries(leftOut),
+  };
+}
+
+describe('OpenLLMetry', () => {
+  it('writes what Claude thinks as a completion of its own', () => {
+    const { said, leftOut } = transcript(
+      log([
+        'anthropic.chat',
+        {
+          'llm.request.type': 'completion',
+          'gen_ai.prompt.0.role': 'user',
+          'gen_ai.prompt.0.content': 'Capital?',
+          'gen_ai.completion.0.role': 'thinking',
+          'gen_ai.completion.0.content': 'Norway.',
+          'gen_ai.completion.1.role': 'assistant',
+          'gen_ai.completion.1.content': 'Oslo',
+        },
+      ]),
+    );
+    assert.deepEqual([said, leftOut], [['assistant > Norway.\nOslo'], {}]);
+  });
+
+  it('writes a text beside pictures as parts', () => {
+    const parts = [
+      { type: 'text', text: 'What is it?' },
+      { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(2000)}` } },
+    ];
+    const { asked } = transcript(
+      log([
+        'openai.chat',
+        {
+          'llm.request.type': 'chat',
+          'gen_ai.prompt.0.role': 'user',
+          'gen_ai.prompt.0.content': json(parts),
+          'gen_ai.completion.0.content': 'A cat',
+        },
+      ]),
+    );
+    assert.deepEqual(asked, ['user: What is it?\n[image_url]']);
+  });
+});
+
+describe('OpenInference', () => {
+  it('writes calls of functions in their old form', () => {
+    const { said } = transcript(
+      log([
+        'ChatOpenAI',
+        {
+          'openinference.span.kind': 'LLM',
+          'llm.output_messages.0.message.role': 'assistant',
+          'llm.output_messages.0.message.function_call_name': 'find',
+          'llm.output_messages.0.message.function_call_arguments_json': '{"q":1}',
+        },
+      ]),
+    );
+    assert.deepEqual(said, ['assistant > find {"q":1}']);
+  });
+
+  it('writes what was found as documents', () => {
+    const { said } = transcript(
+      log(
+        [
+          'retrieve',
+          {
+            'openinference.span.kind': 'RETRIEVER',
+            'input.value': 'Oslo',
+            'retrieval.documents.0.document.content': 'A city.',
+            'retrieval.documents.1.document.content': 'In Norway.',
+          },
+        ],
+        ['llm', { 'openinference.span.kind': 'LLM', 'input.value': 'Where?', 'output.value': 'Norway' }],
+      ),
+    );
+    assert.deepEqual(said, ['[retrieve] retrieve Oslo', '[retrieve] A city.\n\nIn Norway.', 'assistant > Norway']);
+  });
+
+  it('is kept by Phoenix in tables, whose columns are its attributes', () => {
+    const row = {
+      name: 'ChatCompletion',
+      start_time: 1_748_772_000_000,
+      end_time: 1_748_772_001_000,
+      'context.span_id': 'a',
+      'context.trace_id': 't',
+      'attributes.openinference.span.kind': 'LLM',
+      'attributes.llm.model_name': 'm',
+      'attributes.llm.input_messages': [{ 'message.role': 'user', 'message.content': 'Capital?' }],
+      'attributes.llm.output_messages': [{ 'message.role': 'assistant', 'message.content': 'Oslo' }],
+      'attributes.llm.tools': null,
+    };
+    const attributes = json({
+      openinference: { span: { kind: 'LLM' } },
+      llm: { output_messages: [{ message: { role: 'assistant', content: 'Bergen' } }] },
+    });
+    const text = [row, { name: 'x', context: { trace_id: 'u', span_id: 'b' }, attributes }].map(json).join('\n');
+    const { said, asked } = transcript(text);
+    assert.deepEqual([said, asked], [['assistant > Oslo', 'assistant > Bergen'], ['user: Capital?']]);
+  });
+});
+
+describe('the conventions of GenAI', () => {
+  it('have an event for what was asked and one for what was said', () => {
+    const { said, asked } = transcript(
+      log([
+        'chat',
+        CHAT,
+        {
+          events: [
+            [
+              'gen_ai.client.inference.operation.details',
+              { 'gen_ai.input.messages': json([message('user', 'Capital?')]) },
+            ],
+            [
+              'gen_ai.client.inference.operation.details',
+              { 'gen_ai.output.messages': json([message('assistant', 'Oslo')]) },
+            ],
+          ],
+        },
+      ]),
+    );
+    assert.deepEqual([said, asked], [['assistant > Oslo'], ['user: Capital?']]);
+  });
+
+  it('have such an event as a record of a log without a body', () => {
+    const record = {
+      timeUnixNano: '1748772000000000000',
+      traceId: TRACE,
+      spanId: 'span0',
+      eventName: 'gen_ai.client.inference.operation.details',
+      attributes: [{ key: 'gen_ai.output.messages', value: { stringValue: json([message('assistant', 'Oslo')]) } }],
+    };
+    const records = json({ resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] });
+    assert.deepEqual(transcript(`${log(['chat', CHAT])}\n${records}`).said, ['assistant > Oslo']);
+  });
+
+  it('are written to the console of Python with records beside spans', () => {
+    const span = {
+      name: 'chat',
+      context: { trace_id: `0x${TRACE}`, span_id: '0xaa' },
+      start_time: '2025-06-01T10:00:00.000000Z',
+      attributes: CHAT,
+    };
+    const record = (name: string, body: unknown) => ({
+      body,
+      severity_number: 9,
+      attributes: { 'event.name': name },
+      timestamp: '2025-06-01T10:00:00.000000Z',
+      trace_id: `0x${TRACE}`,
+      span_id: '0xaa',
+    });
+    const text = [
+      span,
+      record('gen_ai.user.message', { content: 'Capital?' }),
+      record('gen_ai.choice', { index: 0, message: { role: 'assistant', content: 'Oslo' } }),
+    ];
+    const { said, asked } = transcript(text.map(json).join('\n'));
+    assert.deepEqual([said, asked], [['assistant > Oslo'], ['user: Capital?']]);
+  });
+
+  it('have several choices in the messages of one call', () => {
+    const choices = ['Oslo', 'Bergen'].map((text) => message('assistant', text, { finish_reason: 'stop' }));
+    const { said, leftOut } = transcript(log(['chat', { ...CHAT, 'gen_ai.output.messages': json(choices) }]));
+    assert.deepEqual([said, leftOut], [['assistant > Oslo'], { 'further answers to one call (n > 1)': 1 }]);
+  });
+
+  it('have halves of characters in JSON, which are read as none and counted', () => {
+    const given = json([message('assistant', 'Oslo \ud83d')]);
+    const { said, leftOut } = transcript(log(['chat', { ...CHAT, 'gen_ai.output.messages': given }]));
+    assert.deepEqual(said, ['assistant > Oslo \u{fffd}']);
+    assert.deepEqual(Object.values(leftOut), [1]);
+  });
+});
+
+describe('agents', () => {
+  const ANSWER = { 'gen_ai.output.messages': json([message('assistant', 'Oslo')]) };
+  const AGENT = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'geo', ...ANSWER };
+
+  it('speak themselves where no call within them is recorded', () => {
+    assert.deepEqual(transcript(log(['invoke_agent geo', AGENT])).said, ['geo > Oslo']);
+  });
+
+  it('say nothing beside their calls that the calls say', () => {
+    const inner = ['chat', { ...CHAT, ...ANSWER }, { parent: 'outer' }] as const;
+    const { said, leftOut } = transcript(log(['invoke_agent geo', AGENT, { id: 'outer' }], inner));
+    assert.deepEqual([said, leftOut], [['geo > Oslo'], { 'spans that are no calls of models or tools': 1 }]);
+  });
+
+  it('are counted where they say something else than their calls', () => {
+    const other = { ...CHAT, 'gen_ai.output.messages': json([message('assistant', 'Bergen')]) };
+    const { said, leftOut } = transcript(
+      log(['invoke_agent geo', AGENT, { id: 'outer' }], ['chat', other, { parent: 'outer' }]),
+    );
+    assert.deepEqual(said, ['geo > Bergen']);
+    assert.equal(leftOut['what agents said and no call within them says (geo)'], 1);
+  });
+
+  it("of Azure have a person's words and theirs in spans of their own", () => {
+    const content = (value: unknown) => ({ 'gen_ai.event.content': json(value) });
+    const { said, leftOut } = transcript(
+      log(
+        [
+          'create_message',
+          { 'gen_ai.operation.name': 'create_message' },
+          { id: 'asked', events: [['gen_ai.user.message', content({ role: 'user', content: 'Capital?' })]] },
+        ],
+        [
+          'process_thread_run',
+          { 'gen_ai.operation.name': 'process_thread_run', 'gen_ai.agent.name': 'geo' },
+          {
+            events: [
+              ['gen_ai.assistant.message', content({ role: 'assistant', content: { text: { value: 'Oslo' } } })],
+            ],
+          },
+        ],
+      ),
+    );
+    assert.deepEqual(said, ['geo > Oslo']);
+    assert.equal(leftOut['messages in spans that are no calls of models or tools (asked)'], 1);
+  });
+});
+
+describe('single libraries', () => {
+  it('OpenLIT joins the tools that an answer calls', () => {
+    const { said } = transcript(
+      log([
+        'chat m',
+        {
+          ...CHAT,
+          'gen_ai.content.prompt': 'user: Weather?',
+          'gen_ai.content.completion': '',
+          'gen_ai.tool.name': 'find, weather',
+          'gen_ai.tool.call.id': 'a, b',
+          'gen_ai.tool.args': '{"q":1}, {"city":"Oslo"}',
+        },
+      ]),
+    );
+    assert.deepEqual(said, ['assistant > find {"q":1}, {"city":"Oslo"}\nweather']);
+  });
+
+  it('Logfire writes the answer of a stream, and items of responses, in their own ways', () => {
+    const request = json({ model: 'm', messages: [{ role: 'user', content: 'Capital?' }], stream: true });
+    const { said, leftOut } = transcript(
+      log(
+        ['Chat Completion', { request_data: request, 'gen_ai.request.model': 'm' }],
+        ['streaming response', { request_data: request, response_data: json({ combined_chunk_content: 'Oslo' }) }],
+        [
+          'Responses API',
+          {
+            'gen_ai.request.model': 'm',
+            events: json([
+              { 'event.name': 'gen_ai.user.message', role: 'user', content: 'Weather?' },
+              { 'event.name': 'gen_ai.assistant.message', role: 'assistant', content: 'I look.' },
+              {
+                'event.name': 'gen_ai.assistant.message',
+                role: 'assistant',
+                tool_calls: [{ id: 'c', function: { name: 'find', arguments: '{}' } }],
+              },
+            ]),
+          },
+        ],
+      ),
+    );
+    assert.deepEqual(said, ['assistant > Oslo', 'assistant > I look.\nfind {}']);
+    assert.deepEqual(leftOut, { 'requests of streams, whose answers are spans of their own': 1 });
+  });
+
+  it('rows of Logfire have times and names of their own', () => {
+    const row = {
+      trace_id: TRACE,
+      span_id: 'a',
+      span_name: 'chat m',
+      start_timestamp: '2025-06-01T10:00:00Z',
+      end_timestamp: '2025-06-01T10:00:02Z',
+      attributes: { ...CHAT, 'gen_ai.output.messages': [message('assistant', 'Oslo')] },
+    };
+    const [entry] = wholeLog(json(row)).episodes.flatMap(({ entries }) => entries);
+    assert.deepEqual(entry?.kind === 'message' ? [entry.text, entry.measured?.seconds] : [], ['Oslo', 2]);
+  });
+
+  it("Google's ADK writes what several tools gave once more", () => {
+    const tool = (name: string, id: string, gave: unknown) =>
+      [
+        `execute_tool ${name}`,
+        {
+          'gen_ai.operation.name': 'execute_tool',
+          'gen_ai.tool.name': name,
+          'gen_ai.tool.call.id': id,
+          'gcp.vertex.agent.tool_response': json(gave),
+        },
+      ] as const;
+    const { said } = transcript(
+      log(
+        ['chat', { ...CHAT, 'gen_ai.output.messages': json([message('assistant', 'I look.')]) }],
+        tool('weather', 'a', { sky: 'rain' }),
+        tool('(merged tools)', 'm', {
+          content: { parts: [{ function_response: { id: 'a', response: { sky: 'rain' } } }] },
+        }),
+      ),
+    );
+    assert.deepEqual(said, ['assistant > I look.', '[weather] {"sky":"rain"}']);
+  });
+
+  it('MLflow keeps model, tokens and temperature in what was given and asked', () => {
+    const attributes = {
+      'mlflow.spanType': 'CHAT_MODEL',
+      'mlflow.spanInputs': json({ model: 'm', temperature: 0.5, messages: [{ role: 'user', content: 'Capital?' }] }),
+      'mlflow.spanOutputs': json({
+        choices: [{ message: { role: 'assistant', content: 'Oslo' } }],
+        usage: { prompt_tokens: 3, completion_tokens: 4 },
+      }),
+    };
+    const [entry] = wholeLog(log(['Completions', attributes])).episodes.flatMap(({ entries }) => entries);
+    assert.ok(entry?.kind === 'message');
+    assert.deepEqual(
+      [entry.model, entry.promptTokens, entry.completionTokens, entry.measured?.temperature],
+      ['m', 3, 4, 0.5],
+    );
+  });
+
+  it("LangSmith keeps LangChain's tokens in the message that was generated, and retrievers as runs", () => {
+    const generated = { kwargs: { content: 'Oslo', usage_metadata: { input_tokens: 3, output_tokens: 4 } } };
+    const runs = [
+      {
+        id: 'a',
+        run_type: 'retriever',
+        name: 'search',
+        inputs: { query: 'Norway' },
+        outputs: { documents: [{ page_content: 'A city.' }] },
+      },
+      {
+        id: 'b',
+        run_type: 'llm',
+        outputs: {
+          generations: [[{ message: { lc: 1, type: 'constructor', id: ['langchain', 'AIMessage'], ...generated } }]],
+        },
+      },
+    ].map((run, at) => ({ ...run, trace_id: 't', start_time: `2025-06-01T10:00:0${String(at)}` }));
+    const entries = wholeLog(json(runs)).episodes.flatMap((episode) => episode.entries);
+    const generation = entries.find((entry) => entry.kind === 'message');
+    assert.ok(generation?.kind === 'message');
+    assert.deepEqual([generation.promptTokens, generation.completionTokens], [3, 4]);
+    assert.deepEqual(
+      entries.flatMap((entry) => (entry.kind === 'event' ? [entry.text] : [])),
+      ['search Norway', '{"documents":[{"page_content":"A city."}]}'],
+    );
+  });
+
+  it("OpenAI's Agents SDK says in the data of an error why a tool failed", () => {
+    const span = (id: string, data: unknown, error: unknown = null) => ({
+      object: 'trace.span',
+      id,
+      trace_id: 't',
+      parent_id: null,
+      started_at: `2025-06-01T10:00:0${id}Z`,
+      span_data: data,
+      error,
+    });
+    const output = [{ role: 'assistant', content: 'I look.' }];
+    const text = [
+      span('1', { type: 'generation', input: [{ role: 'user', content: 'Weather?' }], output }),
+      span(
+        '2',
+        { type: 'function', name: 'weather', output: null },
+        { message: 'It failed', data: { error: 'timeout' } },
+      ),
+    ];
+    assert.deepEqual(transcript(text.map(json).join('\n')).said, [
+      'assistant > I look.',
+      '[weather] It failed: timeout',
+    ]);
+  });
+});
