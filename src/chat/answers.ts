@@ -4,7 +4,7 @@
  */
 import { isRecord } from '../shared/guard.ts';
 import { listAtKey, textAt, valueAt, type Fields } from './fields.ts';
-import { parsedMessages, plainMessage, type ParsedMessage } from './messages.ts';
+import { answerOf, parsedMessages, plainMessage, type ParsedMessage } from './messages.ts';
 
 export interface Answer {
   /** What was said, and what tools of the server gave meanwhile. */
@@ -59,6 +59,10 @@ function ofBody(body: Fields): readonly ParsedMessage[] {
   if (Array.isArray(own)) {
     // Of a whole conversation the last message is what was said.
     const messages = parsedMessages(own);
+    if (body['object'] === 'response') {
+      const { said, results } = answerOf(messages);
+      return said === null ? [] : [said, ...results];
+    }
     return 'messages' in body && !('output' in body) ? fromModel(messages.slice(-1)) : fromModel(messages);
   }
   if (isRecord(own)) {

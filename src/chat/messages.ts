@@ -26,6 +26,8 @@ export interface ParsedMessage extends ChatMessage {
   readonly finish: 'end' | 'length';
   /** What entries that are pieces of one message share; null where they share nothing. */
   readonly id: string | null;
+  /** The entry that it is, which may say what was measured of it; null for a part of one. */
+  readonly about: Fields | null;
   /** Which item of a response it is, of which several are one message; null for any other. */
   readonly item: 'reasoning' | 'message' | 'call' | null;
 }
@@ -139,6 +141,7 @@ const plain = (role: ChatMessage['role'], text: string): ParsedMessage => ({
   answers: null,
   finish: 'end',
   id: null,
+  about: null,
   item: null,
 });
 
@@ -267,6 +270,7 @@ function general(value: Fields): readonly ParsedMessage[] {
     calls: content.calls,
     finish: finishOf(reason),
     id: role === 'assistant' ? pieceId(fields, around) : null,
+    about: role === 'assistant' ? fields : null,
     item:
       role === 'assistant' && textAt(fields, 'type') === 'message' && Array.isArray(fields['content'])
         ? 'message'

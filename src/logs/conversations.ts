@@ -5,7 +5,16 @@
 import { answerIn, FURTHER, type Answer } from '../chat/answers.ts';
 import { asText, fieldsAt, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { measuresIn } from '../chat/measures.ts';
-import { chatOnly, parsedMessages, questionOf, systemOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
+import {
+  chatOnly,
+  parsedMessages,
+  plainMessage,
+  questionOf,
+  systemOf,
+  withToolNames,
+  type ParsedMessage,
+} from '../chat/messages.ts';
+import { bodyIn, saysError, wholeAnswer, type RecordedApi } from '../chat/streams.ts';
 import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { RecordedEpisode, RecordedEvent, RecordedMeasures, RecordedMessage, Survey } from './episode.ts';
@@ -13,6 +22,7 @@ import { pairOf } from './langSmith.ts';
 import { soleSpeaker } from './promptLabels.ts';
 import { firstScore, returnOf } from './scores.ts';
 import { measuredOf, timeOf } from './steps.ts';
+import { FAILED } from './traces.ts';
 
 /** Messages of one conversation. */
 export const MOST_MESSAGES = 20_000;
@@ -33,7 +43,16 @@ const MESSAGES = [
   'chosen',
 ] as const;
 const ASKED = ['input', 'prompt', 'question', 'instruction', 'query'] as const;
-const ANSWERED = ['completion', 'response', 'responses', 'output', 'generated_text', 'prediction', 'answer'] as const;
+const ANSWERED = [
+  'completion',
+  'response',
+  'responses',
+  'output',
+  'generated_text',
+  'prediction',
+  'chosen',
+  'answer',
+] as const;
 
 /** What a conversation says. */
 interface Conversation {
@@ -47,9 +66,32 @@ interface Conversation {
 const NONE: Conversation = { entries: [], answer: [], further: 0 };
 
 /** Whether a value is a conversation: a list of messages, or an object with one. */
-export function isConversation(value: unknown): boolean {
+export const isConversation = (value: unknown): boolean => holderIn(value) !== null;
+
+const says = (value: unknown): boolean => {
   const { entries, answer } = conversationIn(value);
   return answer.length > 0 || parsedMessages(entries).length > 0;
+};
+
+/** Objects within objects that may hold the messages: `{data: {messages}}`, or one as JSON in a column. */
+const MOST_WITHIN = 2;
+
+/** What holds the messages: the value, or an object within it with all that is known around it; null for none. */
+function holderIn(value: unknown, depth = 0): unknown {
+  if (says(value)) {
+    return value;
+  }
+  if (!isRecord(value) || depth >= MOST_WITHIN) {
+    return null;
+  }
+  for (const one of Object.values(value)) {
+    const inner = structured(one);
+    const holder = isRecord(inner) ? holderIn(inner, depth + 1) : null;
+    if (isRecord(holder)) {
+      return { ...value, ...holder };
+    }
+  }
+  return null;
 }
 
 /** The messages of a conversation; of a request with its response, those of both. */
@@ -66,7 +108,9 @@ function conversationIn(value: unknown): Conversation {
   if (own !== null) {
     const system = systemOf(valueAt(asked, 'system', 'systemInstruction', 'system_instruction', 'instructions'));
     const { said, further } = response === undefined ? answerBeside(asked, own.list) : answerIn(response);
-    return { entries: [...system, ...own.list], answer: said, further, second: own.second };
+    // Cohere has what is asked now beside what was said before.
+    const now = 'chat_history' in asked && typeof asked['message'] === 'string' ? askedWith(asked['message']) : [];
+    return { entries: [...system, ...own.list, ...now], answer: said, further, second: own.second };
   }
   if (response !== undefined || isAnswer(value)) {
     const { said, further } = answerIn(response ?? value);
@@ -95,10 +139,39 @@ function listIn(fields: Fields): HeldList | null {
   return first === undefined ? null : { list: first.list, second };
 }
 
-/** The body of a request or of a response: itself, below `body`, or as JSON in a text. */
+/**
+ * The body of a request or of a response: itself, below `body`, where HTTP archives have it, as JSON in a text, or as
+ * the pieces of a stream in one.
+ */
 function bodyOf(value: Fields, keys: readonly string[]): unknown {
   const given = structured(valueAt(value, ...keys));
-  return isRecord(given) && 'body' in given ? structured(given['body']) : given;
+  const archived = isRecord(given) ? [given['postData'], given['content']].find(isArchived) : undefined;
+  const body = archived?.text ?? (isRecord(given) && 'body' in given ? structured(given['body']) : given);
+  return typeof body === 'string' ? (streamedBody(body) ?? structured(body)) : body;
+}
+
+const isArchived = (value: unknown): value is { readonly text: string } =>
+  isRecord(value) && typeof value['text'] === 'string' && 'mimeType' in value;
+
+/** The whole answer of a stream that was kept as it came; undefined for any other text. */
+function streamedBody(text: string): unknown {
+  const pieces = bodyIn(text);
+  const first = Array.isArray(pieces) ? pieces.find(isRecord) : undefined;
+  return first === undefined ? undefined : wholeAnswer(apiOfPiece(first), pieces)?.body;
+}
+
+function apiOfPiece(piece: Fields): RecordedApi {
+  const type = textAt(piece, 'type') ?? '';
+  if ('choices' in piece) {
+    return 'chat';
+  }
+  return type.startsWith('response.')
+    ? 'responses'
+    : type !== ''
+      ? 'messages'
+      : 'candidates' in piece
+        ? 'gemini'
+        : 'ollama';
 }
 
 /** What follows a list of messages in the same object: a completion, or answers of a server. */
@@ -157,15 +230,22 @@ const isNone = (entry: unknown): boolean => parsedMessages([entry]).length === 0
  * @param id where it has none of its own
  * @returns null where no model says anything
  */
-export function conversationEpisode(value: unknown, id: string, survey: Survey): RecordedEpisode | null {
+export function conversationEpisode(given: unknown, id: string, survey: Survey): RecordedEpisode | null {
+  const value = holderIn(given) ?? given;
   const { entries: found, answer, further, second } = conversationIn(value);
   survey.leaveOut(BEYOND, found.length - MOST_MESSAGES);
   survey.leaveOut(`messages under a second key of their conversation (${second?.key ?? ''})`, second?.messages ?? 0);
   survey.leaveOut(FURTHER, further);
   const entries = found.slice(0, MOST_MESSAGES);
   survey.leaveOut('entries of conversations that are no messages', entries.filter(isNone).length);
-  const messages = withToolNames(asGroup([...parsedMessages(entries), ...answer]));
   const fields = isRecord(value) ? value : {};
+  const asked = parsedMessages(entries);
+  const who = textAt(fields, 'agent', 'agent_name', 'agent_id');
+  const named = answer.map((one) => (one.role === 'assistant' && one.name === null ? { ...one, name: who } : one));
+  const messages = withToolNames(asGroup([...asked, ...named], agentsIn(fields)));
+  if (answer.length === 0 && hasFailed(fields)) {
+    survey.leaveOut(FAILED);
+  }
   if (!messages.some(({ role }) => role === 'assistant')) {
     return null;
   }
@@ -174,8 +254,25 @@ export function conversationEpisode(value: unknown, id: string, survey: Survey):
     question: questionOf(messages),
     answer: answerKnown(fields),
     return: scoreOf(fields),
-    entries: entriesOf(messages, aboutCall(fields), survey),
+    entries: entriesOf(
+      messages,
+      { ...aboutCall(fields), mark: markIn(fields, entries, messages, survey) },
+      survey,
+      promptsIn(fields),
+    ),
   };
+}
+
+/** From here on a status of HTTP says that a request failed. */
+const REFUSED = 400;
+
+/** Whether the answer of a server was an error. */
+function hasFailed(fields: Fields): boolean {
+  const response = valueAt(fields, 'response', 'res', 'reply');
+  const status = isRecord(response) ? valueAt(response, 'status_code', 'status', 'statusCode') : undefined;
+  const body = bodyOf(fields, ['response', 'res', 'reply']);
+  const isRefused = typeof status === 'number' && status >= REFUSED;
+  return isRefused || saysError(fields['error']) || (isRecord(body) && saysError(body['error']));
 }
 
 function idOf(fields: Fields): string | null {
@@ -219,23 +316,71 @@ function scoreOf(fields: Fields): number | null {
 /**
  * Messages of a group chat as AutoGen 0.2 keeps it: everybody has a name, and the role says only whose copy it is. Who
  * speaks first is the person; the others are agents.
+ * @param agents names that the log gives as those of agents; then all others are what is around them
  */
-function asGroup(messages: readonly ParsedMessage[]): readonly ParsedMessage[] {
+function asGroup(messages: readonly ParsedMessage[], agents: ReadonlySet<string>): readonly ParsedMessage[] {
   const spoken = messages.filter(({ role }) => role === 'user' || role === 'assistant');
   const [first] = spoken;
   const names = new Set(spoken.map(({ name }) => name));
+  // Who calls a tool has the role of an assistant in every copy.
   const isGroup =
     first !== undefined &&
     names.size > 1 &&
     !names.has(null) &&
-    spoken.every(({ role, name }) => role === 'user' || name === first.name);
+    (agents.size > 0 ||
+      spoken.every(({ role, name, calls }) => role === 'user' || name === first.name || calls.size > 0));
+  const isAgent = (name: string | null): boolean => (agents.size > 0 ? agents.has(name ?? '') : name !== first?.name);
   return isGroup
     ? messages.map((message) =>
         message.role === 'user' || message.role === 'assistant'
-          ? { ...message, role: message.name === first.name ? 'user' : 'assistant' }
+          ? { ...message, role: isAgent(message.name) ? 'assistant' : 'user' }
           : message,
       )
     : messages;
+}
+
+/** The prompts of agents by their names, as Who&When has them beside the messages. */
+function promptsIn(fields: Fields): ReadonlyMap<string, string> {
+  const prompts = fieldsAt(fields, 'system_prompt');
+  return new Map(Object.entries(prompts).flatMap(([name, text]) => (typeof text === 'string' ? [[name, text]] : [])));
+}
+
+/** Names that a log gives as those of agents. */
+function agentsIn(fields: Fields): ReadonlySet<string> {
+  const mistaken = textAt(fields, 'mistake_agent');
+  return new Set([...promptsIn(fields).keys(), ...(mistaken === null ? [] : [mistaken])]);
+}
+
+/** A message that a person marked, as Who&When says who made a mistake and when. */
+interface Mark {
+  readonly message: ParsedMessage;
+  readonly note: string;
+}
+
+const NO_MARK = 'marks of mistakes whose message is not there';
+
+/** @param entries as they are counted by the mark */
+function markIn(
+  fields: Fields,
+  entries: readonly unknown[],
+  messages: readonly ParsedMessage[],
+  survey: Survey,
+): Mark | null {
+  const [agent, given] = [textAt(fields, 'mistake_agent'), valueAt(fields, 'mistake_step')];
+  if (agent === null && given === undefined) {
+    return null;
+  }
+  const step = Number(given);
+  const isPlace = Number.isSafeInteger(step) && step >= 0 && step < entries.length;
+  const message = isPlace ? messages[parsedMessages(entries.slice(0, step)).length] : undefined;
+  if (message?.role !== 'assistant') {
+    survey.leaveOut(NO_MARK);
+    return null;
+  }
+  return {
+    message,
+    note: [agent ?? message.name, textAt(fields, 'mistake_reason')].filter((one) => one !== null).join(': '),
+  };
 }
 
 /** What is known of the one call that a request with its response is. */
@@ -266,24 +411,88 @@ function aboutCall(fields: Fields): AboutCall {
     ),
   };
 }
+
+/** What is measured of a message: what it says of its call, or what is known of the one call that was made. */
+function measuredAt({ about }: ParsedMessage, call: AboutCall | null, model: string | null): AboutCall {
+  const own = about === null ? NOTHING_SAID : aboutMessage(about);
+  const given = call ?? NOTHING_SAID;
+  return {
+    model: own.model ?? model,
+    promptTokens: own.promptTokens > 0 ? own.promptTokens : given.promptTokens,
+    completionTokens: own.completionTokens > 0 ? own.completionTokens : given.completionTokens,
+    measured: {
+      start: own.measured.start ?? given.measured.start,
+      seconds: own.measured.seconds ?? given.measured.seconds,
+      firstTokenSeconds: own.measured.firstTokenSeconds ?? given.measured.firstTokenSeconds,
+      cost: own.measured.cost ?? given.measured.cost,
+      temperature: own.measured.temperature ?? given.measured.temperature,
+    },
+  };
+}
+
+const NOTHING_SAID: AboutCall = {
+  model: null,
+  promptTokens: 0,
+  completionTokens: 0,
+  measured: { start: null, seconds: null, firstTokenSeconds: null, cost: null, temperature: null },
+};
+
+/** What LangChain, AutoGen, tau2, mini-swe-agent and servers keep of a call in the message that it gave. */
+function aboutMessage(fields: Fields): AboutCall {
+  const metadata = fieldsAt(fields, 'response_metadata');
+  const response = fieldsAt(fieldsAt(fields, 'extra'), 'response');
+  const usage =
+    [
+      fields['usage_metadata'],
+      fields['models_usage'],
+      fields['usage'],
+      response['usage'],
+      metadata['token_usage'],
+      metadata['usage'],
+    ].find(isRecord) ?? {};
+  return {
+    model:
+      textAt(fields, 'model', 'model_name') ?? textAt(metadata, 'model_name', 'model') ?? textAt(response, 'model'),
+    ...spentIn(usage),
+    measured: measuredOf(
+      { start: timeOf(valueAt(fields, ...BEGUN)), end: timeOf(valueAt(fields, ...ENDED)) },
+      measuresIn(fields),
+    ),
+  };
+}
 const BEGUN = ['start_time', 'startTime', 'started_at', 'timestamp', 'created_at', 'created'] as const;
 const ENDED = ['end_time', 'endTime', 'ended_at', 'completed_at'] as const;
 
+/** @param prompts of agents that are not among the messages; each is asked with its own */
 function* entriesOf(
   messages: readonly ParsedMessage[],
-  { model, promptTokens, completionTokens, measured }: AboutCall,
+  { mark, ...about }: AboutCall & { readonly mark: Mark | null },
   survey: Survey,
+  prompts: ReadonlyMap<string, string>,
 ): Generator<RecordedMessage | RecordedEvent> {
   const chat = messages.map(chatOnly);
+  const chats = new Map(
+    [...prompts].map(([name, text]) => [name, [chatOnly(plainMessage('system', text)), ...chat]] as const),
+  );
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   const unnamed = soleSpeaker(messages);
   let begun = false;
-  for (const [at, { role, name, text, finish }] of messages.entries()) {
+  for (const [at, message] of messages.entries()) {
+    const { role, name, text, finish } = message;
     if (role === 'assistant') {
       const speaker = name === null ? survey.speaker(unnamed.name, unnamed.by) : survey.speaker(name, 'name');
-      const usage =
-        at === last ? { promptTokens, completionTokens, measured } : { promptTokens: 0, completionTokens: 0 };
-      yield { kind: 'message', speaker, context: { list: chat, length: at }, text, model, ...usage, finish };
+      const own = chats.get(name ?? '');
+      const context = own === undefined ? { list: chat, length: at } : { list: own, length: at + 1 };
+      const mistake = mark !== null && mark.message === message ? { mark: { name: 'mistake', note: mark.note } } : {};
+      yield {
+        kind: 'message',
+        speaker,
+        context,
+        text,
+        ...measuredAt(message, at === last ? about : null, about.model),
+        finish,
+        ...mistake,
+      };
       begun = true;
     } else if (begun && role !== 'system') {
       yield { kind: 'event', source: role === 'user' ? (name ?? 'user') : (name ?? 'tool'), text };

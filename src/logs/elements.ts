@@ -68,10 +68,11 @@ const DOCUMENT: Lists = new Map<string, Lists | 'entries'>([
     'episodes',
     'sessions',
     'threads',
+    'entries',
   ].map((key) => [key, 'entries'] as const),
 ]);
-/** Objects of a document that hold the lists in its place: Tempo's `trace`, MLflow's `data`. */
-const WITHIN: ReadonlySet<string> = new Set(['trace', 'data', 'result']);
+/** Objects of a document that hold the lists in its place: Tempo's `trace`, MLflow's `data`, `log` of HTTP archives. */
+const WITHIN: ReadonlySet<string> = new Set(['trace', 'data', 'result', 'log']);
 /** Keys of an object that says something itself, whatever lists it has beside them. */
 const OWN: ReadonlySet<string> = new Set([
   'messages',
@@ -127,7 +128,8 @@ const MOST_NAMED = 5;
 
 const [QUOTE, BACKSLASH, NEWLINE, HASH, COMMA, COLON] = [0x22, 0x5c, 0x0a, 0x23, 0x2c, 0x3a] as const;
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d] as const;
-const BLANKS = new Set([0x20, 0x09, 0x0a, 0x0d, COMMA]);
+/** Also the bytes of the mark that a file begins with: of files that were put together each has its own. */
+const BLANKS = new Set([0x20, 0x09, 0x0a, 0x0d, COMMA, 0xef, 0xbb, 0xbf]);
 /** How often a file is read at most, that has many documents without an end. */
 const MOST_READINGS = 4;
 
@@ -378,6 +380,7 @@ export class ElementScanner {
     } else if (frame.holds === 'items' && isObject) {
       this.frames.push({ ...base, holds: DOCUMENT, candidate: true });
     } else if (typeof frame.holds === 'string') {
+      // In a list of lists each is an entry.
       this.pass(at, isObject);
     } else if (isObject) {
       this.frames.push({ ...base, holds: frame.holds, candidate: false });

@@ -31,6 +31,8 @@ export interface RecordedMessage {
   readonly completionTokens: number;
   readonly measured?: RecordedMeasures;
   readonly finish: 'end' | 'length';
+  /** What a person noted of it in the log. */
+  readonly mark?: { readonly name: string; readonly note: string };
 }
 
 /** What came from outside the models: a result of a tool, or a person's words. */

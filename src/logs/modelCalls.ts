@@ -4,25 +4,20 @@
  * OpenInference; OpenLLMetry; the AI SDK; Logfire; MLflow; Google's ADK.
  */
 import { answerIn, FURTHER } from '../chat/answers.ts';
-import { resultWithError } from '../chat/content.ts';
 import { asText, fieldsAt, listAtKey, parsedJson, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { reasonIn } from '../chat/finish.ts';
 import { measuresIn } from '../chat/measures.ts';
-import { parsedMessages, systemOf, type ParsedMessage } from '../chat/messages.ts';
+import { parsedMessages, systemOf } from '../chat/messages.ts';
 import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
 import { isRecord } from '../shared/guard.ts';
 import { valueOfCut } from './cutJson.ts';
 import { askedWith } from './langSmith.ts';
 import { jsonText, listAt, type Attributes, type Span, type SpanEvent } from './spans.ts';
-import { argumentsText, type Step, type ToolResult } from './steps.ts';
+import { callOfTool, isToolCall, spanType, toolResult } from './toolCalls.ts';
+import type { Step } from './steps.ts';
 
 const MODEL_OPERATIONS = ['chat', 'text_completion', 'generate_content', 'completion', 'generate'];
 const MODEL_TYPES = ['CHAT_MODEL', 'LLM'];
-
-const spanType = (attributes: Attributes): string | null => {
-  const type = jsonText(attributes['mlflow.spanType']) ?? attributes['langfuse.observation.type'];
-  return typeof type === 'string' ? type.toUpperCase() : null;
-};
 
 /** Whether a span is a call of a model. */
 function isModelCall({ name, attributes }: Span): boolean {
@@ -45,25 +40,6 @@ function isModelCall({ name, attributes }: Span): boolean {
   );
 }
 
-/** Google's ADK writes what several tools gave together once more. */
-const MERGED = '(merged tools)';
-const RETRIEVER = 'RETRIEVER';
-
-/** Whether a span is a call of a tool; one that searches for documents is one. */
-function isToolCall({ name, attributes }: Span): boolean {
-  const [operation, tool] = [textAt(attributes, 'gen_ai.operation.name'), textAt(attributes, 'gen_ai.tool.name')];
-  const kinds = [textAt(attributes, 'openinference.span.kind'), spanType(attributes)];
-  return (
-    tool !== MERGED &&
-    (operation === 'execute_tool' ||
-      kinds.includes('TOOL') ||
-      kinds.includes(RETRIEVER) ||
-      textAt(attributes, 'traceloop.span.kind') === 'tool' ||
-      name === 'ai.toolCall' ||
-      (operation === null && tool !== null))
-  );
-}
-
 /** Whether a span that is no call says what an agent, whose calls may not be recorded, was asked and said. */
 const isAgentCall = ({ attributes, events }: Span): boolean =>
   ['gen_ai.output.messages', 'gen_ai.completion.0.content', 'gen_ai.content.completion'].some(
@@ -76,84 +52,6 @@ const AGENT_EVENTS: ReadonlySet<string> = new Set([
   'gen_ai.content.completion',
   'gen_ai.client.inference.operation.details',
 ]);
-
-/** What a span says that a tool was called with. */
-const askedOf = ({ attributes }: Span): unknown =>
-  valueAt(
-    attributes,
-    'gen_ai.tool.call.arguments',
-    'tool_arguments',
-    'gcp.vertex.agent.tool_call_args',
-    'ai.toolCall.args',
-    'ai.toolCall.input',
-    'mlflow.spanInputs',
-    'traceloop.entity.input',
-    'input.value',
-    'tool.parameters',
-    'input',
-  );
-
-/** What a span says that a tool gave. */
-function givenBy({ attributes, events }: Span): unknown {
-  const given = valueAt(
-    attributes,
-    'gen_ai.tool.call.result',
-    'tool_response',
-    'gcp.vertex.agent.tool_response',
-    'ai.toolCall.result',
-    'mlflow.spanOutputs',
-    'traceloop.entity.output',
-    'output.value',
-    'output',
-  );
-  const choice = events.find((event) => event.name === 'gen_ai.choice')?.attributes ?? {};
-  return given ?? valueAt(choice, 'message', 'content') ?? documentsIn(attributes);
-}
-
-/** The documents that OpenInference lists; undefined for none. */
-function documentsIn(attributes: Attributes): string | undefined {
-  const found = listAt(attributes, 'retrieval.documents').flatMap((one) => {
-    const text = textAt(fieldsAt(one, 'document'), 'content');
-    return text === null ? [] : [text];
-  });
-  return found.length === 0 ? undefined : found.join('\n\n');
-}
-
-/** The message that brings what a tool gave to the model, where a span holds LangChain's; null where it does not. */
-function messageOfTool(span: Span): ParsedMessage | null {
-  const value = structured(givenBy(span));
-  const message = isRecord(value) && isRecord(value['output']) ? value['output'] : value;
-  const [read] = isRecord(message) && 'lc' in message ? parsedMessages([message]) : [];
-  return read?.role === 'tool' ? read : null;
-}
-
-/** What a tool is called, what it was called with, and what it gave, or why it failed. */
-function toolResult(span: Span): ToolResult {
-  const { name, attributes, failed } = span;
-  const message = messageOfTool(span);
-  const result = message?.text ?? givenBy(span);
-  return {
-    source:
-      textAt(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name') ??
-      message?.name ??
-      textAt(attributes, 'traceloop.entity.name') ??
-      name,
-    asked: argumentsText(askedOf(span)),
-    text: result === undefined && failed === null ? null : resultWithError(jsonText(result), failed),
-  };
-}
-
-const callOfTool = (span: Span): string | null =>
-  textAt(
-    span.attributes,
-    'gen_ai.tool.call.id',
-    'ai.toolCall.id',
-    'tool_call.id',
-    'tool_call_id',
-    'gen_ai.tool.call_id',
-  ) ??
-  messageOfTool(span)?.answers ??
-  null;
 
 /** The agent that a span names; null where it names none. */
 function agentOf({ name, attributes }: Span): string | null {

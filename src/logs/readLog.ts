@@ -3,7 +3,7 @@
  * read twice and never as a whole: first where its entries are and which of them belong together, then each episode by
  * itself, so that a file may be far longer than memory. What cannot be read costs its own entry, and is counted.
  */
-import { textAt } from '../chat/fields.ts';
+import { fieldsAt, textAt } from '../chat/fields.ts';
 import { parsedMessage } from '../chat/messages.ts';
 import { C3Error } from '../shared/errors.ts';
 import { isRecord } from '../shared/guard.ts';
@@ -14,7 +14,7 @@ import type { RecordedEpisode, RecordedLog, Survey } from './episode.ts';
 import { isSample, sampleEpisode } from './inspectSample.ts';
 import { isThread, threadEpisode } from './langGraph.ts';
 import { langfuseTrace, stepOfObservation } from './langfuse.ts';
-import { runsWithin, stepOfRun } from './langSmith.ts';
+import { pairOf, runsWithin, stepOfRun } from './langSmith.ts';
 import { stepOfSpan } from './modelCalls.ts';
 import { stepOfAgentSpan, stepOfWeaveCall } from './otherTraces.ts';
 import { sessionEpisode, sessionOf } from './sessions.ts';
@@ -28,11 +28,14 @@ const KEPT_BYTES = 2 ** 22;
 
 /** Steps of one episode that are read: what is around each is looked for among all of them. */
 const MOST_STEPS = 200_000;
+/** A request of a batch, and its answers. */
+const MOST_OF_BATCH = 16;
+const BATCH = 'requests and answers of a batch beyond the first of one id';
 const BEYOND_STEPS = `spans beyond the first ${MOST_STEPS.toLocaleString('en')} of a trace`;
 const MOST: Readonly<Record<EntryKind, number>> = {
   step: MOST_STEPS,
   message: MOST_MESSAGES,
-  conversation: 1,
+  conversation: MOST_OF_BATCH,
   sample: 1,
   trace: 1,
 };
@@ -97,9 +100,17 @@ const FORMATS: readonly ((value: unknown) => Known | null)[] = [
     sessionOf(value) === null || parsedMessage(value) === null
       ? null
       : { format: 'sessions of agents', kind: 'message' },
-  (value) => (parsedMessage(value) !== null && !isHolder(value) ? { format: CONVERSATIONS, kind: 'message' } : null),
-  (value) => (isConversation(value) ? { format: CONVERSATIONS, kind: 'conversation' } : null),
+  (value) =>
+    parsedMessage(pairOf(value)) !== null && !isHolder(value) ? { format: CONVERSATIONS, kind: 'message' } : null,
+  (value) =>
+    batchOf(value) !== null || isConversation(value) ? { format: CONVERSATIONS, kind: 'conversation' } : null,
 ];
+
+/** What names a request of a batch of OpenAI, and its answer in another file; null for a value that is neither. */
+const batchOf = (value: unknown): string | null =>
+  isRecord(value) && (isRecord(value['response']) || (isRecord(value['body']) && 'url' in value))
+    ? textAt(value, 'custom_id')
+    : null;
 
 const asStep = (format: string, step: Step | null): Known | null =>
   step === null ? null : { format, kind: 'step', step };
@@ -262,6 +273,10 @@ function groupOf(known: Known, value: unknown, { item, document }: LogElement): 
   if (known.kind === 'step') {
     return `${known.format} ${traceOf(known)}`;
   }
+  if (known.kind === 'conversation') {
+    const batch = batchOf(value);
+    return batch === null ? null : `batch ${batch}`;
+  }
   if (known.kind !== 'message') {
     return null;
   }
@@ -316,7 +331,8 @@ function episodeOf(
   if (only === undefined) {
     return null;
   }
-  const value = again(reader, only);
+  const value = places.length > 1 ? batchIn(places.map((place) => again(reader, place))) : again(reader, only);
+  survey.leaveOut(BATCH, count - (places.length > 1 ? 2 : 1));
   if (kind === 'trace') {
     const known = knownAs(value);
     return known?.kind === 'trace' ? wholeTraceEpisode(known.trace, survey) : null;
@@ -326,6 +342,16 @@ function episodeOf(
   }
   return kind === 'sample' && isSample(value) ? sampleEpisode(value, survey) : conversationEpisode(value, id, survey);
 }
+
+/** A request of a batch with its answer; of several the first that did not fail. */
+function batchIn(values: readonly unknown[]): unknown {
+  const known = values.filter(isRecord);
+  const request = known.find((one) => isRecord(one['body']));
+  const responses = known.filter((one) => isRecord(one['response']));
+  const response = responses.find((one) => Number(fieldsAt(one, 'response')['status_code']) === OK) ?? responses[0];
+  return { ...response, ...request };
+}
+const OK = 200;
 
 /** An entry that was read before. @throws C3Error('input') where its file was changed since */
 function again(reader: LogReader, place: EntryPlace): unknown {

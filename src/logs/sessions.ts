@@ -33,6 +33,7 @@ export function sessionEpisode(lines: readonly unknown[], id: string, survey: Su
   const places: Place[] = [];
   const chains = new Map<string, Place[]>();
   const roots = new Map<string, string>();
+  const pieces = new Map<string, Place>();
   for (const line of lines.filter(isRecord)) {
     const name = chainOf(line, roots);
     const chain = chains.get(name) ?? [];
@@ -42,14 +43,17 @@ export function sessionEpisode(lines: readonly unknown[], id: string, survey: Su
       survey.leaveOut('entries of conversations that are no messages');
     }
     for (const message of messages) {
-      const last = chain.at(-1);
-      if (last !== undefined && message.id !== null && message.id === last.message.id) {
-        last.message = together(last.message, message);
-        last.line = line;
+      // Results may be written between the pieces of the message that asked for them.
+      const piece = `${name} ${message.id ?? ''}`;
+      const begun = message.id === null ? undefined : pieces.get(piece);
+      if (begun !== undefined) {
+        begun.message = together(begun.message, message);
+        begun.line = line;
       } else {
         const place = { message, chain: name, line, before: chain.length };
         chain.push(place);
         places.push(place);
+        pieces.set(piece, place);
       }
     }
   }

@@ -162,8 +162,8 @@ export function spansOfTrace(value: unknown): readonly Span[] | null {
 }
 
 /**
- * A row of a table of Phoenix: what lies in its columns `context.trace_id` and `attributes.llm.model_name` as a span has
- * it; null for a value that is none.
+ * A row of a table of Phoenix: what lies in its columns `context.trace_id` and `attributes.llm.model_name` as a span
+ * has it; null for a value that is none.
  */
 function unfolded(row: Fields): Fields | null {
   if (!('context.span_id' in row)) {

@@ -14,7 +14,7 @@ const MOST_ANCESTORS = 200;
 const MOST_PROMPTS = 1000;
 
 const UNRECORDED = 'calls of models without what they said: most libraries record it only when asked to';
-const FAILED = 'calls that failed';
+export const FAILED = 'calls that failed';
 const GAVE_NOTHING = 'calls of tools without what they gave: most libraries record it only when asked to';
 const TWICE = 'results of tools that two libraries recorded';
 

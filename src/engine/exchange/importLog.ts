@@ -7,7 +7,7 @@ import { readLog } from '../../logs/readLog.ts';
 import { LogReader } from '../../logs/source.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
-import { IMPORTED, type LogImport } from '../../domain/episode.ts';
+import { IMPORTED, MAX_EVENT_TEXT, type LogImport } from '../../domain/episode.ts';
 import { MOST_NAME, type Rename } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
@@ -19,6 +19,7 @@ import { openLog, type OpenLog } from './openLog.ts';
 /** Others of the process work after so many milliseconds. */
 const TURN = 20;
 const MOST_MODELS = 20;
+const CUT_EVENTS = `ends of texts from outside that are longer than ${MAX_EVENT_TEXT.toLocaleString('en')} characters`;
 
 /** What an import needs of the engine's work with its store. */
 export interface ImportPlace {
@@ -174,6 +175,7 @@ class Counts {
       for (const entry of episode.entries) {
         if (entry.kind === 'event') {
           this.events++;
+          survey.leaveOut(CUT_EVENTS, entry.text.length > MAX_EVENT_TEXT ? 1 : 0, entry.source);
         } else {
           this.messages++;
           this.said.set(entry.speaker, (this.said.get(entry.speaker) ?? 0) + 1);

@@ -8,6 +8,7 @@ import { OTHERS, type RecordedEpisode, type RecordedEvent, type RecordedMessage 
 import { MAX_EVENT_TEXT, IMPORTED } from '../../domain/episode.ts';
 import { RECORDED_ROUND } from '../../domain/evaluation.ts';
 import { NOTHING_MEASURED } from '../../domain/message.ts';
+import { NOTE_LIMIT } from '../../domain/taxonomy.ts';
 import { MOST_NAME } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
@@ -56,6 +57,8 @@ export class LogRows {
   private readonly tokens = { prompt: 0, reused: 0, completion: 0 };
   private readonly counter: EpisodeCounter;
   private environment = 0;
+  /** ISO 8601. */
+  private now = '';
 
   constructor(
     store: StoreWriter,
@@ -79,6 +82,7 @@ export class LogRows {
   /** Writes the run itself. @param now ISO 8601 */
   begin(of: LogRun, now: string): void {
     const { store, run } = this;
+    this.now = now;
     const { title, models, source } = of;
     const about = { id: run, method: IMPORTED, seed: 0, title, config: this.config(of), plannedSteps: 0 };
     store.insertRun({ ...about, createdAt: now });
@@ -167,7 +171,7 @@ export class LogRows {
   }
 
   private message(
-    { speaker, context, text, model, promptTokens, completionTokens, measured, finish }: RecordedMessage,
+    { speaker, context, text, model, promptTokens, completionTokens, measured, finish, mark }: RecordedMessage,
     place: LogPlace,
   ): number {
     const role = this.roles.get(speaker) ?? OTHERS;
@@ -175,7 +179,7 @@ export class LogRows {
     this.spoken.set(role, (this.spoken.get(role) ?? 0) + 1);
     this.tokens.prompt += promptTokens;
     this.tokens.completion += completionTokens;
-    return this.store.insertMessage({
+    const id = this.store.insertMessage({
       run: this.run,
       phase: 'evaluate',
       iteration: ROUND,
@@ -206,6 +210,18 @@ export class LogRows {
         ...measured,
       },
     });
+    if (mark !== undefined) {
+      const note = Array.from(mark.note).slice(0, NOTE_LIMIT).join('');
+      this.store.insertLabel({
+        message: id,
+        bucket: null,
+        name: mark.name,
+        note,
+        author: 'the log',
+        createdAt: this.now,
+      });
+    }
+    return id;
   }
 
   private events(events: readonly RecordedEvent[], { message, side, parent }: EventsPlace): void {
