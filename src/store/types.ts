@@ -74,6 +74,12 @@ export interface StoreWriter extends StoreReader {
    */
   transaction<Result>(work: () => Result): Result;
 
+  /**
+   * A transaction that appends very many messages with their problems, episodes and events: what follows from them,
+   * such as the words that are searched, is added at its end. `work` reads nothing that follows from what it appends.
+   */
+  bulk<Result>(work: () => Result): Result;
+
   /** Appends a run with status 'running'. */
   insertRun(run: NewRun): void;
   /** Gives a run that is being recorded the configuration that it has with what came to it. */

@@ -147,7 +147,7 @@ export function storeLog(
   if (report.episodes > 0) {
     const title = `Imported from ${basename(path)}`.slice(0, 200);
     const run = { id: report.run, source: path, folder: dirname(path), title, models, speakers };
-    store.transaction(() => {
+    store.bulk(() => {
       const rows = new LogRows(store, run, new ContextTexts(), index.earlier);
       rows.begin(run, now);
       rows.episodes(log.episodes(new Survey(renames)));

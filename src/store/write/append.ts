@@ -7,6 +7,7 @@ import { diagnosticWriters } from '../tables/diagnostics.ts';
 import { environmentEventWriters } from '../tables/environmentEvents.ts';
 import { evaluationWriter } from '../tables/evaluations.ts';
 import type { HeadlineKeeper } from '../tables/headlines.ts';
+import { inBulk } from './bulk.ts';
 import { keyWriter, type KeyWriter } from './keys.ts';
 import { measurementWriter } from '../tables/measurements.ts';
 import { methodStateWriter } from '../tables/methodStates.ts';
@@ -68,6 +69,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
 
   return {
     transaction,
+    bulk: (work) => transaction(() => texts.inBulk(() => inBulk(db, work))),
     ...runAppenders(session, keys, headlines),
     ...creditAppenders(session, headlines),
     refreshHeadlines: () => {

@@ -20,6 +20,8 @@ export interface TextWriter {
    * @throws C3Error('store') when its key represents another context, or what it goes on from is not stored
    */
   readonly contextId: (key: string, context: string | GrownContext) => number;
+  /** Works while no trigger looks whether a row is there already: nearly all are new, and each is looked for once. */
+  readonly inBulk: <Result>(work: () => Result) => Result;
   /** Forgets what was remembered: rows may have been rolled back. */
   readonly forget: () => void;
 }
@@ -34,16 +36,26 @@ interface Base {
 export function textWriter({ db, path }: Session): TextWriter {
   const findText = db.prepare<[string], number>('SELECT id FROM text WHERE sha256 = ?').pluck();
   const insertText = db.prepare<[string, string]>('INSERT INTO text (sha256, body) VALUES (?, ?)');
+  const insertNewText = db.prepare<[string, string]>(
+    'INSERT INTO text (sha256, body) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  );
   const findContext = db.prepare<[string], { id: number; sha256: string }>(`
     SELECT context.id, coalesce(context_base.sha256, text.sha256) AS sha256
     FROM context JOIN text ON text.id = context.text LEFT JOIN context_base ON context_base.context = context.id WHERE key = ?`);
+  const findKey = db.prepare<[string], number>('SELECT id FROM context WHERE key = ?').pluck();
   const insertContext = db.prepare<[string, number]>('INSERT INTO context (key, text) VALUES (?, ?)');
   const insertBase = db.prepare<[number, number, number, number, string]>(
     'INSERT INTO context_base (context, base, kept, since, sha256) VALUES (?, ?, ?, ?, ?)',
   );
   const kept = new KeptContexts();
 
+  let bulk = false;
+
   function storeText(sha256: string, body: string): number {
+    if (bulk) {
+      const { changes, lastInsertRowid } = insertNewText.run(sha256, body);
+      return changes === 0 ? (findText.get(sha256) ?? 0) : Number(lastInsertRowid);
+    }
     return findText.get(sha256) ?? Number(insertText.run(sha256, body).lastInsertRowid);
   }
 
@@ -51,7 +63,8 @@ export function textWriter({ db, path }: Session): TextWriter {
 
   /** @param insert stores it as a new one */
   function stored(key: string, sha256: string, insert: () => number): number {
-    const found = findContext.get(key);
+    // Of those that are not there, which are nearly all of many, no hash is looked for.
+    const found = bulk && findKey.get(key) === undefined ? undefined : findContext.get(key);
     if (found !== undefined && found.sha256 !== sha256) {
       throw new C3Error(
         'store',
@@ -97,6 +110,14 @@ export function textWriter({ db, path }: Session): TextWriter {
         }
         return insertGrown(key, sha256, { id, kept: baseLength }, since);
       });
+    },
+    inBulk: (work) => {
+      bulk = true;
+      try {
+        return work();
+      } finally {
+        bulk = false;
+      }
     },
     forget: () => {
       kept.clear();
