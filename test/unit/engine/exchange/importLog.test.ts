@@ -298,3 +298,29 @@ describe('speakers with other names', () => {
     assert.deepEqual(renamesOf(['a=b=c']), [['a', 'b=c']]);
   });
 });
+
+it('what a person marked in the log is a label of its message, and the end of a long text from outside is counted', async (t) => {
+  const store = storeOf(t);
+  const sample = {
+    history: [
+      { role: 'user', name: 'Planner', content: 'Add.' },
+      { role: 'assistant', name: 'Coder', content: '5' },
+      { role: 'user', name: 'Computer_terminal', content: 'x'.repeat(20_000) },
+    ],
+    mistake_agent: 'Coder',
+    mistake_step: 1,
+    mistake_reason: 'It adds wrongly.',
+    system_prompt: { Planner: 'You plan.', Coder: 'You code.' },
+  };
+  const { leftOut } = await importText(store, JSON.stringify(sample));
+  assert.deepEqual(leftOut, {
+    'ends of texts from outside that are longer than 16,384 characters (Computer_terminal)': 1,
+  });
+  const db = rawConnection(t, store.path);
+  const label = db
+    .prepare(
+      'SELECT body, name, note, author FROM label JOIN decision ON decision.id = label.message JOIN text ON text.id = decision.message',
+    )
+    .all();
+  assert.deepEqual(label, [{ body: '5', name: 'mistake', note: 'Coder: It adds wrongly.', author: 'the log' }]);
+});
