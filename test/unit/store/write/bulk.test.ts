@@ -67,12 +67,17 @@ function contentsOf(db: ReturnType<typeof rawConnection>): unknown {
       )
       .all(word),
   );
+  // How many texts are indexed, and how long they are: one that is indexed twice is found once.
+  const counted = ['message_search', 'question_search'].map((index) =>
+    db.prepare<[], { block: Buffer }>(`SELECT block FROM ${index}_data WHERE id = 1`).get()?.block.toString('hex'),
+  );
   const asked = db.prepare('SELECT rowid FROM question_search ORDER BY rowid').all();
   return {
     rows: Object.fromEntries(tables.map(({ name }) => [name, db.prepare(`SELECT * FROM "${name}"`).all()])),
     schema: schema.map(({ name, sql }) => `${name} ${sql}`).toSorted(),
     found,
     asked,
+    counted,
   };
 }
 
