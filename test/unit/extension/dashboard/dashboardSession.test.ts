@@ -8,10 +8,12 @@ import { addRun, RUN, temporaryStore } from '../storeFixture.ts';
 import { PageInHand } from '../webview/pageInHand.ts';
 
 it('a change is asked for with the run and the role that lost most, and of no other run', async (t) => {
-  const { writer, path, remove } = temporaryStore();
-  t.after(remove);
-  addRun(writer);
-  const reader = openStoreForReading(path);
+  const place = temporaryStore();
+  t.after(() => {
+    place.remove();
+  });
+  addRun(place.writer);
+  const reader = openStoreForReading(place.path);
   t.after(() => {
     reader.close();
   });

@@ -16,11 +16,7 @@ import {
 
 /** Messages of two problems, some with texts and contexts that are there, with events, measurements and returns. */
 function append(store: StoreWriter, begin: number): void {
-  store.insertProblems([
-    INSTANCE,
-    OTHER_INSTANCE,
-    { ...INSTANCE, uid: 'u', uidSha: `${String(begin)}`.padStart(64, 'c') },
-  ]);
+  store.insertProblems([INSTANCE, OTHER_INSTANCE, { ...INSTANCE, uid: 'u', uidSha: String(begin).padStart(64, 'c') }]);
   for (let at = begin; at < begin + 20; at++) {
     const problem = at % 2 === 0 ? INSTANCE.uidSha : OTHER_INSTANCE.uidSha;
     const id = store.insertMessage(
