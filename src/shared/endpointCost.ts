@@ -39,3 +39,15 @@ export function costWords({ role, requests, tokens, money, spent, limit }: Endpo
       : `spent of the limit of the run and its replays: ${limits.join(', ')}`;
   return `At most ${whole(requests)} requests to the endpoint of the role ${role}, ${most}; ${limited}.`;
 }
+
+/** Costs added up by role. */
+export function summedCosts(costs: readonly EndpointCost[]): EndpointCost[] {
+  return [...Map.groupBy(costs, ({ role }) => role).values()].map((own) =>
+    own.reduce((sum, one) => ({
+      ...one,
+      requests: sum.requests + one.requests,
+      tokens: sum.tokens + one.tokens,
+      money: sum.money + one.money,
+    })),
+  );
+}

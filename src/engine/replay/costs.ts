@@ -1,6 +1,6 @@
 /** What a replay may ask of servers at most, from what the store knows. */
 import type { ReplayRequest } from '../../replay/request.ts';
-import type { EndpointCost } from '../../shared/endpointCost.ts';
+import { summedCosts, type EndpointCost } from '../../shared/endpointCost.ts';
 import type { FullMessage } from '../../domain/message.ts';
 import type { Replay } from '../../domain/replay.ts';
 import type { StoreReader } from '../../store/types.ts';
@@ -62,14 +62,7 @@ export function trialCosts(
       ...judgeCosts(scorer, costed, bytes, episodes * scoredAtMost(protocol)),
     ];
   });
-  return [...Map.groupBy(costs, ({ role }) => role).values()].map((own) =>
-    own.reduce((sum, one) => ({
-      ...one,
-      requests: sum.requests + one.requests,
-      tokens: sum.tokens + one.tokens,
-      money: sum.money + one.money,
-    })),
-  );
+  return summedCosts(costs);
 }
 
 /** Bytes of what a context after a message may have, the later messages left out. */

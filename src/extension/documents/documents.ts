@@ -18,6 +18,7 @@ import { C3Error, messageOf } from '../../shared/errors.ts';
 import { branchOf, branchText } from './branchOf.ts';
 import { contextDocument } from './contextDocument.ts';
 import { Disposables, type Disposable } from '../common/disposables.ts';
+import { FlatFiles } from './flatFiles.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
 
@@ -37,8 +38,7 @@ type Sources = Readonly<Record<string, Source>>;
 /** The address of a document of another part. @param path its last part is what its tab is called */
 export const sourceUri = (kind: string, path: string): Uri => Uri.from({ scheme: SCHEME, path: `/${kind}/${path}` });
 
-export class Documents implements FileSystemProvider {
-  private readonly disposables = new Disposables();
+export class Documents extends FlatFiles implements FileSystemProvider {
   private readonly changed = this.disposables.add(new EventEmitter<FileChangeEvent[]>());
   private readonly store: Pick<StoreAccess, 'reader' | 'pending'>;
   private readonly engine: Pick<Engine, 'unavailable' | 'client'>;
@@ -51,6 +51,7 @@ export class Documents implements FileSystemProvider {
     engine: Pick<Engine, 'unavailable' | 'client'>,
     sources: Sources = {},
   ) {
+    super();
     this.store = store;
     this.engine = engine;
     this.sources = sources;
@@ -110,32 +111,8 @@ export class Documents implements FileSystemProvider {
     return reader;
   }
 
-  watch(): Disposable {
-    return { dispose: () => undefined };
-  }
-
-  readDirectory(): never[] {
-    return [];
-  }
-
-  createDirectory(uri: Uri): never {
-    throw FileSystemError.NoPermissions(uri);
-  }
-
   writeFile(uri: Uri): never {
     throw FileSystemError.NoPermissions(uri);
-  }
-
-  delete(uri: Uri): never {
-    throw FileSystemError.NoPermissions(uri);
-  }
-
-  rename(uri: Uri): never {
-    throw FileSystemError.NoPermissions(uri);
-  }
-
-  dispose(): void {
-    this.disposables.dispose();
   }
 }
 

@@ -1,5 +1,5 @@
 /** What replays may cost at servers: said and agreed to before they begin. */
-import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
+import { costWords, summedCosts, type EndpointCost } from '../../shared/endpointCost.ts';
 import { confirmed } from '../webview/confirm.ts';
 
 /** Asks whether replays may cost so much; not where all of it stays on this machine and has no price. */
@@ -15,12 +15,5 @@ export async function costsOfAll<Params>(
   costsOf: (params: Params) => Promise<readonly EndpointCost[]>,
 ): Promise<readonly EndpointCost[]> {
   const costs = (await Promise.all(all.map(costsOf))).flat();
-  return [...Map.groupBy(costs, ({ role }) => role).values()].map((own) =>
-    own.reduce((sum, one) => ({
-      ...one,
-      requests: sum.requests + one.requests,
-      tokens: sum.tokens + one.tokens,
-      money: sum.money + one.money,
-    })),
-  );
+  return summedCosts(costs);
 }

@@ -18,6 +18,7 @@ import {
 } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
 import { Disposables, type Disposable } from '../common/disposables.ts';
+import { FlatFiles } from '../documents/flatFiles.ts';
 import { LONGEST_PROMPT, placeOfPrompt, promptPath, type PromptDrafts, type PromptPlace } from './promptDrafts.ts';
 
 export const PROMPT_SCHEME = 'c3-prompt';
@@ -32,8 +33,7 @@ const TOP = new Range(0, 0, 0, 0);
 
 export const promptUri = (place: PromptPlace): Uri => Uri.from({ scheme: PROMPT_SCHEME, path: promptPath(place) });
 
-class PromptDocuments implements FileSystemProvider {
-  private readonly disposables = new Disposables();
+class PromptDocuments extends FlatFiles implements FileSystemProvider {
   private readonly changed = this.disposables.add(new EventEmitter<FileChangeEvent[]>());
   private readonly drafts: PromptDrafts;
   private readonly ownPrompt: (place: PromptPlace) => Promise<string>;
@@ -42,6 +42,7 @@ class PromptDocuments implements FileSystemProvider {
   readonly onDidChangeFile = this.changed.event;
 
   constructor(drafts: PromptDrafts, ownPrompt: (place: PromptPlace) => Promise<string>) {
+    super();
     this.drafts = drafts;
     this.ownPrompt = ownPrompt;
   }
@@ -63,30 +64,6 @@ class PromptDocuments implements FileSystemProvider {
     }
     await this.drafts.set(placeOf(uri), text);
     this.saves.set(uri.path, (this.saves.get(uri.path) ?? 0) + 1);
-  }
-
-  watch(): Disposable {
-    return { dispose: () => undefined };
-  }
-
-  readDirectory(): never[] {
-    return [];
-  }
-
-  createDirectory(uri: Uri): never {
-    throw FileSystemError.NoPermissions(uri);
-  }
-
-  delete(uri: Uri): never {
-    throw FileSystemError.NoPermissions(uri);
-  }
-
-  rename(uri: Uri): never {
-    throw FileSystemError.NoPermissions(uri);
-  }
-
-  dispose(): void {
-    this.disposables.dispose();
   }
 }
 

@@ -1,15 +1,14 @@
 /** `c3 blame` on the real runtime: what it answers, spends, stores and refuses. */
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { BLAME_VERDICTS } from '../../../../src/domain/answer.ts';
 import type { Episode } from '../../../../src/domain/episode.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
-import { newRecorded } from '../../../support/recordedStores.ts';
-import { c3, copyOf, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { recordedFor } from '../../../support/recordedFor.ts';
+import { c3, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 
 const blame = z.looseObject({
   episode: z.int(),
@@ -30,14 +29,7 @@ const blame = z.looseObject({
   sentence: z.string(),
 });
 
-let recorded = '';
-let run = '';
-before(async () => {
-  ({ folder: recorded, run } = await newRecorded('arithmetic'));
-});
-after(() => {
-  rmSync(recorded, { recursive: true, force: true });
-});
+const { run, folderFor } = await recordedFor('arithmetic');
 
 const episodes = (folder: string): Episode[] =>
   withStore(folder, (store) => store.episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 1000 }));
@@ -54,7 +46,6 @@ const sampled = (folder: string): Episode | undefined =>
   );
 const requests = (folder: string): number =>
   withStore(folder, (store) => store.countBuckets({ run, origin: 'request' }));
-const folderFor = (t: TestContext): string => copyOf(t, recorded);
 
 describe('c3 blame', () => {
   it('reads a lost episode: a curve that ends at its return, one sentence, and pairs that verify', async (t) => {

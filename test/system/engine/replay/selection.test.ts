@@ -1,20 +1,11 @@
 /** `--only` and the other places in the stead of all lost episodes, on the real runtime. */
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Episode } from '../../../../src/domain/episode.ts';
-import { newRecorded } from '../../../support/recordedStores.ts';
-import { c3, copyOf, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { recordedFor } from '../../../support/recordedFor.ts';
+import { c3, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 
-let recorded = '';
-let run = '';
-before(async () => {
-  ({ folder: recorded, run } = await newRecorded('arithmetic'));
-});
-after(() => {
-  rmSync(recorded, { recursive: true, force: true });
-});
-const folderFor = (t: TestContext): string => copyOf(t, recorded);
+const { run, folderFor } = await recordedFor('arithmetic');
 
 /** The episodes of the greedy evaluation after training. */
 const evaluated = (folder: string): Episode[] =>

@@ -1,11 +1,10 @@
 /** `c3 try` on the real runtime: what an equal, a harmful and a wrong change give, and that nothing is stored. */
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { protocolOfRun } from '../../../../../src/engine/recipe/recipe.ts';
-import { newRecorded } from '../../../../support/recordedStores.ts';
-import { c3, copyOf, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
+import { recordedFor } from '../../../../support/recordedFor.ts';
+import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 const episode = z.object({
   return: z.number(),
@@ -24,15 +23,7 @@ const trial = z.looseObject({
   sentence: z.string(),
 });
 
-let recorded = '';
-let run = '';
-before(async () => {
-  ({ folder: recorded, run } = await newRecorded('arithmetic'));
-});
-after(() => {
-  rmSync(recorded, { recursive: true, force: true });
-});
-const folderFor = (t: TestContext): string => copyOf(t, recorded);
+const { run, folderFor } = await recordedFor('arithmetic');
 const prompts = (folder: string): ReadonlyMap<string, string> =>
   new Map(
     withStore(folder, (store) => protocolOfRun(store, run)).roles.map(({ name, prompt }) => [name, prompt] as const),
