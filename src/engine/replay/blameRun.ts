@@ -111,8 +111,10 @@ export async function findWhatLosesRun(
     return losses === null ? [] : [{ ...one, losses }];
   });
   const worth = scored.toSorted((a, b) => sumLosses(b) - sumLosses(a));
-  for (let last = -1; last !== spent;) {
-    last = spent;
+  // Equal messages may cost nothing, and those that cannot be scored add nothing.
+  const done = (): number => worth.reduce((sum, { episode }) => sum + storedCalls(session.store, episode), spent);
+  for (let last = -1; last !== done();) {
+    last = done();
     for (const { episode, found } of await decideStored(session.store, worth)) {
       const message = found.next === null ? undefined : episode.messages[found.next];
       const calls = message === undefined ? 0 : callsOfPairs(episode, message, PAIRS_AT_A_TIME);
