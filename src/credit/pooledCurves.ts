@@ -25,7 +25,7 @@ export interface CurveCounts {
 
 /** How chances are distributed at the start, and how each message moves them. */
 export interface CurveModel {
-  /** That it was estimated from. */
+  /** The number of episodes that it was estimated from. */
   readonly episodes: number;
   readonly start: Weights;
   /** By name of the message: from each chance on the grid to each, row by row. */
@@ -42,7 +42,7 @@ export interface CurveJudgement {
   readonly lost: readonly number[];
 }
 
-/** What an episode is judged by, as shares of the range. */
+/** Bounds of the chances and losses in question, as shares of the range. See CurveJudgement. */
 export interface CurveBounds {
   readonly start: number;
   readonly later: number;
@@ -59,16 +59,14 @@ const GRID = Array.from({ length: PLACES }, (_, step) => step / STEPS);
 const ROUNDS = 60;
 /** Episodes that are added to those at the start and to those that come from each chance, spread over all chances. */
 const ADDED = 3;
-/**
- * Episodes from which a model tells about each of them: the model of fewer repeats what their own replays say.
- */
+/** The fewest episodes that are judged by a model of all. A model of fewer repeats their own replays. */
 export const ENOUGH_TOGETHER = 20;
 /** Messages of the episodes that the model is estimated from; more would change it little. */
 const MOST_MESSAGES = 1000;
 /** So that a bound that lies on the grid is not above itself. */
 const ROUNDING = 1e-9;
 
-/** The last place on the grid that stands for chances below a bound alone: half a step around it. */
+/** The highest grid index whose cell lies below a bound. A cell is half a step to each side of its chance. */
 const stepBelow = (bound: number): number => Math.floor(bound * STEPS - 0.5 + ROUNDING);
 
 /** In proportion: the largest is 1, however many returns there are. */
@@ -103,7 +101,7 @@ const scaled = (weights: Weights): Weights => {
   return weights.map((one) => one / total);
 };
 
-/** The moves of a message; any is as likely as any other where none was seen. */
+/** The move probabilities of a message. They are uniform for a name that the model does not have. */
 const movesOf = ({ moves }: CurveModel, name: string | undefined): Weights => moves.get(name ?? '') ?? UNSEEN;
 const UNSEEN = even(PLACES * PLACES);
 
@@ -215,7 +213,7 @@ function backward(model: CurveModel, names: readonly string[], likelihoods: read
 type Allowed = (from: number) => readonly [number, number];
 const EVERYWHERE: Allowed = () => [0, PLACES];
 
-/** What arrives at each chance by allowed moves. */
+/** The weight that reaches each chance, over the allowed moves. */
 function moved(before: Weights, moves: Weights, allowed: Allowed): Weights {
   const after = new Float64Array(PLACES);
   for (let u = 0; u < PLACES; u++) {
@@ -228,7 +226,7 @@ function moved(before: Weights, moves: Weights, allowed: Allowed): Weights {
   return after;
 }
 
-/** What comes after each chance by allowed moves. */
+/** The weight that follows each chance, over the allowed moves. */
 function drawnBack(after: Weights, moves: Weights, allowed: Allowed): Weights {
   const before = new Float64Array(PLACES);
   for (let u = 0; u < PLACES; u++) {
@@ -302,7 +300,7 @@ function largestLosses(model: CurveModel, curve: CurveCounts, likelihoods: reado
     const others: Allowed = (from) => [from - loss + 1, PLACES];
     const exactly: Allowed = (from) => [from - loss, from - loss + 1];
     const before = reach(model, curve, likelihoods, () => true, others);
-    // What comes after a message, from each chance before it: of the last one, the recorded return.
+    // The likelihood of the later messages, by the chance before them. The recorded return follows the last one.
     let after: Weights | null = null;
     for (let place = likelihoods.length - 1; place >= 0; place--) {
       const here = before[place] ?? even(PLACES);

@@ -21,7 +21,7 @@ export interface CommandSettings {
   readonly timeLimit: number;
 }
 
-/** Commands of this process at a time, whoever asks for them. */
+/** The most scoring commands that this process runs at once. */
 const lanes = new Lanes(4);
 /** Characters of what it prints; a number has fewer. */
 const MOST_OUTPUT = 4096;

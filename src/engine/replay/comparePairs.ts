@@ -156,7 +156,7 @@ function drawPlaces(places: readonly Branch[], seed: number, block: number, coun
   return new Map([...drawn].map(([own, alike]) => [own, alike.map(([place]) => place)]));
 }
 
-/** Episodes that are sampled together: so many from each place. */
+/** Episodes that are sampled in one batch, and how many of them begin at each place. */
 interface Drawing {
   readonly members: readonly Branch[];
   readonly times: number;

@@ -44,7 +44,7 @@ export function estimateCosts(
   return [...replayCosts(asked, costed, position, bytes), ...judge];
 }
 
-/** What both sides of a trial may ask: so many episodes each, to the end. @param bytes of the text before, at most */
+/** The highest server costs of a trial. Each side runs `episodes` episodes. @param bytes of their context, at most */
 export function trialCosts(
   store: StoreReader,
   run: string,

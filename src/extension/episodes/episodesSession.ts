@@ -351,7 +351,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     const losses = Object.fromEntries(
       found.map(([problem, lost]) => [problem, { order: lossOrder(lost), start: lost.start.value }]),
     );
-    // By a column that is not there, nothing could be told apart.
+    // A hidden column gives no order.
     const order = found.length === 0 && LOSS_COLUMNS.includes(sort.column) ? CLEAREST_FIRST : sort;
     this.ids = reader.problemIds({ run, filter, sort: order, classes, losses });
     this.revision++;

@@ -196,10 +196,10 @@ export class Trials {
     if (kept === null) {
       return;
     }
-    const told = { ...last, kept };
+    const updated = { ...last, kept };
     if (this.last.value === last) {
-      await this.last.set(told);
-      this.panel.session?.show(told);
+      await this.last.set(updated);
+      this.panel.session?.show(updated);
     }
     void window.showInformationMessage(withoutLinks(`The change is kept in ${kept}.`));
   }
