@@ -41,6 +41,8 @@ export interface Overlap extends Range {
 export class OverlapCheck {
   private readonly entry: string | URL;
   private key = '';
+  /** How often it was asked: the files of a later text may be there before those of an earlier one. */
+  private asked = 0;
   private found: Promise<string | null> = Promise.resolve(null);
   private stop: () => void = () => undefined;
 
@@ -52,10 +54,11 @@ export class OverlapCheck {
   /**
    * The overlap that a run of this text would find.
    * @param base folder that paths are relative to
-   * @returns null where there is none, or it is not looked for: the text has faults, or a file is missing, too large
-   *   or takes too long
+   * @returns null where there is none, or it is not looked for: the text has faults, a later text was asked about, or a
+   *   file is missing, too large or takes too long
    */
   async of(text: string, base: string): Promise<Overlap | null> {
+    const turn = ++this.asked;
     const config = configOf(text);
     const question = config === null ? null : questionOf(config, base);
     const place = rangeOfKey(text);
@@ -63,6 +66,9 @@ export class OverlapCheck {
       question === null
         ? []
         : await Promise.all([question.train, question.evaluation].map((path) => stat(path).catch(() => null)));
+    if (turn !== this.asked) {
+      return null;
+    }
     const usable = files.every((file) => file?.isFile() === true && file.size <= MAX_OVERLAP_BYTES);
     if (question === null || place === null || !usable) {
       this.ask('', () => Promise.resolve(null));
