@@ -129,6 +129,9 @@ describe('c3 verify', () => {
       ],
       [2, 62, victim, 0],
     );
+    // One that differs is enough.
+    const one = await c3(folder, ['verify', String(victim), '--json']);
+    assert.deepEqual([one.code, parseLine(one.stdout)['different']], [1, 1]);
   });
 
   it('cannot compare where weights were taken away, and says why', async (t) => {
