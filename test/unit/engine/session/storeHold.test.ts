@@ -1,10 +1,11 @@
 /** A process's hold on its store: shared by its work, and sealed when it is quiet. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { StoreHold } from '../../../../src/engine/session/storeHold.ts';
+import { CancelledError } from '../../../../src/shared/errors.ts';
 import { checkSeal, isSealed, sealPathOf } from '../../../../src/store/files/seal.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { eventually } from '../../../integration/harness/eventually.ts';
@@ -74,4 +75,27 @@ it('leaves the seal to another process that writes meanwhile', async (t) => {
   assert.ok(!isSealed(path));
   other.close();
   assert.equal(checkSeal(path).state, 'whole');
+});
+
+it('is joined while nobody else waits, and by what belongs to a run that began before', async (t) => {
+  const path = storeIn(t);
+  const hold = new StoreHold(path);
+  const lease = (kind: 'run' | 'window', signal = CONTROL.signal): ReturnType<StoreHold['lease']> =>
+    hold.lease({ kind, what: 'a test' }, { signal });
+  const first = await lease('window');
+  (await lease('window'))[Symbol.dispose]();
+  // Process 1 lives and never asks.
+  const waiter = `${path}.lock.wait-000000000000001-1-1`;
+  writeFileSync(waiter, JSON.stringify({ pid: 1, host: hostname(), startedAt: '2026', processStart: null }));
+  const cancel = new AbortController();
+  const refused = lease('window', cancel.signal);
+  cancel.abort();
+  await assert.rejects(refused, CancelledError);
+  rmSync(waiter);
+  const run = await lease('run');
+  writeFileSync(waiter, JSON.stringify({ pid: 1, host: hostname(), startedAt: '2026', processStart: null }));
+  (await lease('window'))[Symbol.dispose]();
+  run[Symbol.dispose]();
+  first[Symbol.dispose]();
+  assert.equal(hold.open, undefined);
 });
