@@ -24,7 +24,7 @@ after(() => {
 });
 
 /** @param answer what the user answers; null for a client that cannot ask */
-function clientOf(answer: 'accept' | 'decline' | null, asked: string[] = []): Client {
+function clientOf(answer: 'accept' | 'decline' | 'cancel' | null, asked: string[] = []): Client {
   const capabilities = answer === null ? {} : { elicitation: {} };
   const client = new Client({ name: 'test', version: '1' }, { capabilities });
   if (answer !== null) {
@@ -174,11 +174,14 @@ describe('c3 mcp', () => {
     const replays = (): number => withStore(workspace, (store) => store.countReplays(run));
     const before = replays();
     const args = { message: 1, max_evaluator_calls: 100 };
-    const declining = await connect(t, clientOf('decline'));
-    assert.match(
-      (await call(declining, 'replay_message', { ...args, confirm: true })).join(),
-      /^true,.*did not agree/u,
-    );
+    for (const answer of ['decline', 'cancel'] as const) {
+      const client = await connect(t, clientOf(answer));
+      assert.match(
+        (await call(client, 'replay_message', { ...args, confirm: true })).join(),
+        /^true,.*did not agree/u,
+        answer,
+      );
+    }
     const mute = await connect(t, clientOf(null));
     assert.match(
       (await call(mute, 'replay_message', args)).join(),
