@@ -46,7 +46,7 @@ import { saveModel, speaking } from './run/runOutput.ts';
 import { planRun } from './run/plan.ts';
 import { parseRecipe, protocolOfRun, type Recipe } from './recipe/recipe.ts';
 import { blameCosts, findWhatLost, type BlameControl } from './replay/blame.ts';
-import { findWhatLosesRun, readLostProblems, type RunBlameControl } from './replay/blameRun.ts';
+import { findWhatLosesRun, readBlamed, readLostProblems, type RunBlameControl } from './replay/blameRun.ts';
 import { checkReplay, replayCosts, replayStored } from './replay/replay.ts';
 import { sampleStored } from './replay/sample.ts';
 import type { EngineReplay } from './replay/settling.ts';
@@ -303,6 +303,11 @@ export class EngineService {
   /** What the searches so far found of the lost problems of a run; see readLostProblems. @throws C3Error */
   lostProblems(run: string): Promise<LostProblemRow[]> {
     return this.work.readingOn((store) => readLostProblems(store, run));
+  }
+
+  /** What the stored replays say of each lost episode of a run's last evaluation. @throws as readBlamed */
+  blamed(run: string): ReturnType<typeof readBlamed> {
+    return this.work.readingOn((store) => readBlamed(store, run));
   }
 
   /**

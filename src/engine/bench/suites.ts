@@ -29,6 +29,10 @@ const SUITES: Readonly<Record<string, Suite>> = {
   model: { measures: 'model', measure: async (of) => (await import('./speed/model.ts')).benchModel(of) },
   sandbox: { measures: null, measure: async (of) => (await import('./sandbox/sandboxLoad.ts')).benchSandbox(of) },
   blame: { measures: null, measure: async (of) => (await import('./blame/blameBench.ts')).benchBlame(of) },
+  'named-messages': {
+    measures: 'team',
+    measure: async (of) => (await import('./namedMessages.ts')).benchNamedMessages(of),
+  },
   activation: { measures: null, measure: async (of) => (await import('./activation.ts')).benchActivation(of) },
   'paper-table': {
     measures: null,

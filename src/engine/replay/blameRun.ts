@@ -183,7 +183,8 @@ class RecordedWork {
   }
 }
 
-interface Lost {
+/** A lost episode with its problem. */
+export interface Lost {
   readonly problem: Problem;
   readonly episode: LostEpisode;
 }
@@ -202,6 +203,21 @@ type Blamed = Scored & { readonly found: BlamedEpisode };
  * @throws C3Error('input') for an unknown run
  */
 export async function readLostProblems(store: StoreReader, run: string): Promise<LostProblemRow[]> {
+  const rows = (await readBlamed(store, run)).flatMap((one) => lostProblem(one) ?? []);
+  return [...Map.groupBy(rows, ({ problem }) => problem).values()].flatMap(
+    (of) => of.toSorted((a, b) => lossOrder(b) - lossOrder(a))[0] ?? [],
+  );
+}
+
+/**
+ * What they say of each lost episode that has some.
+ * @returns none for a run without a scored evaluation
+ * @throws C3Error('input') for an unknown run
+ */
+export async function readBlamed(
+  store: StoreReader,
+  run: string,
+): Promise<(Lost & { readonly found: BlamedEpisode })[]> {
   const evaluated = lastEvaluation(store, run);
   const searched: Lost[] = [];
   for (const one of evaluated === null ? [] : lostEpisodesOf(store, evaluated)) {
@@ -210,10 +226,7 @@ export async function readLostProblems(store: StoreReader, run: string): Promise
       searched.push(one);
     }
   }
-  const rows = (await blameStored(store, searched)).flatMap((one) => lostProblem(one) ?? []);
-  return [...Map.groupBy(rows, ({ problem }) => problem).values()].flatMap(
-    (of) => of.toSorted((a, b) => lossOrder(b) - lossOrder(a))[0] ?? [],
-  );
+  return blameStored(store, searched);
 }
 
 /** What was found of a lost problem, as shares of the highest return. */
