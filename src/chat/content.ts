@@ -3,7 +3,7 @@
  * the AI SDK and OpenTelemetry. Nothing that is said is dropped: a part of an unknown form is shown as JSON.
  */
 import { isRecord } from '../shared/guard.ts';
-import { asText, jsonWithoutBytes, structured, textAt, valueAt, type Fields } from './fields.ts';
+import { asText, fieldsAt, jsonWithoutBytes, listAtKey, structured, textAt, valueAt, type Fields } from './fields.ts';
 
 /** What a tool gave, within a message. */
 export interface ToolResult {
@@ -35,7 +35,7 @@ const MEDIA =
   /^(?:(?:input_|output_)?(?:image|audio|video|file|media)(?:_url|-url)?|blob|uri|binary|inlineData|inline_data|fileData|file_data)$/u;
 /** Marks of a stream's steps, which say nothing. */
 const MARKS: ReadonlySet<string> = new Set(['step-start', 'step_start', 'cachePoint', 'redacted_thinking']);
-/** Keys that hold a part as a whole: of Gemini, Bedrock and the AI SDK. */
+/** Keys that hold a part as a whole: of Gemini, Bedrock, the AI SDK and Haystack. */
 const WRAPPERS = [
   'functionCall',
   'function_call',
@@ -44,8 +44,11 @@ const WRAPPERS = [
   'toolUse',
   'toolResult',
   'toolCall',
+  'tool_call',
+  'tool_call_result',
   'toolInvocation',
   'reasoningContent',
+  'citationsContent',
   'executableCode',
   'codeExecutionResult',
   'inlineData',
@@ -56,9 +59,20 @@ const WRAPPERS = [
   'document',
   'video',
 ] as const;
-const TEXTS = ['text', 'content', 'reasoning', 'thinking', 'refusal', 'transcript', 'markdown'] as const;
+const TEXTS = [
+  'text',
+  'content',
+  'reasoning',
+  'reasoning_text',
+  'thinking',
+  'refusal',
+  'transcript',
+  'markdown',
+] as const;
+/** Keys that say what a part is: pydantic-ai, LlamaIndex and Semantic Kernel have their own. */
+const KINDS = ['type', 'part_kind', 'block_type', 'content_type'] as const;
 const ABOUT_CALL: ReadonlySet<string> = new Set([
-  'type',
+  ...KINDS,
   'id',
   'call_id',
   'toolCallId',
@@ -70,7 +84,6 @@ const ABOUT_CALL: ReadonlySet<string> = new Set([
   'toolName',
   'tool_name',
   'tool',
-  'part_kind',
   'index',
   'output',
   'outputs',
@@ -85,10 +98,10 @@ const ABOUT_CALL: ReadonlySet<string> = new Set([
 ]);
 
 /** What a result answers comes first: an item of a response has an id of its own, too. */
-const CALL_IDS = ['call_id', 'id', 'toolCallId', 'tool_call_id', 'toolUseId', 'tool_use_id'] as const;
-const ANSWERED_IDS = ['tool_use_id', 'toolUseId', 'tool_call_id', 'toolCallId', 'call_id', 'id'] as const;
+const CALL_IDS = ['call_id', 'id', 'toolCallId', 'tool_call_id', 'toolUseId', 'tool_use_id', 'tool_id'] as const;
+const ANSWERED_IDS = ['tool_use_id', 'toolUseId', 'tool_call_id', 'toolCallId', 'call_id', 'tool_id', 'id'] as const;
 const NAMES = ['name', 'toolName', 'tool_name', 'tool'] as const;
-const ARGUMENTS = ['arguments', 'args', 'input', 'parameters', 'arguments_json'] as const;
+const ARGUMENTS = ['arguments', 'args', 'input', 'parameters', 'arguments_json', 'tool_kwargs'] as const;
 const RESULTS = [
   'response',
   'result',
@@ -141,11 +154,13 @@ function restOf(call: Fields): unknown {
   return rest.length === 0 ? undefined : Object.fromEntries(rest);
 }
 
-function addResult(content: Content, part: Fields): void {
+/** Adds what a tool gave; Haystack and Cohere keep the call beside it. */
+export function addResult(content: Content, part: Fields): void {
   const given = valueAt(part, ...RESULTS);
+  const call = [part['origin'], part['call']].find(isRecord) ?? {};
   content.results.push({
-    answers: textAt(part, ...ANSWERED_IDS),
-    name: textAt(part, ...NAMES),
+    answers: textAt(part, ...ANSWERED_IDS) ?? textAt(call, ...CALL_IDS),
+    name: textAt(part, ...NAMES) ?? textAt(call, ...NAMES),
     text: resultText(given),
   });
 }
@@ -220,13 +235,14 @@ export function addPart(content: Content, part: unknown, depth = 0): void {
 
 function addObject(content: Content, part: Fields, depth: number): void {
   const given = isRecord(part['message_content']) ? part['message_content'] : part;
+  const kind = textAt(given, ...KINDS);
   const wrapper =
-    typeof given['type'] === 'string' && !(given['type'] in given)
-      ? given['type'] === 'tool-invocation'
+    kind !== null && !(kind in given)
+      ? kind === 'tool-invocation'
         ? 'toolInvocation'
         : undefined
       : WRAPPERS.find((key) => isRecord(given[key]));
-  const type = wrapper ?? textAt(given, 'type', 'part_kind') ?? 'text';
+  const type = wrapper ?? kind ?? 'text';
   const inner = wrapper !== undefined && isRecord(given[wrapper]) ? given[wrapper] : given;
   if (type === 'toolInvocation' || /^(?:tool-(?!call|result|return|error|approval)|dynamic-tool$)/u.test(type)) {
     addCall(content, inner, type);
@@ -277,7 +293,7 @@ function addReasoning(content: Content, part: Fields, depth: number): void {
 }
 
 /** Parts whose titles are read by the model too. */
-const TITLED: ReadonlySet<string> = new Set(['document', 'search_result', 'web_search_result']);
+const TITLED: ReadonlySet<string> = new Set(['document', 'search_result', 'web_search_result', 'citable']);
 
 function addText(content: Content, type: string, part: Fields, depth: number): void {
   const before = content.texts.length + content.results.length;
@@ -287,8 +303,9 @@ function addText(content: Content, type: string, part: Fields, depth: number): v
     }
   }
   for (const value of new Set(TEXTS.map((key) => part[key]))) {
-    addPart(content, value, depth + 1);
+    addPart(content, ofThread(value), depth + 1);
   }
+  addQuotes(content, part, depth + 1);
   if (type === 'executableCode') {
     addPart(content, part['code'], depth + 1);
   }
@@ -305,7 +322,7 @@ function addText(content: Content, type: string, part: Fields, depth: number): v
     return;
   }
   const rest = Object.entries(part).filter(
-    ([key, value]) => key !== 'type' && key !== 'part_kind' && value !== null && value !== '' && !isText(key),
+    ([key, value]) => !isKind(key) && value !== null && value !== '' && !isText(key),
   );
   if (type !== 'text') {
     content.texts.push(rest.length === 0 ? `[${type}]` : `[${type}] ${jsonWithoutBytes(Object.fromEntries(rest))}`);
@@ -315,6 +332,31 @@ function addText(content: Content, type: string, part: Fields, depth: number): v
 }
 
 const isText = (key: string): boolean => (TEXTS as readonly string[]).includes(key);
+const isKind = (key: string): boolean => (KINDS as readonly string[]).includes(key);
+
+/** The text of a message of a thread of OpenAI's assistants: `{value, annotations}`. */
+const ofThread = (value: unknown): unknown =>
+  isRecord(value) && typeof value['value'] === 'string'
+    ? { text: value['value'], annotations: value['annotations'] }
+    : value;
+
+/**
+ * Adds what an answer quotes of its sources, each in a line of its own that names the source. Of pages that a server
+ * read, nothing else of the log says what was in them.
+ */
+export function addQuotes(content: Content, from: Fields, depth = 0): void {
+  const cited = [...listAtKey(from, 'citations'), ...listAtKey(from, 'annotations')].flat();
+  for (const one of cited.filter(isRecord)) {
+    const quote =
+      textAt(one, 'cited_text', 'citedText', 'quote') ??
+      textAt(fieldsAt(one, 'file_citation'), 'quote') ??
+      textOf(listAtKey(one, 'sourceContent'), depth);
+    const title = textAt(one, 'document_title', 'title');
+    if (quote !== '') {
+      content.texts.push(`[citation] ${title === null ? '' : `${title}: `}${quote}`);
+    }
+  }
+}
 
 /** The words of an error, which is a text or an object, with what is known of it beside its message; null for none. */
 export function errorWords(error: unknown): string | null {

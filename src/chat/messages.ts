@@ -4,7 +4,16 @@
  * ShareGPT's speakers. One entry may be several messages: the results of two tools and a person's words are three.
  */
 import { isRecord } from '../shared/guard.ts';
-import { addCall, addPart, emptyContent, resultWithError, type Content, type ToolResult } from './content.ts';
+import {
+  addCall,
+  addPart,
+  addQuotes,
+  addResult,
+  emptyContent,
+  resultWithError,
+  type Content,
+  type ToolResult,
+} from './content.ts';
 import { finishOf, reasonIn } from './finish.ts';
 import { asText, fieldsAt, listAtKey, parsedJson, textAt, valueAt, type Fields } from './fields.ts';
 
@@ -290,7 +299,9 @@ function withResults(own: ParsedMessage, { results }: Content, fields: Fields): 
   if (own.role === 'tool') {
     const [listed] = listAtKey(fields, 'tool_call_ids');
     const answers =
-      textAt(fields, 'tool_call_id', 'toolCallId', 'tool_use_id', 'call_id', 'id') ??
+      textAt(fields, 'tool_call_id', 'toolCallId', 'tool_use_id', 'call_id', 'tool_id') ??
+      textAt(fieldsAt(fields, 'additional_kwargs'), 'tool_call_id') ??
+      textAt(fields, 'id') ??
       (typeof listed === 'string' ? listed : null);
     const error = valueAt(fields, 'error');
     if (results.length === 0) {
@@ -337,12 +348,14 @@ function unwrapped(value: Fields): Unwrapped {
   return { fields: value, type: textAt(value, 'type'), around: value };
 }
 
-/** Keys of what a message says; Cohere has its text under `message`. */
-const BODIES = ['parts', 'contents', 'content', 'text', 'value', 'message'] as const;
+/** Keys of what a message says; Cohere has its text under `message`, LlamaIndex `blocks`, Semantic Kernel `items`. */
+const BODIES = ['parts', 'contents', 'content', 'text', 'value', 'message', 'blocks', 'items'] as const;
+const REASONED = ['reasoning_content', 'reasoning', 'thinking', 'reasoning_details', 'tool_plan'] as const;
 
 /** All that a message says; null where it has no key that could say anything. */
 function contentOf(fields: Fields, kwargs: Fields): Content | null {
-  const given = [...BODIES, 'reasoning_content', 'reasoning', 'thinking', 'refusal'];
+  const given = [...BODIES, ...REASONED, 'refusal'];
+  const results = listAtKey(fields, 'tool_results').filter(isRecord);
   const calls = [fields['tool_calls'], fields['toolCalls'], fields['invalid_tool_calls']].filter(Array.isArray);
   const called = calls.some((list) => list.length > 0) ? calls : [listAtKey(kwargs, 'tool_calls')];
   const single = [fields['function_call'], kwargs['function_call']].find(isRecord) ?? namedCall(fields);
@@ -350,6 +363,7 @@ function contentOf(fields: Fields, kwargs: Fields): Content | null {
   const isAny =
     given.some((key) => key in fields && fields[key] !== undefined) ||
     calls.length > 0 ||
+    results.length > 0 ||
     single !== undefined ||
     'transcript' in audio;
   if (!isAny) {
@@ -372,6 +386,9 @@ function contentOf(fields: Fields, kwargs: Fields): Content | null {
   if (called.flat().length === 0 && single !== undefined) {
     addCall(content, single);
   }
+  for (const result of results) {
+    addResult(content, result);
+  }
   return content;
 }
 
@@ -383,11 +400,7 @@ function namedCall(fields: Fields): Fields | undefined {
 
 /** Adds the reasoning that a message has beside its text. A message may repeat it in several forms: one is read. */
 function addReasoned(content: Content, fields: Fields, kwargs: Fields): void {
-  addPart(
-    content,
-    valueAt(fields, 'reasoning_content', 'reasoning', 'thinking', 'reasoning_details') ??
-      valueAt(kwargs, 'reasoning_content', 'reasoning'),
-  );
+  addPart(content, valueAt(fields, ...REASONED) ?? valueAt(kwargs, 'reasoning_content', 'reasoning'));
 }
 
 /** The text or the parts; of an entry that has both, what only one of them says too. */
@@ -399,6 +412,9 @@ function addBody(content: Content, fields: Fields): void {
     if (typeof other === 'string' && !content.texts.join('\n').includes(other.trim())) {
       content.texts.push(other);
     }
+  }
+  for (const from of [fields, fieldsAt(fields, 'provider_specific_fields')]) {
+    addQuotes(content, from);
   }
 }
 

@@ -4,22 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { wholeLog } from './wholeLog.ts';
-
-/** `speaker > text` for a message, `[source] text` for what came from outside. */
-const saidIn = (log: string): string[] =>
-  wholeLog(log).episodes.flatMap(({ entries }) =>
-    entries.map((entry) =>
-      entry.kind === 'message' ? `${entry.speaker} > ${entry.text}` : `[${entry.source}] ${entry.text}`,
-    ),
-  );
-/** The context of the last message, `role: text`. */
-const askedIn = (log: string): string[] =>
-  wholeLog(log)
-    .episodes.flatMap(({ entries }) => entries)
-    .flatMap((entry) => (entry.kind === 'message' ? [entry.context] : []))
-    .slice(-1)
-    .flatMap(({ list, length }) => list.slice(0, length).map(({ role, text }) => `${role}: ${text}`));
+import { askedIn, saidIn, wholeLog } from './wholeLog.ts';
 
 const json = (value: unknown): string => JSON.stringify(value);
 const lines = (...values: readonly unknown[]): string => values.map(json).join('\n');

@@ -53,3 +53,19 @@ export function wholeLog(text: string | Buffer): WholeLog {
   }
   return { format: log.format, episodes, speakers: survey.speakers, leftOut: survey.leftOut };
 }
+
+/** `speaker > text` for a message, `[source] text` for what came from outside. */
+export const saidIn = (log: string): string[] =>
+  wholeLog(log).episodes.flatMap(({ entries }) =>
+    entries.map((entry) =>
+      entry.kind === 'message' ? `${entry.speaker} > ${entry.text}` : `[${entry.source}] ${entry.text}`,
+    ),
+  );
+
+/** The context of the last message, `role: text`. */
+export const askedIn = (log: string): string[] =>
+  wholeLog(log)
+    .episodes.flatMap(({ entries }) => entries)
+    .flatMap((entry) => (entry.kind === 'message' ? [entry.context] : []))
+    .slice(-1)
+    .flatMap(({ list, length }) => list.slice(0, length).map(({ role, text }) => `${role}: ${text}`));
