@@ -18,6 +18,9 @@ export const FURTHER = 'further answers to one call (n > 1)';
 
 const TEXTS = ['text', 'generated_text', 'completion', 'response', 'answer', 'result', 'output_text'] as const;
 
+/** What a body says beside its text: Cohere's calls, DSPy's reasoning. */
+const BESIDE = ['reasoning_content', 'reasoning', 'thinking', 'tool_calls', 'citations', 'finish_reason'] as const;
+
 /** @param body of an answer, or a text; nothing is said by what is of another form */
 export function answerIn(body: unknown): Answer {
   if (Array.isArray(body)) {
@@ -76,7 +79,9 @@ function ofBody(body: Fields): readonly ParsedMessage[] {
     return fromModel(parsedMessages([{ role: 'assistant', ...body }]));
   }
   const text = valueAt(body, ...TEXTS);
-  return text === undefined || typeof text === 'object'
-    ? fromModel(parsedMessages([body]))
-    : [plainMessage('assistant', text)];
+  if (text === undefined || typeof text === 'object') {
+    return fromModel(parsedMessages([body]));
+  }
+  const beside = BESIDE.flatMap((key) => (Object.hasOwn(body, key) ? [[key, body[key]] as const] : []));
+  return fromModel(parsedMessages([{ role: 'assistant', content: text, ...Object.fromEntries(beside) }]));
 }

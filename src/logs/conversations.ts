@@ -3,7 +3,7 @@
  * with their responses, as clients, batches and proxies keep them; rows with a prompt and a completion.
  */
 import { answerIn, FURTHER, type Answer } from '../chat/answers.ts';
-import { asText, fieldsAt, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { asText, fieldsAt, listAtKey, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { measuresIn } from '../chat/measures.ts';
 import {
   chatOnly,
@@ -47,6 +47,7 @@ const ANSWERED = [
   'completion',
   'response',
   'responses',
+  'outputs',
   'output',
   'generated_text',
   'prediction',
@@ -102,23 +103,48 @@ function conversationIn(value: unknown): Conversation {
   if (!isRecord(value)) {
     return NONE;
   }
-  const [request, response] = [bodyOf(value, ['request', 'req', 'body']), bodyOf(value, ['response', 'res', 'reply'])];
-  const asked = isRecord(request) ? request : value;
-  const own = listIn(asked);
+  const [request, response] = [bodyOf(value, REQUESTS), answerGiven(value)];
+  const own = isRecord(request) ? (listIn(request) ?? listIn(value)) : listIn(value);
+  const asked = isRecord(request) && (own === null || listIn(request) !== null) ? request : value;
+  const system = systemOf(
+    valueAt(asked, 'system', 'systemInstruction', 'system_instruction', 'instructions', 'preamble'),
+  );
   if (own !== null) {
-    const system = systemOf(valueAt(asked, 'system', 'systemInstruction', 'system_instruction', 'instructions'));
     const { said, further } = response === undefined ? answerBeside(asked, own.list) : answerIn(response);
-    // Cohere has what is asked now beside what was said before.
-    const now = 'chat_history' in asked && typeof asked['message'] === 'string' ? askedWith(asked['message']) : [];
-    return { entries: [...system, ...own.list, ...now], answer: said, further, second: own.second };
+    const entries = [...system, ...own.list, ...('chat_history' in asked ? askedNow(asked) : [])];
+    return { entries, answer: said, further, second: own.second };
   }
   if (response !== undefined || isAnswer(value)) {
     const { said, further } = answerIn(response ?? value);
     const prompt = isRecord(request) ? valueAt(request, ...ASKED) : undefined;
-    return said.length === 0 ? NONE : { entries: askedWith(prompt), answer: said, further };
+    const now = isRecord(request) && prompt === undefined ? askedNow(request) : askedWith(prompt);
+    return said.length === 0 ? NONE : { entries: [...system, ...now], answer: said, further };
   }
   return rowIn(value);
 }
+
+/** What is asked now beside what was said before, as Cohere has it: results of tools, or a person's words. */
+function askedNow(request: Fields): readonly unknown[] {
+  const { message, tool_results: results } = request;
+  return [
+    ...(Array.isArray(results) ? [{ role: 'tool', tool_results: results }] : []),
+    ...(typeof message === 'string' && message !== '' ? askedWith(message) : []),
+  ];
+}
+
+/** The keys of a request and of its response: of clients and proxies, batches, and Bedrock's log of invocations. */
+const REQUESTS = ['request', 'req', 'body', 'request_body', 'params', 'modelInput'] as const;
+const RESPONSES = ['response', 'res', 'reply', 'response_body', 'modelOutput'] as const;
+
+/** The answer of a server that stands beside its request; undefined for none. */
+function answerGiven(value: Fields): unknown {
+  const response = bodyOf(value, RESPONSES);
+  // DSPy has the text of a Python object there, and what was said beside it.
+  return typeof response === 'string' && OBJECT.test(response) && Array.isArray(value['outputs'])
+    ? undefined
+    : response;
+}
+const OBJECT = /^[A-Z]\w*\(/u;
 
 const listed = (list: readonly unknown[]): Conversation => ({ ...NONE, entries: list.map(pairOf) });
 
@@ -143,19 +169,32 @@ function listIn(fields: Fields): HeldList | null {
  * The body of a request or of a response: itself, below `body`, where HTTP archives have it, as JSON in a text, or as
  * the pieces of a stream in one.
  */
-function bodyOf(value: Fields, keys: readonly string[]): unknown {
-  const given = structured(valueAt(value, ...keys));
+function bodyOf(value: Fields, keys: typeof REQUESTS | typeof RESPONSES): unknown {
+  const [place, key] =
+    keys === REQUESTS ? (['input', 'inputBodyJson'] as const) : (['output', 'outputBodyJson'] as const);
+  const { result } = value;
+  // Bedrock keeps the body below what is known of it, and a batch of Anthropic the answer below what came of it.
+  const below =
+    valueAt(fieldsAt(value, place), key) ??
+    (keys === RESPONSES && isRecord(result) && result['type'] === 'succeeded' ? result['message'] : undefined);
+  const given = structured(below ?? valueAt(value, ...keys));
   const archived = isRecord(given) ? [given['postData'], given['content']].find(isArchived) : undefined;
   const body = archived?.text ?? (isRecord(given) && 'body' in given ? structured(given['body']) : given);
-  return typeof body === 'string' ? (streamedBody(body) ?? structured(body)) : body;
+  const pieces = typeof body === 'string' ? bodyIn(body) : Array.isArray(body) && isPiece(body[0]) ? body : undefined;
+  return streamedBody(pieces) ?? (typeof body === 'string' ? structured(body) : body);
 }
+
+/** Whether a list that begins with a value is a stream in its pieces. */
+const isPiece = (first: unknown): boolean =>
+  isRecord(first) &&
+  (/^(?:message_start$|response\.)/u.test(textAt(first, 'type') ?? '') ||
+    listAtKey(first, 'choices').some((choice) => isRecord(choice) && 'delta' in choice));
 
 const isArchived = (value: unknown): value is { readonly text: string } =>
   isRecord(value) && typeof value['text'] === 'string' && 'mimeType' in value;
 
-/** The whole answer of a stream that was kept as it came; undefined for any other text. */
-function streamedBody(text: string): unknown {
-  const pieces = bodyIn(text);
+/** The whole answer of a stream that was kept as it came; undefined for any other value. */
+function streamedBody(pieces: unknown): unknown {
   const first = Array.isArray(pieces) ? pieces.find(isRecord) : undefined;
   return first === undefined ? undefined : wholeAnswer(apiOfPiece(first), pieces)?.body;
 }
@@ -186,7 +225,9 @@ function answerBeside(fields: Fields, messages: readonly unknown[]): Answer {
 
 /** A completion, one or several, or answers of a server. */
 function answerOfRow(fields: Fields): Answer {
-  const completion = structured(valueAt(fields, 'completion', 'completions', 'responses', 'output'));
+  const own = valueAt(fields, 'completion', 'completions', 'responses', 'outputs', 'output');
+  // Cohere has its answer beside the messages before it.
+  const completion = structured(own ?? ('chat_history' in fields ? fields['text'] : undefined));
   if (completion === undefined) {
     return isAnswer(fields) ? answerIn(fields) : { said: [], further: 0 };
   }
@@ -268,11 +309,16 @@ const REFUSED = 400;
 
 /** Whether the answer of a server was an error. */
 function hasFailed(fields: Fields): boolean {
-  const response = valueAt(fields, 'response', 'res', 'reply');
+  const response = valueAt(fields, ...RESPONSES);
   const status = isRecord(response) ? valueAt(response, 'status_code', 'status', 'statusCode') : undefined;
-  const body = bodyOf(fields, ['response', 'res', 'reply']);
+  const body = bodyOf(fields, RESPONSES);
   const isRefused = typeof status === 'number' && status >= REFUSED;
-  return isRefused || saysError(fields['error']) || (isRecord(body) && saysError(body['error']));
+  return (
+    isRefused ||
+    fieldsAt(fields, 'result')['type'] === 'errored' ||
+    saysError(fields['error']) ||
+    (isRecord(body) && saysError(body['error']))
+  );
 }
 
 function idOf(fields: Fields): string | null {
@@ -392,15 +438,15 @@ interface AboutCall {
 }
 
 function aboutCall(fields: Fields): AboutCall {
-  const bodies = [
-    bodyOf(fields, ['response', 'res', 'reply']),
-    bodyOf(fields, ['request', 'req', 'body']),
-    fields,
-  ].filter(isRecord);
-  const usage = bodies.map((body) => body['usage'] ?? body['usageMetadata']).find(isRecord) ?? {};
+  const bodies = [bodyOf(fields, RESPONSES), bodyOf(fields, REQUESTS), fields].filter(isRecord);
+  const usage =
+    bodies.map((body) => body['usage'] ?? body['usageMetadata'] ?? fieldsAt(body, 'meta')['tokens']).find(isRecord) ??
+    {};
   return {
     model:
-      bodies.map((body) => textAt(body, 'model', 'model_name', 'modelVersion')).find((one) => one !== null) ?? null,
+      bodies
+        .map((body) => textAt(body, 'model', 'model_name', 'modelVersion', 'modelId'))
+        .find((one) => one !== null) ?? null,
     ...spentIn(usage),
     measured: measuredOf(
       {

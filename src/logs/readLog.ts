@@ -3,7 +3,7 @@
  * read twice and never as a whole: first where its entries are and which of them belong together, then each episode by
  * itself, so that a file may be far longer than memory. What cannot be read costs its own entry, and is counted.
  */
-import { fieldsAt, textAt } from '../chat/fields.ts';
+import { fieldsAt, textAt, type Fields } from '../chat/fields.ts';
 import { parsedMessage } from '../chat/messages.ts';
 import { C3Error } from '../shared/errors.ts';
 import { isRecord } from '../shared/guard.ts';
@@ -106,11 +106,13 @@ const FORMATS: readonly ((value: unknown) => Known | null)[] = [
     batchOf(value) !== null || isConversation(value) ? { format: CONVERSATIONS, kind: 'conversation' } : null,
 ];
 
-/** What names a request of a batch of OpenAI, and its answer in another file; null for a value that is neither. */
+/** What names a request of a batch, and its answer in another file; null for a value that is neither. */
 const batchOf = (value: unknown): string | null =>
-  isRecord(value) && (isRecord(value['response']) || (isRecord(value['body']) && 'url' in value))
+  isRecord(value) &&
+  (isRecord(value['response']) || isRecord(value['result']) || isRecord(value['params']) || isRequest(value))
     ? textAt(value, 'custom_id')
     : null;
+const isRequest = (value: Fields): boolean => isRecord(value['body']) && 'url' in value;
 
 const asStep = (format: string, step: Step | null): Known | null =>
   step === null ? null : { format, kind: 'step', step };
@@ -346,11 +348,13 @@ function episodeOf(
 /** A request of a batch with its answer; of several the first that did not fail. */
 function batchIn(values: readonly unknown[]): unknown {
   const known = values.filter(isRecord);
-  const request = known.find((one) => isRecord(one['body']));
-  const responses = known.filter((one) => isRecord(one['response']));
-  const response = responses.find((one) => Number(fieldsAt(one, 'response')['status_code']) === OK) ?? responses[0];
+  const request = known.find((one) => isRecord(one['body']) || isRecord(one['params']));
+  const responses = known.filter((one) => isRecord(one['response']) || isRecord(one['result']));
+  const response = responses.find(hasSucceeded) ?? responses[0];
   return { ...response, ...request };
 }
+const hasSucceeded = (answer: Fields): boolean =>
+  Number(fieldsAt(answer, 'response')['status_code']) === OK || fieldsAt(answer, 'result')['type'] === 'succeeded';
 const OK = 200;
 
 /** An entry that was read before. @throws C3Error('input') where its file was changed since */

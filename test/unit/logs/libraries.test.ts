@@ -1,7 +1,7 @@
 /** Logs of further libraries, each after its source, with what must be read of it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { askedIn, saidIn } from './wholeLog.ts';
+import { askedIn, saidIn, wholeLog } from './wholeLog.ts';
 
 const json = (value: unknown): string => JSON.stringify(value);
 const USER = { role: 'user', content: 'Where?' };
@@ -118,5 +118,96 @@ describe('messages and their parts are read as a library names them:', () => {
     ]);
     assert.deepEqual(saidIn(log), FOUND);
     assert.deepEqual(askedIn(log)[0], 'user: Where?');
+  });
+});
+
+describe('requests and answers are read under the keys of', () => {
+  const ANTHROPIC = { system: 'Be terse.', messages: [USER] };
+  const MESSAGE = { type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Oslo' }] };
+
+  it("Bedrock's log of invocations, also of streams (schema 1.0), and its batches", () => {
+    const invoked = (output: unknown) =>
+      json({
+        schemaType: 'ModelInvocationLog',
+        operation: 'InvokeModel',
+        modelId: 'm',
+        input: { inputContentType: 'application/json', inputBodyJson: ANTHROPIC },
+        output: { outputContentType: 'application/json', outputBodyJson: output },
+      });
+    const logs = [
+      invoked(MESSAGE),
+      invoked({ output: { message: { role: 'assistant', content: [{ text: 'Oslo' }] } }, stopReason: 'end_turn' }),
+      invoked([
+        { type: 'message_start', message: { role: 'assistant', content: [] } },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Os' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'lo' } },
+        { type: 'message_stop' },
+      ]),
+      json({ recordId: 'r', modelInput: ANTHROPIC, modelOutput: MESSAGE }),
+    ];
+    for (const log of logs) {
+      assert.deepEqual([askedIn(log), saidIn(log)], [['system: Be terse.', 'user: Where?'], ['assistant > Oslo']], log);
+    }
+  });
+
+  it('a batch of Anthropic, of which one request failed', () => {
+    const lines = [
+      { custom_id: '1', params: { model: 'm', ...ANTHROPIC } },
+      { custom_id: '2', params: { model: 'm', ...ANTHROPIC } },
+      { custom_id: '2', result: { type: 'errored', error: { type: 'error', error: { message: 'slow' } } } },
+      { custom_id: '1', result: { type: 'succeeded', message: MESSAGE } },
+    ];
+    const log = lines.map(json).join('\n');
+    assert.deepEqual([askedIn(log), saidIn(log)], [['system: Be terse.', 'user: Where?'], ['assistant > Oslo']]);
+    assert.equal(wholeLog(log).leftOut.get('calls that failed'), 1);
+  });
+
+  it('Helicone', () => {
+    const log = json({ request_id: 'r', request_body: { messages: [USER] }, response_body: MESSAGE });
+    assert.deepEqual([askedIn(log), saidIn(log)], [['user: Where?'], ['assistant > Oslo']]);
+  });
+
+  it('settings beside the messages, which are no request', () => {
+    const log = json({ params: { temperature: 0 }, messages: [USER], response: MESSAGE });
+    assert.deepEqual([askedIn(log), saidIn(log)], [['user: Where?'], ['assistant > Oslo']]);
+  });
+
+  it("DSPy's history, whose answers are texts of Python objects (dspy 3)", () => {
+    const entry = { prompt: null, messages: [USER], response: "ModelResponse(id='x')", model: 'm' };
+    const outputs = [{ text: 'Oslo', reasoning_content: 'Norway.', tool_calls: [{ function: { name: 'find' } }] }];
+    assert.deepEqual(saidIn(json({ ...entry, outputs: ['Oslo'] })), ['assistant > Oslo']);
+    assert.deepEqual(saidIn(json({ ...entry, outputs })), ['assistant > Norway.\nOslo\nfind']);
+    assert.deepEqual(saidIn(json({ prompt: 'Where?', messages: null, outputs })), ['assistant > Norway.\nOslo\nfind']);
+  });
+});
+
+describe('Cohere in its version 1', () => {
+  const call = { name: 'find', parameters: { q: 1 } };
+  const results = [{ call, outputs: [{ text: 'A city.' }] }];
+  const history = [
+    { role: 'USER', message: 'Where?' },
+    { role: 'CHATBOT', message: 'I look.', tool_calls: [call] },
+  ];
+  const FOUND = ['assistant > I look.\nfind {"q":1}', '[find] A city.', 'assistant > Oslo'];
+
+  it('has results of tools as messages', () => {
+    const chat = [...history, { role: 'TOOL', tool_results: results }, { role: 'CHATBOT', message: 'Oslo' }];
+    assert.deepEqual(saidIn(json({ chat_history: chat })), FOUND);
+  });
+
+  it('asks with results or words beside the history, and answers with a text', () => {
+    const asks = { message: '', preamble: 'Be terse.', chat_history: history, tool_results: results };
+    const log = json({ request: asks, response: { text: 'Oslo', generation_id: 'g' } });
+    assert.deepEqual([saidIn(log), askedIn(log)[0]], [FOUND, 'system: Be terse.']);
+    const first = json({ request: { message: 'Where?' }, response: { text: 'I look.', tool_calls: [call] } });
+    assert.deepEqual([askedIn(first), saidIn(first)], [['user: Where?'], ['assistant > I look.\nfind {"q":1}']]);
+  });
+
+  it('answers with the history, which may end with the answer', () => {
+    const chat = [{ role: 'USER', message: 'Where?' }];
+    for (const chat_history of [chat, [...chat, { role: 'CHATBOT', message: 'Oslo' }]]) {
+      assert.deepEqual(saidIn(json({ text: 'Oslo', chat_history, finish_reason: 'COMPLETE' })), ['assistant > Oslo']);
+    }
   });
 });
