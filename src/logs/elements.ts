@@ -393,7 +393,9 @@ export class ElementScanner {
   private openIn(frame: Frame, isObject: boolean, base: Omit<Frame, 'holds'>, at: number): void {
     const { holds, key } = frame;
     const list = typeof holds === 'string' ? undefined : holds.get(key);
-    if (isObject && holds === DOCUMENT && WITHIN.has(key)) {
+    // Datadog has its spans in `{data: {attributes}}`; elsewhere attributes are what an entry says.
+    const isWithin = WITHIN.has(key) || (key === 'attributes' && !frame.candidate);
+    if (isObject && holds === DOCUMENT && isWithin) {
       this.frames.push({ ...base, holds: DOCUMENT });
     } else if (list === undefined || isObject) {
       this.pass(-1, isObject);

@@ -8,6 +8,7 @@ import { parsedMessage } from '../chat/messages.ts';
 import { C3Error } from '../shared/errors.ts';
 import { isRecord } from '../shared/guard.ts';
 import { BEYOND, conversationEpisode, isConversation, MOST_MESSAGES } from './conversations.ts';
+import { datadogSpan } from './datadog.ts';
 import { ElementScanner, type LogElement } from './elements.ts';
 import type { EntryGroup, EntryIndex, EntryKind } from './entryIndex.ts';
 import type { RecordedEpisode, RecordedLog, Survey } from './episode.ts';
@@ -65,10 +66,8 @@ interface WholeTrace {
 }
 
 const FORMATS: readonly ((value: unknown) => Known | null)[] = [
-  (value) => {
-    const span = spanOf(value);
-    return span === null ? null : { format: SPANS, kind: 'step', step: stepOfSpan(span), span };
-  },
+  (value) => asSpan('spans of Datadog', datadogSpan(value)),
+  (value) => asSpan(SPANS, spanOf(value)),
   (value) => {
     const record = logRecordOf(value);
     return record === null ? null : { format: SPANS, kind: 'step', record };
@@ -113,6 +112,9 @@ const batchOf = (value: unknown): string | null =>
     ? textAt(value, 'custom_id')
     : null;
 const isRequest = (value: Fields): boolean => isRecord(value['body']) && 'url' in value;
+
+const asSpan = (format: string, span: Span | null): Known | null =>
+  span === null ? null : { format, kind: 'step', step: stepOfSpan(span), span };
 
 const asStep = (format: string, step: Step | null): Known | null =>
   step === null ? null : { format, kind: 'step', step };

@@ -424,3 +424,86 @@ describe('single libraries', () => {
     ]);
   });
 });
+
+describe("Datadog's LLM Observability", () => {
+  const CALL = { name: 'weather', arguments: { city: 'Oslo' }, tool_id: 'c', type: 'function' };
+  const said = (content: string, more: object = {}) => ({ messages: [{ role: 'assistant', content, ...more }] });
+  const ASKED = { messages: [{ role: 'user', content: 'Weather?' }] };
+  /** Spans one after another. @param meta of each */
+  const spans = (...meta: readonly object[]) =>
+    meta.map((one, at) => ({
+      name: at === 1 ? 'weather' : 'geo',
+      trace_id: 't',
+      span_id: `s${String(at)}`,
+      parent_id: at === 0 ? 'undefined' : 's0',
+      start_ns: 1_748_772_000_000_000_000 + at * 1_000_000_000,
+      duration: 500_000_000,
+      status: 'ok',
+      meta: one,
+      metrics: { input_tokens: 3, output_tokens: 4 },
+    }));
+
+  it('has messages in the fields of its spans, which its interface takes in lists of spans', () => {
+    const list = spans(
+      { kind: 'agent', input: { value: 'Weather?' }, output: { value: 'It rains.' } },
+      { kind: 'tool', input: { value: '{"city":"Oslo"}' }, output: { value: 'rain' } },
+      { kind: 'llm', input: ASKED, output: said('It rains.'), model_name: 'm' },
+    );
+    const first = { ...list[2], span_id: 'first', start_ns: 1_748_772_000_500_000_000 };
+    const calls = { ...first, meta: { kind: 'llm', input: ASKED, output: said('', { tool_calls: [CALL] }) } };
+    const text = json({ data: { type: 'span', attributes: { ml_app: 'app', spans: [...list, calls] } } });
+    const { said: read, asked, leftOut } = transcript(text);
+    assert.deepEqual(read, ['geo > weather {"city":"Oslo"}', '[weather] rain', 'geo > It rains.']);
+    assert.deepEqual([asked, leftOut], [['user: Weather?'], { 'spans that are no calls of models or tools': 1 }]);
+    const [entry] = wholeLog(text).episodes.flatMap(({ entries }) => entries.slice(-1));
+    assert.ok(entry?.kind === 'message');
+    assert.deepEqual(
+      [entry.model, entry.promptTokens, entry.completionTokens, entry.measured?.seconds],
+      ['m', 3, 4, 0.5],
+    );
+  });
+
+  it('has results of tools in lists of their message, and says why a call failed', () => {
+    const results = [{ name: 'weather', result: 'rain', tool_id: 'c', type: 'tool_result' }];
+    const messages = [...ASKED.messages, { role: 'assistant', content: '', tool_calls: [CALL] }];
+    const text = spans(
+      {
+        span: { kind: 'llm' },
+        input: { messages: [...messages, { role: 'tool', tool_results: results }] },
+        output: {},
+      },
+      { 'span.kind': 'llm', input: ASKED, output: { value: 'It rains.' } },
+      { kind: 'llm', input: ASKED, error: { message: 'slow', type: 'Timeout' } },
+    );
+    const first = { ...text[0], meta: { ...text[0]?.meta, output: said('Rain.') } };
+    const { said: read, leftOut } = transcript([first, text[1], text[2]].map(json).join('\n'));
+    // What only the context of the first call says is taken from it.
+    assert.deepEqual(read, [
+      'assistant > weather {"city":"Oslo"}',
+      '[weather] rain',
+      'assistant > Rain.',
+      'assistant > It rains.',
+    ]);
+    assert.deepEqual(leftOut, { 'calls that failed': 1 });
+  });
+
+  it('exports spans as resources', () => {
+    const { meta, ...span } = spans({})[0] ?? { meta: {} };
+    const attributes = { ...span, span_kind: 'llm', input: ASKED, output: said('Rain.'), model_name: 'm' };
+    const retrieved = {
+      ...span,
+      span_id: 'r',
+      name: 'search',
+      span_kind: 'retrieval',
+      input: { value: 'Oslo' },
+      output: { documents: [{ text: 'A city.' }] },
+    };
+    const text = json({ data: [attributes, retrieved].map((one) => ({ id: 'e', type: 'span', attributes: one })) });
+    assert.deepEqual(meta, {});
+    assert.deepEqual(transcript(text).said.toSorted(), [
+      '[search] A city.',
+      '[search] search Oslo',
+      'assistant > Rain.',
+    ]);
+  });
+});
