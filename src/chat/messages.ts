@@ -16,6 +16,7 @@ import {
 } from './content.ts';
 import { finishOf, reasonIn } from './finish.ts';
 import { asText, fieldsAt, listAtKey, parsedJson, textAt, valueAt, type Fields } from './fields.ts';
+import { programMessages } from './programs.ts';
 
 /** A message of a chat as a model is asked with it. */
 export interface ChatMessage {
@@ -39,6 +40,8 @@ export interface ParsedMessage extends ChatMessage {
   readonly about: Fields | null;
   /** Which item of a response it is, of which several are one message; null for any other. */
   readonly item: 'reasoning' | 'message' | 'call' | null;
+  /** All that it was asked with, where it says so itself; null where that is what comes before it. */
+  readonly asked: readonly ChatMessage[] | null;
 }
 
 const ROLES: ReadonlyMap<string, ChatMessage['role']> = new Map([
@@ -56,10 +59,12 @@ const ROLES: ReadonlyMap<string, ChatMessage['role']> = new Map([
   ['chatbot', 'assistant'],
   ['agent', 'assistant'],
   ['function_call', 'assistant'],
+  ['tool-call', 'assistant'],
   ['tool', 'tool'],
   ['function', 'tool'],
   ['tool_result', 'tool'],
   ['tool_response', 'tool'],
+  ['tool-response', 'tool'],
   ['toolresult', 'tool'],
   ['function_response', 'tool'],
   ['observation', 'tool'],
@@ -152,6 +157,7 @@ const plain = (role: ChatMessage['role'], text: string): ParsedMessage => ({
   id: null,
   about: null,
   item: null,
+  asked: null,
 });
 
 /** The messages that an entry of a list is; none for what is no message. */
@@ -177,6 +183,10 @@ function messagesOf(entry: unknown): readonly ParsedMessage[] {
   // A line of a session of Codex.
   if (type === 'response_item' && isRecord(entry['payload'])) {
     return messagesOf(entry['payload']);
+  }
+  const written = programMessages(entry);
+  if (written !== null) {
+    return written.flatMap(general);
   }
   const event = openHandsMessages(entry);
   if (event !== null) {
@@ -284,14 +294,21 @@ function general(value: Fields): readonly ParsedMessage[] {
       role === 'assistant' && textAt(fields, 'type') === 'message' && Array.isArray(fields['content'])
         ? 'message'
         : null,
+    asked: askedOf(fields),
   };
   return withResults(own, content, fields);
+}
+
+/** What smolagents and CrewAI keep of what an answer was asked with. */
+function askedOf({ model_input_messages: asked }: Fields): readonly ChatMessage[] | null {
+  const messages = withToolNames(parsedMessages(asked));
+  return messages.length === 0 ? null : messages.map(chatOnly);
 }
 
 /** The id of an answer that may come in pieces; what is around it may give all messages of a conversation one id. */
 function pieceId(fields: Fields, around: Fields): string | null {
   const id = textAt(fields, 'id');
-  return id !== null && (fields !== around || /^(?:msg|resp|run|gen|chatcmpl)[-_]/u.test(id)) ? id : null;
+  return id !== null && (fields !== around || /^(?:msg|message|resp|run|gen|chatcmpl)[-_]/u.test(id)) ? id : null;
 }
 
 /** A message and what tools gave in it, each by itself: results come before a person's words, after a model's. */

@@ -17,7 +17,14 @@ import {
 import { bodyIn, saysError, wholeAnswer, type RecordedApi } from '../chat/streams.ts';
 import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
-import type { RecordedEpisode, RecordedEvent, RecordedMeasures, RecordedMessage, Survey } from './episode.ts';
+import {
+  ownContext,
+  type RecordedEpisode,
+  type RecordedEvent,
+  type RecordedMeasures,
+  type RecordedMessage,
+  type Survey,
+} from './episode.ts';
 import { pairOf } from './langSmith.ts';
 import { soleSpeaker } from './promptLabels.ts';
 import { firstScore, returnOf } from './scores.ts';
@@ -41,6 +48,9 @@ const MESSAGES = [
   'contents',
   'chat',
   'chosen',
+  'steps',
+  'events',
+  'tasks_output',
 ] as const;
 const ASKED = ['input', 'prompt', 'question', 'instruction', 'query'] as const;
 const ANSWERED = [
@@ -106,9 +116,7 @@ function conversationIn(value: unknown): Conversation {
   const [request, response] = [bodyOf(value, REQUESTS), answerGiven(value)];
   const own = isRecord(request) ? (listIn(request) ?? listIn(value)) : listIn(value);
   const asked = isRecord(request) && (own === null || listIn(request) !== null) ? request : value;
-  const system = systemOf(
-    valueAt(asked, 'system', 'systemInstruction', 'system_instruction', 'instructions', 'preamble'),
-  );
+  const system = systemOf(systemBeside(asked));
   if (own !== null) {
     const { said, further } = response === undefined ? answerBeside(asked, own.list) : answerIn(response);
     const entries = [...system, ...own.list, ...('chat_history' in asked ? askedNow(asked) : [])];
@@ -121,6 +129,15 @@ function conversationIn(value: unknown): Conversation {
     return said.length === 0 ? NONE : { entries: [...system, ...now], answer: said, further };
   }
   return rowIn(value);
+}
+
+/** The system prompt beside the messages; Who&When has those of agents there, and smolagents an object. */
+function systemBeside(asked: Fields): unknown {
+  const prompt = asked['system_prompt'];
+  return (
+    valueAt(asked, 'system', 'systemInstruction', 'system_instruction', 'instructions', 'preamble') ??
+    (isRecord(prompt) ? textAt(prompt, 'system_prompt') : prompt)
+  );
 }
 
 /** What is asked now beside what was said before, as Cohere has it: results of tools, or a person's words. */
@@ -215,6 +232,9 @@ function apiOfPiece(piece: Fields): RecordedApi {
 
 /** What follows a list of messages in the same object: a completion, or answers of a server. */
 function answerBeside(fields: Fields, messages: readonly unknown[]): Answer {
+  if (messages.some((one) => isRecord(one) && one['is_final_answer'] === true)) {
+    return { said: [], further: 0 };
+  }
   const last = parsedMessages(messages).at(-1);
   const answer = answerOfRow(fields);
   // The answer may be kept as the last of the messages too.
@@ -528,7 +548,8 @@ function* entriesOf(
     if (role === 'assistant') {
       const speaker = name === null ? survey.speaker(unnamed.name, unnamed.by) : survey.speaker(name, 'name');
       const own = chats.get(name ?? '');
-      const context = own === undefined ? { list: chat, length: at } : { list: own, length: at + 1 };
+      const before = own === undefined ? { list: chat, length: at } : { list: own, length: at + 1 };
+      const context = message.asked === null ? before : ownContext(message.asked);
       const mistake = mark !== null && mark.message === message ? { mark: { name: 'mistake', note: mark.note } } : {};
       yield {
         kind: 'message',

@@ -69,6 +69,7 @@ const DOCUMENT: Lists = new Map<string, Lists | 'entries'>([
     'sessions',
     'threads',
     'entries',
+    'agents',
   ].map((key) => [key, 'entries'] as const),
 ]);
 /** Objects of a document that hold the lists in its place: Tempo's `trace`, MLflow's `data`, `log` of HTTP archives. */
@@ -86,6 +87,8 @@ const OWN: ReadonlySet<string> = new Set([
   'dialog',
   'dialogue',
   'contents',
+  'steps',
+  'events',
   'request',
   'response',
   'prompt',

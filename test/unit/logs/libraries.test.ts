@@ -173,7 +173,7 @@ describe('requests and answers are read under the keys of', () => {
     assert.deepEqual([askedIn(log), saidIn(log)], [['user: Where?'], ['assistant > Oslo']]);
   });
 
-  it("DSPy's history, whose answers are texts of Python objects (dspy 3)", () => {
+  it("DSPy's history, whose answers are texts of Python objects (base_lm.py)", () => {
     const entry = { prompt: null, messages: [USER], response: "ModelResponse(id='x')", model: 'm' };
     const outputs = [{ text: 'Oslo', reasoning_content: 'Norway.', tool_calls: [{ function: { name: 'find' } }] }];
     assert.deepEqual(saidIn(json({ ...entry, outputs: ['Oslo'] })), ['assistant > Oslo']);
@@ -209,5 +209,226 @@ describe('Cohere in its version 1', () => {
     for (const chat_history of [chat, [...chat, { role: 'CHATBOT', message: 'Oslo' }]]) {
       assert.deepEqual(saidIn(json({ text: 'Oslo', chat_history, finish_reason: 'COMPLETE' })), ['assistant > Oslo']);
     }
+  });
+});
+
+describe('entries under keys of their own are the messages of', () => {
+  const lines = (...values: readonly unknown[]): string => values.map(json).join('\n');
+  const CALL = { id: 'c', type: 'function', function: { name: 'find', arguments: { q: 1 } } };
+  const FOUND = ['assistant > I look.\nfind {"q":1}', '[find] A city.', 'assistant > Oslo'];
+
+  it('Letta, whose answers come in pieces with one id (letta_message.py)', () => {
+    const piece = (id: number, type: string, more: object) => ({
+      id: `message-${String(id)}`,
+      date: '2025-06-01T10:00:00+00:00',
+      message_type: `${type}_message`,
+      ...more,
+    });
+    const call = { name: 'find', arguments: '{"q":1}', tool_call_id: 'c' };
+    const messages = [
+      piece(0, 'system', { content: 'Be terse.' }),
+      piece(1, 'user', { content: [{ type: 'text', text: 'Where?' }] }),
+      piece(2, 'reasoning', { source: 'reasoner_model', reasoning: 'I look.' }),
+      piece(2, 'tool_call', { tool_call: call }),
+      piece(3, 'tool_return', { tool_return: 'A city.', status: 'success', tool_call_id: 'c', stdout: null }),
+      piece(4, 'assistant', { content: 'Oslo' }),
+    ];
+    for (const log of [json({ messages }), json(messages), lines(...messages)]) {
+      assert.deepEqual([askedIn(log).slice(0, 2), saidIn(log)], [['system: Be terse.', 'user: Where?'], FOUND]);
+    }
+    const refused = json([
+      ...messages.slice(0, 3),
+      piece(2, 'approval_request', { tool_call: call, tool_calls: [call] }),
+      piece(3, 'approval_response', { approvals: [{ type: 'approval', approve: false, reason: 'Not now.' }] }),
+      piece(4, 'hidden_reasoning', { state: 'omitted', hidden_reasoning: null }),
+      piece(4, 'tool_call', { tool_call: call, tool_calls: [call, { ...call, tool_call_id: 'd' }] }),
+      piece(5, 'tool_return', {
+        tool_return: 'A city.',
+        tool_call_id: 'c',
+        tool_returns: [
+          { type: 'tool', tool_return: 'A city.', tool_call_id: 'c', stderr: ['slow'] },
+          { type: 'tool', tool_return: [{ type: 'text', text: 'In Norway.' }], tool_call_id: 'd' },
+        ],
+      }),
+    ]);
+    assert.deepEqual(saidIn(refused), [
+      'assistant > I look.\nfind {"q":1}',
+      '[user] Not now.',
+      'assistant > find {"q":1}\nfind {"q":1}',
+      '[find] A city.\nslow',
+      '[find] In Norway.',
+    ]);
+    const file = json({
+      agents: [{ name: 'a', messages: [USER, { role: 'assistant', content: 'Oslo' }] }],
+      blocks: [],
+    });
+    assert.deepEqual(saidIn(file), ['assistant > Oslo']);
+  });
+
+  it('smolagents, each with all that it was asked, where the log has it (memory.py)', () => {
+    const step = (number: number, more: object) => ({
+      step_number: number,
+      timing: { start_time: 1_748_772_000.5, end_time: 1_748_772_001, duration: 0.5 },
+      tool_calls: [],
+      error: null,
+      observations: null,
+      action_output: null,
+      token_usage: { input_tokens: 3, output_tokens: 4 },
+      is_final_answer: false,
+      ...more,
+    });
+    const asked = [
+      { role: 'system', content: [{ type: 'text', text: 'Be terse.' }] },
+      { role: 'user', content: [{ type: 'text', text: 'New task:\nWhere?' }] },
+      { role: 'tool-call', content: [{ type: 'text', text: 'Calling tools' }] },
+      { role: 'tool-response', content: [{ type: 'text', text: 'Observation' }] },
+    ];
+    const steps = [
+      { task: 'Where?', task_images: null },
+      step(1, { model_output: 'I look.', tool_calls: [CALL], observations: 'A city.' }),
+      step(2, { model_output: 'Oslo', action_output: 'Oslo', is_final_answer: true, model_input_messages: asked }),
+    ];
+    const holder = { memory: { system_prompt: { system_prompt: 'Be terse.' }, steps } };
+    for (const log of [json(steps), json({ output: 'Oslo', state: 'success', steps }), json(holder)]) {
+      assert.deepEqual(saidIn(log), FOUND);
+      assert.deepEqual(askedIn(log), [
+        'system: Be terse.',
+        'user: New task:\nWhere?',
+        'assistant: Calling tools',
+        'tool: Observation',
+      ]);
+    }
+    assert.deepEqual(askedIn(json({ memory: { ...holder.memory, steps: steps.slice(0, 2) } })), [
+      'system: Be terse.',
+      'user: Where?',
+    ]);
+    const [message] = wholeLog(json(steps)).episodes.flatMap(({ entries }) => entries);
+    assert.ok(message?.kind === 'message');
+    assert.deepEqual([message.promptTokens, message.completionTokens, message.measured?.seconds], [3, 4, 0.5]);
+  });
+
+  it('smolagents, whose code is said once, and whose plans and errors are kept', () => {
+    const code = { id: 'c', type: 'function', function: { name: 'python_interpreter', arguments: 'x = 1' } };
+    const log = json([
+      { task: 'Where?' },
+      { plan: 'I think, then I say it.', model_input_messages: [USER], model_output_message: { content: 'I think' } },
+      {
+        step_number: 1,
+        model_output: 'Code:\nx = 1',
+        tool_calls: [code],
+        error: { type: 'AgentExecutionError', message: 'It failed' },
+        observations: 'Execution logs:',
+        action_output: 7,
+      },
+    ]);
+    assert.deepEqual(saidIn(log), [
+      'assistant > I think, then I say it.',
+      'assistant > Code:\nx = 1',
+      '[python_interpreter] Execution logs:\n7\nIt failed',
+    ]);
+  });
+
+  it('CAMEL, in the records of its memory (records.py)', () => {
+    const record = (role: string, message: object) => ({ uuid: 'u', role_at_backend: role, message });
+    const speaks = { __class__: 'BaseMessage', role_name: 'geo', role_type: 'assistant' };
+    const calls = { ...speaks, __class__: 'FunctionCallingMessage', func_name: 'find', tool_call_id: 'c' };
+    const log = lines(
+      record('user', { ...speaks, role_name: 'User', content: 'Where?' }),
+      record('assistant', { ...calls, content: 'I look.', args: { q: 1 }, result: null }),
+      record('function', { ...calls, content: '', args: null, result: 'A city.' }),
+      record('assistant', { ...speaks, content: 'Oslo' }),
+    );
+    assert.deepEqual(saidIn(log), ['geo > I look.\nfind {"q":1}', '[find] A city.', 'geo > Oslo']);
+  });
+
+  it('CrewAI, in its log of tasks and in the output of a crew (file_handler.py)', () => {
+    const task = (status: string, more: object = {}) => ({ task: 'Find it.', agent: 'Finder', status, ...more });
+    const log = json([task('started'), task('completed', { output: 'Oslo' })]);
+    assert.deepEqual([askedIn(log), saidIn(log)], [['user: Find it.'], ['Finder > Oslo']]);
+    const messages = [{ role: 'system', content: 'Be terse.' }, USER, { role: 'assistant', content: 'Oslo' }];
+    const crew = json({
+      raw: 'Bergen',
+      tasks_output: [
+        { description: 'Find it.', raw: 'Oslo', agent: 'Finder' },
+        { description: 'Say another.', raw: 'Bergen', agent: 'Writer', messages },
+      ],
+    });
+    assert.deepEqual(saidIn(crew), ['Finder > Oslo', '[user] Say another.', 'Writer > Bergen']);
+    assert.deepEqual(askedIn(crew), ['system: Be terse.', 'user: Where?']);
+  });
+
+  it('the OpenHands SDK (openhands-sdk 1)', () => {
+    const text = (value: string) => [{ type: 'text', text: value }];
+    const call = (id: string) => ({
+      kind: 'ActionEvent',
+      source: 'agent',
+      thought: id === 'c' ? text('I look.') : [],
+      action: { kind: 'FindAction', q: 1 },
+      tool_name: 'find',
+      tool_call_id: id,
+      tool_call: { id, name: 'find', arguments: '{"q":1}' },
+      llm_response_id: 'chatcmpl-1',
+    });
+    const log = lines(
+      { kind: 'SystemPromptEvent', source: 'agent', system_prompt: { type: 'text', text: 'Be terse.' }, tools: [] },
+      { kind: 'MessageEvent', source: 'user', llm_message: { role: 'user', content: text('Where?') } },
+      call('c'),
+      call('d'),
+      {
+        kind: 'ObservationEvent',
+        source: 'environment',
+        tool_name: 'find',
+        tool_call_id: 'c',
+        observation: { kind: 'FindObservation', content: text('A city.') },
+      },
+      { kind: 'AgentErrorEvent', source: 'agent', tool_name: 'find', tool_call_id: 'd', error: 'slow' },
+      { kind: 'MessageEvent', source: 'agent', llm_message: { role: 'assistant', content: text('Oslo') } },
+    );
+    assert.deepEqual(saidIn(log), [
+      'assistant > I look.\nfind {"q":1}\nfind {"q":1}',
+      '[find] A city.',
+      '[find] slow',
+      'assistant > Oslo',
+    ]);
+    assert.deepEqual(askedIn(log).slice(0, 2), ['system: Be terse.', 'user: Where?']);
+  });
+
+  it('Semantic Kernel for .NET, and of Haystack 2.9', () => {
+    const kernel = (role: string, ...items: readonly object[]) => ({ Role: { Label: role }, Items: items });
+    const content = (text: string) => ({ $type: 'TextContent', Text: text });
+    const named = { FunctionName: 'find' };
+    const log = json([
+      kernel('user', content('Where?')),
+      kernel('assistant', content('I look.'), { $type: 'FunctionCallContent', Id: 'c', ...named, Arguments: { q: 1 } }),
+      kernel('tool', { $type: 'FunctionResultContent', CallId: 'c', ...named, Result: 'A city.' }),
+      kernel('assistant', content('Oslo')),
+    ]);
+    const call = { id: 'c', tool_name: 'find', arguments: { q: 1 } };
+    const old = json([
+      { _role: 'user', _content: [{ text: 'Where?' }] },
+      { _role: 'assistant', _content: [{ text: 'I look.' }, { tool_call: call }] },
+      { _role: 'tool', _content: [{ tool_call_result: { result: 'A city.', origin: call, error: false } }] },
+      { _role: 'assistant', _content: [{ text: 'Oslo' }] },
+    ]);
+    assert.deepEqual([saidIn(log), saidIn(old)], [FOUND, FOUND]);
+  });
+
+  it("a session of Google's ADK, whose events have an author (google-adk 1)", () => {
+    const event = (author: string, role: string, part: object) => ({ author, content: { role, parts: [part] } });
+    const log = json({
+      appName: 'app',
+      events: [
+        event('user', 'user', { text: 'Where?' }),
+        event('geo', 'model', { functionCall: { id: 'c', name: 'find', args: { q: 1 } } }),
+        event('geo', 'user', { functionResponse: { id: 'c', name: 'find', response: { result: 'A city.' } } }),
+        event('geo', 'model', { text: 'Oslo' }),
+      ],
+    });
+    assert.deepEqual(saidIn(log), ['geo > find {"q":1}', '[find] A city.', 'geo > Oslo']);
+  });
+
+  it('a system prompt beside them', () => {
+    const log = json({ system_prompt: 'Be terse.', messages: [USER, { role: 'assistant', content: 'Oslo' }] });
+    assert.deepEqual(askedIn(log), ['system: Be terse.', 'user: Where?']);
   });
 });

@@ -1,0 +1,198 @@
+/** What single programs keep of a conversation under keys of their own, in the keys of messages of chats. */
+import { isRecord } from '../shared/guard.ts';
+import { asText, fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
+
+/** The messages that an entry of one of these programs is; null for an entry of none. */
+export function programMessages(entry: Fields): readonly Fields[] | null {
+  if ('role' in entry) {
+    return null;
+  }
+  for (const read of PROGRAMS) {
+    const messages = read(entry);
+    if (messages !== null) {
+      return messages;
+    }
+  }
+  return null;
+}
+
+/** Letta names what a message is, and keeps each piece of an answer as a message with its id. */
+function letta(entry: Fields): readonly Fields[] | null {
+  const { id, name, message_type: type, content } = entry;
+  const own = { id, name };
+  switch (type) {
+    case 'system_message':
+      return [{ ...own, role: 'system', content }];
+    case 'user_message':
+      return [{ ...own, role: 'user', content }];
+    case 'assistant_message':
+      return [{ ...own, role: 'assistant', content }];
+    case 'reasoning_message':
+    case 'hidden_reasoning_message':
+      return [{ ...own, role: 'assistant', reasoning: valueAt(entry, 'reasoning', 'hidden_reasoning') ?? '' }];
+    case 'tool_call_message':
+    case 'approval_request_message': {
+      const calls = listAtKey(entry, 'tool_calls');
+      return [{ ...own, role: 'assistant', tool_calls: calls.length > 0 ? calls : [entry['tool_call']] }];
+    }
+    case 'tool_return_message':
+      return lettaReturns(entry, listAtKey(entry, 'tool_returns'));
+    case 'approval_response_message': {
+      const approvals = listAtKey(entry, 'approvals').filter(isRecord);
+      const reasons = new Set([entry, ...approvals].map((one) => textAt(one, 'reason')));
+      const returned = approvals.filter((one) => 'tool_return' in one);
+      return [
+        ...(returned.length > 0 ? lettaReturns(entry, returned) : []),
+        ...[...reasons].flatMap((content) => (content === null ? [] : [{ role: 'user', content }])),
+      ];
+    }
+    case 'summary_message':
+      return [{ role: 'user', content: entry['summary'] }];
+    default:
+      return null;
+  }
+}
+
+/** What tools gave: the message itself, or a list of them, each with what it printed. */
+const lettaReturns = (entry: Fields, returns: readonly unknown[]): readonly Fields[] =>
+  (returns.length > 0 ? returns.filter(isRecord) : [entry]).map((one) => ({
+    role: 'tool',
+    name: entry['name'],
+    tool_call_id: one['tool_call_id'],
+    content: [one['tool_return'], one['stdout'], one['stderr']],
+  }));
+
+/** A step of the memory of smolagents: a task, a plan, or what was said and done; it may have all that was asked. */
+function smolagents(entry: Fields): readonly Fields[] | null {
+  const { task, system_prompt: system, plan, model_input_messages: asked } = entry;
+  const keys = Object.keys(entry);
+  if (typeof task === 'string' && keys.every((key) => key === 'task' || key === 'task_images')) {
+    return [{ role: 'user', content: task }];
+  }
+  if (typeof system === 'string' && keys.length === 1) {
+    return [{ role: 'system', content: system }];
+  }
+  const timing = fieldsAt(entry, 'timing');
+  const own = {
+    role: 'assistant',
+    model_input_messages: asked,
+    usage: entry['token_usage'],
+    start_time: timing['start_time'],
+    end_time: timing['end_time'],
+  };
+  if (typeof plan === 'string' && 'model_output_message' in entry) {
+    return [{ ...own, content: plan }];
+  }
+  return 'step_number' in entry && 'model_output' in entry ? actionStep(entry, own) : null;
+}
+
+function actionStep(entry: Fields, own: Fields): readonly Fields[] {
+  const { model_output: output, observations, error } = entry;
+  const calls = listAtKey(entry, 'tool_calls').filter(isRecord);
+  const said = asText(output);
+  // Of an agent that writes code the library makes a call of what was said.
+  const isSaid = (call: Fields): boolean => {
+    const given = textAt(fieldsAt(call, 'function'), 'arguments');
+    return given !== null && said.includes(given.trim());
+  };
+  const message = { ...own, content: output ?? '', tool_calls: calls.filter((call) => !isSaid(call)) };
+  const known = [said, asText(observations), ...calls.map(asText)].join('\n');
+  const final = asText(entry['action_output']);
+  const gave = [observations, known.includes(final) ? null : final];
+  if (gave.every((one) => one === null || one === undefined) && (error === null || error === undefined)) {
+    return [message];
+  }
+  const [only] = calls.length === 1 ? calls : [];
+  const name = textAt(fieldsAt(only, 'function'), 'name');
+  return [message, { role: 'tool', name, tool_call_id: only?.['id'], content: gave, error }];
+}
+
+/** A record of the memory of CAMEL. */
+function camel(entry: Fields): readonly Fields[] | null {
+  const { role_at_backend: role, message } = entry;
+  if (typeof role !== 'string' || !isRecord(message)) {
+    return null;
+  }
+  const { content, func_name: name, args, result, tool_call_id: id } = message;
+  if (typeof name !== 'string') {
+    return [{ role, name: role === 'assistant' ? message['role_name'] : undefined, content }];
+  }
+  return result === null || result === undefined
+    ? [{ role: 'assistant', name: message['role_name'], content, tool_calls: [{ id, name, arguments: args }] }]
+    : [{ role: 'tool', tool_results: [{ id, name, result }] }];
+}
+
+/** A task of CrewAI: as its log says that it began or ended, or as its output keeps it. */
+function crewAi(entry: Fields): readonly Fields[] | null {
+  const { task, description, raw, output, status, agent: name } = entry;
+  if (typeof name !== 'string') {
+    return null;
+  }
+  if (typeof task === 'string' && typeof status === 'string') {
+    return typeof output === 'string'
+      ? [{ role: 'assistant', name, content: output }]
+      : [{ role: 'user', content: task }];
+  }
+  if (typeof description !== 'string' || typeof raw !== 'string') {
+    return null;
+  }
+  const messages = listAtKey(entry, 'messages');
+  const last = messages.at(-1);
+  const asked = isRecord(last) && last['role'] === 'assistant' ? messages.slice(0, -1) : messages;
+  return [
+    { role: 'user', content: description },
+    { role: 'assistant', name, content: raw, ...(asked.length > 0 && { model_input_messages: asked }) },
+  ];
+}
+
+/** An event of the OpenHands SDK (from version 1); before, its events had actions and observations of another form. */
+function openHands(entry: Fields): readonly Fields[] | null {
+  const { kind, tool_name: name, tool_call_id: id, llm_response_id: response } = entry;
+  switch (kind) {
+    case 'SystemPromptEvent':
+      return [{ role: 'system', content: entry['system_prompt'] }];
+    case 'MessageEvent':
+      return isRecord(entry['llm_message']) ? [entry['llm_message']] : null;
+    case 'ActionEvent': {
+      const reasoning = valueAt(entry, 'reasoning_content', 'thinking_blocks', 'responses_reasoning_item');
+      // Several calls of one answer are events of their own.
+      const piece = typeof response === 'string' ? `run-${response}` : null;
+      return [{ role: 'assistant', id: piece, reasoning, content: entry['thought'], tool_calls: [entry['tool_call']] }];
+    }
+    case 'ObservationEvent':
+    case 'UserRejectObservation':
+    case 'AgentErrorEvent': {
+      const given = valueAt(entry, 'observation', 'rejection_reason', 'error');
+      const result = isRecord(given) && Array.isArray(given['content']) ? given['content'] : given;
+      return [{ role: 'tool', tool_results: [{ id, name, result }] }];
+    }
+    default:
+      return null;
+  }
+}
+
+/** A message of Semantic Kernel for .NET, whose keys begin with capitals. */
+function semanticKernel(entry: Fields): readonly Fields[] | null {
+  const role = textAt(fieldsAt(entry, 'Role'), 'Label');
+  return role === null
+    ? null
+    : [{ role, name: entry['AuthorName'], content: listAtKey(entry, 'Items').filter(isRecord).map(kernelItem) }];
+}
+
+function kernelItem(item: Fields): Fields {
+  const name = [item['PluginName'], item['FunctionName']].filter((part) => typeof part === 'string').join('-');
+  switch (item['$type']) {
+    case 'FunctionCallContent':
+      return { type: 'tool_call', id: item['Id'], name, arguments: item['Arguments'] };
+    case 'FunctionResultContent':
+      return { type: 'tool_result', tool_call_id: item['CallId'], name, result: item['Result'] };
+    default:
+      return typeof item['Text'] === 'string' ? { type: 'text', text: item['Text'] } : item;
+  }
+}
+
+/** A message of Haystack, as its versions 2.9 to 2.11 wrote it. */
+const haystack = ({ _role: role, _name: name, _content: content }: Fields): readonly Fields[] | null =>
+  typeof role === 'string' ? [{ role, name, content }] : null;
+
+const PROGRAMS = [letta, smolagents, camel, crewAi, openHands, semanticKernel, haystack] as const;
