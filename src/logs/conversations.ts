@@ -17,6 +17,7 @@ import {
 import { bodyIn, saysError, wholeAnswer, type RecordedApi } from '../chat/streams.ts';
 import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
+import { rowsOf } from './columns.ts';
 import {
   ownContext,
   type RecordedEpisode,
@@ -79,7 +80,8 @@ const NONE: Conversation = { entries: [], answer: [], further: 0 };
 /** Whether a value is a conversation: a list of messages, or an object with one. */
 export const isConversation = (value: unknown): boolean => holderIn(value) !== null;
 
-const says = (value: unknown): boolean => {
+/** Whether a value says something itself, whatever it holds. */
+export const says = (value: unknown): boolean => {
   const { entries, answer } = conversationIn(value);
   return answer.length > 0 || parsedMessages(entries).length > 0;
 };
@@ -174,7 +176,9 @@ interface HeldList {
 function listIn(fields: Fields): HeldList | null {
   const held = [...MESSAGES, 'rejected', 'input', 'prompt'].flatMap((key) => {
     const value = structured(fields[key]);
-    const list = Array.isArray(value) ? value.map(pairOf) : [];
+    // Data sets may keep the messages of a conversation by columns.
+    const rows = isRecord(value) ? (rowsOf(value) ?? []) : value;
+    const list = Array.isArray(rows) ? rows.map(pairOf) : [];
     const messages = parsedMessages(list).length;
     return messages > 0 ? [{ key, list, messages }] : [];
   });

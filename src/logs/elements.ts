@@ -89,6 +89,7 @@ const OWN: ReadonlySet<string> = new Set([
   'contents',
   'steps',
   'events',
+  'columns',
   'request',
   'response',
   'prompt',

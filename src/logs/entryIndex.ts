@@ -2,7 +2,7 @@
 import type { EntryPlace } from './source.ts';
 
 /** What an entry is. */
-export type EntryKind = 'step' | 'message' | 'conversation' | 'sample' | 'trace';
+export type EntryKind = 'step' | 'message' | 'conversation' | 'table' | 'sample' | 'trace';
 
 /** The entries of one episode. */
 export interface EntryGroup {

@@ -7,7 +7,7 @@ import { fieldsAt, textAt, type Fields } from '../chat/fields.ts';
 import { parsedMessage } from '../chat/messages.ts';
 import { C3Error } from '../shared/errors.ts';
 import { isRecord } from '../shared/guard.ts';
-import { BEYOND, conversationEpisode, isConversation, MOST_MESSAGES } from './conversations.ts';
+import { BEYOND, conversationEpisode, isConversation, MOST_MESSAGES, says } from './conversations.ts';
 import { datadogSpan } from './datadog.ts';
 import { ElementScanner, type LogElement } from './elements.ts';
 import type { EntryGroup, EntryIndex, EntryKind } from './entryIndex.ts';
@@ -22,6 +22,7 @@ import { sessionEpisode, sessionOf } from './sessions.ts';
 import type { EntryPlace, LogReader, Repair } from './source.ts';
 import { logRecordOf, spanOf, spansOfTrace, type LogRecord, type Span } from './spans.ts';
 import type { Step } from './steps.ts';
+import { conversationsIn } from './tables.ts';
 import { lightStep, SystemPrompts, traceEpisode, type LightStep } from './traces.ts';
 
 /** An episode's entries are kept while it is read where they have no more bytes together. */
@@ -37,6 +38,7 @@ const MOST: Readonly<Record<EntryKind, number>> = {
   step: MOST_STEPS,
   message: MOST_MESSAGES,
   conversation: MOST_OF_BATCH,
+  table: 1,
   sample: 1,
   trace: 1,
 };
@@ -56,7 +58,7 @@ type Known =
   | { readonly format: string; readonly kind: 'step'; readonly step: Step; readonly span?: Span }
   | { readonly format: string; readonly kind: 'step'; readonly record: LogRecord }
   | { readonly format: string; readonly kind: 'trace'; readonly trace: WholeTrace }
-  | { readonly format: string; readonly kind: 'message' | 'conversation' | 'sample' };
+  | { readonly format: string; readonly kind: 'message' | 'conversation' | 'table' | 'sample' };
 
 /** A trace that is one entry. */
 interface WholeTrace {
@@ -101,8 +103,9 @@ const FORMATS: readonly ((value: unknown) => Known | null)[] = [
       : { format: 'sessions of agents', kind: 'message' },
   (value) =>
     parsedMessage(pairOf(value)) !== null && !isHolder(value) ? { format: CONVERSATIONS, kind: 'message' } : null,
-  (value) =>
-    batchOf(value) !== null || isConversation(value) ? { format: CONVERSATIONS, kind: 'conversation' } : null,
+  (value) => (batchOf(value) !== null || says(value) ? { format: CONVERSATIONS, kind: 'conversation' } : null),
+  (value) => (conversationsIn(value) === null ? null : { format: CONVERSATIONS, kind: 'table' }),
+  (value) => (isConversation(value) ? { format: CONVERSATIONS, kind: 'conversation' } : null),
 ];
 
 /** What names a request of a batch, and its answer in another file; null for a value that is neither. */
@@ -303,14 +306,27 @@ function* episodesOf(reading: Reading): Generator<RecordedEpisode> {
   let number = 0;
   for (const group of index.groups(MOST)) {
     number++;
-    const episode = episodeOf(group, `conversation ${String(number)}`, reading);
-    if (episode === null) {
-      const { kind } = group;
-      const what = kind === 'step' || kind === 'trace' ? 'traces' : kind === 'sample' ? 'samples' : 'conversations';
-      survey.leaveOut(`${what} in which no model says anything`);
-    } else {
-      yield episode;
+    for (const episode of episodesIn(group, `conversation ${String(number)}`, reading)) {
+      if (episode === null) {
+        const { kind } = group;
+        const what = kind === 'step' || kind === 'trace' ? 'traces' : kind === 'sample' ? 'samples' : 'conversations';
+        survey.leaveOut(`${what} in which no model says anything`);
+      } else {
+        yield episode;
+      }
     }
+  }
+}
+
+/** The episodes of a group: one, or those of the rows of a table; null for each in which no model says anything. */
+function* episodesIn(group: EntryGroup, id: string, reading: Reading): Generator<RecordedEpisode | null> {
+  const [place] = group.places;
+  if (group.kind !== 'table' || place === undefined) {
+    yield episodeOf(group, id, reading);
+    return;
+  }
+  for (const [at, row] of (conversationsIn(again(reading.reader, place)) ?? []).entries()) {
+    yield conversationEpisode(row, `${id}, row ${String(at + 1)}`, reading.survey);
   }
 }
 

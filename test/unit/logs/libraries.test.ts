@@ -432,3 +432,71 @@ describe('entries under keys of their own are the messages of', () => {
     assert.deepEqual(askedIn(log), ['system: Be terse.', 'user: Where?']);
   });
 });
+
+describe('each row of a table is an episode, as', () => {
+  const TWO = [
+    { said: ['assistant > Oslo'], asked: 'Norway?', return: 1 },
+    { said: ['assistant > Bergen'], asked: 'Sweden?', return: 0 },
+  ];
+  const read = (log: unknown) =>
+    wholeLog(json(log)).episodes.map(({ entries, question, return: score }) => ({
+      said: entries.map((entry) => (entry.kind === 'message' ? `${entry.speaker} > ${entry.text}` : entry.text)),
+      asked: question,
+      return: score,
+    }));
+  const chat = (role: string, ...texts: readonly string[]) => texts.map((content) => [{ role, content }]);
+
+  it('TRL logs completions: columns of texts or of messages, in every form of pandas', () => {
+    const table = { step: ['1', '1'], prompt: ['Norway?', 'Sweden?'], completion: ['Oslo', 'Bergen'], reward: [1, 0] };
+    const messages = {
+      ...table,
+      prompt: chat('user', ...table.prompt),
+      completion: chat('assistant', ...table.completion),
+    };
+    const columns = Object.keys(table);
+    const data = [0, 1].map((at) => Object.values(table).map((column) => column[at]));
+    const keyed = Object.fromEntries(
+      Object.entries(table).map(([name, column]) => [name, Object.fromEntries(column.entries())]),
+    );
+    const records = data.map((row) => Object.fromEntries(columns.map((name, at) => [name, row[at]])));
+    for (const log of [
+      table,
+      messages,
+      { columns, data },
+      { columns, index: [0, 1], data },
+      keyed,
+      Object.fromEntries(records.entries()),
+    ]) {
+      assert.deepEqual(read(log), TWO, json(log));
+      assert.deepEqual([...wholeLog(json(log)).leftOut], []);
+    }
+  });
+
+  it('rows without an answer are counted', () => {
+    const { episodes, leftOut } = wholeLog(json({ prompt: ['Norway?', 'Sweden?'], completion: ['Oslo', null] }));
+    assert.equal(episodes.length, 1);
+    assert.deepEqual([...leftOut], [['conversations in which no model says anything', 1]]);
+  });
+
+  it('data sets keep conversations and their messages by columns', () => {
+    const messages = [...TWO.entries()].map(([at, { asked }]) => [
+      ...chat('user', asked).flat(),
+      ...chat('assistant', at === 0 ? 'Oslo' : 'Bergen').flat(),
+    ]);
+    assert.deepEqual(read({ messages, reward: [1, 0] }), TWO);
+    assert.deepEqual(saidIn(json({ conversations: { from: ['human', 'gpt'], value: ['Norway?', 'Oslo'] } })), [
+      'assistant > Oslo',
+    ]);
+  });
+
+  it("LlamaIndex's store of chats has conversations by their names (llama-index-core 0.14)", () => {
+    const message = (role: string, text: string) => ({ role, blocks: [{ block_type: 'text', text }] });
+    const store = { anna: [message('user', 'Norway?'), message('assistant', 'Oslo')] };
+    const both = { ...store, bert: [message('user', 'Sweden?'), message('assistant', 'Bergen')] };
+    assert.deepEqual(
+      wholeLog(json({ store: both, class_name: 'SimpleChatStore' })).episodes.map(({ id }) => id),
+      ['anna', 'bert'],
+    );
+    assert.deepEqual(saidIn(json({ store, class_name: 'SimpleChatStore' })), ['assistant > Oslo']);
+  });
+});

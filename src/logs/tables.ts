@@ -1,0 +1,35 @@
+/**
+ * Objects that hold several conversations: tables by columns, as TRL, pandas, data sets and Weights & Biases write
+ * them, and conversations by their names.
+ */
+import { structured, type Fields } from '../chat/fields.ts';
+import { isRecord } from '../shared/guard.ts';
+import { isConversation } from './conversations.ts';
+import { rowsOf } from './columns.ts';
+
+/** The conversations that an object holds, which is none itself; null where it holds them in no such form. */
+export function conversationsIn(value: unknown): readonly Fields[] | null {
+  if (!isRecord(value)) {
+    return null;
+  }
+  const rows = rowsOf(value);
+  if (rows !== null && rows.some(isConversation)) {
+    return rows;
+  }
+  const [only, ...others] = Object.values(value).filter((one) => typeof one === 'object' && one !== null);
+  return named(value) ?? (others.length === 0 && isRecord(only) ? named(only) : null);
+}
+
+/** Conversations by their names: several, or one that is a list. Whatever else there is says nothing. */
+function named(value: Fields): readonly Fields[] | null {
+  const held = Object.entries(value).flatMap(([id, one]) => {
+    const given = structured(one);
+    return typeof given === 'object' && given !== null ? [{ id, given }] : [];
+  });
+  const [first] = held;
+  return first !== undefined &&
+    (held.length > 1 || Array.isArray(first.given)) &&
+    held.every(({ given }) => isConversation(given))
+    ? held.map(({ id, given }) => (isRecord(given) ? { id, ...given } : { id, messages: given }))
+    : null;
+}
