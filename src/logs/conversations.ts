@@ -14,6 +14,7 @@ import {
   withToolNames,
   type ParsedMessage,
 } from '../chat/messages.ts';
+import { opened } from '../chat/pythonLiteral.ts';
 import { bodyIn, saysError, wholeAnswer, type RecordedApi } from '../chat/streams.ts';
 import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
@@ -98,7 +99,7 @@ function holderIn(value: unknown, depth = 0): unknown {
     return null;
   }
   for (const one of Object.values(value)) {
-    const inner = structured(one);
+    const inner = opened(one);
     const holder = isRecord(inner) ? holderIn(inner, depth + 1) : null;
     if (isRecord(holder)) {
       return { ...value, ...holder };
@@ -175,7 +176,7 @@ interface HeldList {
 /** The list of messages that an object holds, as a list or as JSON; null for none. */
 function listIn(fields: Fields): HeldList | null {
   const held = [...MESSAGES, 'rejected', 'input', 'prompt'].flatMap((key) => {
-    const value = structured(fields[key]);
+    const value = opened(fields[key]);
     // Data sets may keep the messages of a conversation by columns.
     const rows = isRecord(value) ? (rowsOf(value) ?? []) : value;
     const list = Array.isArray(rows) ? rows.map(pairOf) : [];
@@ -251,7 +252,7 @@ function answerBeside(fields: Fields, messages: readonly unknown[]): Answer {
 function answerOfRow(fields: Fields): Answer {
   const own = valueAt(fields, 'completion', 'completions', 'responses', 'outputs', 'output');
   // Cohere has its answer beside the messages before it.
-  const completion = structured(own ?? ('chat_history' in fields ? fields['text'] : undefined));
+  const completion = opened(own ?? ('chat_history' in fields ? fields['text'] : undefined));
   if (completion === undefined) {
     return isAnswer(fields) ? answerIn(fields) : { said: [], further: 0 };
   }
@@ -273,7 +274,7 @@ function rowIn(value: Fields): Conversation {
   if (key === undefined || typeof asked !== 'string') {
     return NONE;
   }
-  const given = structured(value[key]);
+  const given = opened(value[key]);
   const isMessages = Array.isArray(given) && parsedMessages(given).length > 0;
   const list: readonly unknown[] = Array.isArray(given) && !isMessages ? given : [given];
   const [first, ...others] = list;

@@ -130,7 +130,7 @@ export interface Broken {
 /** Broken documents that are named by their lines. */
 const MOST_NAMED = 5;
 
-const [QUOTE, BACKSLASH, NEWLINE, HASH, COMMA, COLON] = [0x22, 0x5c, 0x0a, 0x23, 0x2c, 0x3a] as const;
+const [QUOTE, APOSTROPHE, BACKSLASH, NEWLINE, HASH, COMMA, COLON] = [0x22, 0x27, 0x5c, 0x0a, 0x23, 0x2c, 0x3a] as const;
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d] as const;
 /** Also the bytes of the mark that a file begins with: of files that were put together each has its own. */
 const BLANKS = new Set([0x20, 0x09, 0x0a, 0x0d, COMMA, 0xef, 0xbb, 0xbf]);
@@ -161,6 +161,8 @@ export class ElementScanner {
   private isComment = false;
   /** Where the string began that goes on; -1 outside of one. */
   private begun = -1;
+  /** What ends it: Python writes strings in apostrophes too. */
+  private quote: typeof QUOTE | typeof APOSTROPHE = QUOTE;
   /** Where the last entry ended: one that is read again after a broken document is not found twice. */
   private foundUntil = 0;
   private readonly piece: number;
@@ -264,8 +266,9 @@ export class ElementScanner {
       this.isComment = byte === HASH;
       return this.isComment || BLANKS.has(byte) ? null : 'what begins here is neither an object nor a list';
     }
-    if (byte === QUOTE) {
+    if (byte === QUOTE || byte === APOSTROPHE) {
       this.begun = at;
+      this.quote = byte;
     } else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
       if (!this.mayOpen()) {
         return 'the document that begins here breaks off';
@@ -325,7 +328,7 @@ export class ElementScanner {
 
   /** Where a string ends; -1 where that is in a later piece. A quote after an odd number of backslashes is its text. */
   private endOfString(bytes: Buffer, begin: number, from: number): number {
-    for (let end = bytes.indexOf(QUOTE, begin); end !== -1; end = bytes.indexOf(QUOTE, end + 1)) {
+    for (let end = bytes.indexOf(this.quote, begin); end !== -1; end = bytes.indexOf(this.quote, end + 1)) {
       let before = end - 1;
       while (before >= 0 && bytes[before] === BACKSLASH) {
         before--;

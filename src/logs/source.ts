@@ -1,5 +1,6 @@
 /** The bytes of a log, which are read where they are needed and never as a whole. */
 import { HALF, parsedJson } from '../chat/fields.ts';
+import { pythonValue } from '../chat/pythonLiteral.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { masked, maskedValue } from './secrets.ts';
 
@@ -48,8 +49,8 @@ export class LogReader {
   }
 
   /**
-   * The value of an entry. Bytes that are no UTF-8 and halves of characters are read as U+FFFD, and numbers that only
-   * Python writes as null.
+   * The value of an entry, in JSON or as a literal of Python. Bytes that are no UTF-8 and halves of characters are read
+   * as U+FFFD, and numbers that only Python writes as null.
    * @returns an error naming its line, where it is no JSON
    * @throws C3Error('input') where the file cannot be read
    */
@@ -84,6 +85,10 @@ export class LogReader {
     try {
       return entryOf(decoded);
     } catch (error) {
+      const literal = pythonValue(decoded);
+      if (literal !== undefined) {
+        return { ...(this.maskSecrets ? readOf(maskedValue(literal)) : { value: literal, masked: 0 }), repaired };
+      }
       const numbers = withoutNaN(decoded);
       if (numbers !== decoded) {
         try {
@@ -101,6 +106,8 @@ export class LogReader {
     }
   }
 }
+
+const readOf = ({ value, count }: ReturnType<typeof maskedValue>) => ({ value, masked: count });
 
 /** Whether a text is JSON itself, with half of a character: it is read as U+FFFD where the text is. */
 const holdsHalf = (text: string): boolean =>

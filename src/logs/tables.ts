@@ -2,7 +2,8 @@
  * Objects that hold several conversations: tables by columns, as TRL, pandas, data sets and Weights & Biases write
  * them, and conversations by their names.
  */
-import { structured, type Fields } from '../chat/fields.ts';
+import type { Fields } from '../chat/fields.ts';
+import { opened } from '../chat/pythonLiteral.ts';
 import { isRecord } from '../shared/guard.ts';
 import { isConversation } from './conversations.ts';
 import { rowsOf } from './columns.ts';
@@ -23,7 +24,7 @@ export function conversationsIn(value: unknown): readonly Fields[] | null {
 /** Conversations by their names: several, or one that is a list. Whatever else there is says nothing. */
 function named(value: Fields): readonly Fields[] | null {
   const held = Object.entries(value).flatMap(([id, one]) => {
-    const given = structured(one);
+    const given = opened(one);
     return typeof given === 'object' && given !== null ? [{ id, given }] : [];
   });
   const [first] = held;

@@ -1,7 +1,8 @@
 /** Logs of further libraries, each after its source, with what must be read of it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { askedIn, saidIn, wholeLog } from './wholeLog.ts';
+import { LogReader } from '../../../src/logs/source.ts';
+import { askedIn, saidIn, sourceOf, wholeLog } from './wholeLog.ts';
 
 const json = (value: unknown): string => JSON.stringify(value);
 const USER = { role: 'user', content: 'Where?' };
@@ -498,5 +499,37 @@ describe('each row of a table is an episode, as', () => {
       ['anna', 'bert'],
     );
     assert.deepEqual(saidIn(json({ store, class_name: 'SimpleChatStore' })), ['assistant > Oslo']);
+  });
+});
+
+describe('what Python writes of its values is read', () => {
+  // Quotes, brackets and hashes are texts.
+  const python = `[{'role': 'user', 'content': "What's {this}?"}, {'role': 'assistant', 'content': 'A "city", # [one]', 'refusal': None}]`;
+  const READ = [["user: What's {this}?"], ['assistant > A "city", # [one]']];
+
+  it('in a column, also as pandas writes arrays', () => {
+    for (const messages of [python, python.replace('}, {', '}\n {')]) {
+      const log = json({ id: 1, messages });
+      assert.deepEqual([askedIn(log), saidIn(log)], READ);
+    }
+    const row = json({ prompt: python.slice(0, python.indexOf('}, {') + 1).concat(']'), completion: 'Oslo' });
+    assert.deepEqual([askedIn(row), saidIn(row)], [["user: What's {this}?"], ['assistant > Oslo']]);
+  });
+
+  it('in lines of its own, beside lines that are cut', () => {
+    const line = `{'messages': ${python}, 'done': True}`;
+    const log = [line, line.slice(0, 40), line].join('\n');
+    const { episodes, leftOut } = wholeLog(log);
+    assert.equal(episodes.length, 2);
+    assert.deepEqual([askedIn(log), saidIn(log).slice(1)], READ);
+    assert.deepEqual([...leftOut], [['entries that are not JSON (line 2)', 1]]);
+  });
+
+  it('with keys masked that look secret', () => {
+    const key = `sk-${'a1B2'.repeat(12)}`;
+    const text = `{'messages': [{'role': 'user', 'content': '${key}'}]}`;
+    const read = new LogReader(sourceOf(text), true).value({ start: 0, end: text.length, line: 1 });
+    assert.ok(!(read instanceof Error));
+    assert.deepEqual([json(read.value).includes(key), read.masked], [false, 1]);
   });
 });
