@@ -26,9 +26,9 @@ export const emptyContent = (): Content => ({ texts: [], calls: new Map(), resul
 /** Parts within parts. */
 const MOST_DEPTH = 12;
 
-const CALL = /(?:^|[_-])(?:call|use)$|^(?:tool|function)(?:Call|Use)$/u;
+const CALL = /(?:^|[_.-])(?:call|use)$|^(?:tool|function)(?:Call|Use)$/u;
 const RESULT =
-  /(?:^|[_-])(?:result|output|response|return|error)$|^(?:tool|function)(?:Result|Response)$|^codeExecutionResult$/u;
+  /(?:^|[_.-])(?:result|output|response|return|error)$|^(?:tool|function)(?:Result|Response)$|^codeExecutionResult$/u;
 /** What somebody found is a text that a person gives along. */
 const NO_RESULT: ReadonlySet<string> = new Set(['search_result', 'web_search_result']);
 const MEDIA =

@@ -55,6 +55,7 @@ const ROLES: ReadonlyMap<string, ChatMessage['role']> = new Map([
   ['model', 'assistant'],
   ['gpt', 'assistant'],
   ['chatgpt', 'assistant'],
+  ['gemini', 'assistant'],
   ['bot', 'assistant'],
   ['chatbot', 'assistant'],
   ['agent', 'assistant'],
@@ -84,9 +85,10 @@ const NO_MESSAGES: readonly unknown[] = [
   'ModelClientStreamingChunkEvent',
 ];
 const AUTOGEN_RESULTS: readonly unknown[] = ['ToolCallExecutionEvent', 'FunctionExecutionResultMessage'];
-/** Items of OpenAI's responses: `function_call`, `web_search_call`, `function_call_output`, `reasoning`, `message`. */
-const CALL_ITEM = /^(?:\w+_)?call$/u;
-const OUTPUT_ITEM = /_call_output$/u;
+/** Items of OpenAI's responses: `function_call`, `web_search_call`, `function_call_output`, `reasoning`, `message`;
+ * Mistral has `function.call` and `function.result`. */
+const CALL_ITEM = /^(?:\w+[_.])?call$/u;
+const OUTPUT_ITEM = /_call_output$|^function\.result$/u;
 /** Parts of pydantic-ai's messages, by what they are. */
 const PYDANTIC: ReadonlyMap<unknown, ChatMessage['role']> = new Map([
   ['system-prompt', 'system'],
@@ -199,7 +201,7 @@ function messagesOf(entry: unknown): readonly ParsedMessage[] {
     Array.isArray(content) &&
     content.length > 0 &&
     content.every((one) => isRecord(one) && 'arguments' in one && !('type' in one));
-  const one = isCalls ? { ...entry, role: 'assistant', content: entry['thought'] ?? '', tool_calls: content } : entry;
+  const one = isCalls ? { ...entry, role: 'assistant', content: '', tool_calls: content } : entry;
   return general(one);
 }
 
@@ -367,7 +369,7 @@ function unwrapped(value: Fields): Unwrapped {
 
 /** Keys of what a message says; Cohere has its text under `message`, LlamaIndex `blocks`, Semantic Kernel `items`. */
 const BODIES = ['parts', 'contents', 'content', 'text', 'value', 'message', 'blocks', 'items'] as const;
-const REASONED = ['reasoning_content', 'reasoning', 'thinking', 'reasoning_details', 'tool_plan'] as const;
+const REASONED = ['reasoning_content', 'reasoning', 'thinking', 'reasoning_details', 'tool_plan', 'thoughts'] as const;
 
 /** All that a message says; null where it has no key that could say anything. */
 function contentOf(fields: Fields, kwargs: Fields): Content | null {
@@ -429,6 +431,11 @@ function addBody(content: Content, fields: Fields): void {
     if (typeof other === 'string' && !content.texts.join('\n').includes(other.trim())) {
       content.texts.push(other);
     }
+  }
+  // SWE-agent repeats a part of the content as the thought; AutoGen has it beside the content.
+  const thought = textAt(fields, 'thought');
+  if (thought !== null && !content.texts.join('\n').includes(thought.trim())) {
+    content.texts.unshift(thought);
   }
   for (const from of [fields, fieldsAt(fields, 'provider_specific_fields')]) {
     addQuotes(content, from);

@@ -191,8 +191,50 @@ function kernelItem(item: Fields): Fields {
   }
 }
 
+/** A message of OpenCode, whose parts have the calls of tools with what they gave. */
+function openCode({ info, parts }: Fields): readonly Fields[] | null {
+  return isRecord(info) && typeof info['role'] === 'string' && Array.isArray(parts)
+    ? [{ ...info, parts: parts.filter(isRecord).map(openCodePart) }]
+    : null;
+}
+
+function openCodePart(part: Fields): Fields {
+  const state = fieldsAt(part, 'state');
+  return part['type'] === 'tool'
+    ? {
+        type: 'tool_call',
+        id: part['callID'],
+        name: part['tool'],
+        arguments: state['input'],
+        output: valueAt(state, 'output', 'error'),
+      }
+    : part;
+}
+
+/** A turn of a session of Llama Stack, in steps. */
+function llamaStack({ input_messages: input, steps, output_message: output }: Fields): readonly Fields[] | null {
+  if (!Array.isArray(input) || !isRecord(output)) {
+    return null;
+  }
+  const within = (Array.isArray(steps) ? steps : []).filter(isRecord).flatMap((step): readonly Fields[] => {
+    const { model_response: said } = step;
+    const gave = listAtKey(step, 'tool_responses').filter(isRecord);
+    return [
+      ...(isRecord(said) ? [said] : []),
+      ...gave.map(({ call_id: id, tool_name: name, content }) => ({
+        role: 'tool',
+        tool_results: [{ id, name, result: content }],
+      })),
+    ];
+  });
+  const last = within.at(-1);
+  // The last answer of the model is the output of the turn, too.
+  const isRepeated = last?.['role'] === 'assistant' && last['content'] === output['content'];
+  return [...input.filter(isRecord), ...within, ...(isRepeated ? [] : [output])];
+}
+
 /** A message of Haystack, as its versions 2.9 to 2.11 wrote it. */
 const haystack = ({ _role: role, _name: name, _content: content }: Fields): readonly Fields[] | null =>
   typeof role === 'string' ? [{ role, name, content }] : null;
 
-const PROGRAMS = [letta, smolagents, camel, crewAi, openHands, semanticKernel, haystack] as const;
+const PROGRAMS = [letta, smolagents, camel, crewAi, openHands, semanticKernel, openCode, llamaStack, haystack] as const;

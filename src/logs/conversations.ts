@@ -3,7 +3,7 @@
  * with their responses, as clients, batches and proxies keep them; rows with a prompt and a completion.
  */
 import { answerIn, FURTHER, type Answer } from '../chat/answers.ts';
-import { asText, fieldsAt, listAtKey, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { asText, fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { measuresIn } from '../chat/measures.ts';
 import {
   chatOnly,
@@ -15,9 +15,9 @@ import {
   type ParsedMessage,
 } from '../chat/messages.ts';
 import { opened } from '../chat/pythonLiteral.ts';
-import { bodyIn, saysError, wholeAnswer, type RecordedApi } from '../chat/streams.ts';
 import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
+import { answerGiven, bodyOf, hasFailed, REQUESTS, RESPONSES } from './bodies.ts';
 import { rowsOf } from './columns.ts';
 import {
   ownContext,
@@ -53,8 +53,11 @@ const MESSAGES = [
   'steps',
   'events',
   'tasks_output',
+  'chat_messages',
+  'message_thread',
+  'internal',
 ] as const;
-const ASKED = ['input', 'prompt', 'question', 'instruction', 'query'] as const;
+const ASKED = ['instruction', 'prompt', 'question', 'query', 'input'] as const;
 const ANSWERED = [
   'completion',
   'response',
@@ -64,6 +67,7 @@ const ANSWERED = [
   'generated_text',
   'prediction',
   'chosen',
+  'sampled',
   'answer',
 ] as const;
 
@@ -122,7 +126,8 @@ function conversationIn(value: unknown): Conversation {
   const system = systemOf(systemBeside(asked));
   if (own !== null) {
     const { said, further } = response === undefined ? answerBeside(asked, own.list) : answerIn(response);
-    const entries = [...system, ...own.list, ...('chat_history' in asked ? askedNow(asked) : [])];
+    const now = own.isTurns ? askedWith(askedIn(asked)) : 'chat_history' in asked ? askedNow(asked) : [];
+    const entries = [...system, ...own.list, ...now];
     return { entries, answer: said, further, second: own.second };
   }
   if (response !== undefined || isAnswer(value)) {
@@ -152,26 +157,31 @@ function askedNow(request: Fields): readonly unknown[] {
   ];
 }
 
-/** The keys of a request and of its response: of clients and proxies, batches, and Bedrock's log of invocations. */
-const REQUESTS = ['request', 'req', 'body', 'request_body', 'params', 'modelInput'] as const;
-const RESPONSES = ['response', 'res', 'reply', 'response_body', 'modelOutput'] as const;
-
-/** The answer of a server that stands beside its request; undefined for none. */
-function answerGiven(value: Fields): unknown {
-  const response = bodyOf(value, RESPONSES);
-  // DSPy has the text of a Python object there, and what was said beside it.
-  return typeof response === 'string' && OBJECT.test(response) && Array.isArray(value['outputs'])
-    ? undefined
-    : response;
-}
-const OBJECT = /^[A-Z]\w*\(/u;
-
 const listed = (list: readonly unknown[]): Conversation => ({ ...NONE, entries: list.map(pairOf) });
 
 interface HeldList {
   readonly list: readonly unknown[];
+  /** Whether it has what was said before, each with its answer: what is asked now stands beside it. */
+  readonly isTurns: boolean;
   readonly second: Conversation['second'];
 }
+
+/** The messages of `[["Hi", "Hello"], ...]`, what a person said with its answer each; none for any other value. */
+function turnsIn(value: unknown): readonly unknown[] {
+  const isTurns =
+    Array.isArray(value) &&
+    value.every(
+      (one) => Array.isArray(one) && one.length === 2 && pairOf(one) === one && one.every((text) => isTurn(text)),
+    );
+  return isTurns
+    ? value.flatMap(([asked, said]: readonly unknown[]) => [
+        ...(asked === null ? [] : [{ role: 'user', content: asked }]),
+        ...(said === null ? [] : [{ role: 'assistant', content: said }]),
+      ])
+    : [];
+}
+
+const isTurn = (text: unknown): boolean => typeof text === 'string' || text === null;
 
 /** The list of messages that an object holds, as a list or as JSON; null for none. */
 function listIn(fields: Fields): HeldList | null {
@@ -179,60 +189,13 @@ function listIn(fields: Fields): HeldList | null {
     const value = opened(fields[key]);
     // Data sets may keep the messages of a conversation by columns.
     const rows = isRecord(value) ? (rowsOf(value) ?? []) : value;
-    const list = Array.isArray(rows) ? rows.map(pairOf) : [];
+    const turns = turnsIn(rows);
+    const list = turns.length > 0 ? turns : Array.isArray(rows) ? rows.map(pairOf) : [];
     const messages = parsedMessages(list).length;
-    return messages > 0 ? [{ key, list, messages }] : [];
+    return messages > 0 ? [{ key, list, messages, isTurns: turns.length > 0 }] : [];
   });
   const [first, second] = held;
-  return first === undefined ? null : { list: first.list, second };
-}
-
-/**
- * The body of a request or of a response: itself, below `body`, where HTTP archives have it, as JSON in a text, or as
- * the pieces of a stream in one.
- */
-function bodyOf(value: Fields, keys: typeof REQUESTS | typeof RESPONSES): unknown {
-  const [place, key] =
-    keys === REQUESTS ? (['input', 'inputBodyJson'] as const) : (['output', 'outputBodyJson'] as const);
-  const { result } = value;
-  // Bedrock keeps the body below what is known of it, and a batch of Anthropic the answer below what came of it.
-  const below =
-    valueAt(fieldsAt(value, place), key) ??
-    (keys === RESPONSES && isRecord(result) && result['type'] === 'succeeded' ? result['message'] : undefined);
-  const given = structured(below ?? valueAt(value, ...keys));
-  const archived = isRecord(given) ? [given['postData'], given['content']].find(isArchived) : undefined;
-  const body = archived?.text ?? (isRecord(given) && 'body' in given ? structured(given['body']) : given);
-  const pieces = typeof body === 'string' ? bodyIn(body) : Array.isArray(body) && isPiece(body[0]) ? body : undefined;
-  return streamedBody(pieces) ?? (typeof body === 'string' ? structured(body) : body);
-}
-
-/** Whether a list that begins with a value is a stream in its pieces. */
-const isPiece = (first: unknown): boolean =>
-  isRecord(first) &&
-  (/^(?:message_start$|response\.)/u.test(textAt(first, 'type') ?? '') ||
-    listAtKey(first, 'choices').some((choice) => isRecord(choice) && 'delta' in choice));
-
-const isArchived = (value: unknown): value is { readonly text: string } =>
-  isRecord(value) && typeof value['text'] === 'string' && 'mimeType' in value;
-
-/** The whole answer of a stream that was kept as it came; undefined for any other value. */
-function streamedBody(pieces: unknown): unknown {
-  const first = Array.isArray(pieces) ? pieces.find(isRecord) : undefined;
-  return first === undefined ? undefined : wholeAnswer(apiOfPiece(first), pieces)?.body;
-}
-
-function apiOfPiece(piece: Fields): RecordedApi {
-  const type = textAt(piece, 'type') ?? '';
-  if ('choices' in piece) {
-    return 'chat';
-  }
-  return type.startsWith('response.')
-    ? 'responses'
-    : type !== ''
-      ? 'messages'
-      : 'candidates' in piece
-        ? 'gemini'
-        : 'ollama';
+  return first === undefined ? null : { list: first.list, isTurns: first.isTurns, second };
 }
 
 /** What follows a list of messages in the same object: a completion, or answers of a server. */
@@ -250,7 +213,7 @@ function answerBeside(fields: Fields, messages: readonly unknown[]): Answer {
 
 /** A completion, one or several, or answers of a server. */
 function answerOfRow(fields: Fields): Answer {
-  const own = valueAt(fields, 'completion', 'completions', 'responses', 'outputs', 'output');
+  const own = valueAt(fields, 'completion', 'completions', 'responses', 'outputs', 'output', 'sampled');
   // Cohere has its answer beside the messages before it.
   const completion = opened(own ?? ('chat_history' in fields ? fields['text'] : undefined));
   if (completion === undefined) {
@@ -267,11 +230,17 @@ function answerOfRow(fields: Fields): Answer {
 const isAnswer = ({ choices, candidates, object, output }: Fields): boolean =>
   Array.isArray(choices) || Array.isArray(candidates) || (object === 'response' && Array.isArray(output));
 
+/** What a row asks, all of it: an instruction may have beside it what it is about. Undefined for nothing. */
+function askedIn(row: Fields): string | undefined {
+  const texts = ASKED.flatMap((key) => (typeof row[key] === 'string' ? [row[key]] : []));
+  return texts.length === 0 ? undefined : [...new Set(texts)].filter((text) => text !== '').join('\n\n');
+}
+
 /** A row with a text that was asked and a text that was answered; one of them may be a list of messages. */
 function rowIn(value: Fields): Conversation {
-  const asked = valueAt(value, ...ASKED);
+  const asked = askedIn(value);
   const key = ANSWERED.find((one) => one in value && value[one] !== null);
-  if (key === undefined || typeof asked !== 'string') {
+  if (key === undefined || asked === undefined) {
     return NONE;
   }
   const given = opened(value[key]);
@@ -283,7 +252,8 @@ function rowIn(value: Fields): Conversation {
     return NONE;
   }
   const { said } = answerIn(first);
-  return said.length === 0 ? NONE : { entries: askedWith(asked), answer: said, further: others.length };
+  const entries = [...systemOf(systemBeside(value)), ...askedWith(asked)];
+  return said.length === 0 ? NONE : { entries, answer: said, further: others.length };
 }
 
 const askedWith = (asked: unknown): readonly unknown[] =>
@@ -327,23 +297,6 @@ export function conversationEpisode(given: unknown, id: string, survey: Survey):
       promptsIn(fields),
     ),
   };
-}
-
-/** From here on a status of HTTP says that a request failed. */
-const REFUSED = 400;
-
-/** Whether the answer of a server was an error. */
-function hasFailed(fields: Fields): boolean {
-  const response = valueAt(fields, ...RESPONSES);
-  const status = isRecord(response) ? valueAt(response, 'status_code', 'status', 'statusCode') : undefined;
-  const body = bodyOf(fields, RESPONSES);
-  const isRefused = typeof status === 'number' && status >= REFUSED;
-  return (
-    isRefused ||
-    fieldsAt(fields, 'result')['type'] === 'errored' ||
-    saysError(fields['error']) ||
-    (isRecord(body) && saysError(body['error']))
-  );
 }
 
 function idOf(fields: Fields): string | null {

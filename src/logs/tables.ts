@@ -31,6 +31,10 @@ function named(value: Fields): readonly Fields[] | null {
   return first !== undefined &&
     (held.length > 1 || Array.isArray(first.given)) &&
     held.every(({ given }) => isConversation(given))
-    ? held.map(({ id, given }) => (isRecord(given) ? { id, ...given } : { id, messages: given }))
+    ? held.map(({ id, given }) => {
+        const known = isRecord(given) ? given : { messages: given };
+        // The key of the only list is no name, where something is said beside it.
+        return held.length === 1 && Object.keys(value).length > 1 ? { ...value, ...known } : { id, ...known };
+      })
     : null;
 }

@@ -428,6 +428,60 @@ describe('entries under keys of their own are the messages of', () => {
     assert.deepEqual(saidIn(log), ['geo > find {"q":1}', '[find] A city.', 'geo > Oslo']);
   });
 
+  it('OpenCode and Llama Stack, whose parts and steps have calls and results', () => {
+    const state = { status: 'completed', input: { q: 1 }, output: 'A city.' };
+    const code = lines(
+      { info: { id: '1', role: 'user' }, parts: [{ type: 'text', text: 'Where?' }] },
+      {
+        info: { id: '2', role: 'assistant' },
+        parts: [
+          { type: 'text', text: 'I look.' },
+          { type: 'tool', callID: 'c', tool: 'find', state },
+        ],
+      },
+      { info: { id: '3', role: 'assistant' }, parts: [{ type: 'text', text: 'Oslo' }] },
+    );
+    const call = { call_id: 'c', tool_name: 'find', arguments: { q: 1 } };
+    const said = { role: 'assistant', content: 'Oslo', stop_reason: 'end_of_turn' };
+    const turn = {
+      input_messages: [USER],
+      steps: [
+        { step_type: 'inference', model_response: { role: 'assistant', content: 'I look.', tool_calls: [call] } },
+        { step_type: 'tool_execution', tool_responses: [{ call_id: 'c', tool_name: 'find', content: 'A city.' }] },
+        { step_type: 'inference', model_response: said },
+      ],
+      output_message: said,
+    };
+    assert.deepEqual([saidIn(code), saidIn(json({ session_id: 's', turns: [turn] }))], [FOUND, FOUND]);
+  });
+
+  it("Mistral's conversations and sessions of the Gemini CLI, under types of their own", () => {
+    const entries = [
+      { type: 'message.input', role: 'user', content: 'Where?' },
+      { type: 'function.call', tool_call_id: 'c', name: 'find', arguments: '{"q":1}' },
+      { type: 'function.result', tool_call_id: 'c', result: 'A city.' },
+      { type: 'message.output', role: 'assistant', content: 'Oslo' },
+    ];
+    assert.deepEqual(saidIn(json({ object: 'conversation.history', entries })), [
+      'assistant > find {"q":1}',
+      '[find] A city.',
+      'assistant > Oslo',
+    ]);
+    const messages = [
+      { type: 'user', content: 'Where?' },
+      { type: 'gemini', content: 'Oslo', thoughts: [{ subject: 'Places', description: 'Norway.' }] },
+    ];
+    assert.deepEqual(saidIn(json({ sessionId: 's', messages })), [
+      'assistant > {"subject":"Places","description":"Norway."}\nOslo',
+    ]);
+  });
+
+  it('AutoGen, with a thought beside the text, which SWE-agent has in it', () => {
+    const log = (content: string, more: object) => json([USER, { role: 'assistant', content, ...more }]);
+    assert.deepEqual(saidIn(log('Oslo', { thought: 'Norway.' })), ['assistant > Norway.\nOslo']);
+    assert.deepEqual(saidIn(log('I look.\nls', { thought: 'I look.', action: 'ls' })), ['assistant > I look.\nls']);
+  });
+
   it('a system prompt beside them', () => {
     const log = json({ system_prompt: 'Be terse.', messages: [USER, { role: 'assistant', content: 'Oslo' }] });
     assert.deepEqual(askedIn(log), ['system: Be terse.', 'user: Where?']);
@@ -531,5 +585,34 @@ describe('what Python writes of its values is read', () => {
     const read = new LogReader(sourceOf(text), true).value({ start: 0, end: text.length, line: 1 });
     assert.ok(!(read instanceof Error));
     assert.deepEqual([json(read.value).includes(key), read.masked], [false, 1]);
+  });
+});
+
+describe('rows say all that was asked:', () => {
+  const row = { instruction: 'Say where.', input: 'Norway', output: 'Oslo' };
+
+  it('an instruction with what it is about, and a system prompt', () => {
+    const log = json({ ...row, system: 'Be terse.' });
+    assert.deepEqual(
+      [askedIn(log), saidIn(log)],
+      [['system: Be terse.', 'user: Say where.\n\nNorway'], ['assistant > Oslo']],
+    );
+  });
+
+  it('what was said before, in turns', () => {
+    const log = json({ ...row, input: '', history: [['Hi', 'Hello']] });
+    assert.deepEqual(saidIn(log), ['assistant > Hello', '[user] Say where.', 'assistant > Oslo']);
+    const turns = [
+      ['Hi', 'Hello'],
+      [null, 'There'],
+    ];
+    for (const held of [{ history: turns }, { internal: turns, visible: turns }]) {
+      assert.deepEqual(saidIn(json(held)), ['assistant > Hello', 'assistant > There']);
+    }
+  });
+
+  it("samples of OpenAI's evals", () => {
+    const log = json({ sample_id: 's', type: 'sampling', data: { prompt: [USER], sampled: ['Oslo'] } });
+    assert.deepEqual([askedIn(log), saidIn(log)], [['user: Where?'], ['assistant > Oslo']]);
   });
 });
