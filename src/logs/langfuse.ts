@@ -10,7 +10,7 @@ import { parsedMessages, type ParsedMessage } from '../chat/messages.ts';
 import { isRecord } from '../shared/guard.ts';
 import { returnOf } from './scores.ts';
 import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
-import { argumentsText, nanosecondsOf, type Step } from './steps.ts';
+import { argumentsText, timeOf, type Step } from './steps.ts';
 
 const KINDS: ReadonlyMap<string, Step['kind']> = new Map([
   ['GENERATION', 'model'],
@@ -42,8 +42,8 @@ export function stepOfObservation(value: unknown, given: string | null = null): 
     trace,
     id,
     parent: textAt(value, 'parentObservationId', 'parent_observation_id') ?? '',
-    start: nanosecondsOf(valueAt(value, 'startTime', 'start_time')),
-    end: nanosecondsOf(valueAt(value, 'endTime', 'end_time')),
+    start: timeOf(valueAt(value, 'startTime', 'start_time')),
+    end: timeOf(valueAt(value, 'endTime', 'end_time')),
     kind,
     agent: node ?? (type?.toUpperCase() === 'AGENT' ? textAt(value, 'name') : null),
     score: null,

@@ -1,13 +1,15 @@
-/** Steps of traces that are not OpenTelemetry's: what OpenAI's Agents SDK exports, and calls of Weave. */
+/** Steps of traces that are not OpenTelemetry's: of OpenAI's Agents SDK, Weave, Opik and Braintrust. */
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { errorWords, resultWithError } from '../chat/content.ts';
-import { fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { measuresIn } from '../chat/measures.ts';
 import { parsedMessages, systemOf } from '../chat/messages.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
 import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
+import { stepOfObservation } from './langfuse.ts';
 import { askedWith } from './langSmith.ts';
+import { firstScore } from './scores.ts';
 import { argumentsText, nanosecondsOf, type Step } from './steps.ts';
 
 const AGENT_KINDS: ReadonlyMap<unknown, Step['kind']> = new Map([
@@ -127,3 +129,56 @@ const parsedMessagesOf = (inputs: Fields): ModelCall['input'] => {
   const { messages } = inputs;
   return Array.isArray(messages) ? parsedMessages(messages) : askedWith(inputs);
 };
+
+/** What Opik and Braintrust call a span, and what Langfuse would call it. */
+const OBSERVED: ReadonlyMap<unknown, string> = new Map([
+  ['llm', 'GENERATION'],
+  ['tool', 'TOOL'],
+  ['general', 'SPAN'],
+  ['guardrail', 'SPAN'],
+  ['task', 'SPAN'],
+  ['function', 'SPAN'],
+  ['eval', 'SPAN'],
+  ['score', 'SPAN'],
+]);
+
+/** The step that a span of Opik is; null for a value that is none. */
+export function stepOfOpik(value: unknown): Step | null {
+  const type = isRecord(value) ? OBSERVED.get(value['type']) : undefined;
+  if (!isRecord(value) || type === undefined || !('parent_span_id' in value)) {
+    return null;
+  }
+  return stepOfObservation({
+    ...value,
+    type,
+    parentObservationId: value['parent_span_id'],
+    ...failureOf(value['error_info']),
+  });
+}
+
+/** The step that a span of Braintrust is; null for a value that is none. */
+export function stepOfBraintrust(value: unknown): Step | null {
+  const { type, name } = fieldsAt(value, 'span_attributes');
+  if (!isRecord(value) || !('root_span_id' in value)) {
+    return null;
+  }
+  const [metrics, metadata] = [fieldsAt(value, 'metrics'), fieldsAt(value, 'metadata')];
+  const step = stepOfObservation({
+    input: value['input'],
+    output: value['output'],
+    traceId: value['root_span_id'],
+    id: value['span_id'],
+    type: OBSERVED.get(type) ?? 'SPAN',
+    name,
+    parentObservationId: listAtKey(value, 'span_parents')[0],
+    startTime: metrics['start'],
+    endTime: metrics['end'],
+    usage: metrics,
+    model: metadata['model'],
+    ...failureOf(value['error']),
+  });
+  return step === null ? null : { ...step, score: firstScore(value['scores']) };
+}
+
+const failureOf = (error: unknown): Fields =>
+  error === undefined || error === null ? {} : { level: 'ERROR', statusMessage: errorWords(error) };

@@ -17,7 +17,7 @@ import { isThread, threadEpisode } from './langGraph.ts';
 import { langfuseTrace, stepOfObservation } from './langfuse.ts';
 import { pairOf, runsWithin, stepOfRun } from './langSmith.ts';
 import { stepOfSpan } from './modelCalls.ts';
-import { stepOfAgentSpan, stepOfWeaveCall } from './otherTraces.ts';
+import { stepOfAgentSpan, stepOfBraintrust, stepOfOpik, stepOfWeaveCall } from './otherTraces.ts';
 import { sessionEpisode, sessionOf } from './sessions.ts';
 import type { EntryPlace, LogReader, Repair } from './source.ts';
 import { logRecordOf, spanOf, spansOfTrace, type LogRecord, type Span } from './spans.ts';
@@ -90,6 +90,8 @@ const FORMATS: readonly ((value: unknown) => Known | null)[] = [
   (value) => asStep('runs of LangSmith', stepOfRun(value)),
   (value) => asStep("spans of OpenAI's Agents SDK", stepOfAgentSpan(value)),
   (value) => asStep('calls of Weave', stepOfWeaveCall(value)),
+  (value) => asStep('spans of Opik', stepOfOpik(value)),
+  (value) => asStep('spans of Braintrust', stepOfBraintrust(value)),
   (value) => asStep('observations of Langfuse', stepOfObservation(value)),
   (value) => (isSample(value) ? { format: 'samples of Inspect', kind: 'sample' } : null),
   (value) => {

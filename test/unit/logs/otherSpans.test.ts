@@ -507,3 +507,63 @@ describe("Datadog's LLM Observability", () => {
     ]);
   });
 });
+
+describe('spans that name the trace in their own way', () => {
+  const ASKED = [{ role: 'user', content: 'Weather?' }];
+  const call = { id: 'c', type: 'function', function: { name: 'weather', arguments: '{}' } };
+  const SAID = [
+    { role: 'assistant', content: 'I look.', tool_calls: [call] },
+    { role: 'assistant', content: 'It rains.' },
+  ];
+  const READ = ['assistant > I look.\nweather {}', '[weather] rain', 'assistant > It rains.'];
+
+  it('are those of Opik', () => {
+    const span = (at: number, type: string, more: object) => ({
+      id: `s${String(at)}`,
+      trace_id: 't',
+      parent_span_id: null,
+      name: type === 'tool' ? 'weather' : 'chat',
+      type,
+      start_time: `2025-06-01T10:00:0${String(at)}Z`,
+      end_time: `2025-06-01T10:00:0${String(at)}.5Z`,
+      usage: { prompt_tokens: 3, completion_tokens: 4 },
+      model: 'm',
+      ...more,
+    });
+    const text = json([
+      span(0, 'llm', { input: { messages: ASKED }, output: { choices: [{ message: SAID[0] }] } }),
+      span(1, 'tool', { input: { city: 'Oslo' }, output: { output: 'rain' } }),
+      span(2, 'llm', { input: { messages: ASKED }, output: { choices: [{ message: SAID[1] }] } }),
+      span(3, 'llm', { input: { messages: ASKED }, error_info: { exception_type: 'Timeout', message: 'slow' } }),
+      span(4, 'general', { input: {}, output: {} }),
+    ]);
+    const { said, asked, leftOut } = transcript(text);
+    assert.deepEqual([said, asked], [READ, ['user: Weather?']]);
+    assert.deepEqual(leftOut, { 'spans that are no calls of models or tools': 1, 'calls that failed': 1 });
+  });
+
+  it('are those of Braintrust, whose times are among what is measured', () => {
+    const row = (at: number, type: string, more: object) => ({
+      id: `r${String(at)}`,
+      span_id: `s${String(at)}`,
+      root_span_id: 't',
+      span_parents: null,
+      span_attributes: { type, name: type === 'tool' ? 'weather' : 'Chat Completion' },
+      metrics: { start: 1_748_772_000.5 + at, end: 1_748_772_001 + at, prompt_tokens: 3, completion_tokens: 4 },
+      metadata: { model: 'm' },
+      scores: at === 0 ? { correct: 1 } : {},
+      ...more,
+    });
+    const rows = [
+      row(0, 'llm', { input: ASKED, output: [{ index: 0, message: SAID[0] }] }),
+      row(1, 'tool', { input: { city: 'Oslo' }, output: 'rain' }),
+      row(2, 'llm', { input: ASKED, output: [{ index: 0, message: SAID[1] }] }),
+    ];
+    const text = rows.map(json).join('\n');
+    assert.deepEqual(transcript(text).said, READ);
+    const [episode] = wholeLog(text).episodes;
+    const [entry] = episode?.entries ?? [];
+    assert.ok(entry?.kind === 'message');
+    assert.deepEqual([episode?.return, entry.model, entry.promptTokens, entry.measured?.seconds], [1, 'm', 3, 0.5]);
+  });
+});
