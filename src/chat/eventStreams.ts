@@ -13,6 +13,7 @@ interface Collected {
   text: string;
   thinking: string;
   json: string;
+  readonly citations: unknown[];
 }
 
 class Numbered {
@@ -28,7 +29,7 @@ class Numbered {
     if (this.all.size >= MOST_PARTS) {
       throw new RangeError(`an answer has more than ${String(MOST_PARTS)} parts`);
     }
-    const made: Collected = { given: {}, done: false, text: '', thinking: '', json: '' };
+    const made: Collected = { given: {}, done: false, text: '', thinking: '', json: '', citations: [] };
     this.all.set(key, made);
     return made;
   }
@@ -72,14 +73,18 @@ function addDelta(block: Collected, delta: Fields): void {
   block.text += textAt(delta, 'text') ?? '';
   block.thinking += textAt(delta, 'thinking') ?? '';
   block.json += textAt(delta, 'partial_json') ?? '';
+  if (isRecord(delta['citation'])) {
+    block.citations.push(delta['citation']);
+  }
 }
 
-function blockOf({ given, text, thinking, json }: Collected): Fields {
+function blockOf({ given, text, thinking, json, citations }: Collected): Fields {
   return {
     ...given,
     ...(text !== '' && { type: textAt(given, 'type') ?? 'text', text: (textAt(given, 'text') ?? '') + text }),
     ...(thinking !== '' && { type: 'thinking', thinking: (textAt(given, 'thinking') ?? '') + thinking }),
     ...(json !== '' && { input: parsedJson(json) }),
+    ...(citations.length > 0 && { citations }),
   };
 }
 

@@ -219,8 +219,10 @@ function llamaStack({ input_messages: input, steps, output_message: output }: Fi
   const within = (Array.isArray(steps) ? steps : []).filter(isRecord).flatMap((step): readonly Fields[] => {
     const { model_response: said } = step;
     const gave = listAtKey(step, 'tool_responses').filter(isRecord);
+    const found = valueAt(step, 'inserted_context') ?? fieldsAt(step, 'violation')['user_message'];
     return [
       ...(isRecord(said) ? [said] : []),
+      ...(found === undefined || found === null ? [] : [{ role: 'tool', name: step['step_type'], content: found }]),
       ...gave.map(({ call_id: id, tool_name: name, content }) => ({
         role: 'tool',
         tool_results: [{ id, name, result: content }],

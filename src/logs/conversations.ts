@@ -121,8 +121,9 @@ function conversationIn(value: unknown): Conversation {
     return NONE;
   }
   const [request, response] = [bodyOf(value, REQUESTS), answerGiven(value)];
-  const own = isRecord(request) ? (listIn(request) ?? listIn(value)) : listIn(value);
-  const asked = isRecord(request) && (own === null || listIn(request) !== null) ? request : value;
+  const requested = isRecord(request) ? listIn(request) : null;
+  const own = requested ?? listIn(value);
+  const asked = isRecord(request) && (own === null || requested !== null) ? request : value;
   const system = systemOf(systemBeside(asked));
   if (own !== null) {
     const { said, further } = response === undefined ? answerBeside(asked, own.list) : answerIn(response);

@@ -23,6 +23,21 @@ describe('what an answer quotes is in its message:', () => {
     ]);
   });
 
+  it('of a stream of Anthropic', () => {
+    const citation = { type: 'char_location', cited_text: 'Oslo is a city.', document_title: 'Plan' };
+    const delta = (one: object) => ({ type: 'content_block_delta', index: 0, delta: one });
+    const response = [
+      { type: 'message_start', message: { role: 'assistant', content: [] } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '', citations: [] } },
+      delta({ type: 'text_delta', text: 'Oslo' }),
+      delta({ type: 'citations_delta', citation }),
+      { type: 'message_stop' },
+    ];
+    assert.deepEqual(saidIn(json({ request: { messages: [USER] }, response })), [
+      'assistant > Oslo\n[citation] Plan: Oslo is a city.',
+    ]);
+  });
+
   it('of Bedrock, where it is around the text', () => {
     const citation = { title: 'Plan', location: {}, sourceContent: [{ text: 'Oslo is a city.' }] };
     assert.deepEqual(saidIn(answer({ citationsContent: { content: [{ text: 'Oslo' }], citations: [citation] } })), [
@@ -447,12 +462,17 @@ describe('entries under keys of their own are the messages of', () => {
       input_messages: [USER],
       steps: [
         { step_type: 'inference', model_response: { role: 'assistant', content: 'I look.', tool_calls: [call] } },
+        { step_type: 'memory_retrieval', vector_db_ids: 'v', inserted_context: 'Maps.' },
         { step_type: 'tool_execution', tool_responses: [{ call_id: 'c', tool_name: 'find', content: 'A city.' }] },
         { step_type: 'inference', model_response: said },
       ],
       output_message: said,
     };
-    assert.deepEqual([saidIn(code), saidIn(json({ session_id: 's', turns: [turn] }))], [FOUND, FOUND]);
+    assert.deepEqual(saidIn(code), FOUND);
+    assert.deepEqual(
+      saidIn(json({ session_id: 's', turns: [turn] })),
+      FOUND.toSpliced(1, 0, '[memory_retrieval] Maps.'),
+    );
   });
 
   it("Mistral's conversations and sessions of the Gemini CLI, under types of their own", () => {
