@@ -184,6 +184,12 @@ function turnsIn(value: unknown): readonly unknown[] {
 
 const isTurn = (text: unknown): boolean => typeof text === 'string' || text === null;
 
+/** The entries that an item of a list is: OpenHands keeps an event with what came of it, which may be empty. */
+const entriesOfItem = (item: unknown): readonly unknown[] =>
+  Array.isArray(item) && isRecord(item[0]) && 'source' in item[0]
+    ? item.filter((one) => isRecord(one) && Object.keys(one).length > 0)
+    : [pairOf(item)];
+
 /** The list of messages that an object holds, as a list or as JSON; null for none. */
 function listIn(fields: Fields): HeldList | null {
   const held = [...MESSAGES, 'rejected', 'input', 'prompt'].flatMap((key) => {
@@ -191,7 +197,7 @@ function listIn(fields: Fields): HeldList | null {
     // Data sets may keep the messages of a conversation by columns.
     const rows = isRecord(value) ? (rowsOf(value) ?? []) : value;
     const turns = turnsIn(rows);
-    const list = turns.length > 0 ? turns : Array.isArray(rows) ? rows.map(pairOf) : [];
+    const list = turns.length > 0 ? turns : Array.isArray(rows) ? rows.flatMap(entriesOfItem) : [];
     const messages = parsedMessages(list).length;
     return messages > 0 ? [{ key, list, messages, isTurns: turns.length > 0 }] : [];
   });
@@ -254,7 +260,9 @@ function rowIn(value: Fields): Conversation {
   }
   const { said } = answerIn(first);
   const entries = [...systemOf(systemBeside(value)), ...askedWith(asked)];
-  return said.length === 0 ? NONE : { entries, answer: said, further: others.length };
+  const second =
+    key === 'chosen' && typeof value['rejected'] === 'string' ? { key: 'rejected', messages: 1 } : undefined;
+  return said.length === 0 ? NONE : { entries, answer: said, further: others.length, second };
 }
 
 const askedWith = (asked: unknown): readonly unknown[] =>

@@ -5,8 +5,11 @@
 import type { Fields } from '../chat/fields.ts';
 import { opened } from '../chat/pythonLiteral.ts';
 import { isRecord } from '../shared/guard.ts';
-import { isConversation } from './conversations.ts';
+import { isConversation, says } from './conversations.ts';
 import { rowsOf } from './columns.ts';
+
+/** Keys of the two sides of one conversation, which are no names of two. */
+const SIDES = ['input', 'inputs', 'output', 'outputs', 'request', 'response', 'prompt', 'completion'] as const;
 
 /** The conversations that an object holds, which is none itself; null where it holds them in no such form. */
 export function conversationsIn(value: unknown): readonly Fields[] | null {
@@ -14,27 +17,33 @@ export function conversationsIn(value: unknown): readonly Fields[] | null {
     return null;
   }
   const rows = rowsOf(value);
-  if (rows !== null && rows.some(isConversation)) {
+  if (rows !== null && rows.some(says)) {
     return rows;
   }
   const [only, ...others] = Object.values(value).filter((one) => typeof one === 'object' && one !== null);
   return named(value) ?? (others.length === 0 && isRecord(only) ? named(only) : null);
 }
 
-/** Conversations by their names: several, or one that is a list. Whatever else there is says nothing. */
+/** Conversations by their names, or lists of them: several, or one that is a list of messages. */
 function named(value: Fields): readonly Fields[] | null {
+  if (SIDES.some((key) => key in value)) {
+    return null;
+  }
   const held = Object.entries(value).flatMap(([id, one]) => {
     const given = opened(one);
-    return typeof given === 'object' && given !== null ? [{ id, given }] : [];
+    if (Array.isArray(given) && !isConversation(given)) {
+      return given.filter(isConversation).map((item: unknown, at) => ({ id: `${id} ${String(at + 1)}`, given: item }));
+    }
+    return typeof given === 'object' && isConversation(given) ? [{ id, given }] : [];
   });
   const [first] = held;
-  return first !== undefined &&
-    (held.length > 1 || Array.isArray(first.given)) &&
-    held.every(({ given }) => isConversation(given))
-    ? held.map(({ id, given }) => {
-        const known = isRecord(given) ? given : { messages: given };
-        // The key of the only list is no name, where something is said beside it.
-        return held.length === 1 && Object.keys(value).length > 1 ? { ...value, ...known } : { id, ...known };
-      })
-    : null;
+  if (first === undefined || (held.length === 1 && !Array.isArray(first.given))) {
+    return null;
+  }
+  // The key of the only list is no name, where something is said beside it.
+  const isName = held.length > 1 || Object.keys(value).length === 1;
+  return held.map(({ id, given }) => ({
+    ...(isName ? { id } : value),
+    ...(isRecord(given) ? given : { messages: given }),
+  }));
 }

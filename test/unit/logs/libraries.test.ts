@@ -564,6 +564,26 @@ describe('each row of a table is an episode, as', () => {
     ]);
   });
 
+  it('parts of a data set are lists of them, beside what says nothing', () => {
+    const [first, second] = TWO.map(({ asked, said: [said = ''] }) => ({
+      messages: [...chat('user', asked).flat(), ...chat('assistant', said.slice('assistant > '.length)).flat()],
+    }));
+    const meta = { name: 'capitals' };
+    for (const log of [{ train: [first], test: [second] }, { meta, a: first, b: second }, { train: [first, second] }]) {
+      assert.deepEqual(
+        read(log).map(({ said }) => said),
+        TWO.map(({ said }) => said),
+        json(log),
+      );
+    }
+    // Two sides of one conversation are one.
+    const answer = { messages: chat('assistant', 'Oslo').flat() };
+    assert.equal(
+      wholeLog(json({ input: { messages: chat('user', 'Norway?').flat() }, output: answer })).episodes.length,
+      1,
+    );
+  });
+
   it("LlamaIndex's store of chats has conversations by their names (llama-index-core 0.14)", () => {
     const message = (role: string, text: string) => ({ role, blocks: [{ block_type: 'text', text }] });
     const store = { anna: [message('user', 'Norway?'), message('assistant', 'Oslo')] };
@@ -634,5 +654,22 @@ describe('rows say all that was asked:', () => {
   it("samples of OpenAI's evals", () => {
     const log = json({ sample_id: 's', type: 'sampling', data: { prompt: [USER], sampled: ['Oslo'] } });
     assert.deepEqual([askedIn(log), saidIn(log)], [['user: Where?'], ['assistant > Oslo']]);
+  });
+
+  it('the answer that was not chosen is counted', () => {
+    const log = wholeLog(json({ prompt: 'Where?', chosen: 'Oslo', rejected: 'Bergen' }));
+    assert.deepEqual([...log.leftOut], [['messages under a second key of their conversation (rejected)', 1]]);
+  });
+
+  it('the history of a benchmark of OpenHands has events in pairs', () => {
+    const event = (source: string, action: string, args: object) => ({ source, action, args });
+    const history = [
+      [event('user', 'message', { content: 'Where?' }), {}],
+      [event('agent', 'run', { command: 'ls' }), { source: 'agent', observation: 'run', content: 'a.py' }],
+    ];
+    assert.deepEqual(saidIn(json({ instance_id: 'i', instruction: 'Where?', history })), [
+      'assistant > run {"command":"ls"}',
+      '[run] a.py',
+    ]);
   });
 });
