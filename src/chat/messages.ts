@@ -430,6 +430,8 @@ function addBody(content: Content, fields: Fields): void {
   for (const other of others) {
     if (typeof other === 'string' && !content.texts.join('\n').includes(other.trim())) {
       content.texts.push(other);
+    } else if (Array.isArray(other)) {
+      addBeside(content, other);
     }
   }
   // SWE-agent repeats a part of the content as the thought; AutoGen has it beside the content.
@@ -439,6 +441,24 @@ function addBody(content: Content, fields: Fields): void {
   }
   for (const from of [fields, fieldsAt(fields, 'provider_specific_fields')]) {
     addQuotes(content, from);
+  }
+}
+
+/** Adds what parts say that the content does not say yet, line by line: each may be very long, or very many. */
+function addBeside(content: Content, parts: readonly unknown[]): void {
+  const beside = emptyContent();
+  addPart(beside, parts);
+  const linesOf = (text: string): readonly string[] => text.split('\n').map((line) => line.trim());
+  const said = new Set(content.texts.flatMap(linesOf));
+  const gave = new Set(content.results.map(({ text }) => text));
+  for (const text of beside.texts.filter((one) => !linesOf(one).every((line) => said.has(line)))) {
+    content.texts.push(text);
+  }
+  for (const result of beside.results.filter(({ text }) => !gave.has(text))) {
+    content.results.push(result);
+  }
+  for (const [id, name] of beside.calls) {
+    content.calls.set(id, name);
   }
 }
 

@@ -90,19 +90,17 @@ function actionStep(entry: Fields, own: Fields): readonly Fields[] {
   const { model_output: output, observations, error } = entry;
   const calls = listAtKey(entry, 'tool_calls').filter(isRecord);
   const said = asText(output);
-  // Of an agent that writes code the library makes a call of what was said.
-  const isSaid = (call: Fields): boolean => {
-    const given = textAt(fieldsAt(call, 'function'), 'arguments');
-    return given !== null && said.includes(given.trim());
-  };
-  const message = { ...own, content: output ?? '', tool_calls: calls.filter((call) => !isSaid(call)) };
+  const [only] = calls.length === 1 ? calls : [];
+  // Of an agent that writes code the library makes one call, of what was said.
+  const code = textAt(fieldsAt(only, 'function'), 'arguments')?.trim();
+  const isSaid = code !== undefined && said.includes(code);
+  const message = { ...own, content: output ?? '', tool_calls: isSaid ? [] : calls };
   const known = [said, asText(observations), ...calls.map(asText)].join('\n');
   const final = asText(entry['action_output']);
   const gave = [observations, known.includes(final) ? null : final];
   if (gave.every((one) => one === null || one === undefined) && (error === null || error === undefined)) {
     return [message];
   }
-  const [only] = calls.length === 1 ? calls : [];
   const name = textAt(fieldsAt(only, 'function'), 'name');
   return [message, { role: 'tool', name, tool_call_id: only?.['id'], content: gave, error }];
 }

@@ -121,6 +121,16 @@ describe('messages and their parts are read as a library names them:', () => {
     assert.deepEqual(saidIn(log), FOUND);
   });
 
+  it('any that has a text and parts beside each other', () => {
+    const parts = [
+      { type: 'text', text: 'I look.' },
+      { type: 'tool_call', id: 'c', name: 'find', args: { q: 1 } },
+    ];
+    const gave = { role: 'tool', tool_call_id: 'c', content: 'A city.' };
+    const log = json([USER, { role: 'assistant', content: 'I look.', blocks: parts }, gave]);
+    assert.deepEqual(saidIn(log), FOUND.slice(0, 2));
+  });
+
   it('Cohere, with a plan before its calls (the client of version 2)', () => {
     const log = json([
       USER,
