@@ -11,6 +11,7 @@ import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problem.t
 import { makeDocument, MadeElement, nextFrame } from './madeDocument.ts';
 
 makeDocument();
+const { COLUMNS } = await import('../../../webview/episodes/columns.ts');
 const { Grid } = await import('../../../webview/episodes/grid.ts');
 const FACETS = { total: 100, trained: 100, evaluated: 0, roles: [], filled: [] };
 
@@ -300,4 +301,17 @@ test('without another order a click and a key mean the rows on screen', () => {
   host.press('ArrowUp');
   host.press('Enter');
   assert.deepEqual([host.selected, host.opened, host.chosen], ['Problem 2', [2], []]);
+});
+
+test('each evaluation stands in its own column, with the words that are read for it', () => {
+  const row = { ...problem(1), greedyBefore: 0, sampledBefore: 0.25, greedyAfter: 1, sampledAfter: 0.75 };
+  const said = COLUMNS.filter(({ name }) => name === 'before' || name === 'after').map(({ cell, words }) => {
+    const made: unknown = cell(row, 0);
+    assert.ok(made instanceof MadeElement);
+    return [made.textContent, words(row, 0)];
+  });
+  assert.deepEqual(said, [
+    ['0.25', 'before greedy 0, sampled 0.25'],
+    ['0.75', 'after greedy 1, sampled 0.75'],
+  ]);
 });
