@@ -204,23 +204,26 @@ export function killOwned(child: ChildProcess): void {
   }
 }
 
-/** Kills all of a program, and what they started meanwhile: whoever is killed starts nobody more. */
-function killAll(child: ChildProcess, owned: Owned): void {
+/**
+ * Kills all of a program, and what they started meanwhile: whoever is killed starts nobody more.
+ * @returns false where nobody is left
+ */
+function killAll(child: ChildProcess, owned: Owned): boolean {
   if (child.pid === undefined || owned.leader === null) {
-    signalOwned(child, owned, 'SIGKILL');
-    return;
+    return signalOwned(child, owned, 'SIGKILL');
   }
   const killed = new Set<string>();
   for (let look = 0; look < MOST_LOOKS; look++) {
     const found = processesOf(owned);
     if (found.every((one) => killed.has(nameOf(one)))) {
-      return;
+      return found.length > 0;
     }
     signalFound(child.pid, found, 'SIGKILL');
     for (const one of found) {
       killed.add(nameOf(one));
     }
   }
+  return true;
 }
 
 /**
@@ -235,17 +238,18 @@ export async function endOwned(child: ChildProcess, patience: number): Promise<v
   if (patience > 0) {
     signalOwned(child, owned, 'SIGTERM');
   }
-  if (patience === 0 || !(await isGoneWithin(child, owned, patience))) {
-    killAll(child, owned);
-    await isGoneWithin(child, owned, KILLED_MILLISECONDS);
+  const isLeft = (): boolean => signalOwned(child, owned, 0);
+  if (patience === 0 || !(await isGoneWithin(child, isLeft, patience))) {
+    // What was being started at the first look has no mark that can be read: it is killed once it has.
+    await isGoneWithin(child, () => killAll(child, owned), KILLED_MILLISECONDS);
   }
   disown(child, owned);
 }
 
-async function isGoneWithin(child: ChildProcess, owned: Owned, milliseconds: number): Promise<boolean> {
+async function isGoneWithin(child: ChildProcess, isLeft: () => boolean, milliseconds: number): Promise<boolean> {
   const until = performance.now() + milliseconds;
   // Whoever waits for its end may look for its number next: it is heard of, too.
-  while (signalOwned(child, owned, 0) || (child.pid !== undefined && !hasExited(child))) {
+  while (isLeft() || (child.pid !== undefined && !hasExited(child))) {
     if (performance.now() > until) {
       return false;
     }
