@@ -11,7 +11,7 @@ export function rowsOf(table: Fields): readonly Fields[] | null {
   if (Array.isArray(columns) && Array.isArray(data)) {
     return data
       .filter((row): row is readonly unknown[] => Array.isArray(row))
-      .map((row) => Object.fromEntries(columns.map((name, at) => [String(name), row[at]])));
+      .map((row) => Object.fromEntries(row.slice(0, columns.length).map((cell, at) => [String(columns[at]), cell])));
   }
   const first = Object.values(table).find((one) => typeof one === 'object' && one !== null);
   const keys = keysOf(first);
@@ -19,9 +19,24 @@ export function rowsOf(table: Fields): readonly Fields[] | null {
     ([, one]) => Array.isArray(one) === Array.isArray(first) && keysOf(one).length === keys.length,
   );
   // A single column is a list or an object.
-  return keys.length === 0 || cells.length < 2
-    ? null
-    : keys.map((key) => Object.fromEntries(cells.map(([name, one]) => [name, cellAt(one, key)])));
+  if (keys.length === 0 || cells.length < 2) {
+    return null;
+  }
+  const beside = scalarsOf(table, keys.length);
+  return keys.map((key) => ({
+    ...beside,
+    ...Object.fromEntries(cells.map(([name, one]) => [name, cellAt(one, key)])),
+  }));
+}
+
+/** Characters of what is said once and read with each row. */
+const MOST_REPEATED = 2 ** 24;
+
+/** What an object says beside what it holds, which is true of all of that, such as a system prompt or a reward. */
+export function scalarsOf(value: Fields, count: number): Fields {
+  const scalars = Object.entries(value).filter(([, one]) => typeof one !== 'object' && one !== undefined);
+  const length = scalars.reduce((sum, [, one]) => sum + String(one).length, 0);
+  return length * count > MOST_REPEATED ? {} : Object.fromEntries(scalars);
 }
 
 const keysOf = (column: unknown): readonly string[] =>

@@ -30,7 +30,10 @@ export function datadogSpan(given: unknown): Span | null {
     parent: typeof parent === 'string' && parent !== ROOT ? parent : '',
     name,
     start,
-    end: typeof duration === 'number' && duration >= 0 ? start + BigInt(Math.round(duration)) : 0n,
+    end:
+      typeof duration === 'number' && Number.isFinite(duration) && duration >= 0
+        ? start + BigInt(Math.round(duration))
+        : 0n,
     failed: failureOf(value, meta),
     dropped: 0,
     attributes: { ...attributesOf(kind, name, { ...value, ...meta }), ...aboutCall(value, { ...value, ...meta }) },

@@ -74,7 +74,7 @@ const DOCUMENT: Lists = new Map<string, Lists | 'entries'>([
 ]);
 /** Objects of a document that hold the lists in its place: Tempo's `trace`, MLflow's `data`, `log` of HTTP archives. */
 const WITHIN: ReadonlySet<string> = new Set(['trace', 'data', 'result', 'log']);
-/** Keys of an object that says something itself, whatever lists it has beside them. */
+/** Keys of texts, objects and lists by which an object says something itself, whatever lists it has beside them. */
 const OWN: ReadonlySet<string> = new Set([
   'messages',
   'conversation',
@@ -87,13 +87,28 @@ const OWN: ReadonlySet<string> = new Set([
   'dialog',
   'dialogue',
   'contents',
+  'chat',
+  'chat_messages',
+  'message_thread',
+  'tasks_output',
   'steps',
   'events',
   'columns',
   'request',
   'response',
+  'instruction',
   'prompt',
+  'question',
+  'query',
+  'input',
   'completion',
+  'output',
+  'outputs',
+  'responses',
+  'generated_text',
+  'prediction',
+  'chosen',
+  'answer',
   'choices',
   'observations',
   'child_runs',
@@ -111,6 +126,8 @@ interface Frame {
   readonly candidate: boolean;
   /** Whether it holds lists of entries: then it is an entry only where it says something itself. */
   hasLists: boolean;
+  /** Of a list, whether texts are among its items: then it is none of entries. */
+  hasTexts: boolean;
   isOwn: boolean;
   key: string;
   expectsKey: boolean;
@@ -360,9 +377,15 @@ export class ElementScanner {
 
   private string(start: number, end: number): void {
     const frame = this.frames.at(-1);
-    if (this.depth === 0 && frame?.isObject === true && frame.expectsKey) {
+    if (this.depth > 0 || frame === undefined) {
+      return;
+    }
+    if (!frame.isObject) {
+      frame.hasTexts = true;
+    } else if (frame.expectsKey) {
       frame.expectsKey = false;
       frame.key = end - start > LONGEST_KEY ? '' : this.source.read(start + 1, end).toString('latin1');
+    } else {
       frame.isOwn ||= OWN.has(frame.key);
     }
   }
@@ -379,7 +402,16 @@ export class ElementScanner {
       return;
     }
     const frame = this.frames.at(-1);
-    const base = { isObject, start: at, line: this.line, key: '', expectsKey: true, hasLists: false, isOwn: false };
+    const base = {
+      isObject,
+      start: at,
+      line: this.line,
+      key: '',
+      expectsKey: true,
+      hasLists: false,
+      hasTexts: false,
+      isOwn: false,
+    };
     if (frame === undefined) {
       this.frames.push({ ...base, holds: isObject ? DOCUMENT : 'items', candidate: isObject });
     } else if (frame.isObject) {
@@ -399,6 +431,7 @@ export class ElementScanner {
   /** A value under a key of an object: a list of entries, an object that holds such lists, or any other. */
   private openIn(frame: Frame, isObject: boolean, base: Omit<Frame, 'holds'>, at: number): void {
     const { holds, key } = frame;
+    frame.isOwn ||= OWN.has(key);
     const list = typeof holds === 'string' ? undefined : holds.get(key);
     // Datadog has its spans in `{data: {attributes}}`; elsewhere attributes are what an entry says.
     const isWithin = WITHIN.has(key) || (key === 'attributes' && !frame.candidate);
@@ -407,9 +440,6 @@ export class ElementScanner {
     } else if (list === undefined || isObject) {
       this.pass(-1, isObject);
     } else {
-      for (const one of this.frames) {
-        one.hasLists = true;
-      }
       this.lists.add(key);
       this.frames.push({ ...base, start: at, holds: list });
     }
@@ -431,16 +461,27 @@ export class ElementScanner {
       this.depth--;
       if (this.depth === 0 && this.taken !== -1) {
         this.add(this.taken, at + 1, this.takenLine, found);
+        this.markHolders();
         this.taken = -1;
       }
       return;
     }
     const frame = this.frames.pop();
+    if (frame?.isObject === false && !frame.hasTexts) {
+      this.markHolders();
+    }
     if (frame?.candidate === true && (!frame.hasLists || frame.isOwn)) {
       this.add(frame.start, at + 1, frame.line, found);
     }
     if (this.frames.length === 0) {
       this.documents++;
+    }
+  }
+
+  /** Says of all that goes on that it holds a list of entries. */
+  private markHolders(): void {
+    for (const one of this.frames) {
+      one.hasLists = true;
     }
   }
 

@@ -112,11 +112,11 @@ const FORMATS: readonly ((value: unknown) => Known | null)[] = [
 
 /** What names a request of a batch, and its answer in another file; null for a value that is neither. */
 const batchOf = (value: unknown): string | null =>
-  isRecord(value) &&
-  (isRecord(value['response']) || isRecord(value['result']) || isRecord(value['params']) || isRequest(value))
-    ? textAt(value, 'custom_id')
-    : null;
-const isRequest = (value: Fields): boolean => isRecord(value['body']) && 'url' in value;
+  isRecord(value) && (isRequest(value) || isAnswer(value)) ? textAt(value, 'custom_id') : null;
+const isRequest = (value: Fields): boolean =>
+  (isRecord(value['body']) && 'url' in value) || Array.isArray(fieldsAt(value, 'params')['messages']);
+const isAnswer = (value: Fields): boolean =>
+  isRecord(value['response']) || textAt(fieldsAt(value, 'result'), 'type') !== null;
 
 const asSpan = (format: string, span: Span | null): Known | null =>
   span === null ? null : { format, kind: 'step', step: stepOfSpan(span), span };
@@ -174,6 +174,8 @@ export function* readLog(
   const formats = new Set<string>();
   const recorded = new Set<string>();
   const unknown = new UnknownEntries(survey);
+  /** Where the last object begins that holds a known entry in a list. */
+  let holder: number | null = null;
   let fault: C3Error | undefined;
   for (const elements of scanner.pieces(onBytes)) {
     for (const element of elements) {
@@ -192,10 +194,12 @@ export function* readLog(
         survey.leaveOut(REPAIRED[repair], 1, lineOf(element));
       }
       const known = knownAs(read.value);
-      if (known === null) {
+      // What lies in the lists of one that holds entries was found already.
+      if (known === null || (known.kind === 'table' && element.start === holder)) {
         unknown.add(element, read.value);
         continue;
       }
+      holder = element.holder ?? holder;
       unknown.hold(element);
       formats.add(known.format);
       index.add(element, known.kind, groupOf(known, read.value, element));
@@ -353,8 +357,9 @@ function episodeOf(
   if (only === undefined) {
     return null;
   }
-  const value = places.length > 1 ? batchIn(places.map((place) => again(reader, place))) : again(reader, only);
-  survey.leaveOut(BATCH, count - (places.length > 1 ? 2 : 1));
+  const { value, used } =
+    places.length > 1 ? batchIn(places.map((place) => again(reader, place))) : { value: again(reader, only), used: 1 };
+  survey.leaveOut(BATCH, count - used);
   if (kind === 'trace') {
     const known = knownAs(value);
     return known?.kind === 'trace' ? wholeTraceEpisode(known.trace, survey) : null;
@@ -365,13 +370,13 @@ function episodeOf(
   return kind === 'sample' && isSample(value) ? sampleEpisode(value, survey) : conversationEpisode(value, id, survey);
 }
 
-/** A request of a batch with its answer; of several the first that did not fail. */
-function batchIn(values: readonly unknown[]): unknown {
+/** A request of a batch with its answer, and how many entries that are; of several the first that did not fail. */
+function batchIn(values: readonly unknown[]): { readonly value: unknown; readonly used: number } {
   const known = values.filter(isRecord);
-  const request = known.find((one) => isRecord(one['body']) || isRecord(one['params']));
-  const responses = known.filter((one) => isRecord(one['response']) || isRecord(one['result']));
-  const response = responses.find(hasSucceeded) ?? responses[0];
-  return { ...response, ...request };
+  const request = known.find(isRequest);
+  const answers = known.filter(isAnswer);
+  const answer = answers.find(hasSucceeded) ?? answers[0];
+  return { value: { ...answer, ...request }, used: new Set([answer, request].filter((one) => one !== undefined)).size };
 }
 const hasSucceeded = (answer: Fields): boolean =>
   Number(fieldsAt(answer, 'response')['status_code']) === OK || fieldsAt(answer, 'result')['type'] === 'succeeded';

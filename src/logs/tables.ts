@@ -6,7 +6,7 @@ import type { Fields } from '../chat/fields.ts';
 import { opened } from '../chat/pythonLiteral.ts';
 import { isRecord } from '../shared/guard.ts';
 import { isConversation, says } from './conversations.ts';
-import { rowsOf } from './columns.ts';
+import { rowsOf, scalarsOf } from './columns.ts';
 
 /** Keys of the two sides of one conversation, which are no names of two. */
 const SIDES = ['input', 'inputs', 'output', 'outputs', 'request', 'response', 'prompt', 'completion'] as const;
@@ -32,7 +32,9 @@ function named(value: Fields): readonly Fields[] | null {
   const held = Object.entries(value).flatMap(([id, one]) => {
     const given = opened(one);
     if (Array.isArray(given) && !isConversation(given)) {
-      return given.filter(isConversation).map((item: unknown, at) => ({ id: `${id} ${String(at + 1)}`, given: item }));
+      // What is no conversation among them is counted as one in which nobody speaks.
+      const items = given.some(isConversation) ? given : [];
+      return items.map((item: unknown, at) => ({ id: `${id} ${String(at + 1)}`, given: item }));
     }
     return typeof given === 'object' && isConversation(given) ? [{ id, given }] : [];
   });
@@ -42,8 +44,9 @@ function named(value: Fields): readonly Fields[] | null {
   }
   // The key of the only list is no name, where something is said beside it.
   const isName = held.length > 1 || Object.keys(value).length === 1;
+  const beside = scalarsOf(value, held.length);
   return held.map(({ id, given }) => ({
-    ...(isName ? { id } : value),
+    ...(isName ? { ...beside, id } : value),
     ...(isRecord(given) ? given : { messages: given }),
   }));
 }
