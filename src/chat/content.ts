@@ -99,7 +99,7 @@ const ABOUT_CALL: ReadonlySet<string> = new Set([
 
 /** What a result answers comes first: an item of a response has an id of its own, too. */
 const CALL_IDS = ['call_id', 'id', 'toolCallId', 'tool_call_id', 'toolUseId', 'tool_use_id', 'tool_id'] as const;
-const ANSWERED_IDS = ['tool_use_id', 'toolUseId', 'tool_call_id', 'toolCallId', 'call_id', 'tool_id', 'id'] as const;
+const ANSWERED_IDS = ['tool_use_id', 'toolUseId', 'tool_call_id', 'toolCallId', 'call_id', 'id', 'tool_id'] as const;
 const NAMES = ['name', 'toolName', 'tool_name', 'tool'] as const;
 const ARGUMENTS = ['arguments', 'args', 'input', 'parameters', 'arguments_json', 'tool_kwargs'] as const;
 const RESULTS = [
@@ -209,6 +209,18 @@ function textOf(parts: readonly unknown[], depth: number): string {
   return [...content.texts, ...content.results.map(({ text }) => text)].filter((text) => text !== '').join('\n');
 }
 
+/** Whether a value says itself that it is a part, by a kind that messages have or by a key that holds one. */
+export function isKnownPart(value: unknown): boolean {
+  const kind = isRecord(value) ? textAt(value, 'type') : null;
+  return (
+    isRecord(value) &&
+    (textAt(value, 'block_type', 'content_type') !== null ||
+      WRAPPERS.some((key) => isRecord(value[key])) ||
+      (kind !== null && [PLAIN, CALL, RESULT, MEDIA].some((pattern) => pattern.test(kind))))
+  );
+}
+const PLAIN = /^(?:(?:input_|output_)?text|thinking|reasoning|refusal|document)$/u;
+
 /** Takes in what a part says, or a list of parts. */
 export function addPart(content: Content, part: unknown, depth = 0): void {
   if (isNothing(part)) {
@@ -244,6 +256,10 @@ function addObject(content: Content, part: Fields, depth: number): void {
       : WRAPPERS.find((key) => isRecord(given[key]));
   const type = wrapper ?? kind ?? 'text';
   const inner = wrapper !== undefined && isRecord(given[wrapper]) ? given[wrapper] : given;
+  const beside = inner === given ? null : textAt(given, ...TEXTS);
+  if (beside !== null) {
+    content.texts.push(beside);
+  }
   if (type === 'toolInvocation' || /^(?:tool-(?!call|result|return|error|approval)|dynamic-tool$)/u.test(type)) {
     addCall(content, inner, type);
   } else if (CALL.test(type)) {
@@ -251,7 +267,7 @@ function addObject(content: Content, part: Fields, depth: number): void {
   } else if (RESULT.test(type) && !NO_RESULT.has(type) && !(type === 'error' && !hasId(inner))) {
     addResult(content, inner);
   } else if (MEDIA.test(type)) {
-    content.texts.push(mediaText(type, inner));
+    addMedia(content, type, inner);
   } else if (type === 'reasoning' || type === 'reasoningContent' || type === 'thinking') {
     addReasoning(content, inner, depth);
   } else if (!MARKS.has(type)) {
@@ -260,6 +276,12 @@ function addObject(content: Content, part: Fields, depth: number): void {
 }
 
 const hasId = (part: Fields): boolean => textAt(part, ...ANSWERED_IDS) !== null;
+
+/** Adds where a picture, a sound or a file is, with a text that it has. */
+function addMedia(content: Content, type: string, part: Fields): void {
+  const [media, text] = [mediaText(type, part), textAt(part, 'text')];
+  content.texts.push(...(text === null ? [media] : media === `[${type}]` ? [text] : [media, text]));
+}
 
 /** Bytes of a picture or a sound are no text; what was heard in it, or where it is, is. */
 function mediaText(type: string, part: Fields): string {
@@ -336,17 +358,21 @@ const isKind = (key: string): boolean => (KINDS as readonly string[]).includes(k
 
 /** The text of a message of a thread of OpenAI's assistants: `{value, annotations}`. */
 const ofThread = (value: unknown): unknown =>
-  isRecord(value) && typeof value['value'] === 'string'
+  isRecord(value) &&
+  typeof value['value'] === 'string' &&
+  Object.keys(value).every((key) => key === 'value' || key === 'annotations')
     ? { text: value['value'], annotations: value['annotations'] }
     : value;
 
 /**
  * Adds what an answer quotes of its sources, each in a line of its own that names the source. Of pages that a server
- * read, nothing else of the log says what was in them.
+ * read, nothing else of the log says what was in them. Other annotations are what somebody else says of the answer.
  */
 export function addQuotes(content: Content, from: Fields, depth = 0): void {
-  const cited = [...listAtKey(from, 'citations'), ...listAtKey(from, 'annotations')].flat();
-  for (const one of cited.filter(isRecord)) {
+  const noted = listAtKey(from, 'annotations').filter(
+    (one) => isRecord(one) && /citation$/u.test(textAt(one, 'type') ?? ''),
+  );
+  for (const one of [...listAtKey(from, 'citations').flat(), ...noted].filter(isRecord)) {
     const quote =
       textAt(one, 'cited_text', 'citedText', 'quote') ??
       textAt(fieldsAt(one, 'file_citation'), 'quote') ??

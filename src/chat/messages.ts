@@ -4,12 +4,14 @@
  * ShareGPT's speakers. One entry may be several messages: the results of two tools and a person's words are three.
  */
 import { isRecord } from '../shared/guard.ts';
+import { contains } from '../shared/text/contains.ts';
 import {
   addCall,
   addPart,
   addQuotes,
   addResult,
   emptyContent,
+  isKnownPart,
   resultWithError,
   type Content,
   type ToolResult,
@@ -318,9 +320,9 @@ function withResults(own: ParsedMessage, { results }: Content, fields: Fields): 
   if (own.role === 'tool') {
     const [listed] = listAtKey(fields, 'tool_call_ids');
     const answers =
-      textAt(fields, 'tool_call_id', 'toolCallId', 'tool_use_id', 'call_id', 'tool_id') ??
+      textAt(fields, 'tool_call_id', 'toolCallId', 'tool_use_id', 'call_id') ??
       textAt(fieldsAt(fields, 'additional_kwargs'), 'tool_call_id') ??
-      textAt(fields, 'id') ??
+      textAt(fields, 'id', 'tool_id') ??
       (typeof listed === 'string' ? listed : null);
     const error = valueAt(fields, 'error');
     if (results.length === 0) {
@@ -367,19 +369,22 @@ function unwrapped(value: Fields): Unwrapped {
   return { fields: value, type: textAt(value, 'type'), around: value };
 }
 
-/** Keys of what a message says; Cohere has its text under `message`, LlamaIndex `blocks`, Semantic Kernel `items`. */
-const BODIES = ['parts', 'contents', 'content', 'text', 'value', 'message', 'blocks', 'items'] as const;
+/** Keys of what a message says; Cohere has its text under `message`. */
+const BODIES = ['parts', 'contents', 'content', 'text', 'value', 'message'] as const;
+/** Keys of parts of LlamaIndex and Semantic Kernel, under which others have what is no part. */
+const PART_LISTS = ['blocks', 'items'] as const;
 const REASONED = ['reasoning_content', 'reasoning', 'thinking', 'reasoning_details', 'tool_plan', 'thoughts'] as const;
 
 /** All that a message says; null where it has no key that could say anything. */
 function contentOf(fields: Fields, kwargs: Fields): Content | null {
-  const given = [...BODIES, ...REASONED, 'refusal'];
+  const given = [...REASONED, 'refusal'];
   const results = listAtKey(fields, 'tool_results').filter(isRecord);
   const calls = [fields['tool_calls'], fields['toolCalls'], fields['invalid_tool_calls']].filter(Array.isArray);
   const called = calls.some((list) => list.length > 0) ? calls : [listAtKey(kwargs, 'tool_calls')];
   const single = [fields['function_call'], kwargs['function_call']].find(isRecord) ?? namedCall(fields);
   const audio = fieldsAt(fields, 'audio');
   const isAny =
+    bodiesOf(fields).length > 0 ||
     given.some((key) => key in fields && fields[key] !== undefined) ||
     calls.length > 0 ||
     results.length > 0 ||
@@ -422,13 +427,18 @@ function addReasoned(content: Content, fields: Fields, kwargs: Fields): void {
   addPart(content, valueAt(fields, ...REASONED) ?? valueAt(kwargs, 'reasoning_content', 'reasoning'));
 }
 
+/** The bodies that a message has, some of which may be empty. */
+const bodiesOf = (fields: Fields): readonly unknown[] => [
+  ...BODIES.map((key) => fields[key]).filter((body) => body !== undefined),
+  ...PART_LISTS.map((key) => fields[key]).filter((parts) => Array.isArray(parts) && parts.every(isKnownPart)),
+];
+
 /** The text or the parts; of an entry that has both, what only one of them says too. */
 function addBody(content: Content, fields: Fields): void {
-  const bodies = BODIES.map((key) => fields[key]);
-  const [first, ...others] = bodies.filter((body) => body !== undefined && body !== null && body !== '');
+  const [first, ...others] = bodiesOf(fields).filter((body) => body !== null && body !== '');
   addPart(content, first);
   for (const other of others) {
-    if (typeof other === 'string' && !content.texts.join('\n').includes(other.trim())) {
+    if (typeof other === 'string' && !contains(content.texts.join('\n'), other.trim())) {
       content.texts.push(other);
     } else if (Array.isArray(other)) {
       addBeside(content, other);
@@ -436,7 +446,7 @@ function addBody(content: Content, fields: Fields): void {
   }
   // SWE-agent repeats a part of the content as the thought; AutoGen has it beside the content.
   const thought = textAt(fields, 'thought');
-  if (thought !== null && !content.texts.join('\n').includes(thought.trim())) {
+  if (thought !== null && !contains(content.texts.join('\n'), thought.trim())) {
     content.texts.unshift(thought);
   }
   for (const from of [fields, fieldsAt(fields, 'provider_specific_fields')]) {

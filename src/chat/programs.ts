@@ -229,7 +229,7 @@ function llamaStack({ input_messages: input, steps, output_message: output }: Fi
   });
   const last = within.at(-1);
   // The last answer of the model is the output of the turn, too.
-  const isRepeated = last?.['role'] === 'assistant' && last['content'] === output['content'];
+  const isRepeated = last?.['role'] === 'assistant' && asText(last['content']) === asText(output['content']);
   return [...input.filter(isRecord), ...within, ...(isRepeated ? [] : [output])];
 }
 

@@ -27,14 +27,19 @@ const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['nan', null],
   ['inf', null],
 ]);
+/** Numbers that JSON does not have. */
+const NO_NUMBERS: ReadonlySet<string> = new Set(['nan', 'inf']);
 
-/** The value of a text that is a list or a dictionary of Python; undefined for any other text. */
-export function pythonValue(text: string): unknown {
+/**
+ * The value of a text that is a list or a dictionary of Python; undefined for any other text.
+ * @param onNoNumber hears each number that JSON does not have, which is read as null
+ */
+export function pythonValue(text: string, onNoNumber: () => void = () => undefined): unknown {
   if (!/^\s*[[{]/u.test(text)) {
     return undefined;
   }
   try {
-    const reader = new LiteralReader(text);
+    const reader = new LiteralReader(text, onNoNumber);
     const value = reader.value(0);
     return reader.isAtEnd() ? value : undefined;
   } catch (error) {
@@ -53,10 +58,12 @@ export function opened(value: unknown): unknown {
 
 class LiteralReader {
   private readonly text: string;
+  private readonly onNoNumber: () => void;
   private at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, onNoNumber: () => void) {
     this.text = text;
+    this.onNoNumber = onNoNumber;
   }
 
   /** @throws SyntaxError for what is no literal */
@@ -95,6 +102,9 @@ class LiteralReader {
     const name = word.replace('-', '');
     if (!WORDS.has(name)) {
       throw new SyntaxError('no literal');
+    }
+    if (NO_NUMBERS.has(name)) {
+      this.onNoNumber();
     }
     return WORDS.get(name);
   }

@@ -85,9 +85,11 @@ export class LogReader {
     try {
       return entryOf(decoded);
     } catch (error) {
-      const literal = pythonValue(decoded);
+      const also = new Set<Repair>();
+      const literal = pythonValue(decoded, () => also.add('nan'));
       if (literal !== undefined) {
-        return { ...(this.maskSecrets ? readOf(maskedValue(literal)) : { value: literal, masked: 0 }), repaired };
+        const { value, count } = this.maskSecrets ? maskedValue(literal) : { value: literal, count: 0 };
+        return { value, masked: count, repaired: [...repaired, ...also] };
       }
       const numbers = withoutNaN(decoded);
       if (numbers !== decoded) {
@@ -106,8 +108,6 @@ export class LogReader {
     }
   }
 }
-
-const readOf = ({ value, count }: ReturnType<typeof maskedValue>) => ({ value, masked: count });
 
 /** Whether a text is JSON itself, with half of a character: it is read as U+FFFD where the text is. */
 const holdsHalf = (text: string): boolean =>
