@@ -120,13 +120,21 @@ function camel(entry: Fields): readonly Fields[] | null {
     : [{ role: 'tool', tool_results: [{ id, name, result }] }];
 }
 
+/** Keys of a line of CrewAI's log of tasks. */
+const CREW_LINE: ReadonlySet<string> = new Set(['timestamp', 'task_name', 'task', 'agent', 'status', 'output']);
+/** Keys of messages, which no output of a task has. */
+const OF_MESSAGES = ['from', 'type', 'sender', 'content', 'value'] as const;
+
 /** A task of CrewAI: as its log says that it began or ended, or as its output keeps it. */
 function crewAi(entry: Fields): readonly Fields[] | null {
   const { task, description, raw, output, status, agent: name } = entry;
-  if (typeof name !== 'string') {
+  if (typeof name !== 'string' || OF_MESSAGES.some((key) => key in entry)) {
     return null;
   }
   if (typeof task === 'string' && typeof status === 'string') {
+    if (!Object.keys(entry).every((key) => CREW_LINE.has(key))) {
+      return null;
+    }
     return typeof output === 'string'
       ? [{ role: 'assistant', name, content: output }]
       : [{ role: 'user', content: task }];

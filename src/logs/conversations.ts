@@ -17,6 +17,7 @@ import {
 import { opened } from '../chat/pythonLiteral.ts';
 import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
+import { contains } from '../shared/text/contains.ts';
 import { answerGiven, bodyOf, hasFailed, REQUESTS, RESPONSES } from './bodies.ts';
 import { rowsOf } from './columns.ts';
 import {
@@ -29,6 +30,7 @@ import {
 } from './episode.ts';
 import { pairOf } from './langSmith.ts';
 import { soleSpeaker } from './promptLabels.ts';
+import { answersIn, ASKED, askedIn, firstAnswer, isAnswer, isNumbers } from './rows.ts';
 import { firstScore, returnOf } from './scores.ts';
 import { measuredOf, timeOf } from './steps.ts';
 import { FAILED } from './traces.ts';
@@ -36,6 +38,9 @@ import { FAILED } from './traces.ts';
 /** Messages of one conversation. */
 export const MOST_MESSAGES = 20_000;
 export const BEYOND = `messages beyond the first ${MOST_MESSAGES.toLocaleString('en')} of a conversation`;
+/** Keys of what was said meanwhile: what was asked may stand beside it. */
+const MEANWHILE: readonly string[] = ['chat_messages', 'message_thread', 'internal', 'steps', 'events', 'tasks_output'];
+/** Keys of the messages of a conversation, of which the first is read that has any. */
 const MESSAGES = [
   'messages',
   'conversations',
@@ -50,14 +55,25 @@ const MESSAGES = [
   'contents',
   'chat',
   'chosen',
-  'steps',
-  'events',
-  'tasks_output',
+  'rejected',
+  'input',
+  'prompt',
+  ...MEANWHILE,
+];
+/** Keys of messages that some keep as pairs of a question and its answer. */
+const PAIRED: ReadonlySet<string> = new Set([
+  'messages',
+  'conversations',
+  'conversation',
+  'chat_history',
+  'history',
+  'turns',
+  'dialogue',
+  'dialog',
+  'chat',
   'chat_messages',
-  'message_thread',
   'internal',
-] as const;
-const ASKED = ['instruction', 'prompt', 'question', 'query', 'input'] as const;
+]);
 const ANSWERED = [
   'completion',
   'response',
@@ -68,8 +84,9 @@ const ANSWERED = [
   'prediction',
   'chosen',
   'sampled',
-  'answer',
 ] as const;
+/** Keys of an answer beside messages. */
+const ANSWERED_BESIDE = ['completion', 'completions', 'responses', 'outputs', 'output', 'sampled'] as const;
 
 /** What a conversation says. */
 interface Conversation {
@@ -84,6 +101,9 @@ const NONE: Conversation = { entries: [], answer: [], further: 0 };
 
 /** Whether a value is a conversation: a list of messages, or an object with one. */
 export const isConversation = (value: unknown): boolean => holderIn(value) !== null;
+
+/** Whether an object has messages under any of their keys. */
+export const holdsMessages = (fields: Fields): boolean => listIn(fields) !== null;
 
 /** Whether a value says something itself, whatever it holds. */
 export const says = (value: unknown): boolean => {
@@ -128,7 +148,8 @@ function conversationIn(value: unknown): Conversation {
   if (own !== null) {
     const { said, further } = response === undefined ? answerBeside(asked, own.list) : answerIn(response);
     const now = own.isTurns ? askedWith(askedIn(asked)) : 'chat_history' in asked ? askedNow(asked) : [];
-    const entries = [...system, ...own.list, ...now];
+    const before = [...newSystem(system, own.list), ...askedBefore(asked, own)];
+    const entries = [...before, ...own.list, ...now];
     return { entries, answer: said, further, second: own.second };
   }
   if (response !== undefined || isAnswer(value)) {
@@ -149,6 +170,19 @@ function systemBeside(asked: Fields): unknown {
   );
 }
 
+/** The system prompt beside a list of messages, which may begin with it. */
+function newSystem(system: readonly ParsedMessage[], list: readonly unknown[]): readonly ParsedMessage[] {
+  const [first] = parsedMessages(list.slice(0, 1));
+  return system.filter(({ text }) => first?.role !== 'system' || first.text !== text);
+}
+
+/** What was asked beside what was done meanwhile, which may say it too. */
+function askedBefore(asked: Fields, { key, list, isTurns }: HeldList): readonly unknown[] {
+  const text = MEANWHILE.includes(key) && !isTurns ? (askedIn(asked) ?? '') : '';
+  const isSaid = text === '' || parsedMessages(list).some((one) => one.role === 'user' && contains(one.text, text));
+  return isSaid ? [] : askedWith(text);
+}
+
 /** What is asked now beside what was said before, as Cohere has it: results of tools, or a person's words. */
 function askedNow(request: Fields): readonly unknown[] {
   const { message, tool_results: results } = request;
@@ -161,6 +195,7 @@ function askedNow(request: Fields): readonly unknown[] {
 const listed = (list: readonly unknown[]): Conversation => ({ ...NONE, entries: list.map(pairOf) });
 
 interface HeldList {
+  readonly key: string;
   readonly list: readonly unknown[];
   /** Whether it has what was said before, each with its answer: what is asked now stands beside it. */
   readonly isTurns: boolean;
@@ -192,17 +227,17 @@ const entriesOfItem = (item: unknown): readonly unknown[] =>
 
 /** The list of messages that an object holds, as a list or as JSON; null for none. */
 function listIn(fields: Fields): HeldList | null {
-  const held = [...MESSAGES, 'rejected', 'input', 'prompt'].flatMap((key) => {
+  const held = MESSAGES.flatMap((key) => {
     const value = opened(fields[key]);
     // Data sets may keep the messages of a conversation by columns.
     const rows = isRecord(value) ? (rowsOf(value) ?? []) : value;
-    const turns = turnsIn(rows);
+    const turns = PAIRED.has(key) ? turnsIn(rows) : [];
     const list = turns.length > 0 ? turns : Array.isArray(rows) ? rows.flatMap(entriesOfItem) : [];
     const messages = parsedMessages(list).length;
     return messages > 0 ? [{ key, list, messages, isTurns: turns.length > 0 }] : [];
   });
   const [first, second] = held;
-  return first === undefined ? null : { list: first.list, isTurns: first.isTurns, second };
+  return first === undefined ? null : { ...first, second };
 }
 
 /** What follows a list of messages in the same object: a completion, or answers of a server. */
@@ -220,49 +255,24 @@ function answerBeside(fields: Fields, messages: readonly unknown[]): Answer {
 
 /** A completion, one or several, or answers of a server. */
 function answerOfRow(fields: Fields): Answer {
-  const own = valueAt(fields, 'completion', 'completions', 'responses', 'outputs', 'output', 'sampled');
   // Cohere has its answer beside the messages before it.
-  const completion = opened(own ?? ('chat_history' in fields ? fields['text'] : undefined));
-  if (completion === undefined) {
-    return isAnswer(fields) ? answerIn(fields) : { said: [], further: 0 };
-  }
-  const isMessages = Array.isArray(completion) && parsedMessages(completion).length > 0;
-  const list: readonly unknown[] = Array.isArray(completion) && !isMessages ? completion : [completion];
-  const [first, ...others] = list;
-  const { said, further } = answerIn(first);
-  return { said, further: further + others.length };
-}
-
-/** Whether an object is the answer of a server. */
-const isAnswer = ({ choices, candidates, object, output }: Fields): boolean =>
-  Array.isArray(choices) || Array.isArray(candidates) || (object === 'response' && Array.isArray(output));
-
-/** What a row asks, all of it: an instruction may have beside it what it is about. Undefined for nothing. */
-function askedIn(row: Fields): string | undefined {
-  const texts = ASKED.flatMap((key) => (typeof row[key] === 'string' ? [row[key]] : []));
-  return texts.length === 0 ? undefined : [...new Set(texts)].filter((text) => text !== '').join('\n\n');
+  const keys = 'chat_history' in fields ? [...ANSWERED_BESIDE, 'text'] : ANSWERED_BESIDE;
+  return firstAnswer(keys.map((key) => fields[key])) ?? answerIn(isAnswer(fields) ? fields : undefined);
 }
 
 /** A row with a text that was asked and a text that was answered; one of them may be a list of messages. */
 function rowIn(value: Fields): Conversation {
   const asked = askedIn(value);
-  const key = ANSWERED.find((one) => one in value && value[one] !== null);
+  // A question with its right answer is an item of a data set, and nobody said it; nor did anybody say a number.
+  const key = ANSWERED.find((one) => !isNumbers(value[one]) && answersIn(value[one]).said.length > 0);
   if (key === undefined || asked === undefined) {
     return NONE;
   }
-  const given = opened(value[key]);
-  const isMessages = Array.isArray(given) && parsedMessages(given).length > 0;
-  const list: readonly unknown[] = Array.isArray(given) && !isMessages ? given : [given];
-  const [first, ...others] = list;
-  // A question with its right answer is an item of a data set, and nobody said it.
-  if (key === 'answer' || (typeof first !== 'string' && !isMessages && !isRecord(first))) {
-    return NONE;
-  }
-  const { said } = answerIn(first);
+  const { said, further } = answersIn(value[key]);
   const entries = [...systemOf(systemBeside(value)), ...askedWith(asked)];
   const second =
     key === 'chosen' && typeof value['rejected'] === 'string' ? { key: 'rejected', messages: 1 } : undefined;
-  return said.length === 0 ? NONE : { entries, answer: said, further: others.length, second };
+  return { entries, answer: said, further, second };
 }
 
 const askedWith = (asked: unknown): readonly unknown[] =>

@@ -7,7 +7,7 @@ import { fieldsAt, textAt, type Fields } from '../chat/fields.ts';
 import { parsedMessage } from '../chat/messages.ts';
 import { C3Error } from '../shared/errors.ts';
 import { isRecord } from '../shared/guard.ts';
-import { BEYOND, conversationEpisode, isConversation, MOST_MESSAGES, says } from './conversations.ts';
+import { BEYOND, conversationEpisode, holdsMessages, isConversation, MOST_MESSAGES, says } from './conversations.ts';
 import { datadogSpan } from './datadog.ts';
 import { ElementScanner, type LogElement } from './elements.ts';
 import type { EntryGroup, EntryIndex, EntryKind } from './entryIndex.ts';
@@ -124,9 +124,11 @@ const asSpan = (format: string, span: Span | null): Known | null =>
 const asStep = (format: string, step: Step | null): Known | null =>
   step === null ? null : { format, kind: 'step', step };
 
-/** Whether an object holds messages, whatever else it says. */
+/** Whether an object holds messages, whatever else it says; its source may be that of the data, and no speaker. */
 const isHolder = (value: unknown): boolean =>
-  isRecord(value) && ['messages', 'choices', 'request', 'response'].some((key) => typeof value[key] === 'object');
+  isRecord(value) &&
+  (['messages', 'choices', 'request', 'response'].some((key) => typeof value[key] === 'object') ||
+    (holdsMessages(value) && parsedMessage({ ...value, source: undefined }) === null));
 
 const knownAs = (value: unknown): Known | null => {
   for (const format of FORMATS) {
