@@ -18,7 +18,7 @@ import {
 } from './content.ts';
 import { finishOf, reasonIn } from './finish.ts';
 import { asText, fieldsAt, listAtKey, parsedJson, textAt, valueAt, type Fields } from './fields.ts';
-import { programMessages } from './programs.ts';
+import { programMessages, withTasks } from './programs.ts';
 
 /** A message of a chat as a model is asked with it. */
 export interface ChatMessage {
@@ -101,7 +101,7 @@ const PYDANTIC: ReadonlyMap<unknown, ChatMessage['role']> = new Map([
 
 /** The messages of a list, the pieces of one message together; entries that are none are left out. */
 export const parsedMessages = (value: unknown): ParsedMessage[] =>
-  Array.isArray(value) ? joined(value.flatMap(messagesOf)) : [];
+  Array.isArray(value) ? joined(withTasks(value).flatMap(messagesOf)) : [];
 
 /** A message in any of the forms, the first of several that a value is; null for a value that is none. */
 export const parsedMessage = (value: unknown): ParsedMessage | null => parsedMessages([value])[0] ?? null;

@@ -122,19 +122,34 @@ function camel(entry: Fields): readonly Fields[] | null {
 
 /** Keys of a line of CrewAI's log of tasks. */
 const CREW_LINE: ReadonlySet<string> = new Set(['timestamp', 'task_name', 'task', 'agent', 'status', 'output']);
+const isCrewLine = (entry: Fields): boolean =>
+  ['task', 'agent', 'status'].every((key) => typeof entry[key] === 'string') &&
+  Object.keys(entry).every((key) => CREW_LINE.has(key));
+
+/** A list of entries in which each task of CrewAI's log begins, also where the log has only its end. */
+export function withTasks(entries: readonly unknown[]): readonly unknown[] {
+  const begun = new Set<unknown>();
+  return entries.flatMap((entry) => {
+    if (!isRecord(entry) || !isCrewLine(entry)) {
+      return [entry];
+    }
+    const { output, ...start } = entry;
+    const isNew = typeof output === 'string' && !begun.has(entry['task']);
+    begun.add(entry['task']);
+    return isNew ? [start, entry] : [entry];
+  });
+}
+
 /** Keys of messages, which no output of a task has. */
 const OF_MESSAGES = ['from', 'type', 'sender', 'content', 'value'] as const;
 
 /** A task of CrewAI: as its log says that it began or ended, or as its output keeps it. */
 function crewAi(entry: Fields): readonly Fields[] | null {
-  const { task, description, raw, output, status, agent: name } = entry;
+  const { task, description, raw, output, agent: name } = entry;
   if (typeof name !== 'string' || OF_MESSAGES.some((key) => key in entry)) {
     return null;
   }
-  if (typeof task === 'string' && typeof status === 'string') {
-    if (!Object.keys(entry).every((key) => CREW_LINE.has(key))) {
-      return null;
-    }
+  if (isCrewLine(entry)) {
     return typeof output === 'string'
       ? [{ role: 'assistant', name, content: output }]
       : [{ role: 'user', content: task }];

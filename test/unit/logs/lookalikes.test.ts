@@ -20,6 +20,15 @@ describe('an entry that holds messages is no message:', () => {
     reads([USER, { ...task, type: 'assistant', content: 'hi' }], ['user: Q'], ['A > hi']);
   });
 
+  it('but a line of its log is, also where only the end of a task is there', () => {
+    const line = (task: string, more: object = {}) => ({ task, agent: 'A', status: 'completed', ...more });
+    const lines = [line('Fix', { output: 'Yes' }), line('Test', { status: 'started' }), line('Test', { output: 'No' })];
+    const said = ['A > Yes', '[user] Test', 'A > No'];
+    for (const log of [json(lines), lines.map(json).join('\n'), json({ messages: lines })]) {
+      assert.deepEqual([askedIn(log), saidIn(log)], [['user: Fix', 'assistant: Yes', 'user: Test'], said]);
+    }
+  });
+
   it('with a source, which is that of a data set', () => {
     const conversations = [
       { from: 'human', value: 'Q' },
