@@ -78,15 +78,15 @@ const ANSWERED = [
   'completion',
   'response',
   'responses',
-  'outputs',
   'output',
+  'outputs',
   'generated_text',
   'prediction',
   'chosen',
   'sampled',
 ] as const;
 /** Keys of an answer beside messages. */
-const ANSWERED_BESIDE = ['completion', 'completions', 'responses', 'outputs', 'output', 'sampled'] as const;
+const ANSWERED_BESIDE = ['completion', 'completions', 'responses', 'output', 'outputs', 'sampled'] as const;
 
 /** What a conversation says. */
 interface Conversation {

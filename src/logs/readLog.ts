@@ -124,11 +124,15 @@ const asSpan = (format: string, span: Span | null): Known | null =>
 const asStep = (format: string, step: Step | null): Known | null =>
   step === null ? null : { format, kind: 'step', step };
 
-/** Whether an object holds messages, whatever else it says; its source may be that of the data, and no speaker. */
+/** Whether an object holds messages, whatever else it says. */
 const isHolder = (value: unknown): boolean =>
   isRecord(value) &&
   (['messages', 'choices', 'request', 'response'].some((key) => typeof value[key] === 'object') ||
-    (holdsMessages(value) && parsedMessage({ ...value, source: undefined }) === null));
+    (holdsMessages(value) && !namesSpeaker(value)));
+
+/** Whether a message says who speaks: a source that is no role may be that of the data. */
+const namesSpeaker = ({ source, ...message }: Fields): boolean =>
+  parsedMessage(message) !== null || parsedMessage({ ...message, type: source }) !== null;
 
 const knownAs = (value: unknown): Known | null => {
   for (const format of FORMATS) {

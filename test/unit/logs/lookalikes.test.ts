@@ -40,8 +40,9 @@ describe('an entry that holds messages is no message:', () => {
   });
 
   it('but one with a role, whatever it holds', () => {
-    const log = json([USER, { role: 'assistant', content: 'A', events: CHAT }]);
-    assert.deepEqual(saidIn(log), ['assistant > A']);
+    for (const who of [{ role: 'assistant' }, { type: 'assistant' }, { source: 'assistant' }]) {
+      reads([USER, { ...who, content: 'B', history: CHAT, events: CHAT }], ['user: Q'], ['assistant > B']);
+    }
   });
 });
 
@@ -70,6 +71,7 @@ describe('an answer is the text that it is', () => {
 
   it('under the first key that says something', () => {
     reads({ messages: [USER], outputs: [], output: 'A' }, ['user: Q'], ['assistant > A']);
+    reads({ messages: [USER], outputs: 'B', output: 'A' }, ['user: Q'], ['assistant > A']);
     reads({ prompt: 'Q', outputs: { loss: 1 }, output: 'A' }, ['user: Q'], ['assistant > A']);
   });
 });
