@@ -3,6 +3,7 @@ import { answerIn, type Answer } from '../chat/answers.ts';
 import { structured, type Fields } from '../chat/fields.ts';
 import { parsedMessages } from '../chat/messages.ts';
 import { pythonValue } from '../chat/pythonLiteral.ts';
+import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
 
 /** Keys of what is asked. */
@@ -42,14 +43,15 @@ export function answersIn(given: unknown): Answer {
   return said.length === 0 && held !== given ? answerIn(given) : { said, further: further + others.length };
 }
 
-/** What a text holds: completions in JSON, or messages as Python writes them; all else of Python is an answer. */
+/** What a text holds: completions in JSON, or messages or a body as Python writes them; all else of it is an answer. */
 function heldIn(text: string): unknown {
   const json = structured(text);
   if (json !== text) {
     return isNumbers(json) ? text : json;
   }
   const python = pythonValue(text);
-  return isMessages(python) || isMessages([python]) ? python : text;
+  const isHeld = isMessages(python) || isMessages([python]) || (isRecord(python) && isAnswer(python));
+  return isHeld ? python : text;
 }
 
 const isMessages = (value: unknown): boolean => parsedMessages(value).length > 0;

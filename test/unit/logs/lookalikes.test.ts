@@ -64,7 +64,12 @@ describe('an answer is the text that it is', () => {
     const several = { prompt: 'Q', completion: '["a","b"]' };
     reads(several, ['user: Q'], ['assistant > a']);
     assert.deepEqual(counts(several), [['further answers to one call (n > 1)', 1]]);
-    for (const completion of ["[{'role': 'assistant', 'content': 'a'}]", "{'role': 'assistant', 'content': 'a'}"]) {
+    const server = "{'choices': [{'index': 0, 'message': {'role': 'assistant', 'content': 'a'}}]}";
+    for (const completion of [
+      server,
+      "[{'role': 'assistant', 'content': 'a'}]",
+      "{'role': 'assistant', 'content': 'a'}",
+    ]) {
       reads({ prompt: 'Q', completion }, ['user: Q'], ['assistant > a']);
     }
   });
