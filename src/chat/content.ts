@@ -4,6 +4,7 @@
  */
 import { isRecord } from '../shared/guard.ts';
 import { asText, fieldsAt, jsonWithoutBytes, listAtKey, structured, textAt, valueAt, type Fields } from './fields.ts';
+import { contains } from '../shared/text/contains.ts';
 
 /** What a tool gave, within a message. */
 export interface ToolResult {
@@ -391,14 +392,14 @@ export function errorWords(error: unknown): string | null {
   }
   const [message, data] = [textAt(error, 'message', 'type') ?? 'it failed', error['data']];
   const more = isRecord(data) ? (textAt(data, 'error') ?? jsonWithoutBytes(data)) : asText(data);
-  return more === '' || message.includes(more) ? message : `${message}: ${more}`;
+  return more === '' || contains(message, more) ? message : `${message}: ${more}`;
 }
 
 /** What a tool's message or event says: its result, and why it failed where the result does not say so. */
 export function resultWithError(given: unknown, error: unknown): string {
   const said = error === true ? 'it failed' : error === false ? '' : structuredResult(error);
   const [text, why] = [resultText(structuredResult(given)), resultText(said)];
-  return why === '' || text.includes(why) ? text : text === '' ? why : `${text}\n${why}`;
+  return why === '' || contains(text, why) ? text : text === '' ? why : `${text}\n${why}`;
 }
 
 /** Results that are parts as JSON are read; any other JSON is the result as it was. */

@@ -1,6 +1,7 @@
 /** What single programs keep of a conversation under keys of their own, in the keys of messages of chats. */
 import { isRecord } from '../shared/guard.ts';
 import { asText, fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
+import { contains } from '../shared/text/contains.ts';
 
 /** The messages that an entry of one of these programs is; null for an entry of none. */
 export function programMessages(entry: Fields): readonly Fields[] | null {
@@ -93,11 +94,11 @@ function actionStep(entry: Fields, own: Fields): readonly Fields[] {
   const [only] = calls.length === 1 ? calls : [];
   // Of an agent that writes code the library makes one call, of what was said.
   const code = textAt(fieldsAt(only, 'function'), 'arguments')?.trim();
-  const isSaid = code !== undefined && said.includes(code);
+  const isSaid = code !== undefined && contains(said, code);
   const message = { ...own, content: output ?? '', tool_calls: isSaid ? [] : calls };
   const known = [said, asText(observations), ...calls.map(asText)].join('\n');
   const final = asText(entry['action_output']);
-  const gave = [observations, known.includes(final) ? null : final];
+  const gave = [observations, contains(known, final) ? null : final];
   if (gave.every((one) => one === null || one === undefined) && (error === null || error === undefined)) {
     return [message];
   }

@@ -30,7 +30,8 @@ import {
 } from './episode.ts';
 import { pairOf } from './langSmith.ts';
 import { soleSpeaker } from './promptLabels.ts';
-import { answersIn, ASKED, askedIn, firstAnswer, isAnswer, isNumbers } from './rows.ts';
+import { answersIn, askedIn, firstAnswer, isAnswer, isNumbers } from './rows.ts';
+import { ANSWERED, ASKED, MEANWHILE, MESSAGES } from './keys.ts';
 import { firstScore, returnOf } from './scores.ts';
 import { measuredOf, timeOf } from './steps.ts';
 import { FAILED } from './traces.ts';
@@ -38,28 +39,6 @@ import { FAILED } from './traces.ts';
 /** Messages of one conversation. */
 export const MOST_MESSAGES = 20_000;
 export const BEYOND = `messages beyond the first ${MOST_MESSAGES.toLocaleString('en')} of a conversation`;
-/** Keys of what was said meanwhile: what was asked may stand beside it. */
-const MEANWHILE: readonly string[] = ['chat_messages', 'message_thread', 'internal', 'steps', 'events', 'tasks_output'];
-/** Keys of the messages of a conversation, of which the first is read that has any. */
-const MESSAGES = [
-  'messages',
-  'conversations',
-  'conversation',
-  'chat_history',
-  'history',
-  'trajectory',
-  'traj',
-  'turns',
-  'dialogue',
-  'dialog',
-  'contents',
-  'chat',
-  'chosen',
-  'rejected',
-  'input',
-  'prompt',
-  ...MEANWHILE,
-];
 /** Keys of messages that some keep as pairs of a question and its answer. */
 const PAIRED: ReadonlySet<string> = new Set([
   'messages',
@@ -74,17 +53,6 @@ const PAIRED: ReadonlySet<string> = new Set([
   'chat_messages',
   'internal',
 ]);
-const ANSWERED = [
-  'completion',
-  'response',
-  'responses',
-  'output',
-  'outputs',
-  'generated_text',
-  'prediction',
-  'chosen',
-  'sampled',
-] as const;
 /** Keys of an answer beside messages. */
 const ANSWERED_BESIDE = ['completion', 'completions', 'responses', 'output', 'outputs', 'sampled'] as const;
 
@@ -150,7 +118,7 @@ function conversationIn(value: unknown): Conversation {
     const now = own.isTurns ? askedWith(askedIn(asked)) : 'chat_history' in asked ? askedNow(asked) : [];
     const before = [...newSystem(system, own.list), ...askedBefore(asked, own)];
     const entries = [...before, ...own.list, ...now];
-    return { entries, answer: said, further, second: own.second };
+    return { entries, answer: said, further, second: own.second ?? promptBeside(asked, entries) };
   }
   if (response !== undefined || isAnswer(value)) {
     const { said, further } = answerIn(response ?? value);
@@ -174,6 +142,15 @@ function systemBeside(asked: Fields): unknown {
 function newSystem(system: readonly ParsedMessage[], list: readonly unknown[]): readonly ParsedMessage[] {
   const [first] = parsedMessages(list.slice(0, 1));
   return system.filter(({ text }) => first?.role !== 'system' || first.text !== text);
+}
+
+/** A prompt beside messages that none of them says. */
+function promptBeside({ prompt }: Fields, entries: readonly unknown[]): Conversation['second'] {
+  return typeof prompt !== 'string' ||
+    prompt === '' ||
+    parsedMessages(entries).some(({ text }) => contains(text, prompt))
+    ? undefined
+    : { key: 'prompt', messages: 1 };
 }
 
 /** What was asked beside what was done meanwhile, which may say it too. */

@@ -4,6 +4,7 @@
  * them is passed over; whoever reads an entry parses it. A document that breaks off costs its own line.
  */
 import { C3Error } from '../shared/errors.ts';
+import { ANSWERED, ASKED, MESSAGES } from './keys.ts';
 import type { LogSource } from './source.ts';
 
 /** Bytes from `start` to before `end`. */
@@ -75,40 +76,13 @@ const DOCUMENT: Lists = new Map<string, Lists | 'entries'>([
 /** Objects of a document that hold the lists in its place: Tempo's `trace`, MLflow's `data`, `log` of HTTP archives. */
 const WITHIN: ReadonlySet<string> = new Set(['trace', 'data', 'result', 'log']);
 /** Keys of texts, objects and lists by which an object says something itself, whatever lists it has beside them. */
-const OWN: ReadonlySet<string> = new Set([
-  'messages',
-  'conversation',
-  'conversations',
-  'chat_history',
-  'history',
-  'trajectory',
-  'traj',
-  'turns',
-  'dialog',
-  'dialogue',
-  'contents',
-  'chat',
-  'chat_messages',
-  'message_thread',
-  'tasks_output',
-  'steps',
-  'events',
+const OWN: ReadonlySet<string> = new Set<string>([
+  ...MESSAGES,
+  ...ASKED,
+  ...ANSWERED,
+  'role',
   'columns',
   'request',
-  'response',
-  'instruction',
-  'prompt',
-  'question',
-  'query',
-  'input',
-  'completion',
-  'output',
-  'outputs',
-  'responses',
-  'generated_text',
-  'prediction',
-  'chosen',
-  'answer',
   'choices',
   'observations',
   'child_runs',

@@ -5,9 +5,7 @@ import { parsedMessages } from '../chat/messages.ts';
 import { pythonValue } from '../chat/pythonLiteral.ts';
 import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
-
-/** Keys of what is asked. */
-export const ASKED = ['instruction', 'prompt', 'question', 'query', 'input'] as const;
+import { ASKED } from './keys.ts';
 
 /** What a row asks, all of it: an instruction may have beside it what it is about. Undefined for nothing. */
 export function askedIn(row: Fields): string | undefined {

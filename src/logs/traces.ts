@@ -7,6 +7,7 @@ import { ownContext, type RecordedEpisode, type RecordedEvent, type RecordedMess
 import { PromptLabels, type PromptLabel } from './promptLabels.ts';
 import { promptName, systemPrompt } from './promptName.ts';
 import { measuredOf, type Step } from './steps.ts';
+import { contains } from '../shared/text/contains.ts';
 
 /** Steps are nested at most so deeply; beyond, nobody is asked who they belong to. */
 const MOST_ANCESTORS = 200;
@@ -203,7 +204,7 @@ function withAgents(steps: readonly LightStep[], survey: Survey): readonly Light
     if (calls.length === 0 && text !== '' && !(step.said !== null && said.has(step.said))) {
       return { ...step, kind: 'model' };
     }
-    const isSaid = text === '' || calls.length === 0 || calls.some((one) => textSaid(one).includes(text.trim()));
+    const isSaid = text === '' || calls.length === 0 || calls.some((one) => contains(textSaid(one), text.trim()));
     survey.leaveOut(BESIDE, isSaid ? 0 : 1, step.agent ?? step.id);
     survey.leaveOut(UNASKED, calls.length === 0 ? input.length : 0, step.agent ?? step.id);
     return { ...step, kind: 'other' };
@@ -383,7 +384,7 @@ function* entriesOf(
       const { source, asked: given, text } = step.result();
       const isCallSaid = calls.takes(light.answers, source);
       results.add(light, text ?? '');
-      if (begun || !asked.some((message) => message.text.includes((text ?? '').trim()))) {
+      if (begun || !asked.some((message) => contains(message.text, (text ?? '').trim()))) {
         if (given !== '' && !isCallSaid) {
           yield { kind: 'event', source, text: callLine(source, given) };
         }
@@ -452,7 +453,7 @@ function isSaid(message: ParsedMessage, hashes: ReadonlySet<string>, spoken: rea
     hashes.has(hashOf(text)) ||
     spoken.some(
       (one) =>
-        one.text.includes(text) || [...message.calls.keys()].some((id) => !id.startsWith('#') && one.calls.has(id)),
+        contains(one.text, text) || [...message.calls.keys()].some((id) => !id.startsWith('#') && one.calls.has(id)),
     )
   );
 }

@@ -106,3 +106,14 @@ it('a span of Datadog that takes no finite time costs nothing else', () => {
   const log = json({ ...span, duration: 7 }).replace('"duration":7', '"duration":1e999');
   assert.deepEqual(saidIn(log), ['assistant > A']);
 });
+
+it('a message of a list is one whatever lists it holds', () => {
+  const answer = { role: 'assistant', content: 'Here.', data: [{ id: 1, price: 3 }] };
+  assert.deepEqual(saidIn(json([{ role: 'user', content: 'Q' }, answer])), ['assistant > Here.']);
+});
+
+it('a prompt beside messages that do not say it is counted', () => {
+  const counted = { 'messages under a second key of their conversation (prompt)': 1 };
+  assert.deepEqual(leftOut(json({ prompt: 'P', messages: chat('Q', 'A') })), counted);
+  assert.deepEqual(leftOut(json({ prompt: 'Q', messages: chat('So: Q', 'A') })), {});
+});
