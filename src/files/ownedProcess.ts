@@ -36,6 +36,11 @@ const LOOK_EVERY_MILLISECONDS = 20;
 const KILLED_MILLISECONDS = 10_000;
 /** Looks for what was started between the look before and its kills. */
 const MOST_LOOKS = 100;
+/**
+ * Looks in which nobody is found until the watching process ends, a fifth of a second apart: a program that was just
+ * being started when this process was killed has no mark yet.
+ */
+const QUIET_LOOKS = 10;
 
 /**
  * Ends what is left once its standard input ends: nobody else is there where this process was killed. It hears of the
@@ -59,10 +64,13 @@ for leader in $leaders; do
   [ "\${leader#*:}" = "$start" ] && kill -KILL "-\${leader%:*}"
 done 2>/dev/null
 look=0
-while [ $look -lt ${String(MOST_LOOKS)} ]; do
+quiet=0
+while [ $look -lt ${String(MOST_LOOKS)} ] && [ $quiet -lt ${String(QUIET_LOOKS)} ]; do
   look=$((look + 1))
   left=$(grep -alsF "$1" /proc/[0-9]*/environ)
-  [ -n "$left" ] || exit 0
+  quiet=$((quiet + 1))
+  [ -n "$left" ] || { sleep 0.2; continue; }
+  quiet=0
   for file in $left; do
     pid="\${file#/proc/}" pid="\${pid%/environ}"
     about "$pid"
