@@ -17,12 +17,14 @@ export interface ToolResult {
 export interface Content {
   /** Texts, and a line for each tool that is called, in order. */
   readonly texts: string[];
+  /** Those of the texts that were thought and not said. */
+  readonly thoughts: string[];
   /** The names of the tools that are called, by the id of the call. */
   readonly calls: Map<string, string>;
   readonly results: ToolResult[];
 }
 
-export const emptyContent = (): Content => ({ texts: [], calls: new Map(), results: [] });
+export const emptyContent = (): Content => ({ texts: [], thoughts: [], calls: new Map(), results: [] });
 
 /** Parts within parts. */
 const MOST_DEPTH = 12;
@@ -310,9 +312,18 @@ function mediaText(type: string, part: Fields): string {
 /** The summary of the reasoning too; reasoning that only its maker can read says nothing. */
 function addReasoning(content: Content, part: Fields, depth: number): void {
   const keys = ['reasoningText', 'text', 'thinking', 'reasoning', 'content', 'summary'] as const;
+  const before = content.texts.length;
   for (const value of new Set(keys.map((key) => part[key]))) {
     addPart(content, value, depth + 1);
   }
+  content.thoughts.push(...content.texts.slice(before));
+}
+
+/** What is said of the texts: all but what was thought. */
+export function spokenIn({ texts, thoughts }: Content): string {
+  const left = Map.groupBy(thoughts, (thought) => thought);
+  const spoken = texts.filter((text) => left.get(text)?.pop() === undefined);
+  return spoken.filter((text) => text !== '').join('\n');
 }
 
 /** Parts whose titles are read by the model too. */

@@ -13,6 +13,7 @@ import {
   emptyContent,
   isKnownPart,
   resultWithError,
+  spokenIn,
   type Content,
   type ToolResult,
 } from './content.ts';
@@ -42,6 +43,8 @@ export interface ParsedMessage extends ChatMessage {
   readonly about: Fields | null;
   /** Which item of a response it is, of which several are one message; null for any other. */
   readonly item: 'reasoning' | 'message' | 'call' | null;
+  /** Its text without what was only thought; empty where it says nothing else. */
+  readonly spoken: string;
   /** All that it was asked with, where it says so itself; null where that is what comes before it. */
   readonly asked: readonly ChatMessage[] | null;
 }
@@ -146,10 +149,13 @@ const follows = (before: ParsedMessage['item'], item: ParsedMessage['item']): bo
 export const together = (first: ParsedMessage, second: ParsedMessage): ParsedMessage => ({
   ...first,
   name: first.name ?? second.name,
-  text: [first.text, second.text].filter((text) => text !== '').join('\n'),
+  text: inLines(first.text, second.text),
+  spoken: inLines(first.spoken, second.spoken),
   calls: new Map([...first.calls, ...second.calls]),
   finish: second.finish,
 });
+
+const inLines = (...texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n');
 
 const plain = (role: ChatMessage['role'], text: string): ParsedMessage => ({
   role,
@@ -161,6 +167,7 @@ const plain = (role: ChatMessage['role'], text: string): ParsedMessage => ({
   id: null,
   about: null,
   item: null,
+  spoken: text,
   asked: null,
 });
 
@@ -288,7 +295,8 @@ function general(value: Fields): readonly ParsedMessage[] {
     (isAgent || (role === 'tool' && TOOLS.has(named?.toLowerCase() ?? '')) ? named : null);
   const reason = [fields, around, fieldsAt(fields, 'response_metadata')].map(reasonIn).find((one) => one !== null);
   const own: ParsedMessage = {
-    ...plain(role, content.texts.filter((text) => text !== '').join('\n')),
+    ...plain(role, inLines(...content.texts)),
+    spoken: spokenIn(content),
     name,
     calls: content.calls,
     finish: finishOf(reason),
@@ -424,7 +432,9 @@ function namedCall(fields: Fields): Fields | undefined {
 
 /** Adds the reasoning that a message has beside its text. A message may repeat it in several forms: one is read. */
 function addReasoned(content: Content, fields: Fields, kwargs: Fields): void {
+  const before = content.texts.length;
   addPart(content, valueAt(fields, ...REASONED) ?? valueAt(kwargs, 'reasoning_content', 'reasoning'));
+  content.thoughts.push(...content.texts.slice(before));
 }
 
 /** The bodies that a message has, some of which may be empty. */
@@ -448,6 +458,7 @@ function addBody(content: Content, fields: Fields): void {
   const thought = textAt(fields, 'thought');
   if (thought !== null && !contains(content.texts.join('\n'), thought.trim())) {
     content.texts.unshift(thought);
+    content.thoughts.push(thought);
   }
   for (const from of [fields, fieldsAt(fields, 'provider_specific_fields')]) {
     addQuotes(content, from);

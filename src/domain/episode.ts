@@ -145,6 +145,22 @@ export function importLines(report: LogImport): string[] {
         : `Run ${run}: ${found}`,
     ...speakers.map(({ name, by, messages: said }) => `  ${name}: ${counted(said, 'message')}, ${BY[by]}`),
     ...Object.entries(leftOut).map(([reason, count]) => `Left out: ${reason}: ${String(count)}.`),
-    ...(masked === null ? [] : [`Masked: ${counted(masked, 'text')} that look like keys.`]),
+    ...(masked === null
+      ? []
+      : [`Masked: ${counted(masked, 'text')} that ${masked === 1 ? 'looks like a key' : 'look like keys'}.`]),
   ];
+}
+
+/** What a notification says of it: what was stored, and how much was left out. */
+export function importNotice(report: LogImport): string {
+  const [first = ''] = importLines(report);
+  const reasons = Object.entries(report.leftOut);
+  const [only, ...others] = reasons;
+  if (only === undefined) {
+    return first;
+  }
+  const total = reasons.reduce((sum, [, count]) => sum + count, 0);
+  return others.length === 0
+    ? `${first} Left out: ${only[0]}: ${String(only[1])}.`
+    : `${first} Left out: ${String(total)}, for ${String(reasons.length)} reasons, which the log names.`;
 }

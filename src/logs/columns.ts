@@ -1,22 +1,30 @@
 /** Tables that are written by columns. */
 import type { Fields } from '../chat/fields.ts';
 import { isRecord } from '../shared/guard.ts';
+import { ANSWERED, ASKED } from './keys.ts';
+
+const SAID: ReadonlySet<string> = new Set([...ASKED, ...ANSWERED]);
 
 /**
  * The rows of a table: `{columns, data}`, a list for each column, or an object for each with the same rows in it, as
- * pandas writes them; null for an object that is none. What has another form than the first column is no column.
+ * pandas writes them; null for an object that is none. What has another form than the first column is no
+ * column.
  */
 export function rowsOf(table: Fields): readonly Fields[] | null {
-  const { columns, data } = table;
-  if (Array.isArray(columns) && Array.isArray(data)) {
+  const { columns: names, data } = table;
+  if (Array.isArray(names) && Array.isArray(data)) {
     return data
       .filter((row): row is readonly unknown[] => Array.isArray(row))
-      .map((row) => Object.fromEntries(row.slice(0, columns.length).map((cell, at) => [String(columns[at]), cell])));
+      .map((row) => Object.fromEntries(row.slice(0, names.length).map((cell, at) => [String(names[at]), cell])));
   }
   const first = Object.values(table).find((one) => typeof one === 'object' && one !== null);
-  const keys = keysOf(first);
-  const cells = Object.entries(table).filter(
-    ([, one]) => Array.isArray(one) === Array.isArray(first) && keysOf(one).length === keys.length,
+  const isLists = Array.isArray(first);
+  // What is asked and answered is a column of any length: rows without it are for whoever counts them.
+  const columns = Object.entries(table).filter(([, one]) => Array.isArray(one) === isLists);
+  const said = isLists ? columns.filter(([name]) => SAID.has(name)).map(([, one]) => keysOf(one)) : [];
+  const keys = [keysOf(first), ...said].reduce((longest, one) => (one.length > longest.length ? one : longest));
+  const cells = columns.filter(
+    ([name, one]) => keysOf(one).length === keys.length || (isLists && SAID.has(name) && keysOf(one).length > 0),
   );
   // A single column is a list or an object.
   if (keys.length === 0 || cells.length < 2) {

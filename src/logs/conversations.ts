@@ -79,6 +79,8 @@ export const says = (value: unknown): boolean => {
   return answer.length > 0 || parsedMessages(entries).length > 0;
 };
 
+/** Rewards that are named where they are left out. */
+const MOST_NAMED = 6;
 /** Objects within objects that may hold the messages: `{data: {messages}}`, or one as JSON in a column. */
 const MOST_WITHIN = 2;
 
@@ -281,11 +283,17 @@ export function conversationEpisode(given: unknown, id: string, survey: Survey):
   if (!messages.some(({ role }) => role === 'assistant')) {
     return null;
   }
+  const score = scoreOf(fields);
+  const rewards = score === null ? rewardsIn(fields) : [];
+  survey.leaveOut(
+    `rewards of several functions, whose weights the log does not say (${rewards.slice(0, MOST_NAMED).join(', ')})`,
+    rewards.length,
+  );
   return {
     id: idOf(fields) ?? id,
     question: questionOf(messages),
     answer: answerKnown(fields),
-    return: scoreOf(fields),
+    return: score,
     entries: entriesOf(
       messages,
       { ...aboutCall(fields), mark: markIn(fields, entries, messages, survey) },
@@ -330,8 +338,18 @@ function scoreOf(fields: Fields): number | null {
       return score;
     }
   }
-  return firstScore(fields['scores']) ?? firstScore(fields['rewards']) ?? firstScore(fields['labels']);
+  const [only, ...others] = rewardsIn(fields);
+  return (
+    firstScore(fields['scores']) ??
+    firstScore(fields['rewards']) ??
+    firstScore(fields['labels']) ??
+    (only === undefined || others.length > 0 ? null : returnOf(fields[only]))
+  );
 }
+
+/** The keys of rewards of single functions, as TRL names them: `accuracy_reward`. One alone is the return. */
+const rewardsIn = (fields: Fields): readonly string[] =>
+  Object.keys(fields).filter((key) => /(?:^|_)reward(?:_func)?$/u.test(key) && returnOf(fields[key]) !== null);
 
 /**
  * Messages of a group chat as AutoGen 0.2 keeps it: everybody has a name, and the role says only whose copy it is. Who

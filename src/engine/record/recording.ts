@@ -283,6 +283,7 @@ export class Recording {
     const cleanMessage = (message: ParsedMessage): ParsedMessage => ({
       ...message,
       text: this.clean(message.text),
+      spoken: masked(message.spoken).text,
       name: message.name === null ? null : this.clean(message.name),
       calls: new Map([...message.calls].map(([id, tool]) => [id, masked(tool).text])),
     });
@@ -349,7 +350,8 @@ export class Recording {
     for (const entry of [...results, message, ...after]) {
       episode.rows.add(entry);
     }
-    episode.last = said.text;
+    // What is only thought answers nothing.
+    episode.last = said.spoken === '' ? said.text : said.spoken;
     this.counts.events += results.length + after.length;
     this.counts.messages++;
     this.settings.onMessage?.(this.counts.messages);

@@ -2,7 +2,7 @@
 import { ProgressLocation, window, type Uri } from 'vscode';
 import { messageOf } from '../../shared/errors.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
-import { importLines, type LogImport } from '../../domain/episode.ts';
+import { importLines, importNotice, type LogImport } from '../../domain/episode.ts';
 import { renamesOf, type Rename } from '../../shared/speakerNames.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../domain/problem.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
@@ -40,6 +40,7 @@ export async function importLog(services: Services, views: ImportedViews): Promi
 }
 
 const RENAME = 'Rename Speakers…';
+const SHOW_LOG = 'Show Log';
 const isRenamed = ({ by }: LogImport['speakers'][number]): boolean => by === 'renamed';
 
 /** Other names for the speakers of a log; none where the question was left. */
@@ -76,17 +77,13 @@ export async function showImported(
   report: LogImport,
   rename?: () => Promise<void>,
 ): Promise<void> {
-  const lines = importLines(report);
-  for (const line of lines) {
+  for (const line of importLines(report)) {
     log.info(line);
   }
   const isRenamable = rename !== undefined && report.speakers.length > 0 && !report.speakers.some(isRenamed);
   void window
-    .showInformationMessage(
-      withoutLinks(`${lines[0] ?? ''} C3: Show log has the report.`),
-      ...(isRenamable ? [RENAME] : []),
-    )
-    .then((choice) => (choice === RENAME ? rename?.() : undefined))
+    .showInformationMessage(withoutLinks(importNotice(report)), ...(isRenamable ? [RENAME] : []), SHOW_LOG)
+    .then((choice) => (choice === RENAME ? rename?.() : choice === SHOW_LOG ? log.show() : undefined))
     .then(undefined, (error: unknown) => window.showErrorMessage(withoutLinks(messageOf(error))));
   if (report.episodes === 0) {
     return;

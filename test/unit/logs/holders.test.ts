@@ -117,3 +117,23 @@ it('a prompt beside messages that do not say it is counted', () => {
   assert.deepEqual(leftOut(json({ prompt: 'P', messages: chat('Q', 'A') })), counted);
   assert.deepEqual(leftOut(json({ prompt: 'Q', messages: chat('So: Q', 'A') })), {});
 });
+
+describe('a table that TRL logs', () => {
+  const table = { prompt: ['Q', 'R'], completion: ['A', 'B'] };
+  it('has the reward of its only function as the return, and those of several are counted', () => {
+    const returns = (log: object) => wholeLog(json(log)).episodes.map(({ return: score }) => score);
+    assert.deepEqual(returns({ ...table, accuracy_reward: [1, 0], advantage: [0.5, -0.5] }), [1, 0]);
+    const several = { ...table, accuracy_reward: [1, 0], format_reward: [1, 1] };
+    assert.deepEqual(returns(several), [null, null]);
+    assert.deepEqual(leftOut(json(several)), {
+      'rewards of several functions, whose weights the log does not say (accuracy_reward, format_reward)': 4,
+    });
+    assert.deepEqual(returns({ ...several, reward: [2, 1] }), [2, 1]);
+  });
+
+  it('loses only the rows that a short column has no answer of', () => {
+    const short = json({ ...table, prompt: ['Q', 'R', 'S'], reward: [1, 0, 1] });
+    assert.deepEqual(saidIn(short), ['assistant > A', 'assistant > B']);
+    assert.deepEqual(leftOut(short), { 'conversations in which no model says anything': 1 });
+  });
+});

@@ -150,7 +150,13 @@ describe('a recorded program', () => {
 
   it('scores episodes of the first question by what is right, where the program does not', async (t) => {
     const upstream = await upstreamOf(t, (body) => ({
-      pieces: [whole(JSON.stringify(body).includes('12+7') ? 'So: #### 19' : 'So: #### 3')],
+      pieces: [
+        JSON.stringify(body).includes('think')
+          ? JSON.stringify({
+              choices: [{ message: { content: '#### 3', reasoning_content: '#### 19' }, finish_reason: 'stop' }],
+            })
+          : whole(JSON.stringify(body).includes('12+7') ? 'So: #### 19' : 'So: #### 3'),
+      ],
     }));
     const { report, service } = await recorded(
       t,
@@ -159,17 +165,20 @@ describe('a recorded program', () => {
       await (await ask('right', '12+7?')).text();
       await (await ask('other', '1+1?')).text();
       await (await ask('own', '12+7?')).text();
+      const thinking = { model: 'm', messages: [user('12+7?')], metadata: 'think' };
+      await (await post('/chat/completions', thinking, { 'x-c3-episode': 'thought' })).text();
       await fetch(process.env.C3_RECORD_SCORE, { method: 'POST', body: JSON.stringify({ return: 0.25, episode: 'own' }) });
       `,
       upstream.url,
       { right: { answer: '19', evaluator: 'auto' } },
     );
-    assert.equal(report.scored, 2);
+    assert.equal(report.scored, 3);
     assert.deepEqual(report.leftOut, {
       'scores of episodes with another question than the first, whose answer is not known': 1,
     });
-    const returns = service.reading((store) => [1, 2, 3].map((id) => store.message(id).return));
-    assert.deepEqual(returns, [1, null, 0.25]);
+    const returns = service.reading((store) => [1, 2, 3, 4].map((id) => store.message(id).return));
+    // What is only thought is no answer.
+    assert.deepEqual(returns, [1, null, 0.25, 0]);
   });
 
   it('gets a stream piece by piece, and another path as it is', async (t) => {
