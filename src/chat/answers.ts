@@ -18,7 +18,7 @@ export const FURTHER = 'further answers to one call (n > 1)';
 
 const TEXTS = ['text', 'generated_text', 'completion', 'response', 'answer', 'result', 'output_text'] as const;
 
-/** What a body says beside its text: Cohere's calls, DSPy's reasoning. */
+/** Fields of a body other than its text: Cohere's calls, DSPy's reasoning. */
 const BESIDE = ['reasoning_content', 'reasoning', 'thinking', 'tool_calls', 'citations', 'finish_reason'] as const;
 
 /** @param body of an answer, or a text; nothing is said by what is of another form */

@@ -45,7 +45,7 @@ export interface ParsedMessage extends ChatMessage {
   readonly item: 'reasoning' | 'message' | 'call' | null;
   /** Its text without what was only thought; empty where it says nothing else. */
   readonly spoken: string;
-  /** All that it was asked with, where it says so itself; null where that is what comes before it. */
+  /** The context that the log gives for this message. Null: the messages before it are its context. */
   readonly asked: readonly ChatMessage[] | null;
 }
 

@@ -109,7 +109,7 @@ class LiteralReader {
     return WORDS.get(name);
   }
 
-  /** A list or a tuple; NumPy writes no commas. What stands in parentheses alone is itself. */
+  /** Parses a list or a tuple. NumPy prints no commas. A single value in parentheses is that value. */
   private list(end: string, depth: number): unknown {
     const items: unknown[] = [];
     let commas = 0;
@@ -146,7 +146,7 @@ class LiteralReader {
     return /[bu]?['"]/uy.test(this.text.slice(this.at, this.at + 2));
   }
 
-  /** A text, or several that stand side by side, as they are printed where they are long. */
+  /** One string literal, or several in a row: Python splits long ones. */
   private texts(): string {
     const parts: string[] = [];
     do {

@@ -59,7 +59,7 @@ const GRID = Array.from({ length: PLACES }, (_, step) => step / STEPS);
 const ROUNDS = 60;
 /** Episodes that are added to those at the start and to those that come from each chance, spread over all chances. */
 const ADDED = 3;
-/** The fewest episodes that are judged by a model of all. A model of fewer repeats their own replays. */
+/** Minimum number of episodes for a joint model. With fewer, the model only repeats the replays of each episode. */
 export const ENOUGH_TOGETHER = 20;
 /** Messages of the episodes that the model is estimated from; more would change it little. */
 const MOST_MESSAGES = 1000;

@@ -213,8 +213,8 @@ export function killOwned(child: ChildProcess): void {
 }
 
 /**
- * Kills all of a program, and what they started meanwhile: whoever is killed starts nobody more.
- * @returns false where nobody is left
+ * Kills the processes of a program. It looks again until it finds no new ones: a killed process starts no others.
+ * @returns false if no process is left
  */
 function killAll(child: ChildProcess, owned: Owned): boolean {
   if (child.pid === undefined || owned.leader === null) {
@@ -248,7 +248,7 @@ export async function endOwned(child: ChildProcess, patience: number): Promise<v
   }
   const isLeft = (): boolean => signalOwned(child, owned, 0);
   if (patience === 0 || !(await isGoneWithin(child, isLeft, patience))) {
-    // What was being started at the first look has no mark that can be read: it is killed once it has.
+    // A process that is just starting has no readable mark yet. Each look kills what it finds.
     await isGoneWithin(child, () => killAll(child, owned), KILLED_MILLISECONDS);
   }
   disown(child, owned);

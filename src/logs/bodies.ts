@@ -1,4 +1,4 @@
-/** The bodies of requests and responses, as clients, proxies, batches and archives keep them beside each other. */
+/** Finds the bodies of a request and its response in logs of clients, proxies, batches and archives. */
 import { fieldsAt, listAtKey, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { bodyIn, saysError, wholeAnswer, type RecordedApi } from '../chat/streams.ts';
 import { isRecord } from '../shared/guard.ts';
@@ -7,7 +7,7 @@ import { isRecord } from '../shared/guard.ts';
 export const REQUESTS = ['request', 'req', 'body', 'request_body', 'params', 'modelInput'] as const;
 export const RESPONSES = ['response', 'res', 'reply', 'response_body', 'modelOutput'] as const;
 
-/** The answer of a server that stands beside its request; undefined for none. */
+/** The response in an object that also holds its request. Undefined if there is none. */
 export function answerGiven(value: Fields): unknown {
   const response = bodyOf(value, RESPONSES);
   // DSPy has the text of a Python object there, and what was said beside it.

@@ -19,7 +19,7 @@ export function rowsOf(table: Fields): readonly Fields[] | null {
   }
   const first = Object.values(table).find((one) => typeof one === 'object' && one !== null);
   const isLists = Array.isArray(first);
-  // What is asked and answered is a column of any length: rows without it are for whoever counts them.
+  // A column of prompts or answers may be shorter than the others. Rows beyond its end have no such cell.
   const columns = Object.entries(table).filter(([, one]) => Array.isArray(one) === isLists);
   const said = isLists ? columns.filter(([name]) => SAID.has(name)).map(([, one]) => keysOf(one)) : [];
   const keys = [keysOf(first), ...said].reduce((longest, one) => (one.length > longest.length ? one : longest));
@@ -40,7 +40,7 @@ export function rowsOf(table: Fields): readonly Fields[] | null {
 /** Characters of what is said once and read with each row. */
 const MOST_REPEATED = 2 ** 24;
 
-/** What an object says beside what it holds, which is true of all of that, such as a system prompt or a reward. */
+/** Scalar fields that apply to every row of an object, such as a system prompt or a reward. */
 export function scalarsOf(value: Fields, count: number): Fields {
   const scalars = Object.entries(value).filter(([, one]) => typeof one !== 'object' && one !== undefined);
   const length = scalars.reduce((sum, [, one]) => sum + String(one).length, 0);

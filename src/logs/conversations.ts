@@ -53,7 +53,7 @@ const PAIRED: ReadonlySet<string> = new Set([
   'chat_messages',
   'internal',
 ]);
-/** Keys of an answer beside messages. */
+/** Keys of an answer in an object that also holds messages. */
 const ANSWERED_BESIDE = ['completion', 'completions', 'responses', 'output', 'outputs', 'sampled'] as const;
 
 /** What a conversation says. */
@@ -131,7 +131,7 @@ function conversationIn(value: unknown): Conversation {
   return rowIn(value);
 }
 
-/** The system prompt beside the messages; Who&When has those of agents there, and smolagents an object. */
+/** The system prompt under its own key. Who&When keeps one for each agent, smolagents an object. */
 function systemBeside(asked: Fields): unknown {
   const prompt = asked['system_prompt'];
   return (
@@ -140,13 +140,13 @@ function systemBeside(asked: Fields): unknown {
   );
 }
 
-/** The system prompt beside a list of messages, which may begin with it. */
+/** The system prompt, unless the list of messages begins with it. */
 function newSystem(system: readonly ParsedMessage[], list: readonly unknown[]): readonly ParsedMessage[] {
   const [first] = parsedMessages(list.slice(0, 1));
   return system.filter(({ text }) => first?.role !== 'system' || first.text !== text);
 }
 
-/** A prompt beside messages that none of them says. */
+/** A prompt under its own key that no message repeats. */
 function promptBeside({ prompt }: Fields, entries: readonly unknown[]): Conversation['second'] {
   return typeof prompt !== 'string' ||
     prompt === '' ||
@@ -155,14 +155,14 @@ function promptBeside({ prompt }: Fields, entries: readonly unknown[]): Conversa
     : { key: 'prompt', messages: 1 };
 }
 
-/** What was asked beside what was done meanwhile, which may say it too. */
+/** The task under its own key, unless a user message repeats it. */
 function askedBefore(asked: Fields, { key, list, isTurns }: HeldList): readonly unknown[] {
   const text = MEANWHILE.includes(key) && !isTurns ? (askedIn(asked) ?? '') : '';
   const isSaid = text === '' || parsedMessages(list).some((one) => one.role === 'user' && contains(one.text, text));
   return isSaid ? [] : askedWith(text);
 }
 
-/** What is asked now beside what was said before, as Cohere has it: results of tools, or a person's words. */
+/** The current turn of a Cohere request: tool results, or the user's message. */
 function askedNow(request: Fields): readonly unknown[] {
   const { message, tool_results: results } = request;
   return [
@@ -176,7 +176,7 @@ const listed = (list: readonly unknown[]): Conversation => ({ ...NONE, entries: 
 interface HeldList {
   readonly key: string;
   readonly list: readonly unknown[];
-  /** Whether it has what was said before, each with its answer: what is asked now stands beside it. */
+  /** Whether the list holds earlier turns only. The current question is then under another key. */
   readonly isTurns: boolean;
   readonly second: Conversation['second'];
 }
@@ -234,7 +234,7 @@ function answerBeside(fields: Fields, messages: readonly unknown[]): Answer {
 
 /** A completion, one or several, or answers of a server. */
 function answerOfRow(fields: Fields): Answer {
-  // Cohere has its answer beside the messages before it.
+  // Cohere keeps the answer and the earlier messages under two keys.
   const keys = 'chat_history' in fields ? [...ANSWERED_BESIDE, 'text'] : ANSWERED_BESIDE;
   return firstAnswer(keys.map((key) => fields[key])) ?? answerIn(isAnswer(fields) ? fields : undefined);
 }
@@ -242,7 +242,7 @@ function answerOfRow(fields: Fields): Answer {
 /** A row with a text that was asked and a text that was answered; one of them may be a list of messages. */
 function rowIn(value: Fields): Conversation {
   const asked = askedIn(value);
-  // A question with its right answer is an item of a data set, and nobody said it; nor did anybody say a number.
+  // A question with its reference answer is a data set item, not a message. A number is no answer either.
   const key = ANSWERED.find((one) => !isNumbers(value[one]) && answersIn(value[one]).said.length > 0);
   if (key === undefined || asked === undefined) {
     return NONE;

@@ -75,7 +75,7 @@ const DOCUMENT: Lists = new Map<string, Lists | 'entries'>([
 ]);
 /** Objects of a document that hold the lists in its place: Tempo's `trace`, MLflow's `data`, `log` of HTTP archives. */
 const WITHIN: ReadonlySet<string> = new Set(['trace', 'data', 'result', 'log']);
-/** Keys of texts, objects and lists by which an object says something itself, whatever lists it has beside them. */
+/** Keys that make an object an entry of its own, even if it also holds lists of entries. */
 const OWN: ReadonlySet<string> = new Set<string>([
   ...MESSAGES,
   ...ASKED,
@@ -452,7 +452,7 @@ export class ElementScanner {
     }
   }
 
-  /** Says of all that goes on that it holds a list of entries. */
+  /** Marks the open objects as holders of a list of entries. */
   private markHolders(): void {
     for (const one of this.frames) {
       one.hasLists = true;

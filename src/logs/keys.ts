@@ -1,8 +1,8 @@
 /** The keys under which objects hold what was asked and said, whatever wrote them. */
 
-/** Of what was asked, as a text. */
+/** Keys of the text that was asked. */
 export const ASKED = ['instruction', 'prompt', 'question', 'query', 'input'] as const;
-/** Of what was answered, as a text or as one of several. */
+/** Keys of the answer: one text or a list of them. */
 export const ANSWERED = [
   'completion',
   'response',
@@ -14,7 +14,7 @@ export const ANSWERED = [
   'chosen',
   'sampled',
 ] as const;
-/** Of what was said meanwhile: what was asked may stand beside it. */
+/** Keys of messages that were recorded while the task ran. The same object may hold the task under another key. */
 export const MEANWHILE: readonly string[] = [
   'chat_messages',
   'message_thread',
@@ -23,7 +23,7 @@ export const MEANWHILE: readonly string[] = [
   'events',
   'tasks_output',
 ];
-/** Of the messages of a conversation, of which the first is read that has any. */
+/** Keys of the messages of a conversation. The first key that holds messages is read. */
 export const MESSAGES = [
   'messages',
   'conversations',

@@ -7,7 +7,7 @@ import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
 import { ASKED } from './keys.ts';
 
-/** What a row asks, all of it: an instruction may have beside it what it is about. Undefined for nothing. */
+/** The question of a row: its instruction and its input. Undefined if there is neither. */
 export function askedIn(row: Fields): string | undefined {
   const texts = ASKED.flatMap((key) => (typeof row[key] === 'string' ? [row[key]] : []));
   const [instruction, input] = [row['instruction'], row['input']];

@@ -32,7 +32,7 @@ function named(value: Fields): readonly Fields[] | null {
   const held = Object.entries(value).flatMap(([id, one]) => {
     const given = opened(one);
     if (Array.isArray(given) && !isConversation(given)) {
-      // What is no conversation among them is counted as one in which nobody speaks.
+      // An item that is no conversation is kept, so that the import counts it.
       const items = given.some(isConversation) ? given : [];
       return items.map((item: unknown, at) => ({ id: `${id} ${String(at + 1)}`, given: item }));
     }
@@ -42,7 +42,7 @@ function named(value: Fields): readonly Fields[] | null {
   if (first === undefined || (held.length === 1 && !Array.isArray(first.given))) {
     return null;
   }
-  // The key of the only list is no name, where something is said beside it.
+  // If the object has other keys, the key of its only list is not a name.
   const isName = held.length > 1 || Object.keys(value).length === 1;
   const beside = scalarsOf(value, held.length);
   return held.map(({ id, given }) => ({

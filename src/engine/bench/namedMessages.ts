@@ -98,7 +98,7 @@ function placeOf({ episode, found }: Lost & { readonly found: BlamedEpisode }): 
   return place === -1 ? null : place;
 }
 
-/** What fresh messages at each place return, beside what the other rules choose by. */
+/** The mean return of fresh messages at each place, and the values that the other rules choose by. */
 async function replaceEach(
   service: EngineService,
   { episode: { messages, range } }: Lost,

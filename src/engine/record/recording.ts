@@ -350,7 +350,7 @@ export class Recording {
     for (const entry of [...results, message, ...after]) {
       episode.rows.add(entry);
     }
-    // What is only thought answers nothing.
+    // Reasoning alone is no answer.
     episode.last = said.spoken === '' ? said.text : said.spoken;
     this.counts.events += results.length + after.length;
     this.counts.messages++;

@@ -32,7 +32,7 @@ describe('parts say all that they have:', () => {
   });
 });
 
-describe('what stands beside a message is not said in it:', () => {
+describe('fields next to a message are not part of its text:', () => {
   const says = (more: object): void => {
     reads({ messages: [USER, { role: 'assistant', content: 'Here.', ...more }] }, ['user: Q'], ['assistant > Here.']);
   };

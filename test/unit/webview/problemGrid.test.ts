@@ -303,7 +303,7 @@ test('without another order a click and a key mean the rows on screen', () => {
   assert.deepEqual([host.selected, host.opened, host.chosen], ['Problem 2', [2], []]);
 });
 
-test('each evaluation stands in its own column, with the words that are read for it', () => {
+test('each evaluation has its own column and its own screen reader text', () => {
   const row = { ...problem(1), greedyBefore: 0, sampledBefore: 0.25, greedyAfter: 1, sampledAfter: 0.75 };
   const said = COLUMNS.filter(({ name }) => name === 'before' || name === 'after').map(({ cell, words }) => {
     const made: unknown = cell(row, 0);

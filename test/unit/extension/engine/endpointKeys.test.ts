@@ -13,8 +13,11 @@ Object.assign(globalThis, {
     return Promise.resolve();
   },
 });
-const EDITOR =
-  'export class Disposable { dispose() {} } export const window = { showInputBox: () => globalThis.c3Answered(), showInformationMessage: (words) => globalThis.c3Said(words) };';
+const EDITOR = `export class Disposable { dispose() {} }
+  export const window = {
+    showInputBox: () => globalThis.c3Answered(),
+    showInformationMessage: (words) => globalThis.c3Said(words),
+  };`;
 registerHooks({
   resolve: (specifier, context, next) =>
     specifier === 'vscode'
