@@ -89,27 +89,31 @@ let watch: ChildProcessByStdio<Writable, null, null> | undefined;
 
 const nameOf = ({ pid, start }: ListedProcess): string => `${String(pid)}:${String(start)}`;
 
-/** Adds a group to the watching process, or removes it. The first program starts that process. */
-function tell(sign: '+' | '-', { pid }: ChildProcess, leader: ListedProcess | null): void {
-  if (isWindows || pid === undefined) {
+/** Starts the process that ends what is left of this one; nothing where it was started before. */
+function startWatch(): void {
+  if (isWindows || watch !== undefined) {
     return;
   }
-  if (watch === undefined) {
-    const env = { PATH: process.env['PATH'] };
-    watch = spawn('/bin/sh', ['-c', WATCH, 'c3-watch', own], {
-      detached: true,
-      env,
-      cwd: '/',
-      stdio: ['pipe', 'ignore', 'ignore'],
-    });
-    watch.on('error', () => undefined).unref();
-    watch.stdin.on('error', () => undefined);
-    if (watch.stdin instanceof Socket) {
-      // Nobody waits for what waits for this process.
-      watch.stdin.unref();
-    }
+  const env = { PATH: process.env['PATH'] };
+  watch = spawn('/bin/sh', ['-c', WATCH, 'c3-watch', own], {
+    detached: true,
+    env,
+    cwd: '/',
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  watch.on('error', () => undefined).unref();
+  watch.stdin.on('error', () => undefined);
+  if (watch.stdin instanceof Socket) {
+    // Nobody waits for what waits for this process.
+    watch.stdin.unref();
   }
-  watch.stdin.write(`${sign} ${leader === null ? `${String(pid)}:` : nameOf(leader)}\n`);
+}
+
+/** Adds a group to the watching process, or removes it. */
+function tell(sign: '+' | '-', { pid }: ChildProcess, leader: ListedProcess | null): void {
+  if (pid !== undefined) {
+    watch?.stdin.write(`${sign} ${leader === null ? `${String(pid)}:` : nameOf(leader)}\n`);
+  }
 }
 
 function killLiving(): void {
@@ -127,6 +131,9 @@ export function spawnOwned<Child extends ChildProcess>(
   env: Readonly<NodeJS.ProcessEnv>,
   start: (ownership: Ownership) => Child,
 ): Child {
+  // First, for this process may be killed at any moment. A copy of this process that is to become the program holds the
+  // pipe of the watching process, too: that begins to look once the program has its mark.
+  startWatch();
   const mark = `${own}.${String(count++)};`;
   const child = start({ detached: !isWindows, env: { ...env, [VARIABLE]: `${env[VARIABLE] ?? ''}${mark}` } });
   // It is listed to the next turn at least, though it may have ended.

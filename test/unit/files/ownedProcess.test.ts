@@ -9,8 +9,11 @@ import { describe, it, type TestContext } from 'node:test';
 import { endOwned, killOwned, spawnOwned } from '../../../src/files/ownedProcess.ts';
 import { listedProcess } from '../../../src/files/processTable.ts';
 
+/** The module as it is named in a program. */
+const OWNED_PROCESS = JSON.stringify(new URL('../../../src/files/ownedProcess.ts', import.meta.url).href);
 /** Where Linux is told which number was given last. */
 const LAST = '/proc/sys/kernel/ns_last_pid';
+const isLinux = process.platform === 'linux';
 const MOST_TRIES = 100;
 const MOST_NUMBERS = 10;
 /** Seconds. Longer than a clock tick, so that the two processes with one number have different start times. */
@@ -61,6 +64,36 @@ it('a program that stays when it is asked to end is killed with what it started'
   assert.deepEqual([lives(owned.pid ?? 0), lives(Number(line))], [false, false]);
 });
 
+/** Starts an owner that runs a program of its own; a test reads its one line. */
+async function ownerOf(t: TestContext, program: string): Promise<{ owner: ChildProcess; line: string }> {
+  const owner = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.after(() => owner.kill('SIGKILL'));
+  const [line] = (await once(createInterface({ input: owner.stdout }), 'line')) as [string];
+  return { owner, line };
+}
+
+it('a program ends whose owner is killed as it starts', { skip: !isLinux, timeout: 60_000 }, async (t) => {
+  const program = `
+    import { spawn } from 'node:child_process';
+    import { writeSync } from 'node:fs';
+    import { spawnOwned } from ${OWNED_PROCESS};
+    spawnOwned(process.env, (own) => {
+      const child = spawn('sleep', ['1000'], { ...own, stdio: 'ignore' });
+      writeSync(1, String(child.pid) + '\\n');
+      process.kill(process.pid, 'SIGKILL');
+      return child;
+    });
+  `;
+  const { line } = await ownerOf(t, program);
+  const pid = Number(line);
+  t.after(() => lives(pid) && process.kill(pid, 'SIGKILL'));
+  while (lives(pid)) {
+    await delay(5, undefined, { signal: t.signal });
+  }
+});
+
 describe('a process that has the number of an owned one is left alone', { skip: !isTold() }, () => {
   it('where the owner ends what it owned', (t) =>
     untilTried(async () => {
@@ -77,17 +110,13 @@ describe('a process that has the number of an owned one is left alone', { skip: 
       const program = `
       import { spawn } from 'node:child_process';
       import { once } from 'node:events';
-      import { spawnOwned } from ${JSON.stringify(new URL('../../../src/files/ownedProcess.ts', import.meta.url).href)};
+      import { spawnOwned } from ${OWNED_PROCESS};
       const start = (...command) => spawnOwned(process.env, (own) => spawn('sleep', command, { ...own, stdio: 'ignore' }));
       const [gone, stays] = [start('${MOMENT}'), start('1000')];
       await once(gone, 'exit');
       console.log(gone.pid, stays.pid);
     `;
-      const owner = spawn(process.execPath, ['--input-type=module', '-e', program], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      t.after(() => owner.kill('SIGKILL'));
-      const [line] = (await once(createInterface({ input: owner.stdout }), 'line')) as [string];
+      const { owner, line } = await ownerOf(t, program);
       const [gone = 0, stays = 0] = line.split(' ').map(Number);
       const stranger = strangerAs(t, gone);
       owner.kill('SIGKILL');
