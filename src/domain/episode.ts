@@ -141,7 +141,7 @@ export function importLines(report: LogImport): string[] {
     known
       ? `Run ${run} holds this log already; nothing was stored.`
       : episodes === 0
-        ? 'Nothing was stored: the log holds no episode.'
+        ? 'Nothing was stored: no episode was found.'
         : `Run ${run}: ${found}`,
     ...speakers.map(({ name, by, messages: said }) => `  ${name}: ${counted(said, 'message')}, ${BY[by]}`),
     ...Object.entries(leftOut).map(([reason, count]) => `Left out: ${reason}: ${String(count)}.`),

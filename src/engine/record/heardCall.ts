@@ -13,16 +13,17 @@ const MOST_EVENT = 8 * 2 ** 20;
 const REFUSED = 300;
 const UNKNOWN = 'calls whose answer is incomplete, or of an unknown form';
 const PACKED = 'calls whose answer is packed in a way that is not read, damaged, or too long once it is unpacked';
-const BROKEN: Readonly<Record<Exclude<AnswerEnd, 'whole'>, string>> = {
-  cut: 'calls whose answer was cut off',
-  left: 'calls that the program left before their answer was whole',
-  unreached: 'calls that reached no server',
+const BROKEN: Readonly<Record<Exclude<AnswerEnd, 'whole'>, (server: string) => string>> = {
+  cut: () => 'calls whose answer was cut off',
+  left: () => 'calls that the program left before their answer was whole',
+  unreached: (server) => `calls that reached no server at ${server}`,
 };
 
 /** Takes a call in once, before the program knows the end of its answer; a call that cannot be is counted once. */
 export class HeardCall implements AnswerListener {
   private readonly recording: Pick<Recording, 'take' | 'leaveOut'>;
   private readonly call: Omit<PassedCall, 'answer' | 'times' | 'otherwise'>;
+  private readonly server: string;
   private readonly most: number;
   private readonly heard = new GrowingBytes();
   private readonly streamEnd = new StreamEnd();
@@ -35,14 +36,19 @@ export class HeardCall implements AnswerListener {
   private encoding: string | undefined;
   private isSettled = false;
 
-  /** @param most bytes of an answer that is read; of a longer one nothing is */
+  /**
+   * @param server the origin that is asked
+   * @param most bytes of an answer that is read; of a longer one nothing is
+   */
   constructor(
     recording: Pick<Recording, 'take' | 'leaveOut'>,
     call: Omit<PassedCall, 'answer' | 'times' | 'otherwise'>,
+    server: string,
     most: number,
   ) {
     this.recording = recording;
     this.call = call;
+    this.server = server;
     this.most = most;
   }
 
@@ -83,9 +89,9 @@ export class HeardCall implements AnswerListener {
       await this.take(UNKNOWN);
     } else if (this.isStream) {
       // All may have been said but the end of the connection.
-      await this.take(BROKEN[how]);
+      await this.take(BROKEN[how](this.server));
     } else {
-      this.leaveOut(BROKEN[how]);
+      this.leaveOut(BROKEN[how](this.server));
     }
   }
 

@@ -284,7 +284,8 @@ export class PassingServer {
     } else {
       const names = { episode: headerOf(from, EPISODE), role: headerOf(from, ROLE) };
       const request = await unpackedBody(sent, from.headers['content-encoding'], MOST_BYTES).catch(() => sent);
-      listener = new HeardCall(this.recording, { api, ...names, request: request.toString('utf8') }, MOST_BYTES);
+      const call = { api, ...names, request: request.toString('utf8') };
+      listener = new HeardCall(this.recording, call, url.origin, MOST_BYTES);
     }
     const asking = { url, method: from.method ?? 'GET', headers: onward(from, sent), body: sent };
     const unanswered = (why: string): Promise<void> => refuse(to, 502, `${UNASKED}: ${why}`);

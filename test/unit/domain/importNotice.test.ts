@@ -28,3 +28,7 @@ it('says what was left out: one reason in words, of several how much', () => {
     `${said} Left out: 5, for 2 reasons, which the log names.`,
   );
 });
+
+it('says the same of an empty log and of a program whose calls were not answered', () => {
+  assert.equal(importNotice({ ...REPORT, episodes: 0 }), 'Nothing was stored: no episode was found.');
+});

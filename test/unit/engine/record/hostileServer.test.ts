@@ -104,11 +104,11 @@ describe('a model server that breaks off', () => {
   }
 
   it('is one that nobody reaches, which is said as such', async (t) => {
-    const { places, leftOut } = await passingTo(t, 'http://127.0.0.1:9/v1');
+    const { places, leftOut } = await passingTo(t, 'http://user:key@127.0.0.1:9/v1');
     const { status, body } = await got(places.api, ASKED);
     assert.equal(status, 502);
     assert.match(body, /could not be asked: .*ECONNREFUSED/u);
-    assert.deepEqual([...leftOut], [['calls that reached no server', 1]]);
+    assert.deepEqual([...leftOut], [['calls that reached no server at http://127.0.0.1:9', 1]]);
   });
 });
 
