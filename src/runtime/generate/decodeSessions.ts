@@ -98,6 +98,7 @@ const NOTHING: Computed = { outputs: {}, time: 0, places: [] };
 
 /** A batch whose cache JavaScript writes in place. */
 class DecodeBatch implements RowBatch {
+  readonly keepsPrefilled = true;
   private readonly sessions: DecodeSessions;
   private readonly weights: TensorFeeds;
   private readonly enterWeights: TensorFeeds;

@@ -88,6 +88,8 @@ interface Cache {
 const NOTHING: Cache = { held: {}, rows: 0, slots: 0 };
 
 class DeviceBatch implements RowBatch {
+  /** A step brings the cache of new rows to their places, and gives the memory of the others back. */
+  readonly keepsPrefilled = false;
   private readonly sessions: DeviceSessions;
   private readonly weights: Held;
   /** Slots of the longest row that may come. */

@@ -65,6 +65,15 @@ interface Row {
   length: number;
 }
 
+/** A prompt that was prefilled, and those who have it and wait for a row. */
+interface KeptPrompt {
+  /** Indices of requests. */
+  readonly group: number[];
+  /** Its number among those that were prefilled together. */
+  readonly prompt: number;
+  readonly logprobs: Float32Array;
+}
+
 /** Compiled generation graphs of one architecture; weights are given with every call. */
 export class Generator {
   readonly config: TransformerConfig;
@@ -161,6 +170,8 @@ class Wave {
   /** Waiting request indices; those of one prompt and temperature are together. */
   private readonly waiting: number[][];
   private readonly rows: Row[] = [];
+  /** What was prefilled for the first waiting group, where some of that had no free row. */
+  private kept: KeptPrompt | null = null;
   /** Once half the rows are free, all of them are filled before the next step. */
   private filling = true;
 
@@ -208,34 +219,57 @@ class Wave {
 
   /** Prefills waiting prompts while rows are free, and samples each new row's first token. */
   private async admit(): Promise<void> {
+    this.admitKept();
     const groups: number[][] = [];
     let free = this.capacity - this.rows.length;
     let longest = 0;
+    let split: number[] | null = null;
     for (let group = this.waiting[0]; group !== undefined && free > 0; group = this.waiting[0]) {
       longest = Math.max(longest, this.request(group[0] ?? 0).prompt.length);
       if (groups.length > 0 && (groups.length + 1) * longest > MAX_PREFILL_TOKENS) {
         break;
       }
-      // A group larger than the free rows is split; its rest is prefilled again when rows are free.
       const taken = group.splice(0, free);
       if (group.length === 0) {
         this.waiting.shift();
+      } else {
+        split = group;
       }
       groups.push(taken);
       free -= taken.length;
     }
-    const first = groups.map((group) => this.request(group[0] ?? 0));
-    const { logprobs, reused } = await this.batch.prefill(
-      first.map(({ prompt }) => prompt),
-      first.map(scaledBy),
-    );
-    groups.forEach((group, prompt) => {
-      group.forEach((index, sibling) => {
-        this.admitRow(index, sibling > 0 ? this.request(index).prompt.length : (reused[prompt] ?? 0), prompt);
-        this.appendToken(this.rows.length - 1, logprobs, prompt);
+    if (groups.length > 0) {
+      const first = groups.map((group) => this.request(group[0] ?? 0));
+      const { logprobs, reused } = await this.batch.prefill(
+        first.map(({ prompt }) => prompt),
+        first.map(scaledBy),
+      );
+      groups.forEach((group, prompt) => {
+        group.forEach((index, sibling) => {
+          this.admitRow(index, sibling > 0 ? this.request(index).prompt.length : (reused[prompt] ?? 0), prompt);
+          this.appendToken(this.rows.length - 1, logprobs, prompt);
+        });
       });
-    });
+      this.kept =
+        split !== null && this.batch.keepsPrefilled ? { group: split, prompt: groups.length - 1, logprobs } : null;
+    }
     this.removeFinished();
+  }
+
+  /** Admits those whose prompt was prefilled for others of their group. */
+  private admitKept(): void {
+    if (this.kept === null) {
+      return;
+    }
+    const { group, prompt, logprobs } = this.kept;
+    for (const index of group.splice(0, this.capacity - this.rows.length)) {
+      this.admitRow(index, this.request(index).prompt.length, prompt);
+      this.appendToken(this.rows.length - 1, logprobs, prompt);
+    }
+    if (group.length === 0) {
+      this.waiting.shift();
+      this.kept = null;
+    }
   }
 
   private admitRow(index: number, reused: number, prompt: number): void {

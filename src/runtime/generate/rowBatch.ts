@@ -27,7 +27,12 @@ export interface Prefilled {
 }
 
 export interface RowBatch {
-  /** Runs whole prompts; `admit` gives rows what it computed, until the next call. */
+  /** Whether what was prefilled last can be admitted after a step, too. */
+  readonly keepsPrefilled: boolean;
+  /**
+   * Runs whole prompts. Rows can be admitted from what it computed until the next call, or until the next step where it
+   * is not kept.
+   */
   prefill(prompts: readonly Int32Array[], temperatures: readonly number[]): Promise<Prefilled>;
   /** Gives a row the cache of a prefilled prompt: its number and its length. */
   admit(row: number, prompt: number, length: number): void;
