@@ -274,7 +274,12 @@ function addObject(content: Content, part: Fields, depth: number): void {
   } else if (type === 'reasoning' || type === 'reasoningContent' || type === 'thinking') {
     addReasoning(content, inner, depth);
   } else if (!MARKS.has(type)) {
+    const before = content.texts.length;
     addText(content, type, inner, depth);
+    // Gemini marks a text that was thought.
+    if (inner['thought'] === true) {
+      content.thoughts.push(...content.texts.slice(before));
+    }
   }
 }
 

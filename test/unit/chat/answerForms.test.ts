@@ -263,6 +263,20 @@ describe('other servers', () => {
     assert.equal(said(pieces.slice(0, 2), 'gemini', request), null);
   });
 
+  it('of Gemini think in parts of their own, which are not what was said', () => {
+    const part = (text: string, thought: boolean): unknown => ({ text, ...(thought && { thought }) });
+    const body = (parts: readonly unknown[], finishReason?: string): unknown => ({
+      candidates: [{ content: { role: 'model', parts }, ...(finishReason !== undefined && { finishReason }) }],
+    });
+    const whole = body([part('Which star?', true), part('The Sun.', false)], 'STOP');
+    const pieces = [body([part('Which ', true)]), body([part('star?', true)])];
+    pieces.push(body([part('The ', false)]), body([part('Sun.', false)], 'STOP'));
+    for (const answer of [whole, pieces]) {
+      const [message] = apiCall('gemini', { contents: [{ parts: [{ text: 'q' }] }] }, answer)?.output ?? [];
+      assert.deepEqual([message?.text, message?.spoken], ['Which star?\nThe Sun.', 'The Sun.']);
+    }
+  });
+
   it('of Ollama answer in lines', () => {
     const lines = [
       { model: 'o', message: { role: 'assistant', content: 'ha', thinking: 'Hm.' }, done: false },
