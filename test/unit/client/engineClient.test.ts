@@ -236,6 +236,20 @@ test('an idle engine of another version gives way; a busy one that speaks the sa
   await strange.client.dispose();
 });
 
+test('why an engine refuses a client is said, and not that it ended', async (t) => {
+  process.env['C3_FAKE_ENGINE'] = '2 1.2.3 refuses';
+  t.after(() => {
+    delete process.env['C3_FAKE_ENGINE'];
+  });
+  const { client: engine } = client(t);
+  await assert.rejects(
+    engine.doctor(),
+    (error: unknown) =>
+      error instanceof C3Error && error.message === 'This engine serves the store /another, not yours.',
+  );
+  await engine.dispose();
+});
+
 test('an engine that cannot be started says so, with the end of its log', async (t) => {
   const { client: engine } = client(t, { script: join(import.meta.dirname, 'absent.ts') });
   await assert.rejects(

@@ -27,8 +27,8 @@ import type { BucketView } from '../../../src/domain/replay.ts';
 import { VERDICTS } from '../../../src/domain/taxonomy.ts';
 
 const store = process.argv[3] ?? '';
-/** Set by a test that plays an engine of another version: `PROTOCOL VERSION BUSY`. */
-const [protocol = String(PROTOCOL_VERSION), version = '1.2.3', busy = ''] = (process.env['C3_FAKE_ENGINE'] ?? '')
+/** Set by a test that plays another engine: `PROTOCOL VERSION`, and `busy` or `refuses`. */
+const [protocol = String(PROTOCOL_VERSION), version = '1.2.3', does = ''] = (process.env['C3_FAKE_ENGINE'] ?? '')
   .split(' ')
   .filter((word) => word !== '');
 /** Milliseconds: many times what a client takes to ask again. */
@@ -51,21 +51,24 @@ const finishedJob = (run: string): RunJob => ({
 
 function serve(connection: MessageConnection): void {
   connection.onRequest(InitializeRequest, () => {
+    if (does === 'refuses') {
+      throw new ResponseError(FAILED_CODE, 'This engine serves the store /another, not yours.', { kind: 'engine' });
+    }
     const job: RunJob = { ...finishedJob('r'), state: 'running', title: 'Going on' };
     return {
       version,
       protocol: Number(protocol),
       pid: process.pid,
       log: [`engine log for ${store}`],
-      list: { jobs: busy === '' ? [] : [job], unstarted: [] },
+      list: { jobs: does === '' ? [] : [job], unstarted: [] },
     };
   });
   connection.onRequest(YieldRequest, () => {
-    if (busy === '') {
+    if (does === '') {
       // An engine gives back what it holds first: a client that asks again meanwhile gets the same answer.
       setTimeout(() => process.exit(0), ENDS_AFTER);
     }
-    return { ending: busy === '' };
+    return { ending: does === '' };
   });
   connection.onRequest(REQUESTS.cancelRun, ({ job }) => ({ cancelled: job === 'r' ? 'running' : null }));
   connection.onRequest(REQUESTS.startRun, async ({ config }) => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { replaceFile } from '../../../src/files/newFile.ts';
+import { replaceFile, writeNew } from '../../../src/files/newFile.ts';
 
 test('a file is replaced, not what a link names; a folder in its place is an error that leaves nothing behind', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'c3-new-'));
@@ -20,4 +21,32 @@ test('a file is replaced, not what a link names; a folder in its place is an err
     replaceFile(taken, 'after');
   }, /EISDIR|ENOTEMPTY|EEXIST/u);
   assert.deepEqual(readdirSync(folder).toSorted(), ['link', 'other', 'taken']);
+});
+
+test('a file that does not fit on the disk is an error, and neither it nor a part of it is there', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-new-'));
+  const sync = t.mock.method(fs, 'fsyncSync', () => {
+    throw Object.assign(new Error('ENOSPC: no space left on device, fsync'), { code: 'ENOSPC' });
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    sync.mock.restore();
+    syncBuiltinESMExports();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const kept = join(folder, 'kept');
+  writeFileSync(kept, 'before');
+  assert.throws(
+    () => {
+      writeNew(join(folder, 'new'), 'content');
+    },
+    { code: 'ENOSPC' },
+  );
+  assert.throws(
+    () => {
+      replaceFile(kept, 'after');
+    },
+    { code: 'ENOSPC' },
+  );
+  assert.deepEqual([readdirSync(folder), readFileSync(kept, 'utf8')], [['kept'], 'before']);
 });

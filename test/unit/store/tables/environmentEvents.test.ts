@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { grow } from '../../../../src/replay/episodes.ts';
@@ -60,3 +61,22 @@ for (const [what, statement] of [
     assert.equal(event?.left, 1);
   });
 }
+
+it('a copy for which the disk has no room fails and leaves nothing: no row counts as damaged for it', async (t) => {
+  const path = await changed(t, null);
+  const database = loadSqlite();
+  const db = new database(path, { readonly: true });
+  const statements = Object.getPrototypeOf(db.prepare('SELECT 1')) as { run: (...values: unknown[]) => unknown };
+  db.close();
+  const full = new database.SqliteError('database or disk is full', 'SQLITE_FULL');
+  const { run: insert } = statements;
+  t.mock.method(statements, 'run', function (this: { readonly source: string }, ...values: unknown[]) {
+    if (this.source.startsWith('INSERT INTO text ')) {
+      throw full;
+    }
+    return Reflect.apply(insert, this, values);
+  });
+  const copy = join(dirname(path), 'copy.sqlite');
+  assert.throws(() => salvageStore(path, copy, UNIT_RULE), { kind: 'store', message: /disk .* is full/u });
+  assert.equal(existsSync(copy), false);
+});
