@@ -45,6 +45,13 @@ test('a name of any characters is a name and nothing else', () => {
   );
 });
 
+test('five values of a key are all named, and of six the last is left out', () => {
+  const levels = (count: number): readonly string[] =>
+    Array.from({ length: count }, (_, index) => `level=${String(index + 1)}`);
+  assert.equal(selectionWords(readSelection(levels(5))), 'level 1 or 2 or 3 or 4 or 5');
+  assert.equal(selectionWords(readSelection(levels(6))), 'level 1 or 2 or 3 or 4 or 5 or …');
+});
+
 test('what none has is refused, with what there is', () => {
   for (const [only, words] of [
     [
