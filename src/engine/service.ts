@@ -46,7 +46,13 @@ import { saveModel, speaking } from './run/runOutput.ts';
 import { planRun } from './run/plan.ts';
 import { parseRecipe, protocolOfRun, type Recipe } from './recipe/recipe.ts';
 import { blameCosts, findWhatLost, type BlameControl } from './replay/blame.ts';
-import { findWhatLosesRun, readBlamed, readLostProblems, type RunBlameControl } from './replay/blameRun.ts';
+import {
+  findWhatLosesRun,
+  readBlamed,
+  readLostProblems,
+  runBlameCosts,
+  type RunBlameControl,
+} from './replay/blameRun.ts';
 import { checkReplay, replayCosts, replayStored } from './replay/replay.ts';
 import { sampleStored } from './replay/sample.ts';
 import type { EngineReplay } from './replay/settling.ts';
@@ -298,6 +304,11 @@ export class EngineService {
   /** Finds what loses the episodes of a run; see findWhatLosesRun. @throws as blame */
   blameRun(request: RunBlameParams, control: RunBlameControl): Promise<RunBlame> {
     return findWhatLosesRun(this.engine, request, control);
+  }
+
+  /** What that may ask of the servers of a recorded team at most; nothing is asked. @throws as blame */
+  runBlameCosts(request: RunBlameParams): Promise<readonly EndpointCost[]> {
+    return runBlameCosts(this.engine, request);
   }
 
   /** What the searches so far found of the lost problems of a run; see readLostProblems. @throws C3Error */

@@ -1,6 +1,6 @@
 /** What assistants can ask for, in the editor and over the Model Context Protocol: the same words for both. */
 import { costWords, type EndpointCost } from '../shared/endpointCost.ts';
-import type { ReplayAsked, SearchAsked } from '../shared/protocols/engineProtocol.ts';
+import type { ReplayAsked, RunSearchAsked, SearchAsked } from '../shared/protocols/engineProtocol.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 
 /** Each tool and what it does; package.json has the same words for the editor. */
@@ -74,12 +74,6 @@ export const replayRefusal = (asked: ReplayAsked, costs: readonly EndpointCost[]
     ? null
     : `${replayWords(asked, costs)}, more than the ${String(asked.max_evaluator_calls)} allowed; nothing was replayed: ask for fewer.`;
 
-/** A search for what loses the episodes of a run. */
-export interface RunSearchAsked {
-  readonly run: string;
-  readonly max_evaluator_calls: number;
-}
-
 /**
  * What a search costs at most, and which program it starts, as a sentence without its end.
  * @param starts as of replayWords
@@ -89,11 +83,11 @@ export function searchWords(
   costs: readonly EndpointCost[] = [],
   starts?: string | null,
 ): string {
-  const isRun = 'run' in asked;
-  const sought = isRun
-    ? `what loses the episodes of run ${shown(asked.run)}`
-    : `the message that lost the episode of message ${String(asked.message)}`;
-  const program = isRun || asked.team === undefined ? '' : ` ${startingWords(shown(asked.team), starts)}, and`;
+  const sought =
+    'run' in asked
+      ? `what loses the episodes of run ${shown(asked.run)}`
+      : `the message that lost the episode of message ${String(asked.message)}`;
+  const program = asked.team === undefined ? '' : ` ${startingWords(shown(asked.team), starts)}, and`;
   const servers = costs.map((one) => ` (${costWords(one)})`).join('');
   return `Searching for ${sought}${program} costs at most ${String(asked.max_evaluator_calls)} evaluator calls${servers}`;
 }

@@ -7,12 +7,16 @@ import type { EndpointCost } from '../../shared/endpointCost.ts';
 import type {
   AssistantReplay,
   AssistantReplayParams,
+  AssistantRunSearch,
+  AssistantRunSearchParams,
   AssistantSearch,
   AssistantSearchParams,
   BlameParams,
   ReplayParams,
+  RunBlameParams,
+  SearchAsked,
 } from '../../shared/protocols/engineProtocol.ts';
-import { agreedTeam, startWords } from './teamArgument.ts';
+import { agreedTeam, startWords, type AgreedTeam } from './teamArgument.ts';
 
 /** What an assistant's replay may cost, beside what its user reads. */
 export interface AskedReplay extends AssistantReplay {
@@ -54,13 +58,36 @@ export async function askedSearch(
   costsOf: (request: BlameParams) => Promise<readonly EndpointCost[]>,
 ): Promise<AskedSearch> {
   const named = asked.team === undefined ? null : await agreedTeam(folder, asked.team);
-  const request: BlameParams = {
-    message: asked.message,
-    budget: asked.max_evaluator_calls,
-    ...(named !== null && { team: named.path, teamHash: named.sha256 }),
-    ...spending,
-  };
+  const request: BlameParams = { message: asked.message, ...searchOf(asked, named), ...spending };
   const costs = await costsOf(request);
-  const words = searchWords(asked, costs, named === null ? undefined : startWords(named));
-  return { request, words, costs };
+  return { request, costs, words: searchWords(asked, costs, named === null ? undefined : startWords(named)) };
 }
+
+/** What an assistant's search of a run may cost, beside what its user reads. */
+export interface AskedRunSearch extends AssistantRunSearch {
+  readonly costs: readonly EndpointCost[];
+}
+
+/**
+ * Reads a search for what loses the episodes of a run; nothing is started.
+ * @param costsOf what a search may ask of servers at most
+ * @throws as askedReplay
+ */
+export async function askedRunSearch(
+  { asked, folder, ...spending }: AssistantRunSearchParams,
+  costsOf: (request: RunBlameParams) => Promise<readonly EndpointCost[]>,
+): Promise<AskedRunSearch> {
+  const named = asked.team === undefined ? null : await agreedTeam(folder, asked.team);
+  const request: RunBlameParams = { run: asked.run, ...searchOf(asked, named), ...spending };
+  const costs = await costsOf(request);
+  return { request, costs, words: searchWords(asked, costs, named === null ? undefined : startWords(named)) };
+}
+
+/** What both searches ask for. */
+const searchOf = (
+  { max_evaluator_calls: budget }: Pick<SearchAsked, 'max_evaluator_calls'>,
+  named: AgreedTeam | null,
+): Pick<BlameParams, 'budget' | 'team' | 'teamHash'> => ({
+  budget,
+  ...(named !== null && { team: named.path, teamHash: named.sha256 }),
+});

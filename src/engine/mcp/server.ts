@@ -18,7 +18,7 @@ import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { ReplayAsked } from '../../shared/protocols/engineProtocol.ts';
 import { asksServers } from '../../domain/run.ts';
 import { masked } from '../../logs/secrets.ts';
-import { askedReplay, askedSearch } from '../assistant/askedReplay.ts';
+import { askedReplay, askedRunSearch, askedSearch } from '../assistant/askedReplay.ts';
 import type { EngineService } from '../service.ts';
 import { parseThresholds } from '../taxonomy/taxonomyReport.ts';
 import { VERSION } from '../version.ts';
@@ -179,16 +179,25 @@ function registerSearches(server: McpServer, service: EngineService): void {
   );
   server.registerTool(
     'what_loses_episodes',
-    { description: ASSISTANT_TOOLS.what_loses_episodes, inputSchema: { run: RUN, ...COST }, annotations: SPENDS },
-    ({ confirm, ...asked }, { signal }) =>
+    {
+      description: ASSISTANT_TOOLS.what_loses_episodes,
+      inputSchema: {
+        run: RUN,
+        team: TEAM.describe(
+          'Of a run that was recorded elsewhere: the team file, relative to the folder; the program that it names is started',
+        ),
+        ...COST,
+      },
+      annotations: SPENDS,
+    },
+    ({ confirm, team, ...rest }, { signal }) =>
       answering(async () => {
-        const { run } = asked;
-        refuseServers(run);
-        await agreed(server, { words: searchWords(asked), confirm, instead: null });
-        const found = await service.blameRun(
-          { run, budget: asked.max_evaluator_calls },
-          { signal, onProgress: () => undefined },
-        );
+        refuseServers(rest.run);
+        const asked = { ...rest, ...(team !== undefined && { team }) };
+        const { request, words, costs } = await askedRunSearch({ asked, folder }, (one) => service.runBlameCosts(one));
+        const instead = team === undefined ? null : 'c3 blame --run RUN --team FILE';
+        await agreed(server, { words: searchWords(asked, costs), confirm, instead }, words);
+        const found = await service.blameRun(request, { signal, onProgress: () => undefined });
         return linkedLosses(folder, found);
       }),
   );

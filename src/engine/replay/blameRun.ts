@@ -18,7 +18,7 @@ import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
 import { IMPORTED, type Episode } from '../../domain/episode.ts';
 import { lossOrder, type LostProblemRow, type Problem } from '../../domain/problem.ts';
 import type { Selection } from '../../domain/selection.ts';
-import { costWords } from '../../shared/endpointCost.ts';
+import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import type { RunBlameParams } from '../../shared/protocols/engineProtocol.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { RunSession, type Engine } from '../session/session.ts';
@@ -73,23 +73,13 @@ export async function findWhatLosesRun(
   { run, budget, only = [], ...asked }: RunBlameParams,
   control: RunBlameControl,
 ): Promise<RunBlame> {
-  checkBudget(budget, RUN_BLAME_BUDGET);
   const began = performance.now();
   const onRemark = saidOnce(control.onRemark);
-  const all = engine.work.reading((store) => {
-    checkTeam(store, { run, message: null }, asked);
-    return findLostEpisodes(store, run, asked);
-  });
-  const marks = await engine.work.readingOn((store) => readMarks(store, run));
-  const { lost, tooLong } = selectLost(all, only, marks);
-  if (all.greedy) {
+  const { greedy, marks, lost, tooLong } = await searchedEpisodes(engine, { run, budget, only, ...asked });
+  if (greedy) {
     onRemark('The episodes were recorded greedily; they are read at the sampling temperature of the run.');
   }
-  for (const cost of await searchCosts(
-    engine,
-    budget,
-    lost.map(({ episode }) => episode),
-  )) {
+  for (const cost of await costsOfLost(engine, budget, lost)) {
     onRemark(costWords(cost));
   }
   const work = { what: `search of what loses run ${run}`, run, hasParts: true, limit: asked.spending };
@@ -139,6 +129,39 @@ export async function findWhatLosesRun(
     seconds: (performance.now() - began) / 1000,
   });
 }
+
+/**
+ * What a search for what loses a run may ask of servers at most; nothing is asked.
+ * @throws as findWhatLosesRun
+ */
+export async function runBlameCosts(engine: Engine, request: RunBlameParams): Promise<readonly EndpointCost[]> {
+  const { lost } = await searchedEpisodes(engine, request);
+  return costsOfLost(engine, request.budget, lost);
+}
+
+/**
+ * The episodes that a search of a run is asked to read.
+ * @throws as findWhatLosesRun
+ */
+async function searchedEpisodes(
+  engine: Engine,
+  { run, budget, only = [], ...asked }: RunBlameParams,
+): Promise<ReturnType<typeof selectLost> & { readonly greedy: boolean; readonly marks: RunMarks }> {
+  checkBudget(budget, RUN_BLAME_BUDGET);
+  const all = engine.work.reading((store) => {
+    checkTeam(store, { run, message: null }, asked);
+    return findLostEpisodes(store, run, asked);
+  });
+  const marks = await engine.work.readingOn((store) => readMarks(store, run));
+  return { greedy: all.greedy, marks, ...selectLost(all, only, marks) };
+}
+
+const costsOfLost = (engine: Engine, budget: number, lost: readonly Lost[]): Promise<readonly EndpointCost[]> =>
+  searchCosts(
+    engine,
+    budget,
+    lost.map(({ episode }) => episode),
+  );
 
 /**
  * Work on recorded episodes: a program and its team file need not fit every one. Why one does not go on is said, and it

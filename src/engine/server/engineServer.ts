@@ -35,7 +35,7 @@ import { C3Error, CancelledError, failureData, messageOf } from '../../shared/er
 import type { ClientKind } from '../../shared/protocols/jobs.ts';
 import type { Recorded } from '../../domain/episode.ts';
 import type { ReplayResult } from '../../domain/replay.ts';
-import { askedReplay, askedSearch } from '../assistant/askedReplay.ts';
+import { askedReplay, askedRunSearch, askedSearch } from '../assistant/askedReplay.ts';
 import { examine } from '../machine/doctor.ts';
 import { clientWindow } from './clientWindow.ts';
 import type { EngineLog } from './engineLog.ts';
@@ -255,6 +255,10 @@ export class EngineServer {
       blameCosts: (params) => service.blameCosts(params),
       assistantSearch: async (params) => {
         const { request, words } = await askedSearch(params, (one) => service.blameCosts(one));
+        return { request, words };
+      },
+      assistantRunSearch: async (params) => {
+        const { request, words } = await askedRunSearch(params, (one) => service.runBlameCosts(one));
         return { request, words };
       },
       lostProblems: ({ run }) => service.lostProblems(run),

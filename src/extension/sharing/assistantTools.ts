@@ -11,11 +11,18 @@ import {
   type LanguageModelTool,
   type Disposable,
 } from 'vscode';
-import { replayRefusal, SEARCH_AT_SERVERS, searchWords, type RunSearchAsked } from '../../report/assistant.ts';
+import { replayRefusal, SEARCH_AT_SERVERS } from '../../report/assistant.ts';
 import { masked } from '../../logs/secrets.ts';
 import type * as questions from '../../report/questions.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { BlameParams, ReplayAsked, ReplayParams, SearchAsked } from '../../shared/protocols/engineProtocol.ts';
+import type {
+  BlameParams,
+  ReplayAsked,
+  ReplayParams,
+  RunBlameParams,
+  RunSearchAsked,
+  SearchAsked,
+} from '../../shared/protocols/engineProtocol.ts';
 import { asksServers } from '../../domain/run.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
@@ -47,6 +54,7 @@ export function registerAssistantTools(services: Services): readonly Disposable[
   };
   const shown = new ShownReplays<ReplayParams>();
   const searches = new ShownReplays<BlameParams>();
+  const runSearches = new ShownReplays<RunBlameParams>();
   return [
     lm.registerTool(
       'c3_list_runs',
@@ -94,13 +102,17 @@ export function registerAssistantTools(services: Services): readonly Disposable[
       },
     }),
     lm.registerTool<RunSearchAsked>('c3_what_loses_episodes', {
-      prepareInvocation: ({ input }) => agreed(searchWords(input), { isLiteral: false }),
+      prepareInvocation: async ({ input }) => {
+        const asking = { asked: input, folder: folderPath(), ...spendingLimit() };
+        const { request, words } = await engine.client().assistantRunSearch(asking);
+        runSearches.add(input, request);
+        return agreed(words, { isLiteral: input.team !== undefined });
+      },
       invoke: async ({ input }, token) => {
-        const { run, max_evaluator_calls: budget } = input;
         await reading((reader) => {
-          refuseServers(reader, run);
+          refuseServers(reader, input.run);
         });
-        const found = await engine.client().blameRun({ run, budget }, token);
+        const found = await engine.client().blameRun(runSearches.take(input), token);
         store.touch();
         return said(await reading((_, { linkedLosses }, folder) => linkedLosses(folder, found)));
       },

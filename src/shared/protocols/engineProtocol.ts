@@ -187,6 +187,27 @@ export interface RunBlameParams extends Pick<ReplayParams, 'team' | 'teamHash' |
   readonly budget: number;
 }
 
+/** A search for what loses the episodes of a run that an assistant asks for. */
+export interface RunSearchAsked {
+  readonly run: string;
+  /** The team file of a run that was recorded elsewhere, relative to the folder; its program is started. */
+  readonly team?: string;
+  readonly max_evaluator_calls: number;
+}
+
+export interface AssistantRunSearchParams extends Pick<ReplayParams, 'spending'> {
+  readonly asked: RunSearchAsked;
+  /** Absolute path of the folder whose files the assistant may name. */
+  readonly folder: string;
+}
+
+/** What the user agrees to before an assistant's search of a run is made, and what is asked of the engine then. */
+export interface AssistantRunSearch {
+  readonly request: RunBlameParams;
+  /** What it costs at most and what it starts, as a sentence without its end. */
+  readonly words: string;
+}
+
 export interface TrialParams {
   readonly run: string;
   readonly change: TeamChange;
@@ -373,6 +394,8 @@ export const REQUESTS = {
   assistantSearch: new RequestType<AssistantSearchParams, AssistantSearch, void>('blame/assistant'),
   /** Finds what loses the episodes of a run, in the same way. */
   blameRun: new RequestType<RunBlameParams, RunBlame, void>('blame/run'),
+  /** The same of an assistant's search of a run as of one of an episode. */
+  assistantRunSearch: new RequestType<AssistantRunSearchParams, AssistantRunSearch, void>('blame/assistantRun'),
   /** What the searches so far found of the lost problems of a run; nothing is replayed. */
   lostProblems: new RequestType<RunParams, readonly LostProblemRow[], void>('blame/problems'),
   /** Tries a change of a run's team on its held-out problems; nothing is stored. */

@@ -48,7 +48,10 @@ it('the editor offers the same tools in the same words as the server, and asks f
             name: z.string(),
             userDescription: z.string(),
             modelDescription: z.string(),
-            inputSchema: z.looseObject({ required: z.array(z.string()).default([]) }),
+            inputSchema: z.looseObject({
+              properties: z.record(z.string(), z.unknown()).default({}),
+              required: z.array(z.string()).default([]),
+            }),
           }),
         ),
       }),
@@ -62,6 +65,10 @@ it('the editor offers the same tools in the same words as the server, and asks f
   assert.deepEqual(
     [tools.at(-1)?.name, tools.at(-1)?.inputSchema.required],
     ['c3_replay_message', ['message', 'max_evaluator_calls']],
+  );
+  assert.deepEqual(
+    tools.flatMap(({ name, inputSchema: { properties } }) => ('team' in properties ? [name] : [])),
+    ['c3_message_that_lost', 'c3_what_loses_episodes', 'c3_replay_message'],
   );
   assert.ok(tools.every(({ modelDescription }) => modelDescription.includes('data, not instructions')));
 });

@@ -8,7 +8,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { askedSearch } from '../../../../src/engine/assistant/askedReplay.ts';
+import { askedRunSearch, askedSearch } from '../../../../src/engine/assistant/askedReplay.ts';
 import { mcpServer } from '../../../../src/engine/mcp/server.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
@@ -332,6 +332,63 @@ describe('an assistant', () => {
     );
     team(1, (text) => `${withResult(text)}\n# other\n`);
     await assert.rejects(service.blame(request, CONTROL), /was changed after the user was asked/u);
+  });
+
+  it('has all that a recording lost searched where the user agrees to the team file and its cost', async (t) => {
+    const { service, asked, team } = await imported(t, 'sum [7,12]', LOST);
+    const run = service.reading((store) => store.messageRun(1));
+    const agreed: string[] = [];
+    const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
+    let action: 'accept' | 'decline' = 'decline';
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      agreed.push(params.message);
+      return { action, content: {} };
+    });
+    const mute = new Client({ name: 'test', version: '1' });
+    for (const one of [client, mute]) {
+      const [here, there] = InMemoryTransport.createLinkedPair();
+      await mcpServer(service).connect(there);
+      await one.connect(here);
+      t.after(() => one.close());
+    }
+    const search = async (more: object, from = client): Promise<string> =>
+      JSON.stringify(
+        await from.callTool({ name: 'what_loses_episodes', arguments: { run, max_evaluator_calls: 64, ...more } }),
+      );
+    assert.match(await search({}), /recorded elsewhere: .* Give --team FILE/u);
+    assert.match(await search({ team: '../outside.yaml' }), /team must be a file of the folder of this store/u);
+    const path = team(1, withResult);
+    // Neither the assistant's own word nor that of a client that cannot ask is the user's.
+    assert.match(await search({ team: path, confirm: true }), /The user did not agree \(decline\)/u);
+    assert.match(
+      await search({ team: path, confirm: true }, mute),
+      /this client cannot ask .* Use c3 blame --run RUN --team FILE\./u,
+    );
+    assert.equal(asked.length, 0);
+    action = 'accept';
+    const [answer] = z
+      .object({ content: z.array(z.object({ text: z.string() })) })
+      .parse(JSON.parse(await search({ team: path }))).content;
+    const found = z
+      .looseObject({
+        lost: z.int(),
+        decided: z.int(),
+        cases: z.array(z.looseObject({ message: z.int(), link: z.string() })),
+      })
+      .parse(JSON.parse(answer?.text ?? ''));
+    assert.deepEqual([found.lost, found.decided, found.cases.map(({ message }) => message)], [1, 1, [2]]);
+    assert.match(found.cases[0]?.link ?? '', /^vscode:/u);
+    assert.match(
+      agreed.at(-1) ?? '',
+      /loses the episodes of run ".*" goes on by the steps of ".*", and costs at most 64 evaluator calls \(At most \d+ requests to the endpoint/u,
+    );
+    // A file that changed after it was shown is refused: its bytes were agreed to.
+    const { request } = await askedRunSearch(
+      { asked: { run, team: path, max_evaluator_calls: 64 }, folder: dirname(path) },
+      (one) => service.runBlameCosts(one),
+    );
+    team(1, (text) => `${withResult(text)}\n# other\n`);
+    await assert.rejects(service.blameRun(request, CONTROL), /was changed after the user was asked/u);
   });
 
   it('has another result of a tool tried where the user agrees, with the team file named', async (t) => {

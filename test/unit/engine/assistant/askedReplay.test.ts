@@ -5,7 +5,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { askedReplay, askedSearch, type AskedReplay } from '../../../../src/engine/assistant/askedReplay.ts';
+import {
+  askedReplay,
+  askedRunSearch,
+  askedSearch,
+  type AskedReplay,
+} from '../../../../src/engine/assistant/askedReplay.ts';
 import { readTeam } from '../../../../src/engine/program/teamFile.ts';
 
 const TEAM = JSON.stringify({
@@ -88,6 +93,31 @@ it('says what a search starts and costs, and asks for the bytes that were read',
   assert.match(without.words, /^Searching for the message that lost the episode of message 7 costs at most 20/u);
   await assert.rejects(
     askedSearch({ folder, asked: { ...asked, team: '../team.yaml' } }, () => Promise.resolve([])),
+    /team must be a file of the folder of this store/u,
+  );
+});
+
+it('says of a search of a run what it starts and costs, and asks for the bytes that were read', async (t) => {
+  const folder = workspace(t);
+  const asked = { run: 'r1', team: 'team.yaml', max_evaluator_calls: 200 };
+  const { request, words } = await askedRunSearch({ folder, asked, spending: { money: 2 } }, () => Promise.resolve([]));
+  assert.equal(
+    words,
+    `Searching for what loses the episodes of run "r1" starts "node" "driver.mjs" "--all" in the folder ${JSON.stringify(folder)}, which "team.yaml" names, and costs at most 200 evaluator calls`,
+  );
+  assert.deepEqual(request, {
+    run: 'r1',
+    budget: 200,
+    team: join(folder, 'team.yaml'),
+    teamHash: createHash('sha256').update(TEAM).digest('hex'),
+    spending: { money: 2 },
+  });
+  const { team: _, ...own } = asked;
+  const without = await askedRunSearch({ folder, asked: own }, () => Promise.resolve([]));
+  assert.deepEqual(without.request, { run: 'r1', budget: 200 });
+  assert.equal(without.words, 'Searching for what loses the episodes of run "r1" costs at most 200 evaluator calls');
+  await assert.rejects(
+    askedRunSearch({ folder, asked: { ...asked, team: '../team.yaml' } }, () => Promise.resolve([])),
     /team must be a file of the folder of this store/u,
   );
 });
