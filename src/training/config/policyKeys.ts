@@ -1,5 +1,6 @@
 /** The keys of a role's policy in a run configuration. */
 import { z } from 'zod';
+import { endpointFault, plainEndpoint } from '../../shared/endpointAddress.ts';
 import {
   BASE_SNAPSHOT,
   ENDPOINT_APIS,
@@ -42,15 +43,21 @@ const MOST_RETRIES = 20;
 const MOST_SECONDS = 290;
 const MOST_COUNT = 1e12;
 
-/** A server's address, which has nothing in it that must not be seen. */
-const address = z
-  .url({ protocol: /^https?$/u, error: 'must be an address such as https://api.example.com/v1' })
-  .max(500)
-  .refine((text) => {
-    const { username, password, search, hash } = new URL(text);
-    return username + password + search + hash === '';
-  }, 'must have no name, key or query in it; keys are variables of the environment')
-  .transform((text) => text.replace(/\/+$/u, ''));
+/** Addresses of a server, which have nothing in them that must not be seen. */
+const addresses = z
+  .union([z.string(), z.array(z.string()).min(1).max(MOST_ADDRESSES)], {
+    error: `must be an address, or a list of 1 to ${String(MOST_ADDRESSES)}`,
+  })
+  .transform((given, context) => {
+    const all = [given].flat();
+    // The first one says what to do; a union would say nothing of it.
+    const fault = all.map(endpointFault).find((one) => one !== null);
+    if (fault !== undefined) {
+      context.addIssue({ code: 'custom', message: fault, input: given });
+      return z.NEVER;
+    }
+    return all.map(plainEndpoint);
+  });
 const name = z.string().min(1).max(MOST_NAME);
 const amount = z.number().min(0).max(MOST_COUNT);
 
@@ -77,9 +84,7 @@ const keysSchema = z.strictObject({
   model: pathTo('folder', { [BUNDLED_MODEL]: 'The team that comes with the bundled task.', [SMALL_MODEL]: SMALL_WORDS })
     .optional()
     .describe('`kind: model`: the folder of another model in the Hugging Face layout, relative to this file.'),
-  endpoint: z
-    .union([address, z.array(address).min(1).max(MOST_ADDRESSES)])
-    .transform((given) => [given].flat())
+  endpoint: addresses
     .optional()
     .describe(
       '`kind: endpoint`: the base address of an OpenAI-compatible server, or several that share the requests. Its key is set with C3: Set endpoint key, or is the variable C3_KEY_HOST of the environment.',

@@ -295,6 +295,31 @@ describe('readConfig', () => {
     );
   });
 
+  it('reads the addresses of a server, and says of one that is none what it must be', () => {
+    const textOf = (endpoint: string): string => `policies:\n  checker: {endpoint: ${endpoint}, model_name: m}\n`;
+    const addressesOf = (endpoint: string): unknown => {
+      const settings = readConfig(textOf(endpoint), 'x').policies?.['checker'];
+      return settings?.kind === 'endpoint' ? settings.endpoint : null;
+    };
+    assert.deepEqual(addressesOf('"http://[::1]:8000/v1/"'), ['http://[::1]:8000/v1']);
+    assert.deepEqual(addressesOf('[https://a.example/v1, https://b.example]'), [
+      'https://a.example/v1',
+      'https://b.example',
+    ]);
+    const must = 'line 2: policies\\.checker\\.endpoint: must ';
+    for (const [endpoint, words] of [
+      ['nowhere', 'be an address such as https://api'],
+      ['ftp://a.example/v1', 'be an address such as https://api'],
+      ['[https://a.example/v1, ""]', 'be an address such as https://api'],
+      ['https://me:secret@a.example/v1', 'have no name, key or query in it'],
+      ['"https://a.example/v1?key=1"', 'have no name, key or query in it'],
+      [`https://a.example/${'v'.repeat(500)}`, 'have at most 500 characters'],
+      ['7', 'be an address, or a list'],
+    ] as const) {
+      refused(textOf(endpoint), [], new RegExp(must + words, 'u'));
+    }
+  });
+
   it('trains nothing where the method is sft', () => {
     assert.deepEqual(
       ['sft', 'magrpo'].map((method) => readConfig('steps: 9\n', 'x', [`method=${method}`]).steps),
