@@ -33,9 +33,13 @@ export function teamPolicy(
   return withRolePolicies(model, own);
 }
 
-/** A team in which some roles are answered by policies of their own. */
-export const withRolePolicies = (model: Policy, own: ReadonlyMap<string, RolePolicy>): Policy =>
-  own.size === 0 ? model : new TeamPolicy(model, own);
+/** A team in which some roles are answered by policies of their own, in the place of those that they have. */
+export function withRolePolicies(model: Policy, own: ReadonlyMap<string, RolePolicy>): Policy {
+  if (own.size === 0) {
+    return model;
+  }
+  return model instanceof TeamPolicy ? model.with(own) : new TeamPolicy(model, own);
+}
 
 /** Gives each request to the policy of its role. */
 class TeamPolicy implements Policy {
@@ -72,6 +76,11 @@ class TeamPolicy implements Policy {
     const own = this.own.get(role);
     return own === undefined ? this.model.seeded : (own.seeded ?? true);
   };
+
+  /** The same team with other policies for some roles: what takes no seeds there no longer counts. */
+  with(own: ReadonlyMap<string, RolePolicy>): TeamPolicy {
+    return new TeamPolicy(this.model, new Map([...this.own, ...own]));
+  }
 
   typed(request: TypedRequest, control: PolicyControl): Promise<PolicyAnswer> {
     return this.of(request.role).typed(request, control);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PolicyAnswer } from '../../../src/policy/policy.ts';
-import { teamPolicy } from '../../../src/policy/teamPolicy.ts';
+import { takesSeeds, type PolicyAnswer } from '../../../src/policy/policy.ts';
+import { teamPolicy, withRolePolicies } from '../../../src/policy/teamPolicy.ts';
 import { NEVER, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
 
 const POLICIES = { checker: { kind: 'scripted', answers: [{ answer: 'Right.' }] } } as const;
@@ -38,6 +38,24 @@ describe('teamPolicy', () => {
     assert.deepEqual(
       model.requests.map(({ context }) => context),
       ['a', 'c'],
+    );
+  });
+
+  it('takes seeds for the roles that others answer for, whatever answered for them before', () => {
+    const unseeded = Object.assign(new ScriptedPolicy(), { seeded: false });
+    const team = withRolePolicies(new ScriptedPolicy(), new Map([['actor', unseeded]]));
+    const other = withRolePolicies(team, new Map([['checker', unseeded]]));
+    const again = withRolePolicies(team, new Map([['actor', new ScriptedPolicy()]]));
+    assert.deepEqual(
+      [team, other, again].map((one) => [
+        ...['actor', 'checker', 'solver'].map((role) => takesSeeds(one, role)),
+        one.seeded,
+      ]),
+      [
+        [false, true, true, false],
+        [false, false, true, false],
+        [true, true, true, true],
+      ],
     );
   });
 
