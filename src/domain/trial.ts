@@ -11,13 +11,22 @@ export interface TeamChange {
   /** Prompts by role. */
   readonly prompts: Readonly<Record<string, string>>;
   readonly sampling: Partial<Sampling>;
-  /** A snapshot of the run, or the folder of another model, that answers for the team; null where it stays. */
-  readonly policy: PolicyChange | null;
-  /** The same for one role alone. */
+  /** What answers for the team in the place of the run's own weights; null where they stay. */
+  readonly policy: WeightsChange | null;
+  /** What answers for one role alone, whatever answered for it. */
   readonly roles: Readonly<Record<string, PolicyChange>>;
 }
 
-export type PolicyChange = { readonly snapshot: string } | { readonly model: string };
+/** A snapshot of the run, or the folder of another model. */
+export type WeightsChange = { readonly snapshot: string } | { readonly model: string };
+
+/** A server's model, with the keys of a policy: its base address, and how the server names the model. */
+export interface ServerChange {
+  readonly endpoint: string;
+  readonly model_name: string;
+}
+
+export type PolicyChange = WeightsChange | ServerChange;
 
 export const NO_CHANGE: TeamChange = { prompts: {}, sampling: {}, policy: null, roles: {} };
 
@@ -63,8 +72,12 @@ export function recordedSampling(runConfig: string): Partial<Sampling> {
 export const decodingWords = ({ low, high, whole }: DecodingNumber): string =>
   `a ${whole ? 'whole ' : ''}number from ${String(low)} to ${String(high)}`;
 
-const policyWords = (policy: PolicyChange): string =>
-  'snapshot' in policy ? `snapshot ${policy.snapshot}` : `model ${policy.model}`;
+function policyWords(policy: PolicyChange): string {
+  if ('endpoint' in policy) {
+    return `model ${policy.model_name} of ${policy.endpoint}`;
+  }
+  return 'snapshot' in policy ? `snapshot ${policy.snapshot}` : `model ${policy.model}`;
+}
 
 /** A change in a few words: `another prompt of reasoner, temperature 0.5`. */
 export function changeWords({ prompts, sampling, policy, roles }: TeamChange): string {
@@ -207,8 +220,12 @@ export const isTrial = (value: unknown): value is Trial =>
 const isTexts = (value: unknown): value is Readonly<Record<string, string>> =>
   isRecord(value) && Object.values(value).every((one) => typeof one === 'string');
 
-const isPolicyChange = (value: unknown): value is PolicyChange =>
+const isWeightsChange = (value: unknown): value is WeightsChange =>
   isTexts(value) && Object.keys(value).length === 1 && ('snapshot' in value || 'model' in value);
+
+const isPolicyChange = (value: unknown): value is PolicyChange =>
+  isWeightsChange(value) ||
+  (isTexts(value) && Object.keys(value).length === 2 && 'endpoint' in value && 'model_name' in value);
 
 /** The same of a change. */
 export const isTeamChange = (value: unknown): value is TeamChange =>
@@ -216,6 +233,6 @@ export const isTeamChange = (value: unknown): value is TeamChange =>
   isTexts(value['prompts']) &&
   isRecord(value['sampling']) &&
   Object.values(value['sampling']).every((one) => typeof one === 'number') &&
-  (value['policy'] === null || isPolicyChange(value['policy'])) &&
+  (value['policy'] === null || isWeightsChange(value['policy'])) &&
   isRecord(value['roles']) &&
   Object.values(value['roles']).every(isPolicyChange);

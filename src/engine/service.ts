@@ -57,7 +57,7 @@ import { checkReplay, replayCosts, replayStored } from './replay/replay.ts';
 import { sampleStored } from './replay/sample.ts';
 import type { EngineReplay } from './replay/settling.ts';
 import type { TrialControl } from './replay/comparePairs.ts';
-import { tryChange } from './replay/tryChange.ts';
+import { changeCosts, tryChange } from './replay/tryChange.ts';
 import {
   knownReplays,
   proveBucket,
@@ -410,6 +410,11 @@ export class EngineService {
     this.reading((store) => store.run(run));
     await using session = await this.session({ what: 'sampling of diagnostics', run }, control.signal);
     return await sampleStored(session, settings, control);
+  }
+
+  /** What a trial may ask of servers at most; nothing is asked. @throws as tryChange */
+  trialCosts(request: TrialParams): Promise<readonly EndpointCost[]> {
+    return this.work.readingOn((store) => changeCosts(store, request));
   }
 
   /**

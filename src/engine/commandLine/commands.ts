@@ -48,9 +48,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   try: {
     usage:
-      'try [MESSAGE | --run RUN [--only KEY=VALUE ...] [--lost]] --change KEY=VALUE ... | --each-role --with SNAPSHOT|STEP|DIR [--budget N] [--spend-tokens N] [--spend-money X] [--json]',
+      'try [MESSAGE | --run RUN [--only KEY=VALUE ...] [--lost]] --change KEY=VALUE ... | --each-role --with SNAPSHOT|STEP|DIR|MODEL@ADDRESS [--budget N] [--spend-tokens N] [--spend-money X] [--json]',
     summary:
-      'whether a change of the team helps on the held-out problems of a run (the newest): ROLE.prompt=FILE, temperature=T, top_p=P, top_k=K, max_new_tokens=N, snapshot=ID|STEP, model=DIR, ROLE.snapshot=ID|STEP or ROLE.model=DIR, in pairs on the same random numbers, from at most N (2000) evaluator calls; MESSAGE begins in the context of one message, --only class=, episode=, label=, level=, source= or uid= tries it on some of the problems, --lost on those that were lost, --each-role on one role after another',
+      'whether a change of the team helps on the held-out problems of a run (the newest): ROLE.prompt=FILE, temperature=T, top_p=P, top_k=K, max_new_tokens=N, snapshot=ID|STEP, model=DIR, ROLE.snapshot=ID|STEP, ROLE.model=DIR or ROLE.endpoint=MODEL@ADDRESS of a server, in pairs on the same random numbers, from at most N (2000) evaluator calls; MESSAGE begins in the context of one message, --only class=, episode=, label=, level=, source= or uid= tries it on some of the problems, --lost on those that were lost, --each-role on one role after another',
     run: async (...given) => (await import('./trial.ts')).tryCommand(...given),
   },
   keep: {

@@ -12,11 +12,14 @@ import {
   NO_CHANGE,
   TRIAL_BUDGET,
   type PolicyChange,
+  type ServerChange,
   type TeamChange,
   type Trial,
   type TrialCase,
   type TrialProblems,
+  type WeightsChange,
 } from '../../domain/trial.ts';
+import { plainEndpoint } from '../../shared/endpointAddress.ts';
 import { selectionWords } from '../../domain/selection.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { protocolOfRun } from '../recipe/recipe.ts';
@@ -57,7 +60,7 @@ export async function tryCommand(args: readonly string[], context: CommandContex
   if (eachRole ? other === null || changes.length > 0 : other !== null || changes.length === 0) {
     throw new C3Error(
       'input',
-      'c3 try needs either --change KEY=VALUE, or --each-role with --with SNAPSHOT, a step or the folder of a model.',
+      'c3 try needs either --change KEY=VALUE, or --each-role with --with SNAPSHOT, a step, the folder of a model or MODEL@ADDRESS of a server.',
     );
   }
   const budget = whole(parsed, 'budget', TRIAL_BUDGET.least, TRIAL_BUDGET.usual);
@@ -148,31 +151,56 @@ const controlOf = ({
   },
 });
 
-/** A snapshot by its name, or a model by its folder. */
-const policyOf = (value: string, folder: string): PolicyChange =>
-  existsSync(resolve(folder, value)) ? { model: resolve(folder, value) } : { snapshot: value };
+/** A server's model by its name and address, a model by its folder, or a snapshot by its name. */
+function policyOf(value: string, folder: string): PolicyChange {
+  const path = resolve(folder, value);
+  return serverIn(value) ?? (existsSync(path) ? { model: path } : { snapshot: value });
+}
+
+/** The server that `MODEL@ADDRESS` names; null for what is nothing of the kind. */
+function serverIn(value: string): ServerChange | null {
+  // Names of models may have the sign, too.
+  const [, model = '', endpoint] = /^(.+)@(https?:\/\/.*)$/isu.exec(value) ?? [];
+  return endpoint === undefined ? null : { endpoint: plainEndpoint(endpoint), model_name: model };
+}
+
+/** What the value of `ROLE.snapshot`, `ROLE.model` or `ROLE.endpoint` names. @throws C3Error('input') for no server */
+function rolePolicyOf(key: string, value: string, folder: string): PolicyChange {
+  const kind = key.slice(key.lastIndexOf('.') + 1);
+  if (kind !== 'endpoint') {
+    return kind === 'model' ? { model: resolve(folder, value) } : { snapshot: value };
+  }
+  const server = serverIn(value);
+  if (server === null) {
+    throw new C3Error(
+      'input',
+      `--change ${key} needs MODEL@ADDRESS, such as gpt-4.1@https://api.example.com/v1, not ${JSON.stringify(oneLine(value, SHOWN))}.`,
+    );
+  }
+  return server;
+}
 
 /** @throws C3Error('input') for a key that cannot be changed, or a value that it cannot have */
 async function changeOf(changes: readonly string[], folder: string): Promise<TeamChange> {
   const prompts: Record<string, string> = {};
   const sampling: Partial<Record<keyof Sampling, number>> = {};
   const roles: Record<string, PolicyChange> = {};
-  let policy: PolicyChange | null = null;
+  let policy: WeightsChange | null = null;
   for (const change of changes) {
     const [, key = '', value = ''] = /^([^=]+)=(.+)$/su.exec(change) ?? [];
-    const [, role = '', what = ''] = /^(.+)\.(prompt|snapshot|model)$/u.exec(key) ?? [];
+    const [, role = '', what = ''] = /^(.+)\.(prompt|snapshot|model|endpoint)$/u.exec(key) ?? [];
     const decoding = DECODING.find((one) => one.key === key);
     if (what === 'prompt') {
       const bytes = await readRegular(resolve(folder, value), MOST_PROMPT, 'give the file of a prompt');
       prompts[role] = bytes.toString('utf8').trim();
     } else if (what !== '') {
-      roles[role] = what === 'model' ? { model: resolve(folder, value) } : { snapshot: value };
+      roles[role] = rolePolicyOf(key, value, folder);
     } else if (key === 'snapshot' || key === 'model') {
       policy = key === 'model' ? { model: resolve(folder, value) } : { snapshot: value };
     } else if (decoding === undefined) {
       throw new C3Error(
         'input',
-        `--change ${JSON.stringify(oneLine(change, SHOWN))} names nothing that can be changed; give ROLE.prompt=FILE, ${DECODING.map((one) => one.key).join('=, ')}=, snapshot=, model=, ROLE.snapshot= or ROLE.model=.`,
+        `--change ${JSON.stringify(oneLine(change, SHOWN))} names nothing that can be changed; give ROLE.prompt=FILE, ${DECODING.map((one) => one.key).join('=, ')}=, snapshot=, model=, ROLE.snapshot=, ROLE.model= or ROLE.endpoint=.`,
       );
     } else {
       const number = decodingNumber(decoding, value);

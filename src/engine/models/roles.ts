@@ -1,5 +1,5 @@
 /** What answers for the roles of a team, and what writes what they read. */
-import type { RolePolicy } from '../../policy/policy.ts';
+import type { Policy, RolePolicy } from '../../policy/policy.ts';
 import { teamRenderer, type Renderer } from '../../team/render.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
 import { endpointRenderers } from './endpoints.ts';
@@ -14,6 +14,8 @@ export type RoleModels = ReadonlyMap<string, RoleModel>;
 
 /** What answers for a team: the policy is the whole team's, the rest is of the run's own model. */
 export interface Team extends LentPolicy {
+  /** The run's own model alone, which answers for any role. */
+  readonly own: Policy;
   readonly roles: RoleModels;
 }
 

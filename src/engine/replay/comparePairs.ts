@@ -35,6 +35,8 @@ export interface Variant {
   readonly protocol: Protocol;
   readonly policy: Policy;
   readonly sampling: Sampling;
+  /** Writes contexts as those who answer read them. */
+  readonly render: Renderer;
 }
 
 /** What both teams share. */
@@ -43,7 +45,6 @@ export interface Ground {
   /** Where episodes begin: at a problem, or in the context of a message of it. */
   readonly places: readonly Branch[];
   readonly evaluator: Evaluator;
-  readonly render: Renderer;
   readonly seed: number;
   /** By position. */
   readonly roles: readonly string[];
@@ -166,8 +167,8 @@ interface Drawing {
 
 /** One side of the pairs of a drawing. The other draws the same numbers, and no two episodes of one side share any. */
 function growAll(
-  { evaluator, render, seed }: Ground,
-  { protocol, policy, sampling }: Variant,
+  { evaluator, seed }: Ground,
+  { protocol, policy, sampling, render }: Variant,
   { members, times, scope, perPair }: Drawing,
   signal: AbortSignal,
 ): Promise<TreeMessage[]> {

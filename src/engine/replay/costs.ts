@@ -1,4 +1,5 @@
 /** What a replay may ask of servers at most, from what the store knows. */
+import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import type { ReplayRequest } from '../../replay/request.ts';
 import { summedCosts, type EndpointCost } from '../../shared/endpointCost.ts';
 import type { FullMessage } from '../../domain/message.ts';
@@ -11,7 +12,11 @@ import { messagesAtMost, scoredAtMost } from '../../team/rounds.ts';
 import { endpointCosts, judgeCosts, replayCosts, type CostedTeam, type Scorer } from '../models/endpointCost.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
 
-type Team = Omit<CostedTeam, 'spent'> & { readonly scorer?: Scorer | null };
+type Team = Omit<CostedTeam, 'spent'> & {
+  readonly scorer?: Scorer | null;
+  /** Roles whose servers are asked first what they can do. */
+  readonly probed?: readonly string[];
+};
 
 /** The team of a run as it costs. @param limit in the place of the configuration's */
 export const costedTeam = (recipe: StoredRecipe, protocol: Protocol, limit: CostedTeam['limit'] = {}): Team => ({
@@ -53,12 +58,17 @@ export function trialCosts(
 ): readonly EndpointCost[] {
   const costs = sides.flatMap((team) => {
     const costed = { ...team, spent: (role: string) => store.spent(run, role) };
-    const { protocol, scorer = null } = team;
+    const { protocol, scorer = null, probed = [] } = team;
     const most = messagesAtMost(protocol);
     const times = (role: string): number =>
       protocol.rounds === undefined ? protocol.occurrences.filter((one) => one.role === role).length : most;
     return [
-      ...endpointCosts(costed, bytes, most, (role) => episodes * times(role)),
+      ...endpointCosts(
+        costed,
+        bytes,
+        most,
+        (role) => episodes * times(role) + (probed.includes(role) ? MOST_PROBES : 0),
+      ),
       ...judgeCosts(scorer, costed, bytes, episodes * scoredAtMost(protocol)),
     ];
   });

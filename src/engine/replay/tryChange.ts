@@ -6,7 +6,8 @@ import { EvaluatorBudget } from '../../replay/budget.ts';
 import { scoreMessage } from '../../replay/grow.ts';
 import { frozenBranch } from '../../replay/storedBranch.ts';
 import { callOf, type Branch } from '../../replay/tree.ts';
-import { costWords } from '../../shared/endpointCost.ts';
+import { costWords, type EndpointCost, type SpendingChoice } from '../../shared/endpointCost.ts';
+import { IMPORTED } from '../../domain/episode.ts';
 import type { Problem } from '../../domain/problem.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isLost } from '../../shared/credit/returns.ts';
@@ -15,13 +16,17 @@ import { C3Error } from '../../shared/errors.ts';
 import { capabilitiesOf, type RolePolicies } from '../../shared/rolePolicies.ts';
 import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
 import { Holds } from '../../shared/holds.ts';
-import { trialSentence, type PolicyChange, type TeamChange, type Trial } from '../../domain/trial.ts';
+import { trialSentence, type TeamChange, type Trial, type WeightsChange } from '../../domain/trial.ts';
 import { promptFault, withPrompts } from '../../team/prompts.ts';
 import { roleNamed, type Protocol } from '../../team/protocol.ts';
-import type { Team } from '../models/roles.ts';
+import type { Sampling } from '../../domain/message.ts';
+import { runSampling } from '../../training/config/config.ts';
+import { runRenderer, type Team } from '../models/roles.ts';
+import { parseRecipe, protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
 import { snapshotNamed } from '../session/continuation.ts';
 import type { RunSession } from '../session/session.ts';
 import { evaluatedEpisodes } from './blameRun.ts';
+import { changedRecipe, changedServers, type ChangedServers } from './changedRecipe.ts';
 import { comparePairs, type TrialControl } from './comparePairs.ts';
 import { costedTeam, countBytes, trialCosts } from './costs.ts';
 import { NO_MARKS } from './divideLosses.ts';
@@ -40,20 +45,13 @@ import { selectEpisodes } from './selectEpisodes.ts';
  */
 export async function tryChange(
   session: RunSession,
-  { change, budget, spending, ...asked }: Omit<TrialParams, 'run'>,
+  request: Omit<TrialParams, 'run'>,
   control: TrialControl,
 ): Promise<Trial> {
+  const { change, budget, spending, ...asked } = request;
   const { store, run, recipe, protocol, signal, rules } = session;
-  if (session.isImported) {
-    throw new C3Error(
-      'input',
-      `Run ${run} was recorded elsewhere; a change is tried on runs whose team is known here. Choose another run.`,
-    );
-  }
-  const changed = changedProtocol(protocol, change, recipe.config.policies);
-  for (const role of Object.keys(change.roles)) {
-    roleNamed(protocol, role);
-  }
+  checkOwn(store, run);
+  const changed = changedTeam(recipe, protocol, change, spending);
   const scale = store.returnScale(run);
   if (scale === null) {
     throw new C3Error('input', `The range of returns of run ${run} is not known, so that nothing can be compared.`);
@@ -62,15 +60,12 @@ export async function tryChange(
   const evaluator = session.evaluator(session.judge);
   const { places, calls } = await placesOf(session, asked, evaluator);
   const { sampling } = rules;
-  const changedSampling = { ...sampling, ...change.sampling };
-  const costed = costedTeam(recipe, protocol, spending);
-  const bytes = Math.max(...places.map((place) => bytesOf(store, place, asked.message)));
-  const sides = [costed, { ...costed, protocol: changed, sampling: changedSampling }];
-  for (const cost of trialCosts(store, run, { episodes: Math.floor(budget / 2), bytes }, sides)) {
+  const problems = places.map(({ problem }) => problem);
+  for (const cost of costsOf(store, { run, recipe, protocol, changed, problems }, request)) {
     control.onRemark?.(costWords(cost));
   }
   await using holds = new Holds();
-  const take = async (policy: PolicyChange): Promise<Team> =>
+  const take = async (policy: WeightsChange): Promise<Team> =>
     holds.take(
       session.team(
         'snapshot' in policy ? snapshotNamed(store, run, policy.snapshot) : await session.otherModel(policy.model),
@@ -78,15 +73,16 @@ export async function tryChange(
     );
   const before = await take({ snapshot: LAST_SNAPSHOT });
   let { policy } = change.policy === null ? before : await take(change.policy);
+  const served = await session.endpoints(before.tokenizer, {}, { policies: changed.servers });
   for (const [role, other] of Object.entries(change.roles)) {
-    policy = withRolePolicies(policy, new Map([[role, (await take(other)).policy]]));
+    const answering = 'endpoint' in other ? served.policies.get(role) : (await take(other)).own;
+    policy = withRolePolicies(policy, new Map(answering === undefined ? [] : [[role, answering] as const]));
   }
   const found = await comparePairs(
     {
       run,
       places,
       evaluator,
-      render: rules.render,
       seed: recipe.config.seed,
       roles: protocol.occurrences.map(({ role }) => role),
       bound: recipe.config.credit.return_clip,
@@ -94,8 +90,13 @@ export async function tryChange(
       most: scale.high,
     },
     [
-      { protocol, policy: before.policy, sampling },
-      { protocol: changed, policy, sampling: changedSampling },
+      { protocol, policy: before.policy, sampling, render: rules.render },
+      {
+        protocol: changed.protocol,
+        policy,
+        sampling: changed.sampling,
+        render: runRenderer(session.engine.models.texts, changed.recipe, signal),
+      },
     ],
     budget,
     { ...control, signal },
@@ -113,6 +114,86 @@ export async function tryChange(
     seconds: (performance.now() - began) / 1000,
   };
   return { ...trial, sentence: trialSentence(trial) };
+}
+
+/**
+ * What a trial may ask of servers at most, both sides together; nothing is asked.
+ * @throws as tryChange, before anything is asked
+ */
+export async function changeCosts(
+  store: StoreReader,
+  { run, change, ...asked }: TrialParams,
+): Promise<readonly EndpointCost[]> {
+  checkOwn(store, run);
+  const recipe = parseRecipe(store.runConfig(run), run);
+  const protocol = protocolOf(recipe);
+  const changed = changedTeam(recipe, protocol, change, asked.spending);
+  const problems = asked.message === undefined ? await heldOut(store, run, asked) : [];
+  return costsOf(store, { run, recipe, protocol, changed, problems }, asked);
+}
+
+/** @throws C3Error('input') for a run that was recorded elsewhere */
+function checkOwn(store: StoreReader, run: string): void {
+  if (store.run(run).method === IMPORTED) {
+    throw new C3Error(
+      'input',
+      `Run ${run} was recorded elsewhere; a change is tried on runs whose team is known here. Choose another run.`,
+    );
+  }
+}
+
+/** The team of a run, and what a change makes of it. */
+interface Teams {
+  readonly run: string;
+  readonly recipe: StoredRecipe;
+  readonly protocol: Protocol;
+  readonly changed: ChangedTeam;
+  /** That the trial is drawn from. */
+  readonly problems: readonly Problem[];
+}
+
+function costsOf(
+  store: StoreReader,
+  { run, recipe, protocol, changed, problems }: Teams,
+  { budget, spending, message }: Pick<TrialParams, 'budget' | 'spending' | 'message'>,
+): readonly EndpointCost[] {
+  const bytes =
+    message === undefined
+      ? Math.max(...problems.map(({ question }) => Buffer.byteLength(question)))
+      : countBytes(store, store.fullMessage(message));
+  const after = costedTeam(changed.recipe, changed.protocol, spending);
+  return trialCosts(store, run, { episodes: Math.floor(budget / 2), bytes }, [
+    costedTeam(recipe, protocol, spending),
+    { ...after, sampling: changed.sampling, probed: Object.keys(changed.servers) },
+  ]);
+}
+
+/** A team after a change. */
+interface ChangedTeam {
+  readonly recipe: StoredRecipe;
+  readonly protocol: Protocol;
+  readonly sampling: Sampling;
+  readonly servers: ChangedServers;
+}
+
+/** @throws C3Error('input') for a change that the team cannot have */
+function changedTeam(
+  recipe: StoredRecipe,
+  protocol: Protocol,
+  change: TeamChange,
+  spending: SpendingChoice | undefined,
+): ChangedTeam {
+  for (const role of Object.keys(change.roles)) {
+    roleNamed(protocol, role);
+  }
+  const servers = changedServers(change, recipe.config.policies, spending);
+  const after = changedRecipe(recipe, change, servers);
+  return {
+    recipe: after,
+    protocol: changedProtocol(protocol, change, after.config.policies),
+    sampling: { ...runSampling(recipe.config), ...change.sampling },
+    servers,
+  };
 }
 
 /** Where the episodes of a trial begin, and the evaluator calls that what was said before took. */
@@ -158,10 +239,6 @@ async function heldOut(
   const selected = selectEpisodes(selectable, only, marks, found);
   return [...new Map(selected.map(({ problem }) => [problem.uidSha, problem])).values()];
 }
-
-/** Bytes of what a context has before anything is said of it, at most. */
-const bytesOf = (store: StoreReader, { problem }: Branch, message: number | undefined): number =>
-  message === undefined ? Buffer.byteLength(problem.question) : countBytes(store, store.fullMessage(message));
 
 /**
  * A protocol with other prompts, and without the roles' own caps of tokens where the change has one.

@@ -262,6 +262,7 @@ export class EngineServer {
         return { request, words };
       },
       lostProblems: ({ run }) => service.lostProblems(run),
+      trialCosts: (params) => service.trialCosts(params),
       tryChange: (params, signal) =>
         service.tryChange(params, {
           signal: signal(),

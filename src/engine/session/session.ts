@@ -201,7 +201,7 @@ export class RunSession extends Session {
     const { policies } = await this.endpoints(own.tokenizer, recipe.endpoints ?? {});
     const policy = teamPolicy(own.policy, recipe.config.policies, own.tokenizer, rolePolicies(roles, policies));
     const held = holds.move();
-    return { ...own, roles, policy, [Symbol.asyncDispose]: () => held[Symbol.asyncDispose]() };
+    return { ...own, own: own.policy, roles, policy, [Symbol.asyncDispose]: () => held[Symbol.asyncDispose]() };
   }
 
   private ownModel(snapshot: string): Promise<LentPolicy> {

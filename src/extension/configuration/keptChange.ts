@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, isScalar, type Node, type YAMLMap } from 'yaml';
-import { DECODING, type PolicyChange, type TeamChange } from '../../domain/trial.ts';
+import { DECODING, type PolicyChange, type TeamChange, type WeightsChange } from '../../domain/trial.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
@@ -109,12 +109,19 @@ export function keptKeys(
     ...(policy === null ? [] : [teamKey(policy, run, folder)]),
     ...Object.entries(roles).map(([role, own]): KeptKey => ({
       path: ['policies', role],
-      value: 'model' in own ? { model: modelReference(own.model, folder) } : { snapshot: own.snapshot, run },
+      value: keptPolicy(own, run, folder),
     })),
   ];
 }
 
-const teamKey = (policy: PolicyChange, run: string, folder: string): KeptKey =>
+function keptPolicy(policy: PolicyChange, run: string, folder: string): Readonly<Record<string, string>> {
+  if ('endpoint' in policy) {
+    return { endpoint: policy.endpoint, model_name: policy.model_name };
+  }
+  return 'model' in policy ? { model: modelReference(policy.model, folder) } : { snapshot: policy.snapshot, run };
+}
+
+const teamKey = (policy: WeightsChange, run: string, folder: string): KeptKey =>
   'model' in policy
     ? { path: ['model'], value: modelReference(policy.model, folder) }
     : { path: ['begin'], value: { run, snapshot: policy.snapshot } };

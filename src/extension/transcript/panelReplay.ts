@@ -9,7 +9,7 @@ import { asksServers } from '../../domain/run.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
 import { spendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
-import { confirmCosts, costsOfAll } from './replayCost.ts';
+import { confirmReplayCosts, costsOfAll } from './replayCost.ts';
 import { RecordedTeam } from './recordedTeam.ts';
 import { confirmReplayModel } from './replayModel.ts';
 
@@ -82,7 +82,7 @@ export class PanelReplay implements Disposable {
   ): Promise<RecordedChoice | null> {
     const named = await this.team.of(message);
     const recorded = named === null ? null : { ...named, ...spendingLimit() };
-    return recorded !== null && (await confirmCosts(await costsOf(recorded))) ? recorded : null;
+    return recorded !== null && (await confirmReplayCosts(await costsOf(recorded))) ? recorded : null;
   }
 
   /**
@@ -105,7 +105,7 @@ export class PanelReplay implements Disposable {
     const asks =
       first.team !== undefined || (reader !== null && asksServers(reader.runConfig(reader.message(first.message).run)));
     try {
-      if (asks && !(await confirmCosts(await costsOfAll(wanted, (params) => client.replayCosts(params))))) {
+      if (asks && !(await confirmReplayCosts(await costsOfAll(wanted, (params) => client.replayCosts(params))))) {
         return false;
       }
     } catch (error) {

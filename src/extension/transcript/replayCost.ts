@@ -1,13 +1,10 @@
 /** What replays may cost at servers: said and agreed to before they begin. */
-import { costWords, summedCosts, type EndpointCost } from '../../shared/endpointCost.ts';
-import { confirmed } from '../webview/confirm.ts';
+import { summedCosts, type EndpointCost } from '../../shared/endpointCost.ts';
+import { confirmCosts } from '../webview/confirmCosts.ts';
 
-/** Asks whether replays may cost so much; not where all of it stays on this machine and has no price. */
-export async function confirmCosts(costs: readonly EndpointCost[]): Promise<boolean> {
-  return costs.some(({ local, money }) => !local || money > 0)
-    ? confirmed('Replay with the help of servers?', 'Replay', costs.map(costWords).join('\n'))
-    : true;
-}
+/** Asks whether replays may cost so much, where they may cost something. */
+export const confirmReplayCosts = (costs: readonly EndpointCost[]): Promise<boolean> =>
+  confirmCosts(costs, 'Replay with the help of servers?', 'Replay');
 
 /** What several replays may cost together, by role. @param costsOf those of one */
 export async function costsOfAll<Params>(

@@ -1,10 +1,20 @@
 /** Asks which role of a team is changed and how; a prompt is left to its editor tab. */
 import { window, type QuickPickItem } from 'vscode';
-import { DECODING, decodingNumber, decodingWords, NO_CHANGE, type TeamChange } from '../../domain/trial.ts';
+import {
+  DECODING,
+  decodingNumber,
+  decodingWords,
+  NO_CHANGE,
+  type PolicyChange,
+  type ServerChange,
+  type TeamChange,
+  type WeightsChange,
+} from '../../domain/trial.ts';
 import type { Sampling } from '../../domain/message.ts';
+import { plainEndpoint } from '../../shared/endpointAddress.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { withoutIcons } from '../common/plainText.ts';
-import { snapshotFault } from './trialFaults.ts';
+import { addressFault, modelNameFault, snapshotFault } from './trialFaults.ts';
 
 export interface ChangeQuestions {
   /** Of the team, in order. */
@@ -23,14 +33,14 @@ interface RoleItem extends QuickPickItem {
 }
 
 interface WhatItem extends QuickPickItem {
-  readonly what: 'prompt' | 'snapshot' | 'model' | (typeof DECODING)[number];
+  readonly what: 'prompt' | 'snapshot' | 'model' | 'server' | (typeof DECODING)[number];
 }
 
 /** Characters of a prompt beside its role. */
 const SHOWN = 80;
 /** The user may look something up meanwhile, and a panel may take the keyboard late. */
 const ignoreFocusOut = true;
-const title = (step: number): string => `Try a change (${String(step)} of 3)`;
+const title = (step: number, of = 3): string => `Try a change (${String(step)} of ${String(of)})`;
 
 /**
  * The answer: a change, or the role whose prompt is to be written; undefined when the questions were left.
@@ -52,11 +62,15 @@ export async function askForChange(
       return role === null ? undefined : { promptOf: role };
     case 'snapshot': {
       const snapshot = await askForSnapshot(questions);
-      return snapshot === undefined ? undefined : { change: policyChange(role, { snapshot }) };
+      return snapshot === undefined ? undefined : { change: weightsChange(role, { snapshot }) };
     }
     case 'model': {
       const model = await questions.askForModel();
-      return model === undefined ? undefined : { change: policyChange(role, { model }) };
+      return model === undefined ? undefined : { change: weightsChange(role, { model }) };
+    }
+    case 'server': {
+      const server = role === null ? undefined : await askForServer();
+      return role === null || server === undefined ? undefined : { change: roleChange(role, server) };
     }
     default: {
       const value = await askForNumber(what, questions.sampling[what.of]);
@@ -65,8 +79,10 @@ export async function askForChange(
   }
 }
 
-const policyChange = (role: string | null, policy: NonNullable<TeamChange['policy']>): TeamChange =>
-  role === null ? { ...NO_CHANGE, policy } : { ...NO_CHANGE, roles: { [role]: policy } };
+const roleChange = (role: string, policy: PolicyChange): TeamChange => ({ ...NO_CHANGE, roles: { [role]: policy } });
+
+const weightsChange = (role: string | null, policy: WeightsChange): TeamChange =>
+  role === null ? { ...NO_CHANGE, policy } : roleChange(role, policy);
 
 async function askForRole({ roles }: ChangeQuestions): Promise<string | null | undefined> {
   const items: RoleItem[] = [
@@ -101,7 +117,11 @@ async function askForWhat({ sampling }: ChangeQuestions, role: string | null): P
           })),
           ...policies,
         ]
-      : [{ label: 'Prompt', description: 'opens in an editor tab', what: 'prompt' }, ...policies];
+      : [
+          { label: 'Prompt', description: 'opens in an editor tab', what: 'prompt' },
+          ...policies,
+          { label: 'Server', description: `a model of an OpenAI-compatible server answers ${whose}`, what: 'server' },
+        ];
   const chosen = await window.showQuickPick(items, {
     title: title(2),
     placeHolder: `What is changed ${whose}?`,
@@ -125,6 +145,28 @@ async function askForSnapshot({ steps, snapshots }: ChangeQuestions): Promise<st
     ignoreFocusOut,
   });
   return given?.trim();
+}
+
+async function askForServer(): Promise<ServerChange | undefined> {
+  const address = await window.showInputBox({
+    title: title(3, 4),
+    prompt: 'The base address of the server. Its key is set with C3: Set endpoint key.',
+    placeHolder: 'https://api.example.com/v1',
+    validateInput: addressFault,
+    ignoreFocusOut,
+  });
+  const model =
+    address === undefined
+      ? undefined
+      : await window.showInputBox({
+          title: title(4, 4),
+          prompt: 'How the server names the model',
+          validateInput: modelNameFault,
+          ignoreFocusOut,
+        });
+  return address === undefined || model === undefined
+    ? undefined
+    : { endpoint: plainEndpoint(address), model_name: model.trim() };
 }
 
 async function askForNumber(decoding: (typeof DECODING)[number], now: number | undefined): Promise<number | undefined> {

@@ -1,15 +1,17 @@
 /** What keeps a change from being tried, in one sentence each, said before anything starts. Pure. */
 import { IMPORTED } from '../../domain/episode.ts';
 import { stepNamed } from '../../domain/replay.ts';
-import { asksServers, type RunRecord } from '../../domain/run.ts';
+import type { RunRecord } from '../../domain/run.ts';
+import { endpointFault } from '../../shared/endpointAddress.ts';
 
 /** Digits of a snapshot that are asked for: fewer may be a step. */
 const LEAST_DIGITS = 4;
+/** Characters of the name of a server's model, as in a configuration. */
+const MOST_MODEL_NAME = 200;
 
 /** What is read of a run. */
 interface RunRows {
   run(run: string): Pick<RunRecord, 'title' | 'method'>;
-  runConfig(run: string): string;
   evaluations(run: string): readonly unknown[];
 }
 
@@ -17,10 +19,7 @@ interface RunRows {
 export function runFault(reader: RunRows, run: string): string | null {
   const { title, method } = reader.run(run);
   if (method === IMPORTED) {
-    return `The run "${title}" was recorded elsewhere; a change is tried on runs whose models are on this machine.`;
-  }
-  if (asksServers(reader.runConfig(run))) {
-    return `Servers answer in the run "${title}"; a change is tried on runs whose models are on this machine.`;
+    return `The run "${title}" was recorded elsewhere; a change is tried on runs whose team is known here.`;
   }
   return reader.evaluations(run).length === 0
     ? `The run "${title}" has no evaluation, whose problems a change is tried on; choose another run.`
@@ -43,4 +42,18 @@ export function snapshotFault(text: string, steps: number, snapshots: readonly s
     : found === 0
       ? 'The run has no such snapshot.'
       : 'Several snapshots begin so: more digits.';
+}
+
+/** Why a text is no address of a server; null where it is one. */
+export function addressFault(text: string): string | null {
+  const fault = endpointFault(text);
+  return fault === null ? null : `The address ${fault}.`;
+}
+
+/** Why a text is no name of a server's model; null where it may be one. */
+export function modelNameFault(text: string): string | null {
+  const { length } = text.trim();
+  return length > 0 && length <= MOST_MODEL_NAME
+    ? null
+    : `A name has 1 to ${String(MOST_MODEL_NAME)} characters, as the server has it.`;
 }

@@ -2,15 +2,18 @@
 import { commands, ProgressLocation, Uri, ViewColumn, window, workspace, type WebviewPanel } from 'vscode';
 import { NO_CHANGE, recordedSampling, TRIAL_BUDGET, type TeamChange, type Trial } from '../../domain/trial.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
+import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
 import { TRIAL_PANEL, type TrialFromHost } from '../../shared/protocols/trialProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 import { withoutLinks } from '../common/plainText.ts';
+import { spendingLimit } from '../common/settings.ts';
 import { loadService, type Service } from '../configuration/load.ts';
 import { sourceUri } from '../documents/documents.ts';
 import { askForModelFolder } from '../model/chooseModel.ts';
 import type { Services } from '../services.ts';
+import { confirmCosts } from '../webview/confirmCosts.ts';
 import { SinglePanel } from '../webview/panels.ts';
 import { askForChange } from './askForChange.ts';
 import { keepChange } from './keepChange.ts';
@@ -159,7 +162,10 @@ export class Trials {
     try {
       const { title } = this.reader().run(run);
       const most = Math.min(budget, TRIAL_BUDGET.most);
-      const trial = await this.tried(run, change, most);
+      const trial = await this.tried({ run, change, problems: 'all', budget: most, ...spendingLimit() });
+      if (trial === null) {
+        return;
+      }
       const number = (this.last.value?.number ?? 0) + 1;
       const last = { number, title, change, budget: most, trial, kept: null };
       await this.last.set(last);
@@ -173,9 +179,14 @@ export class Trials {
     }
   }
 
-  private async tried(run: string, change: TeamChange, budget: number): Promise<Trial> {
+  /** Null where the user does not agree to what servers may cost. */
+  private async tried(request: TrialParams): Promise<Trial | null> {
     const { engine } = this.services;
     const client = engine.client();
+    const costs = await client.trialCosts(request);
+    if (!(await confirmCosts(costs, 'Try the change with the help of servers?', 'Try'))) {
+      return null;
+    }
     return window.withProgress(
       { location: ProgressLocation.Notification, title: 'Trying the change', cancellable: true },
       async (progress, token) => {
@@ -183,7 +194,7 @@ export class Trials {
           progress.report({ message: words });
         });
         try {
-          return await client.tryChange({ run, change, problems: 'all', budget }, token);
+          return await client.tryChange(request, token);
         } finally {
           listener.dispose();
         }

@@ -398,6 +398,8 @@ export const REQUESTS = {
   assistantRunSearch: new RequestType<AssistantRunSearchParams, AssistantRunSearch, void>('blame/assistantRun'),
   /** What the searches so far found of the lost problems of a run; nothing is replayed. */
   lostProblems: new RequestType<RunParams, readonly LostProblemRow[], void>('blame/problems'),
+  /** What such a trial may ask of servers at most; nothing is asked. */
+  trialCosts: new RequestType<TrialParams, readonly EndpointCost[], void>('trial/costs'),
   /** Tries a change of a run's team on its held-out problems; nothing is stored. */
   tryChange: new RequestType<TrialParams, Trial, void>('trial/start'),
   /** Keeps a message as a test, in a file. */

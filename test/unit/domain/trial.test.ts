@@ -46,6 +46,13 @@ describe('a change', () => {
       }),
       'another prompt of reasoner, temperature 0, top_k 4, snapshot 3, model /m for actor',
     );
+    assert.equal(
+      changeWords({
+        ...NO_CHANGE,
+        roles: { actor: { endpoint: 'https://api.example.com/v1', model_name: 'gpt-4.1' } },
+      }),
+      'model gpt-4.1 of https://api.example.com/v1 for actor',
+    );
     assert.equal(changeWords(NO_CHANGE), '');
   });
 
@@ -99,12 +106,16 @@ describe('what was kept', () => {
       policy: { model: '/m' },
       roles: { a: { snapshot: '1' } },
     };
-    assert.ok(isTeamChange(change) && isTeamChange(NO_CHANGE));
+    const server = { endpoint: 'https://api.example.com/v1', model_name: 'gpt-4.1' };
+    assert.ok(isTeamChange(change) && isTeamChange(NO_CHANGE) && isTeamChange({ ...change, roles: { a: server } }));
     for (const other of [
       { ...change, prompts: { a: 1 } },
       { ...change, sampling: { topK: '1' } },
       { ...change, policy: { model: '/m', snapshot: '1' } },
       { ...change, policy: {} },
+      { ...change, policy: server },
+      { ...change, roles: { a: { endpoint: server.endpoint } } },
+      { ...change, roles: { a: { ...server, model: '/m' } } },
       { ...change, roles: { a: null } },
       { ...change, roles: [] },
       null,

@@ -16,6 +16,8 @@ after(() => {
 
 interface Place {
   readonly folder: string;
+  /** The address of the server. */
+  readonly base: string;
   /** Requests to the server since the run ended. */
   readonly asked: () => number;
   /** From now on, which of these requests fail. */
@@ -46,6 +48,7 @@ async function served(t: TestContext): Promise<Place> {
   count = 0;
   return {
     folder,
+    base,
     asked: () => count,
     failing: (next) => {
       fails = next;
@@ -98,5 +101,89 @@ describe('c3 try where a server answers for a role', () => {
     const found = parseLine((await c3(folder, [...TRY, '4'])).stdout);
     assert.deepEqual([found['evaluatorCalls'], found['same'], found['masked']], [4, 0, 2]);
     assert.equal(found['sentence'], 'No pair could be scored. 2 pairs could not be scored and are left out. 4 calls.');
+  });
+});
+
+/** A run whose own weights answer for all roles. */
+async function trained(t: TestContext): Promise<string> {
+  const folder = copyOf(t, workspace);
+  const made = await c3(folder, ['run', 'tiny.c3.yaml', '--json', '--override', 'steps=0']);
+  assert.equal(made.code, 0, made.stderr);
+  return folder;
+}
+
+describe('c3 try with a server in the place of a role', () => {
+  it('says what it may cost, asks no more, counts it, and says that pairs share no random numbers', async (t) => {
+    const { base, asked } = await served(t);
+    const folder = await trained(t);
+    const counts = withStore(folder, (store) => store.counts());
+    const change = ['--change', `actor.endpoint=team@${base}/`];
+    const before = asked();
+    const { code, stdout, stderr } = await c3(folder, ['try', ...change, '--json', '--budget', '64']);
+    assert.equal(code, 0, stderr);
+    const found = parseLine(stdout);
+    assert.deepEqual([found['unseeded'], found['masked']], [['actor'], 0]);
+    assert.match(String(found['sentence']), / Unpaired: what answers for actor keeps to no seeds, /u);
+    const most = Number(/At most ([\d,]+) requests to the endpoint of the role actor/u.exec(stderr)?.[1] ?? NaN);
+    const requests = asked() - before;
+    assert.ok(requests >= 32 && requests <= most, `${String(requests)} of ${String(most)}`);
+    withStore(folder, (store) => {
+      const [run] = store.runs(0, 1);
+      assert.equal(store.spent(run?.id ?? '', 'actor').calls, requests);
+      assert.deepEqual(store.counts(), counts);
+    });
+    // The next trial goes on from what this one spent.
+    const dear = await c3(folder, ['try', ...change, '--budget', '64', '--spend-tokens', '500']);
+    assert.match(errorOf(dear), /The spending limit of 500 tokens does not reach/u);
+  });
+
+  it('answers for one role after another', async (t) => {
+    const { base } = await served(t);
+    const folder = await trained(t);
+    const { code, stdout, stderr } = await c3(folder, [
+      ...['try', '--each-role', '--with', `a@b@${base}`, '--json', '--budget', '32'],
+    ]);
+    assert.equal(code, 0, stderr);
+    const { roles } = parseLine(stdout) as { readonly roles: readonly Readonly<Record<string, unknown>>[] };
+    assert.deepEqual(roles.map(({ role, unseeded }) => [role, unseeded]).toSorted(), [
+      ['actor', ['actor']],
+      ['reasoner', ['reasoner']],
+    ]);
+  });
+
+  it('is left out where weights of the run answer for its role', async (t) => {
+    const { folder, asked } = await served(t);
+    const { code, stdout, stderr } = await c3(folder, [
+      ...['try', '--change', 'actor.snapshot=0', '--json', '--budget', '64'],
+    ]);
+    assert.equal(code, 0, stderr);
+    assert.ok(asked() > 0 && asked() <= 32, String(asked()));
+    assert.match(stderr, /At most 32 requests to the endpoint of the role actor/u);
+    assert.deepEqual(parseLine(stdout)['unseeded'], ['actor']);
+  });
+
+  it('is refused in one sentence where it is none, or nothing is known of its price', async (t) => {
+    const { base, asked } = await served(t);
+    const folder = await trained(t);
+    const before = asked();
+    for (const [args, words] of [
+      [['--change', 'actor.endpoint=team'], /actor\.endpoint needs MODEL@ADDRESS, such as .*, not "team"/u],
+      [['--change', `nobody.endpoint=team@${base}`], /has no role 'nobody'/u],
+      [
+        ['--change', 'actor.endpoint=team@https://me:secret@a.example/v1'],
+        /The server for the role actor: endpoint must have no name, key or query in it/u,
+      ],
+      [['--change', `endpoint=team@${base}`], /names nothing that can be changed/u],
+      [
+        ['--change', 'actor.endpoint=team@https://a.example/v1', '--spend-money', '1'],
+        /What the server for the role actor costs is not known/u,
+      ],
+    ] as const) {
+      const refused = await c3(folder, ['try', ...args, '--budget', '64']);
+      assert.notEqual(refused.code, 0, args.join(' '));
+      assert.match(errorOf(refused), words);
+      assert.ok(!refused.stderr.includes('secret'));
+    }
+    assert.equal(asked(), before);
   });
 });

@@ -147,6 +147,14 @@ describe('the keys of a change', () => {
         },
       ],
     );
+    const server = { endpoint: 'https://api.example.com/v1', model_name: 'gpt-4.1' };
+    const served = withKeys('', keptKeys({ ...NO_CHANGE, roles: { actor: server } }, runOf(''), FOLDER));
+    const { actor } = readConfig(served, 'kept').policies ?? {};
+    assert.deepEqual(actor?.kind === 'endpoint' ? [actor.endpoint, actor.model_name, actor.api] : actor, [
+      [server.endpoint],
+      server.model_name,
+      'chat',
+    ]);
     const snapshot = { ...NO_CHANGE, policy: { snapshot: '2' } };
     assert.deepEqual(keptKeys(snapshot, runOf('adapter: {}'), FOLDER), [
       { path: ['begin'], value: { run: 'run-1', snapshot: '2' } },

@@ -9,7 +9,7 @@ import {
   promptPath,
   writtenPrompt,
 } from '../../../../src/extension/trial/promptDrafts.ts';
-import { runFault, snapshotFault } from '../../../../src/extension/trial/trialFaults.ts';
+import { addressFault, modelNameFault, runFault, snapshotFault } from '../../../../src/extension/trial/trialFaults.ts';
 import { TrialSession } from '../../../../src/extension/trial/trialSession.ts';
 import type { TRIAL_PANEL, TrialFromHost } from '../../../../src/shared/protocols/trialProtocol.ts';
 import { PageInHand } from '../webview/pageInHand.ts';
@@ -205,21 +205,36 @@ describe('the prompt of a role', () => {
 });
 
 describe('what cannot be tried', () => {
-  const reader = (method: string, config: unknown, evaluations: number): Parameters<typeof runFault>[0] => ({
+  const reader = (method: string, evaluations: number): Parameters<typeof runFault>[0] => ({
     run: () => ({ title: 'Mine', method }),
-    runConfig: () => JSON.stringify({ config }),
     evaluations: () => Array.from({ length: evaluations }, () => ({})),
   });
 
-  it('is a run that was recorded elsewhere, asks servers, or has no evaluation', () => {
+  it('is a run that was recorded elsewhere, or has no evaluation', () => {
     for (const [given, words] of [
-      [reader('imported', {}, 1), /"Mine" was recorded elsewhere/u],
-      [reader('c3', { policies: { actor: { kind: 'endpoint' } } }, 1), /^Servers answer in the run "Mine"/u],
-      [reader('c3', {}, 0), /"Mine" has no evaluation/u],
+      [reader('imported', 1), /"Mine" was recorded elsewhere/u],
+      [reader('c3', 0), /"Mine" has no evaluation/u],
     ] as const) {
       assert.match(runFault(given, 'run-1') ?? '', words);
     }
-    assert.equal(runFault(reader('c3', {}, 1), 'run-1'), null);
+    assert.equal(runFault(reader('c3', 1), 'run-1'), null);
+  });
+
+  it('is a server without an address or a name of its model', () => {
+    for (const text of ['https://api.example.com/v1', ' http://127.0.0.1:8000/v1/ ']) {
+      assert.equal(addressFault(text), null, text);
+    }
+    for (const [text, words] of [
+      ['', /^The address must be an address such as https:/u],
+      ['api.example.com', /^The address must be an address such as https:/u],
+      ['https://me:secret@api.example.com', /^The address must have no name, key or query in it/u],
+    ] as const) {
+      assert.match(addressFault(text) ?? '', words, text);
+    }
+    assert.deepEqual([modelNameFault('gpt-4.1'), modelNameFault('m'.repeat(200))], [null, null]);
+    for (const text of ['', ' ', 'm'.repeat(201)]) {
+      assert.match(modelNameFault(text) ?? '', /^A name has 1 to 200 characters/u);
+    }
   });
 
   it('is a snapshot that the run has not', () => {

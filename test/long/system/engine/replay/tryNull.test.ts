@@ -41,12 +41,14 @@ const compare = (
         name: 'script',
         evaluate: (_, text) => Promise.resolve({ score: text === '1' ? 1 : 0, rule: 'script' }),
       },
-      render: renderPlain,
       seed,
       roles: ['reasoner', 'actor'],
       ...{ bound: 10, span: 1, most: 1 },
     },
-    [before, after].map((policy) => ({ protocol: PAIR, policy, sampling: SAMPLING })) as [never, never],
+    [before, after].map((policy) => ({ protocol: PAIR, policy, sampling: SAMPLING, render: renderPlain })) as [
+      never,
+      never,
+    ],
     budget,
     { signal: new AbortController().signal, onProgress: () => undefined },
   );
