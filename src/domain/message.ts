@@ -112,6 +112,13 @@ export interface Message extends Said {
   readonly trainingCredit: Credit | null;
 }
 
+/**
+ * What training learned from a message where nothing else was sampled in its context, so that it has no credit of its
+ * own: a voter, or one of a joint action. Null elsewhere.
+ */
+export const learnedFrom = ({ credit, trainingCredit }: Pick<Message, 'credit' | 'trainingCredit'>): Credit | null =>
+  credit?.verdict === 'alone' ? trainingCredit : null;
+
 /** One window of a longer list of messages. */
 export interface MessagePage {
   readonly total: number;

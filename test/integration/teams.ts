@@ -155,6 +155,12 @@ export function teamScenarios(
       await paneReady(transcript);
       await transcript.getByRole('heading', { name: 'aux round 2' }).waitFor();
       const before = transcript.getByRole('region', { name: 'Before the message' });
+      // One `main` follows each `aux`: it has what training learned from it, as that has.
+      const main = transcript.locator('[role="treeitem"][aria-label^="main"]').first();
+      assert.match(
+        (await main.getAttribute('aria-label')) ?? '',
+        /; training credit [+\u2212]?\d\.\d\d, n = 2, by magrpo/u,
+      );
       await before
         .getByRole('heading', { name: /^level feedback|feedback/u })
         .first()

@@ -5,7 +5,7 @@
 import { isOpen, sentence, type Headline } from '../../src/shared/credit/headline.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { h } from './dom.ts';
-import { creditText, signed } from './format.ts';
+import { creditText, learnedText, signed } from './format.ts';
 
 /** Credits of returns in [0, 1] lie in [-1, 1]; others are cut at the edge and keep their number. */
 const EDGE = 1;
@@ -44,6 +44,13 @@ export function creditCell(credit: Credit | Headline | null): HTMLElement {
     bar,
     h('span', { class: 'credit-value' }, signed(credit.value)),
   );
+}
+
+/** The bar of what training learned from a message that nothing was compared with. */
+export function learnedCell(credit: Credit): HTMLElement {
+  const cell = creditCell(credit);
+  cell.setAttribute('title', learnedText(credit));
+  return cell;
 }
 
 /** The sentence of a credit, as its own element: its tone follows the verdict. */

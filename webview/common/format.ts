@@ -53,6 +53,12 @@ export function creditText(credit: Credit | Headline | null): string {
   return `credit ${signed(credit.value)}${interval === null ? ', interval not measured' : ` ${interval}`}, n = ${count(credit.n)}${said === null ? '' : `, ${said}`}`;
 }
 
+/** What training learned from a message that nothing was compared with, in words. */
+export function learnedText({ value, low, high, n, estimator }: Credit): string {
+  const interval = bounds(low, high);
+  return `training credit ${signed(value)}${interval === null ? '' : ` ${interval}`}, n = ${count(n)}, by ${estimator}; no other message was sampled here`;
+}
+
 /** A share in percent. */
 export function percent(share: number): string {
   return `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;

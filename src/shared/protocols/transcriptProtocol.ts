@@ -18,6 +18,7 @@ import { MAX_EVENT_TEXT } from '../../domain/episode.ts';
 import type { MessageEstimate } from '../../domain/credit.ts';
 import { holding, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import type { Comparison } from '../transcript/comparison.ts';
+import type { Credit } from '../credit/credit.ts';
 import type { Headline } from '../credit/headline.ts';
 import type { Outcome, ReturnScale } from '../credit/returns.ts';
 import type { ProtocolGraph } from '../transcript/protocolGraph.ts';
@@ -147,6 +148,8 @@ export interface TranscriptRow {
   readonly return: number | null;
   readonly leaves: number;
   readonly credit: Headline | null;
+  /** What training learned from it, where nothing else was sampled in its context; left out for all others. */
+  readonly learned?: Credit;
   /** True when a replay request sampled it, so that it is no part of the run itself. */
   readonly branch: boolean;
   /** False for a row that a filter left only because of what is below it. */

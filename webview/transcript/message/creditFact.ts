@@ -1,8 +1,9 @@
 /**
  * A message's one credit in the pane: its bar, what it says in words, what is behind it, and a button that settles it.
  */
+import type { Credit } from '../../../src/shared/credit/credit.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
-import { creditCell, verdictWords } from '../../common/creditBar.ts';
+import { creditCell, learnedCell, verdictWords } from '../../common/creditBar.ts';
 import { h, replace, type Child } from '../../common/dom.ts';
 import { bounds, count, NOT_MEASURED } from '../../common/format.ts';
 import { term } from '../../common/term.ts';
@@ -43,12 +44,19 @@ export class CreditFact {
     this.element.append(this.cell, this.words, this.behind, settle);
   }
 
-  update(credit: Headline | null): void {
-    const drawn = JSON.stringify(credit);
+  /** @param learned what training learned from a message that nothing was compared with; null for any other */
+  update(credit: Headline | null, learned: Credit | null): void {
+    const drawn = JSON.stringify([credit, learned]);
     if (drawn === this.drawn) {
       return;
     }
     this.drawn = drawn;
+    if (learned !== null) {
+      replace(this.cell, learnedCell(learned));
+      replace(this.words, `in training, by ${learned.estimator}: no other message was sampled here`);
+      replace(this.behind, `n ${count(learned.n)}`);
+      return;
+    }
     if (credit === null) {
       replace(this.cell);
       replace(this.words, NOT_MEASURED);

@@ -1,5 +1,6 @@
 /** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
 import type { Draws, BucketView } from '../../../src/domain/replay.ts';
+import { learnedFrom } from '../../../src/domain/message.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';
 import type {
@@ -156,7 +157,7 @@ export class DetailPane {
       returnCell(message.return, message.return === null ? null : outcomeOf(message.return, detail.scale)),
       message.leaves > 1 ? h('span', { class: 'muted' }, ` mean of ${count(message.leaves)}`) : null,
     );
-    this.credit?.update(message.credit);
+    this.credit?.update(message.credit, learnedFrom(message));
     this.keys.show(detail);
     this.estimates?.update(detail.estimates);
     for (const bucket of detail.buckets) {

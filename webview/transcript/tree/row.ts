@@ -2,10 +2,10 @@
 import { OTHER_DISTRIBUTION } from '../../../src/domain/replay.ts';
 import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { ShownEvent } from '../../../src/shared/transcript/shownEvents.ts';
-import { creditCell } from '../../common/creditBar.ts';
+import { creditCell, learnedCell } from '../../common/creditBar.ts';
 import { disarmed } from '../../../src/shared/text/visible.ts';
 import { h, icon, setAttributes } from '../../common/dom.ts';
-import { creditText, oneLine, returnText } from '../../common/format.ts';
+import { creditText, learnedText, oneLine, returnText } from '../../common/format.ts';
 import { eventChip, eventLine, STAGE_TITLE, stageWords } from '../events.ts';
 import { highlighted } from '../highlight.ts';
 import { replaysWords } from '../replay/replayWords.ts';
@@ -41,7 +41,7 @@ export function rowLabel(row: MarkedRow): string {
   const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
   const stage = row.stage === undefined ? '' : `, ${stageWords(row.stage)}`;
   const said = (events: readonly ShownEvent[] = []): string => events.map((event) => `, ${eventLine(event)}`).join('');
-  return `${row.role}${place}${stage}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}${said(row.events?.before)}: ${text === '' ? 'empty message' : text}${said(row.events?.after)}; return ${returnText(row.return)}; ${creditText(row.credit)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
+  return `${row.role}${place}${stage}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}${said(row.events?.before)}: ${text === '' ? 'empty message' : text}${said(row.events?.after)}; return ${returnText(row.return)}; ${row.learned === undefined ? creditText(row.credit) : learnedText(row.learned)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
 }
 
 /** The element of a row whose data is here. */
@@ -66,13 +66,23 @@ export function rowElement(row: MarkedRow, state: RowState, query: string): HTML
       preventDefaultContextMenuItems: true,
     });
     element.classList.toggle('passed', !row.match);
-    const credit = creditCell(row.credit);
-    if (row.credit !== null && row.credit.verdict !== 'alone') {
-      credit.append(h('span', { class: `row-verdict verdict-${row.credit.verdict}` }, row.credit.verdict));
-    }
-    element.append(returnCell(row.return, row.outcome), credit);
+    element.append(returnCell(row.return, row.outcome), credited(row));
   }
   return element;
+}
+
+/** The credit of a row with what it says; what training learned where there is none. */
+function credited({ credit, learned }: MarkedRow): HTMLElement {
+  if (learned !== undefined) {
+    const cell = learnedCell(learned);
+    cell.append(h('span', { class: 'row-verdict' }, 'training'));
+    return cell;
+  }
+  const cell = creditCell(credit);
+  if (credit !== null && credit.verdict !== 'alone') {
+    cell.append(h('span', { class: `row-verdict verdict-${credit.verdict}` }, credit.verdict));
+  }
+  return cell;
 }
 
 /** What is shown in a row's place while its data is on the way. */

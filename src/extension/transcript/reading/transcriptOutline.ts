@@ -3,7 +3,7 @@
  * sampled, depth first. It holds ids only; what a row shows is read with its window.
  */
 import type { StoreReader, TreeGroup } from '../../../store/read/reader.ts';
-import type { Message } from '../../../domain/message.ts';
+import { learnedFrom, type Message } from '../../../domain/message.ts';
 import {
   laneOf,
   PREVIEW,
@@ -363,6 +363,7 @@ function numbered(roots: readonly Node[]): readonly Node[] {
 }
 
 function rowOf(node: Node, message: Message): TranscriptRow {
+  const learned = learnedFrom(message);
   return {
     index: node.index,
     depth: node.depth,
@@ -381,6 +382,7 @@ function rowOf(node: Node, message: Message): TranscriptRow {
     return: message.return,
     leaves: message.leaves,
     credit: message.credit,
+    ...(learned !== null && { learned }),
     branch: node.branch,
     match: node.match,
   };
