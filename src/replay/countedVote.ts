@@ -59,6 +59,7 @@ export async function countedVote(
         message: id,
         role,
         answer: ballots[voter]?.answer ?? null,
+        chosen: chosen.has(ballots[voter]?.name ?? ''),
         without: without.map(({ answer }) => answer),
         pivotal: without.length !== chosen.size || without.some(({ name }) => !chosen.has(name)),
         contribution: contributions?.[voter] ?? null,

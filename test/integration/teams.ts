@@ -243,6 +243,11 @@ async function seeVote(workbench: Workbench, transcript: FrameLocator, picture: 
     contributions.every((text) => /^[+−]?\d\.\d\d$/u.test(text)),
     contributions.join(', '),
   );
+  const rows = transcript.locator('[role="treeitem"][aria-label^="voter"]');
+  const levels = await rows.evaluateAll((found) => found.map((row) => row.getAttribute('aria-level')));
+  assert.deepEqual([...new Set(levels)], ['3'], 'voters are side by side, below the planner whom they see');
+  const did = await rows.locator('.voted').allTextContents();
+  assert.ok(did.length > 0 && did.every((words) => /^(?:decides|with the vote|not chosen|no answer) /u.test(words)));
   await picture(workbench, 'vote');
   await vote.getByRole('button', { name: 'voter1' }).click();
   await transcript.getByRole('heading', { name: 'voter1' }).waitFor();

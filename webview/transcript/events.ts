@@ -1,9 +1,10 @@
-/** What environments added to an episode: a chip in a row, a block beside a message in full. */
+/** What environments added to an episode: a chip in a row, a block beside a message in full, what voters did. */
 import type { MessageDetail } from '../../src/shared/protocols/transcriptProtocol.ts';
 import type { ShownEvent } from '../../src/shared/transcript/shownEvents.ts';
+import type { ShownVoter } from '../../src/shared/transcript/shownVote.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { h } from '../common/dom.ts';
-import { count, oneLine, returnText } from '../common/format.ts';
+import { count, oneLine, returnText, signed } from '../common/format.ts';
 import { shownText } from '../common/shownText.ts';
 
 /** Where an event comes from, and in which round. */
@@ -65,4 +66,32 @@ export function eventBlock(events: readonly ShownEvent[], label: string): HTMLEl
       );
     }),
   );
+}
+
+/** Answers are cut here; the message has all of it. */
+const MOST_CHARACTERS = 80;
+
+export const shownAnswer = (answer: string): string => {
+  const line = disarmed(oneLine(answer));
+  return line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)}…` : line;
+};
+
+export const answersWords = (answers: readonly string[]): string => answers.map(shownAnswer).join(' or ');
+
+/** What a voter did to the vote in a word or two, and its contribution where that is known: for its row. */
+export function voterWords({ answer, chosen, pivotal, contribution }: ShownVoter): string {
+  const did = answer === null ? 'no answer' : pivotal ? 'decides' : chosen ? 'with the vote' : 'not chosen';
+  return contribution === null ? did : `${did} ${signed(contribution)}`;
+}
+
+/** The same in sentences. */
+export function voterSentences(voter: ShownVoter): string {
+  const { answer, chosen, pivotal, without, contribution } = voter;
+  const own =
+    answer === null
+      ? 'States no answer.'
+      : `Answers ${shownAnswer(answer)}, which the vote ${chosen ? 'chose' : 'did not choose'}.`;
+  const rest = `Without it the vote chooses ${pivotal ? (without.length === 0 ? 'none' : answersWords(without)) : 'the same'}.`;
+  const share = contribution === null ? '' : ` Contribution: ${signed(contribution)}.`;
+  return `${own} ${rest}${share}`;
 }

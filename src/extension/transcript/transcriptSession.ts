@@ -10,12 +10,14 @@ import {
   type TranscriptTarget,
   type TranscriptToHost,
 } from '../../shared/protocols/transcriptProtocol.ts';
+import { closesWithVote, seenByVoters } from '../../shared/transcript/protocolGraph.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { Costliest } from './costliest.ts';
 import type { Disposable } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
 import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
 import { headerOf, markedRows, messageDetail, rolesOf } from './message/messageDetail.ts';
+import { KnownVotes, votedRows } from './message/shownVote.ts';
 import { remembering } from './message/verificationMarks.ts';
 import { whyLost } from './message/whyLost.ts';
 import { PanelReading } from './reading/panelReading.ts';
@@ -64,6 +66,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   /** Number of the newest filter asked for: one that has to wait for the engine gives way to later ones. */
   private asked = 0;
   private protocols: ProtocolReader | null = null;
+  private readonly votes = new KnownVotes();
   private readonly replay: PanelReplay;
   private readonly marking: Disposable;
   /** The messages whose branches are compared. */
@@ -71,13 +74,14 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   private readonly costliest = new Costliest();
   readonly answers: AnswersOf<typeof TRANSCRIPT_PANEL> = {
     // A request about a layout that the panel no longer has is answered with null.
-    rows: ({ revision, offset }) => {
+    rows: async ({ revision, offset }) => {
       if (revision !== this.shown.revision) {
         return null;
       }
       const knowing = remembering(this.around.reader());
       const graph = this.protocols?.(knowing, this.shown.target.run) ?? null;
-      return markedRows(knowing, this.shown.reading.target, graph, this.shown.reading.window(knowing, offset));
+      const rows = markedRows(knowing, this.shown.reading.target, graph, this.shown.reading.window(knowing, offset));
+      return graph !== null && closesWithVote(graph) ? await votedRows(knowing, rows, this.votes) : rows;
     },
     detail: ({ message }) => messageDetail(this.around.reader(), this.shown.target, this.protocols, message),
     why: ({ message }) => whyLost(this.around.reader(), message),
@@ -87,7 +91,11 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   };
   readonly events: EventsOf<typeof TRANSCRIPT_PANEL> = {
     ready: async (event) => {
+      const known = this.protocols !== null;
       this.protocols = await this.around.protocols();
+      if (!known) {
+        this.shown.layOut();
+      }
       this.ready(event);
     },
     filter: (event) => {
@@ -147,7 +155,10 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   ) {
     this.page = page;
     this.around = around;
-    this.shown = new PanelReading(around.reader, target);
+    this.shown = new PanelReading(around.reader, target, (run) => {
+      const graph = this.protocols?.(around.reader(), run) ?? null;
+      return graph === null ? null : seenByVoters(graph);
+    });
     this.selected = selected;
     this.replay = around.replays((state) => {
       page.postNewest({ type: 'replay', state });

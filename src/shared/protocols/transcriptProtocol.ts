@@ -23,7 +23,7 @@ import type { Headline } from '../credit/headline.ts';
 import type { Outcome, ReturnScale } from '../credit/returns.ts';
 import type { ProtocolGraph } from '../transcript/protocolGraph.ts';
 import type { ShownEvents } from '../transcript/shownEvents.ts';
-import type { ShownVote } from '../transcript/shownVote.ts';
+import type { ShownVote, ShownVoter } from '../transcript/shownVote.ts';
 import type { WhyLost } from '../transcript/whyLost.ts';
 import type { FinishReason, Message, MeasuredFact } from '../../domain/message.ts';
 import type { PolicyKind } from '../rolePolicies.ts';
@@ -162,6 +162,8 @@ export interface MarkedRow extends TranscriptRow {
   readonly outcome: Outcome | null;
   /** What environments added beside it; null where they added nothing. */
   readonly events: ShownEvents | null;
+  /** What it did to the vote that ended its episode; left out where none did, and for a message of several episodes. */
+  readonly vote?: ShownVoter;
   /** What re-executing its replays showed; on every branch, and on a message of the run once it was verified. */
   readonly verification: VerificationMark | null;
   /** What continued it, in words, where that is another distribution than that of the message asked about. */

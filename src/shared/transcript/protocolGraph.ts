@@ -27,6 +27,8 @@ export interface ProtocolGraph {
     readonly words: string;
     /** False where each message chooses the next speaker, so that messages have no round. */
     readonly numbered: boolean;
+    /** Whether there is one round, in which every message sees the same others each time. */
+    readonly once: boolean;
     readonly environments: readonly ProtocolEnvironment[];
   };
 }
@@ -41,6 +43,28 @@ export function nodeOf({ nodes }: ProtocolGraph, role: string, turn: number): Pr
 export function roundOf({ nodes, rounds }: ProtocolGraph, role: string, turn: number): number | null {
   const own = nodes.filter((node) => node.role === role).length;
   return rounds?.numbered === true && own > 0 ? Math.floor(turn / own) + 1 : null;
+}
+
+/** Whether a vote ends the episodes of a protocol. */
+export const closesWithVote = ({ rounds }: ProtocolGraph): boolean =>
+  rounds?.environments.some(({ name, closing }) => closing && name === 'vote') === true;
+
+/**
+ * Whom each role of a team sees that speaks once and then votes. A transcript has a message below the last one that it
+ * sees, so that voters who answer the same question are side by side.
+ * @returns null for every other protocol, where each message is below the one before it
+ */
+export function seenByVoters(graph: ProtocolGraph): ReadonlyMap<string, ReadonlySet<string>> | null {
+  const { nodes, rounds } = graph;
+  if (!closesWithVote(graph) || rounds?.once !== true || new Set(nodes.map(({ role }) => role)).size < nodes.length) {
+    return null;
+  }
+  const seen = new Map<string, ReadonlySet<string>>();
+  for (const { role, parents } of nodes) {
+    const before = parents.flatMap((parent) => nodes[parent]?.role ?? []);
+    seen.set(role, new Set(before.flatMap((one) => [one, ...(seen.get(one) ?? [])])));
+  }
+  return seen;
 }
 
 export interface PlacedNode extends ProtocolNode {

@@ -7,6 +7,8 @@ export interface ShownVoter {
   readonly role: string;
   /** As it states it; null where it states none, and so has no vote. */
   readonly answer: string | null;
+  /** Whether the vote chose its answer. */
+  readonly chosen: boolean;
   /** The answers that the vote chooses without this voter. */
   readonly without: readonly string[];
   /** Whether they are others than those that it chose: the voter was pivotal. */

@@ -5,8 +5,26 @@ import type { ShownVote } from '../../../src/shared/transcript/shownVote.ts';
 
 const VOTE: ShownVote = {
   voters: [
-    { message: 1, role: 'voter1', answer: 'A', without: ['B'], pivotal: true, contribution: 0.5, shapley: 0.25 },
-    { message: 2, role: 'voter2', answer: 'B', without: ['A'], pivotal: true, contribution: null, shapley: null },
+    {
+      message: 1,
+      role: 'voter1',
+      answer: 'A',
+      chosen: true,
+      without: ['B'],
+      pivotal: true,
+      contribution: 0.5,
+      shapley: 0.25,
+    },
+    {
+      message: 2,
+      role: 'voter2',
+      answer: 'B',
+      chosen: false,
+      without: ['A'],
+      pivotal: true,
+      contribution: null,
+      shapley: null,
+    },
   ],
   tally: [],
   ties: 'expected',

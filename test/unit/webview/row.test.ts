@@ -78,3 +78,17 @@ test('what training learned stands in for a credit only where there is none', ()
   assert.equal(learnedFrom({ credit: null, trainingCredit: LEARNED }), null);
   assert.equal(learnedFrom({ credit: ALONE, trainingCredit: null }), null);
 });
+
+test('a voter says in its row, and to a screen reader, what it did to the vote', () => {
+  const vote = { message: 47, role: 'main', answer: 'B', chosen: true, without: ['C'], pivotal: true, contribution: 1 };
+  const row: MarkedRow = { ...ROW, vote: { ...vote, shapley: 0.5 } };
+  const element: unknown = rowElement(row, STATE, '');
+  assert.ok(element instanceof MadeElement);
+  const chip = element.all().find(({ className }) => className === 'voted pivotal');
+  assert.equal(chip?.textContent, 'decides +1.00');
+  assert.match(
+    chip.attributes.get('title') ?? '',
+    /^Answers B, which the vote chose\. Without it the vote chooses C\./u,
+  );
+  assert.match(rowLabel(row), /^main, decides \+1\.00: def main/u);
+});

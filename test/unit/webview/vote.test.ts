@@ -5,6 +5,7 @@ import { makeDocument, MadeElement } from './madeDocument.ts';
 
 makeDocument();
 const { tallyWords, voteView, withoutWords } = await import('../../../webview/transcript/message/vote.ts');
+const { voterSentences, voterWords } = await import('../../../webview/transcript/events.ts');
 
 const TALLY = [
   { answer: 'B', votes: 2, chosen: true },
@@ -12,12 +13,31 @@ const TALLY = [
 ];
 const VOTE: ShownVote = {
   voters: [
-    { message: 7, role: 'voter1', answer: 'B', without: ['A', 'B'], pivotal: true, contribution: 0.5, shapley: 0.25 },
-    { message: 8, role: 'voter2', answer: null, without: ['B'], pivotal: false, contribution: null, shapley: null },
+    {
+      message: 7,
+      role: 'voter1',
+      answer: 'B',
+      chosen: true,
+      without: ['A', 'B'],
+      pivotal: true,
+      contribution: 0.5,
+      shapley: 0.25,
+    },
+    {
+      message: 8,
+      role: 'voter2',
+      answer: null,
+      chosen: false,
+      without: ['B'],
+      pivotal: false,
+      contribution: null,
+      shapley: null,
+    },
     {
       message: 9,
       role: 'voter3',
       answer: '<b>\u202e</b>',
+      chosen: false,
       without: ['B'],
       pivotal: false,
       contribution: -0.25,
@@ -52,6 +72,17 @@ it('without a voter the vote is the same, another, or none', () => {
   assert.equal(withoutWords({ without: ['B'], pivotal: false }), 'the same');
   assert.equal(withoutWords({ without: ['B', 'A'], pivotal: true }), 'B or A (pivotal)');
   assert.equal(withoutWords({ without: [], pivotal: true }), 'none (pivotal)');
+});
+
+it('a row says of each voter what it did to the vote, and its contribution where that is known', () => {
+  assert.deepEqual(VOTE.voters.map(voterWords), ['decides +0.50', 'no answer', 'not chosen \u22120.25']);
+  const agrees = { message: 6, role: 'voter4', answer: 'B', chosen: true, without: ['B'], pivotal: false };
+  assert.equal(voterWords({ ...agrees, contribution: 0, shapley: 0 }), 'with the vote 0.00');
+  assert.deepEqual(VOTE.voters.map(voterSentences), [
+    'Answers B, which the vote chose. Without it the vote chooses A or B. Contribution: +0.50.',
+    'States no answer. Without it the vote chooses the same.',
+    'Answers <b>⟨U+202E⟩</b>, which the vote did not choose. Without it the vote chooses the same. Contribution: \u22120.25.',
+  ]);
 });
 
 it('the table has a row for each voter, the one on screen marked, the others opened by a button', () => {

@@ -5,19 +5,9 @@ import {
   type ShownVote,
   type ShownVoter,
 } from '../../../src/shared/transcript/shownVote.ts';
-import { disarmed } from '../../../src/shared/text/visible.ts';
 import { h } from '../../common/dom.ts';
-import { count, NOT_MEASURED, oneLine, signed } from '../../common/format.ts';
-
-/** Answers are cut here; the message has all of it. */
-const MOST_CHARACTERS = 80;
-
-const shown = (answer: string): string => {
-  const line = disarmed(oneLine(answer));
-  return line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)}…` : line;
-};
-
-const listed = (answers: readonly string[]): string => answers.map(shown).join(' or ');
+import { count, NOT_MEASURED, signed } from '../../common/format.ts';
+import { answersWords, shownAnswer } from '../events.ts';
 
 /** The votes of each answer in one line, and what they chose. */
 export function tallyWords({ tally, tied, ties }: Pick<ShownVote, 'tally' | 'tied' | 'ties'>): string {
@@ -25,15 +15,15 @@ export function tallyWords({ tally, tied, ties }: Pick<ShownVote, 'tally' | 'tie
     return 'No voter states an answer.';
   }
   const votes = ({ answer, votes: number }: ShownTally): string =>
-    `${shown(answer)}: ${count(number)} ${number === 1 ? 'vote' : 'votes'}`;
+    `${shownAnswer(answer)}: ${count(number)} ${number === 1 ? 'vote' : 'votes'}`;
   const chosen = tally.filter((one) => one.chosen).map(({ answer }) => answer);
-  const outcome = chosen.length === 0 ? 'No answer is chosen.' : `Chosen: ${listed(chosen)}.`;
+  const outcome = chosen.length === 0 ? 'No answer is chosen.' : `Chosen: ${answersWords(chosen)}.`;
   return `${tally.map(votes).join(', ')}. ${outcome} ${tied ? 'Tied' : 'Not tied'}; of a tie, ${TIE_WORDS[ties]} (ties: ${ties}).`;
 }
 
 /** What becomes of the vote without a voter, in words. */
 export function withoutWords({ without, pivotal }: Pick<ShownVoter, 'without' | 'pivotal'>): string {
-  return pivotal ? `${without.length === 0 ? 'none' : listed(without)} (pivotal)` : 'the same';
+  return pivotal ? `${without.length === 0 ? 'none' : answersWords(without)} (pivotal)` : 'the same';
 }
 
 /**
@@ -55,7 +45,7 @@ export function voteView(vote: ShownVote | null, current: number, open: (message
       'tr',
       { 'aria-current': own ? 'true' : null },
       h('th', { scope: 'row' }, own ? role : opener(role, message, open)),
-      h('td', {}, answer === null ? h('span', { class: 'muted' }, 'no answer') : shown(answer)),
+      h('td', {}, answer === null ? h('span', { class: 'muted' }, 'no answer') : shownAnswer(answer)),
       h('td', { class: voter.pivotal ? 'pivotal' : null }, withoutWords(voter)),
       h('td', { class: 'number' }, contribution === null ? NOT_MEASURED : signed(contribution)),
       h('td', { class: 'number' }, shapley === null ? NOT_MEASURED : signed(shapley)),

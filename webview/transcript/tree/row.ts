@@ -6,7 +6,7 @@ import { creditCell, learnedCell } from '../../common/creditBar.ts';
 import { disarmed } from '../../../src/shared/text/visible.ts';
 import { h, icon, setAttributes } from '../../common/dom.ts';
 import { creditText, learnedText, oneLine, returnText } from '../../common/format.ts';
-import { eventChip, eventLine, STAGE_TITLE, stageWords } from '../events.ts';
+import { eventChip, eventLine, STAGE_TITLE, stageWords, voterSentences, voterWords } from '../events.ts';
 import { highlighted } from '../highlight.ts';
 import { replaysWords } from '../replay/replayWords.ts';
 import { returnCell } from '../../common/returnMark.ts';
@@ -41,7 +41,8 @@ export function rowLabel(row: MarkedRow): string {
   const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
   const stage = row.stage === undefined ? '' : `, ${stageWords(row.stage)}`;
   const said = (events: readonly ShownEvent[] = []): string => events.map((event) => `, ${eventLine(event)}`).join('');
-  return `${row.role}${place}${stage}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}${said(row.events?.before)}: ${text === '' ? 'empty message' : text}${said(row.events?.after)}; return ${returnText(row.return)}; ${row.learned === undefined ? creditText(row.credit) : learnedText(row.learned)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
+  const voted = row.vote === undefined ? '' : `, ${voterWords(row.vote)}`;
+  return `${row.role}${place}${voted}${stage}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}${said(row.events?.before)}: ${text === '' ? 'empty message' : text}${said(row.events?.after)}; return ${returnText(row.return)}; ${row.learned === undefined ? creditText(row.credit) : learnedText(row.learned)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
 }
 
 /** The element of a row whose data is here. */
@@ -138,6 +139,13 @@ function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
     ...(row.events?.before ?? []).map(eventChip),
     h('span', { class: 'role' }, row.role),
     place,
+    row.vote === undefined
+      ? null
+      : h(
+          'span',
+          { class: row.vote.pivotal ? 'voted pivotal' : 'voted', title: voterSentences(row.vote) },
+          voterWords(row.vote),
+        ),
     row.stage === undefined || row.depth > 1
       ? null
       : h('span', { class: 'place', title: STAGE_TITLE }, stageWords(row.stage)),

@@ -25,7 +25,7 @@ import type { StoreReader } from '../../../store/read/reader.ts';
 import { continuationsOf } from './continuations.ts';
 import { policyOfRole } from './policyReader.ts';
 import type { ProtocolReader } from './protocolReader.ts';
-import { nodeOf, roundOf, type ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
+import { closesWithVote, nodeOf, roundOf, type ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
 import { shownEvents, type EventReader } from './shownEvents.ts';
 import { shownVote } from './shownVote.ts';
 import { VerificationMarks, type MarkReader } from './verificationMarks.ts';
@@ -148,9 +148,6 @@ function recordedResult(reader: StoreReader, { id, run, phase }: Message): Pick<
   const event = events[0]?.event;
   return event === undefined ? {} : { result: { source: event.source, text: event.text } };
 }
-
-const closesWithVote = ({ rounds }: ProtocolGraph): boolean =>
-  rounds?.environments.some(({ name, closing }) => closing && name === 'vote') === true;
 
 /** Whether a message is what the tests of its problem run. */
 function isCode(

@@ -75,6 +75,7 @@ export function graphOf({ name, occurrences, rounds }: ReturnType<Parser>): Prot
     rounds: {
       words: wordsOf(rounds),
       numbered: !isOneByOne(rounds.order),
+      once: rounds.turns === 1 && inOrder,
       environments: [
         ...[...rounds.after].flatMap(([slot, calls]) => calls.map(at([slot], false))),
         ...rounds.between.map(at(ends, false)),

@@ -1,7 +1,8 @@
 /** The vote that ended the episode of a message, read from the store. */
 import { isRecord } from '../../../shared/guard.ts';
 import { oneEpisode } from '../../../shared/transcript/oneEpisode.ts';
-import type { ShownVote } from '../../../shared/transcript/shownVote.ts';
+import type { MarkedRow } from '../../../shared/protocols/transcriptProtocol.ts';
+import type { ShownVote, ShownVoter } from '../../../shared/transcript/shownVote.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 import { loadService, type Service } from '../../configuration/load.ts';
 
@@ -9,6 +10,21 @@ export type VoteReader = Pick<StoreReader, 'chain' | 'children' | 'environmentEv
 
 /** A longer configuration is not read for it. */
 const MOST_CHARACTERS = 1 << 18;
+
+/** How the votes of runs are counted, by run; null for a run whose configuration cannot be read. */
+type Rules = Map<string, RuleOfVotes | null>;
+
+interface RuleOfVotes {
+  readonly protocol: ReturnType<Service['parseProtocol']>;
+  readonly evaluator: ReturnType<Service['evaluatorWithoutCode']>;
+}
+
+/** What was read of votes before: a vote that was counted stays as it is, and so does how a run counts them. */
+export class KnownVotes {
+  /** By message. */
+  readonly voters = new Map<number, ShownVoter>();
+  readonly rules: Rules = new Map();
+}
 
 /**
  * The vote that ended the episode that a message is part of.
@@ -20,6 +36,7 @@ export async function shownVote(
   reader: VoteReader,
   id: number,
   service: () => Promise<Pick<Service, VoteParts>> = loadService,
+  rules: Rules = new Map(),
 ): Promise<ShownVote | null> {
   const messages = oneEpisode(reader, id);
   const leaf = messages?.at(-1);
@@ -27,22 +44,63 @@ export async function shownVote(
     return null;
   }
   const event = reader.environmentEvents(leaf.id, 'after').at(-1)?.event;
-  const recipe = event?.closing === true && event.source === 'vote' ? recipeOf(reader.runConfig(leaf.run)) : null;
-  if (event === undefined || recipe === null) {
+  if (event?.closing !== true || event.source !== 'vote') {
+    return null;
+  }
+  const known = rules.get(leaf.run);
+  const rule = known === undefined ? ruleOf(reader.runConfig(leaf.run), await service()) : known;
+  rules.set(leaf.run, rule);
+  if (rule === null) {
     return null;
   }
   const problem = reader.problem(leaf.problem);
-  const { parseProtocol, storedRounds, storedScoring, countedVote, answerFormOf, evaluatorWithoutCode } =
-    await service();
+  const { countedVote } = await service();
   try {
-    const { evaluator: name, task } = storedScoring(recipe.config);
-    const evaluator = evaluatorWithoutCode(name, answerFormOf(task.train_file === null ? task.name : null));
-    const protocol = parseProtocol(recipe.text, 'protocol', storedRounds(recipe.config));
-    return await countedVote({ problem, protocol, messages, event }, evaluator);
+    return await countedVote({ problem, protocol: rule.protocol, messages, event }, rule.evaluator);
   } catch {
-    // A configuration of another version: the event's own text stays.
+    // Messages that the protocol does not have: the event's own text stays.
     return null;
   }
+}
+
+/** How a run counts votes; null where its configuration is of another version: the events' own texts stay. */
+function ruleOf(stored: string, service: Omit<Pick<Service, VoteParts>, 'countedVote'>): RuleOfVotes | null {
+  const recipe = recipeOf(stored);
+  if (recipe === null) {
+    return null;
+  }
+  const { parseProtocol, storedRounds, storedScoring, answerFormOf, evaluatorWithoutCode } = service;
+  try {
+    const { evaluator: name, task } = storedScoring(recipe.config);
+    return {
+      evaluator: evaluatorWithoutCode(name, answerFormOf(task.train_file === null ? task.name : null)),
+      protocol: parseProtocol(recipe.text, 'protocol', storedRounds(recipe.config)),
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** Rows with what their messages did to the votes that ended their episodes. */
+export async function votedRows(
+  reader: VoteReader,
+  rows: readonly MarkedRow[],
+  { voters, rules }: KnownVotes,
+  service?: () => Promise<Pick<Service, VoteParts>>,
+): Promise<readonly MarkedRow[]> {
+  const voted: MarkedRow[] = [];
+  for (const row of rows) {
+    const { message } = row;
+    if (message !== null && row.lane === null && !voters.has(message)) {
+      const vote = await shownVote(reader, message, service, rules);
+      for (const voter of vote?.voters ?? []) {
+        voters.set(voter.message, voter);
+      }
+    }
+    const voter = message === null || row.lane !== null ? undefined : voters.get(message);
+    voted.push(voter === undefined ? row : { ...row, vote: voter });
+  }
+  return voted;
 }
 
 type VoteParts =

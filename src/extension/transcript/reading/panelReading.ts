@@ -6,10 +6,12 @@ import {
   type TranscriptTarget,
 } from '../../../shared/protocols/transcriptProtocol.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
+import { TranscriptOutline, type Sight } from './transcriptOutline.ts';
 import { TranscriptReading, type ClassMembers } from './transcriptReading.ts';
 
 export class PanelReading {
   private readonly reader: () => StoreReader;
+  private readonly sightOf: (run: string) => Sight;
   private shown: TranscriptTarget;
   private read: TranscriptReading | null = null;
   private inForce: TranscriptFilter = NO_FILTER;
@@ -17,9 +19,13 @@ export class PanelReading {
   /** Members of the failure classes by the workspace's thresholds, once a filter asked for one. */
   classes: ClassMembers | null = null;
 
-  /** @param reader the store; throws where it is gone */
-  constructor(reader: () => StoreReader, target: TranscriptTarget) {
+  /**
+   * @param reader the store; throws where it is gone
+   * @param sightOf whom the roles of a run see, as far as it is known
+   */
+  constructor(reader: () => StoreReader, target: TranscriptTarget, sightOf: (run: string) => Sight) {
     this.reader = reader;
+    this.sightOf = sightOf;
     this.shown = target;
   }
 
@@ -38,7 +44,9 @@ export class PanelReading {
   /** The transcript, read when it is first asked for. */
   get reading(): TranscriptReading {
     if (this.read === null) {
-      this.read = new TranscriptReading(this.reader(), this.shown, this.inForce, this.classes);
+      const [reader, target] = [this.reader(), this.shown];
+      const outline = TranscriptOutline.read(reader, target, this.sightOf(target.run));
+      this.read = new TranscriptReading(reader, target, this.inForce, this.classes, outline);
       this.count++;
     }
     return this.read;
@@ -68,6 +76,11 @@ export class PanelReading {
     this.read = null;
     this.inForce = NO_FILTER;
     this.classes = null;
+  }
+
+  /** More is known of whom roles see: the transcript is laid out anew. */
+  layOut(): void {
+    this.read = null;
   }
 
   /** Puts a filter in force. */

@@ -2,7 +2,7 @@
  * The layout of one transcript: the run's own tree, and below a message that was replayed a lane with what its replays
  * sampled, depth first. It holds ids only; what a row shows is read with its window.
  */
-import type { StoreReader, TreeGroup } from '../../../store/read/reader.ts';
+import type { GroupOutline, MessageFacts, StoreReader, TreeGroup } from '../../../store/read/reader.ts';
 import { learnedFrom, type Message } from '../../../domain/message.ts';
 import {
   laneOf,
@@ -16,7 +16,10 @@ import {
 import { beginning } from '../../../shared/text/visible.ts';
 
 /** What a layout is read from. */
-export type OutlineReader = Pick<StoreReader, 'outline' | 'requestsOf' | 'messages' | 'problem'>;
+export type OutlineReader = Pick<StoreReader, 'outline' | 'requestsOf' | 'messages' | 'problem' | 'facts'>;
+
+/** Whom each role sees, where messages are below the last one that they see; null: below the one before them. */
+export type Sight = ReadonlyMap<string, ReadonlySet<string>> | null;
 
 /**
  * What a row is numbered with: the rows of one parent; in a lane, what continues the message and its alternatives
@@ -53,6 +56,8 @@ interface Member {
   readonly lane: Replays | null;
   readonly branch: boolean;
   readonly among: Among;
+  /** Key of the row beside which it is: it is numbered as that one. */
+  readonly beside?: number;
   /** Its place among all, where the members are a part of them. */
   readonly position?: number;
   readonly siblings?: number;
@@ -72,6 +77,11 @@ export interface OutlineCounts {
   readonly made: Replays;
 }
 
+interface Made {
+  readonly made: Replays;
+  readonly sight: Sight;
+}
+
 export class TranscriptOutline {
   /** Rows in all, the question included. */
   readonly rows: number;
@@ -83,13 +93,21 @@ export class TranscriptOutline {
   private readonly nodes: readonly Node[];
   private readonly byKey: ReadonlyMap<number, Node>;
 
-  private constructor(members: readonly Member[], signature: string, groups: readonly TreeGroup[], made: Replays) {
+  private readonly sight: Sight;
+
+  private constructor(
+    members: readonly Member[],
+    { signature, groups, made, sight }: Pick<TranscriptOutline, 'signature' | 'groups'> & Made,
+  ) {
     const byKey = new Map<number, Node>();
     const roots: Node[] = [];
     const numbers = new Map<Among, number>();
-    for (const { key, id, lane, parent: parentKey, branch, among, position, siblings = 0, match = true } of members) {
+    for (const member of members) {
+      const { key, id, lane, parent: parentKey, branch, position, siblings = 0, match = true } = member;
       const parent = parentKey === null ? null : (byKey.get(parentKey) ?? null);
-      const place = position ?? (numbers.get(among) ?? 0) + 1;
+      const beside = member.beside === undefined ? undefined : byKey.get(member.beside);
+      const { among } = beside ?? member;
+      const place = position ?? beside?.position ?? (numbers.get(among) ?? 0) + 1;
       numbers.set(among, place);
       const depth = (parent?.depth ?? 0) + 1;
       const node: Node = {
@@ -120,6 +138,7 @@ export class TranscriptOutline {
     this.rows = this.nodes.length + 1;
     this.signature = signature;
     this.groups = groups;
+    this.sight = sight;
     const messages = this.nodes.filter(({ lane }) => lane === null);
     // A transcript that is itself a replay request has no other messages.
     const [replayed, own] =
@@ -129,18 +148,25 @@ export class TranscriptOutline {
     this.counts = { own: counted(own), replayed: counted(replayed), made };
   }
 
-  /** Reads the layout of a transcript. @throws C3Error('store') when the store cannot be read */
-  static read(reader: OutlineReader, target: TranscriptTarget): TranscriptOutline {
+  /**
+   * Reads the layout of a transcript.
+   * @param sight of a team whose messages are below what they see
+   * @throws C3Error('store') when the store cannot be read
+   */
+  static read(reader: OutlineReader, target: TranscriptTarget, sight: Sight = null): TranscriptOutline {
     const { run, problem } = target;
     const own = reader.outline(target);
     const branch = target.phase === 'replay';
-    const members: Member[] = own.messages.map(({ id, parent }) => ({
+    const placed: readonly Placed[] =
+      sight === null ? own.messages : belowSeen(own.messages, sight, rolesOf(reader.facts(target)));
+    const members: Member[] = placed.map(({ id, parent, beside, among = parent }) => ({
       key: id,
       id,
       parent,
       lane: null,
       branch,
-      among: parent,
+      among,
+      ...(beside !== undefined && { beside }),
     }));
     const versions = [own.version];
     const groups: TreeGroup[] = [target];
@@ -178,7 +204,12 @@ export class TranscriptOutline {
         ids.add(id);
       }
     }
-    return new TranscriptOutline(members, versions.join(', '), groups, made);
+    return new TranscriptOutline(members, { signature: versions.join(', '), groups, made, sight });
+  }
+
+  /** The same transcript as the store has it now. */
+  again(reader: OutlineReader, target: TranscriptTarget): TranscriptOutline {
+    return TranscriptOutline.read(reader, target, this.sight);
   }
 
   /** The same transcript with some messages only, and those above them. */
@@ -202,7 +233,8 @@ export class TranscriptOutline {
         siblings,
         match: kept.has(key),
       }));
-    return new TranscriptOutline(members, this.signature, this.groups, this.counts.made);
+    const { signature, groups, sight } = this;
+    return new TranscriptOutline(members, { signature, groups, sight, made: this.counts.made });
   }
 
   /** Where the lanes of replays are. */
@@ -336,6 +368,52 @@ function laneMembers(
   });
   return [true, false].flatMap((first) => members.filter(({ id }) => continues.get(id) === first));
 }
+
+/** A message with its place in the outline. */
+interface Placed {
+  readonly id: number;
+  readonly parent: number | null;
+  /** The message beside which it is: of the same episodes, and neither sees the other. */
+  readonly beside?: number;
+  /** The message that its alternatives follow as well, where these are beside that one. */
+  readonly among?: number;
+}
+
+/**
+ * Messages below the last one before them that they see. Alternatives that others follow stay where they are, since
+ * each has episodes of its own below it.
+ * @param messages depth first
+ */
+export function belowSeen(
+  messages: GroupOutline['messages'],
+  sight: NonNullable<Sight>,
+  roles: ReadonlyMap<number, string>,
+): readonly Placed[] {
+  const parents = new Map(messages.map(({ id, parent }) => [id, parent]));
+  const children = Map.groupBy(messages, ({ parent }) => parent);
+  const isAlone = (above: number): boolean => children.get(above)?.length === 1;
+  const isLast = (above: number): boolean => children.get(above)?.every(({ id }) => !children.has(id)) === true;
+  return messages.map(({ id, parent }) => {
+    const seen = sight.get(roles.get(id) ?? '');
+    let above = parent;
+    let beside: number | undefined;
+    while (
+      above !== null &&
+      (isAlone(above) || (above === parent && isLast(above))) &&
+      seen?.has(roles.get(above) ?? '') === false
+    ) {
+      beside = above;
+      above = parents.get(above) ?? null;
+    }
+    if (beside === undefined || parent === null) {
+      return { id, parent };
+    }
+    return { id, parent: above, ...(isAlone(parent) ? { beside } : { among: parent }) };
+  });
+}
+
+const rolesOf = (facts: readonly Pick<MessageFacts, 'id' | 'role'>[]): ReadonlyMap<number, string> =>
+  new Map(facts.map(({ id, role }) => [id, role]));
 
 /** How many messages of a group nothing in it continues: its replays. */
 function leavesOf(messages: readonly { readonly id: number; readonly parent: number | null }[]): number {

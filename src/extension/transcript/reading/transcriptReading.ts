@@ -59,7 +59,7 @@ export class TranscriptReading {
     if (stamp === this.stamp) {
       return this;
     }
-    const full = TranscriptOutline.read(reader, this.target);
+    const full = this.full.again(reader, this.target);
     this.stamp = stamp;
     if (full.signature === this.full.signature && verification === this.verification) {
       return this;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { graphOf, protocolReader } from '../../../../../src/extension/transcript/message/protocolReader.ts';
-import { nodeOf, placeNodes, roundOf } from '../../../../../src/shared/transcript/protocolGraph.ts';
+import { nodeOf, placeNodes, roundOf, seenByVoters } from '../../../../../src/shared/transcript/protocolGraph.ts';
 import { parseProtocol } from '../../../../../src/team/parseProtocol.ts';
 import { PARALLEL, TWICE } from '../../../replay/helpers.ts';
 
@@ -41,6 +41,27 @@ describe('the picture of a protocol', () => {
       [voters?.id, voters?.environment, voters?.scored, voters?.parents.length],
       ['vote', true, true, 4],
     );
+  });
+
+  it('says whom each voter sees, of a team that speaks once and then votes', () => {
+    const seen = (graph: ReturnType<typeof graphOf>): unknown =>
+      Object.fromEntries([...(seenByVoters(graph) ?? [])].map(([role, roles]) => [role, [...roles]]));
+    assert.deepEqual(seen(example('three-voters')), { voter1: [], voter2: [], voter3: [] });
+    const voters = example('voters');
+    assert.deepEqual(seen(voters), {
+      planner: [],
+      voter1: ['planner'],
+      voter2: ['planner'],
+      voter3: ['planner'],
+      voter4: ['planner'],
+    });
+    // A second round sees the first one, and a role that speaks twice sees itself.
+    const { rounds, nodes } = voters;
+    assert.ok(rounds !== undefined);
+    assert.equal(seenByVoters({ ...voters, rounds: { ...rounds, once: false } }), null);
+    assert.equal(seenByVoters({ ...voters, nodes: nodes.map((node) => ({ ...node, role: 'voter1' })) }), null);
+    assert.equal(seenByVoters(example('feedback')), null);
+    assert.equal(seenByVoters(graphOf(PARALLEL)), null);
   });
 
   it('has no order, and no rounds to count, where each message chooses the next speaker', () => {

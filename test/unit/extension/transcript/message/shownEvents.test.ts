@@ -20,7 +20,7 @@ it('events have the round of the message that they follow, and are cut where the
   const graph = {
     name: 'loop',
     nodes: ['planner', 'solver'].map((role) => ({ id: role, role, turn: 0, parents: [], scored: false })),
-    rounds: { words: '', numbered: true, environments: [] },
+    rounds: { words: '', numbered: true, once: false, environments: [] },
   };
   const messages = [
     { id: 1, role: 'planner', turn: 0, parent: null },

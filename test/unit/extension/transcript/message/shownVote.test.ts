@@ -2,10 +2,16 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { shownVote, type VoteReader } from '../../../../../src/extension/transcript/message/shownVote.ts';
+import {
+  KnownVotes,
+  shownVote,
+  votedRows,
+  type VoteReader,
+} from '../../../../../src/extension/transcript/message/shownVote.ts';
 import type { EnvironmentEvent } from '../../../../../src/domain/episode.ts';
 import type { Problem } from '../../../../../src/domain/problem.ts';
 import type { Message } from '../../../../../src/domain/message.ts';
+import type { MarkedRow } from '../../../../../src/shared/protocols/transcriptProtocol.ts';
 import { configSchema } from '../../../../../src/training/config/config.ts';
 
 const PROTOCOL = readFileSync(join(import.meta.dirname, '../../../../../media/examples/three-voters.json'), 'utf8');
@@ -56,6 +62,62 @@ function storeOf(more: { readonly recipe?: unknown; readonly source?: string; re
     runConfig: () => JSON.stringify(more.recipe ?? RECIPE),
   };
 }
+
+describe('the rows of a transcript', () => {
+  const rowOf = (message: number | null): MarkedRow => ({
+    index: message ?? 0,
+    depth: 1,
+    parent: 0,
+    descendants: 0,
+    message,
+    key: message,
+    lane: null,
+    role: 'voter',
+    turn: 0,
+    position: 1,
+    siblings: 1,
+    text: '',
+    finish: 'end',
+    return: 1,
+    leaves: 1,
+    credit: null,
+    branch: false,
+    match: true,
+    outcome: 'won',
+    events: null,
+    verification: null,
+    other: null,
+  });
+
+  it('say of each voter what it did to the vote, which is counted once', async () => {
+    const known = new KnownVotes();
+    let counted = 0;
+    const store = storeOf({});
+    const reader: VoteReader = {
+      ...store,
+      runConfig: (run) => {
+        counted += 1;
+        return store.runConfig(run);
+      },
+    };
+    const rows = [null, 1, 2, 3].map(rowOf);
+    const voted = await votedRows(reader, rows, known);
+    assert.deepEqual(
+      voted.map(({ vote }) => vote && [vote.answer, vote.chosen, vote.pivotal, vote.contribution]),
+      [undefined, ['13', true, true, 0.5], ['13.0', true, true, 0.5], ['14', false, false, 0]],
+    );
+    assert.deepEqual(await votedRows(reader, rows, known), voted);
+    assert.equal(counted, 1);
+    assert.equal('vote' in (voted[0] ?? {}), false);
+  });
+
+  it('say nothing where no vote ended the episode, and of the lane of a message', async () => {
+    const [row] = await votedRows(storeOf({ source: 'join' }), [rowOf(1)], new KnownVotes());
+    assert.deepEqual(row, rowOf(1));
+    const lane = { ...rowOf(1), lane: { requests: 1, replays: 2 } };
+    assert.deepEqual(await votedRows(storeOf({}), [lane], new KnownVotes()), [lane]);
+  });
+});
 
 describe('the vote on the episode of a message', () => {
   it('is the same for each of its messages, with equal numbers as one answer', async () => {

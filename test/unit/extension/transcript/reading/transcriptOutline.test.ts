@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { targetOf, TranscriptOutline } from '../../../../../src/extension/transcript/reading/transcriptOutline.ts';
+import {
+  belowSeen,
+  targetOf,
+  TranscriptOutline,
+} from '../../../../../src/extension/transcript/reading/transcriptOutline.ts';
 import type { TranscriptTarget } from '../../../../../src/shared/protocols/transcriptProtocol.ts';
 import { PREVIEW, WINDOW } from '../../../../../src/shared/protocols/transcriptProtocol.ts';
 import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../../storeFixture.ts';
@@ -168,4 +172,74 @@ test('long transcripts travel in windows of equal size that join without a gap',
     windows.flat().map((row) => row.index),
     Array.from({ length: 451 }, (_, index) => index),
   );
+});
+
+test('voters who do not see each other are side by side, numbered as their episode', () => {
+  // Two episodes of three voters: the first and the second see nobody, the third sees the first.
+  const sight = new Map([
+    ['one', new Set<string>()],
+    ['two', new Set<string>()],
+    ['three', new Set(['one'])],
+  ]);
+  const chains = [
+    { id: 1, parent: null },
+    { id: 3, parent: 1 },
+    { id: 4, parent: 3 },
+    { id: 2, parent: null },
+    { id: 5, parent: 2 },
+  ];
+  const roles = new Map([
+    [1, 'one'],
+    [2, 'one'],
+    [3, 'two'],
+    [5, 'two'],
+    [4, 'three'],
+  ]);
+  assert.deepEqual(belowSeen(chains, sight, roles), [
+    { id: 1, parent: null },
+    { id: 3, parent: null, beside: 1 },
+    { id: 4, parent: 1, beside: 3 },
+    { id: 2, parent: null },
+    { id: 5, parent: null, beside: 2 },
+  ]);
+  // Alternatives of the last voter are beside the others too, and numbered among themselves.
+  const last = [
+    { id: 1, parent: null },
+    { id: 3, parent: 1 },
+    { id: 5, parent: 1 },
+  ];
+  assert.deepEqual(belowSeen(last, sight, roles), [
+    { id: 1, parent: null },
+    { id: 3, parent: null, among: 1 },
+    { id: 5, parent: null, among: 1 },
+  ]);
+  // Those that others follow have episodes of their own below them.
+  const inner = [...last, { id: 4, parent: 5 }];
+  assert.deepEqual(belowSeen(inner, new Map([...sight, ['three', new Set(['one', 'two'])]]), roles), inner);
+});
+
+test('the rows of voters have the depth of the first one, also under a filter and as the store grows', () => {
+  const question = problem(8);
+  addTree(writer, { iteration: 1, problem: question, returns: [[1], [0]] });
+  const voted: TranscriptTarget = { ...target, problem: question.uidSha };
+  const sight = new Map([
+    ['reasoner', new Set<string>()],
+    ['actor', new Set<string>()],
+  ]);
+  const shape = (outline: TranscriptOutline): readonly string[] =>
+    outline
+      .window(writer, voted, 1)
+      .map(({ role, depth, position, siblings }) => `${role} ${[depth, position, siblings].map(String).join(' ')}`);
+  const outline = TranscriptOutline.read(writer, voted, sight);
+  const both = ['reasoner 1 1 2', 'actor 1 1 2', 'reasoner 1 2 2', 'actor 1 2 2'];
+  assert.deepEqual(shape(outline), both);
+  assert.deepEqual(shape(outline.again(writer, voted)), both);
+  const last = outline.keyAt(4) ?? 0;
+  assert.deepEqual(shape(outline.filtered(new Set([last]))), ['actor 1 2 2']);
+  assert.deepEqual(shape(TranscriptOutline.read(writer, voted)), [
+    'reasoner 1 1 2',
+    'actor 2 1 1',
+    'reasoner 1 2 2',
+    'actor 2 1 1',
+  ]);
 });
