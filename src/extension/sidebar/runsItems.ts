@@ -71,7 +71,10 @@ function roundItem(node: RoundNode): TreeItem {
   item.id = node.id;
   item.iconPath = new ThemeIcon(node.phase === 'evaluate' ? 'checklist' : 'git-commit');
   item.description = roundDescription(node);
-  item.accessibilityInformation = { label: `${node.label}, ${roundDescription(node)}` };
+  if (node.turns.length > 0) {
+    item.tooltip = [`${node.label}: ${roundDescription(node)}`, '', ...node.turns].join('\n');
+  }
+  item.accessibilityInformation = { label: [`${node.label}, ${roundDescription(node)}`, ...node.turns].join('. ') };
   item.contextValue = node.episodes === 0 ? 'round empty' : 'round';
   return item;
 }

@@ -7,6 +7,7 @@ import { isResumable, shownStatus, type RunRecord, type ShownStatus } from '../.
 import type { Step } from '../../domain/step.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { isFiltering, NO_FILTER, passes, type RunsFilter } from './runsFilter.ts';
+import { stepTurnLines } from './stepTurns.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 
 /** Items shown at first, and added by each "Load more". */
@@ -30,6 +31,8 @@ export interface RoundNode {
   readonly episodes: number;
   /** Null for an evaluation. */
   readonly step: Step | null;
+  /** Which role learned when, and from whose episodes; empty for an evaluation and for most methods. */
+  readonly turns: readonly string[];
 }
 
 export interface EpisodeNode {
@@ -67,6 +70,7 @@ type Reader = Pick<
   StoreReader,
   | 'path'
   | 'run'
+  | 'runConfig'
   | 'returnScale'
   | 'runs'
   | 'countRuns'
@@ -212,13 +216,13 @@ function roundNode(
 ): RoundNode | undefined {
   if (phase === 'train') {
     const [step] = iteration < 1 ? [] : reader.steps(run, iteration - 1, 1);
-    return step?.iteration === iteration ? stepNode(run, step) : undefined;
+    return step?.iteration === iteration ? stepNode(run, step, reader.runConfig(run)) : undefined;
   }
   const round = phase === 'evaluate' ? evaluationRound(iteration) : null;
   return round === null ? undefined : evaluationNode(reader, run, round);
 }
 
-function stepNode(run: string, step: Step): RoundNode {
+function stepNode(run: string, step: Step, runConfig: string): RoundNode {
   return {
     kind: 'round',
     id: `${run}/train/${String(step.iteration)}`,
@@ -228,6 +232,7 @@ function stepNode(run: string, step: Step): RoundNode {
     label: `Step ${String(step.iteration)}`,
     episodes: step.episodes,
     step,
+    turns: stepTurnLines(runConfig, step.iteration),
   };
 }
 
@@ -250,6 +255,7 @@ function evaluationNode(
         label: evaluationTitle(round),
         episodes,
         step: null,
+        turns: [],
       };
 }
 
@@ -268,7 +274,8 @@ function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNod
   const known = roundsInOrder(reader.evaluationNumbers(run));
   const evaluations = (which: (round: EvaluationRound) => boolean): readonly RoundNode[] =>
     known.filter(which).flatMap((round) => evaluationNode(reader, run, round) ?? []);
-  const steps = reader.steps(run, 0, limits.of(node.id)).map((step) => stepNode(run, step));
+  const runConfig = reader.runConfig(run);
+  const steps = reader.steps(run, 0, limits.of(node.id)).map((step) => stepNode(run, step, runConfig));
   const [last] = withMore(steps, node.id, node, reader.countSteps(run)).slice(steps.length);
   return [
     ...evaluations(({ stage }) => stage === 'before'),

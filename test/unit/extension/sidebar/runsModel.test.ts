@@ -142,3 +142,25 @@ test('a run is described by its steps, and by its accuracy once both are measure
   );
   assert.deepEqual([stages[0], stages.at(-1)], [0, 100]);
 });
+
+test('a step of method teamtr has a line for the turn of each role', () => {
+  const own = temporaryStore();
+  try {
+    const protocolText = JSON.stringify({ roles: [{ role: 'first' }, { role: 'second' }] });
+    const config = JSON.stringify({ config: { method: 'teamtr', adapter: { per: 'role' } }, protocolText });
+    const run = { id: 'turns', method: 'teamtr', seed: 1, title: 'Turns', config, plannedSteps: 1 };
+    own.writer.insertRun({ ...run, createdAt: '2026-01-02T03:04:05.000Z' });
+    own.writer.insertSnapshot({ id: SNAPSHOT, run: 'turns', iteration: 0, base: SNAPSHOT, file: null });
+    own.writer.insertStep({ run: 'turns', iteration: 1, snapshot: SNAPSHOT, ledger: LEDGER });
+    const limits = new Limits();
+    const rounds = childrenOf(own.writer, find(childrenOf(own.writer, null, limits), 'turns'), limits);
+    const [step] = rounds;
+    assert.ok(step?.kind === 'round');
+    assert.deepEqual(step.turns, [
+      'Stage 0: first learned from episodes with the team as it was before the step',
+      'Stage 1: second learned from episodes with first as updated in this step',
+    ]);
+  } finally {
+    own.remove();
+  }
+});
