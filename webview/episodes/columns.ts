@@ -32,6 +32,10 @@ export interface Column {
 /** Characters of a question drawn in its one line; a wider one does not fit. */
 const LINE = 400;
 
+/** Pixels of a mark, a return of two decimals and the word behind it. */
+const EVALUATED_LEAST = 92;
+const EVALUATED = `${String(EVALUATED_LEAST)}px`;
+
 export const COLUMNS: readonly Column[] = [
   {
     name: 'appearance',
@@ -70,10 +74,10 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'before',
-    width: '50px',
-    least: 50,
+    width: EVALUATED,
+    least: EVALUATED_LEAST,
     title: 'Before',
-    meaning: 'Evaluation before training: greedy, then sampled',
+    meaning: 'Evaluation before training: the greedy answer, then the mean return of sampled ones',
     descending: false,
     numeric: false,
     cell: (row) => evaluated(row.greedyBefore, row.sampledBefore, row.scale),
@@ -81,10 +85,10 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'after',
-    width: '44px',
-    least: 44,
+    width: EVALUATED,
+    least: EVALUATED_LEAST,
     title: 'After',
-    meaning: 'Evaluation after training: greedy, then sampled',
+    meaning: 'Evaluation after training: the greedy answer, then the mean return of sampled ones',
     descending: false,
     numeric: false,
     cell: (row) => evaluated(row.greedyAfter, row.sampledAfter, row.scale),
@@ -207,7 +211,8 @@ function evaluated(greedy: number | null, sampled: number | null, scale: ReturnS
     'span',
     { class: `return tone-${mark.tone}`, title: evaluatedWords('', greedy, sampled) },
     mark.icon === null ? h('span', {}, greedy === null ? '–' : mark.label) : icon(mark.icon),
-    sampled === null ? null : h('span', { class: 'muted' }, returnText(sampled)),
+    // A number alone beside a mark would not say what it counts.
+    sampled === null ? null : h('span', { class: 'muted sampled' }, `${returnText(sampled)} sampled`),
   );
 }
 

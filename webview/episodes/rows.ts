@@ -43,11 +43,14 @@ function shell(index: number): HTMLElement {
 }
 
 function cellElement(column: Column, place: number, row: ShownProblem, index: number): HTMLElement {
+  const words = column.words(row, index);
   const cell = h('div', {
+    // A narrow column cuts what does not fit.
+    title: words,
     class: `cell cell-${column.name}${column.numeric ? ' numeric' : ''}`,
     role: 'gridcell',
     'aria-colindex': place + 1,
-    'aria-label': column.words(row, index),
+    'aria-label': words,
   });
   cell.append(column.cell(row, index));
   return cell;

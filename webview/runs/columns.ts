@@ -17,6 +17,10 @@ export interface TableColumn {
   readonly cell: (row: RunTableRow) => HTMLElement | string;
 }
 
+/** What a user wrote, cut where it is long; all of it on hovering. */
+const setting = (words: string): HTMLElement =>
+  h('span', { class: 'setting', title: disarmed(words) }, ...shownText(words));
+
 const none = (title: string): HTMLElement => h('span', { class: 'muted', title }, '–');
 
 function interval(value: Interval | null): HTMLElement {
@@ -94,8 +98,7 @@ export const OWN_COLUMNS: readonly TableColumn[] = [
     meaning: 'What you tagged the run with',
     numeric: false,
     descending: false,
-    cell: ({ tags }) =>
-      tags.length === 0 ? none('no tags') : h('span', { class: 'setting' }, disarmed(tags.join(', '))),
+    cell: ({ tags }) => (tags.length === 0 ? none('no tags') : setting(tags.join(', '))),
   },
 ];
 
@@ -165,7 +168,7 @@ export function settingColumn(key: string): TableColumn {
         return none('not set in this run');
       }
       const words = value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;
-      return h('span', { class: 'setting', title: disarmed(words) }, ...shownText(words));
+      return setting(words);
     },
   };
 }

@@ -142,7 +142,7 @@ export class CaseList {
       h(
         'span',
         { class: 'case-role' },
-        h('span', { class: 'role' }, role),
+        h('span', { class: 'role', title: role }, role),
         h('span', { class: 'muted' }, originWords(origin, iteration)),
       ),
       h(

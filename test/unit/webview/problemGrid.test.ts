@@ -12,6 +12,7 @@ import { makeDocument, MadeElement, nextFrame } from './madeDocument.ts';
 
 makeDocument();
 const { COLUMNS } = await import('../../../webview/episodes/columns.ts');
+const { rowElement } = await import('../../../webview/episodes/rows.ts');
 const { Grid } = await import('../../../webview/episodes/grid.ts');
 const FACETS = { total: 100, trained: 100, evaluated: 0, roles: [], filled: [] };
 
@@ -311,7 +312,18 @@ test('each evaluation has its own column and its own screen reader text', () => 
     return [made.textContent, words(row, 0)];
   });
   assert.deepEqual(said, [
-    ['0.25', 'before greedy 0, sampled 0.25'],
-    ['0.75', 'after greedy 1, sampled 0.75'],
+    ['0.25 sampled', 'before greedy 0, sampled 0.25'],
+    ['0.75 sampled', 'after greedy 1, sampled 0.75'],
   ]);
+});
+
+test('every cell has its whole text on hovering, as a screen reader has it', () => {
+  const made: unknown = rowElement(problem(1), 0, COLUMNS);
+  assert.ok(made instanceof MadeElement);
+  const cells = made.children;
+  assert.equal(cells.length, COLUMNS.length);
+  for (const cell of cells) {
+    assert.equal(cell.attributes.get('title'), cell.attributes.get('aria-label'));
+    assert.notEqual(cell.attributes.get('title'), '');
+  }
 });
