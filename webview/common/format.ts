@@ -56,7 +56,8 @@ export function creditText(credit: Credit | Headline | null): string {
 /** What training learned from a message that nothing was compared with, in words. */
 export function learnedText({ value, low, high, n, estimator }: Credit): string {
   const interval = bounds(low, high);
-  return `training credit ${signed(value)}${interval === null ? '' : ` ${interval}`}, n = ${count(n)}, by ${estimator}; no other message was sampled here`;
+  const figured = `${signed(value)}${interval === null ? '' : ` ${interval}`}, n = ${count(n)}`;
+  return `training credit ${figured}, by ${estimator}; no other message was sampled here`;
 }
 
 /** A share in percent. */

@@ -91,7 +91,8 @@ export function voterSentences(voter: ShownVoter): string {
     answer === null
       ? 'States no answer.'
       : `Answers ${shownAnswer(answer)}, which the vote ${chosen ? 'chose' : 'did not choose'}.`;
-  const rest = `Without it the vote chooses ${pivotal ? (without.length === 0 ? 'none' : answersWords(without)) : 'the same'}.`;
+  const other = without.length === 0 ? 'none' : answersWords(without);
+  const rest = `Without it the vote chooses ${pivotal ? other : 'the same'}.`;
   const share = contribution === null ? '' : ` Contribution: ${signed(contribution)}.`;
   return `${own} ${rest}${share}`;
 }

@@ -73,7 +73,8 @@ function teamWords(updated: readonly string[], old: readonly string[], apart: bo
     return 'the team as it was before the step';
   }
   if (!apart) {
-    return `the weights that all roles share, after the ${updated.length === 1 ? 'turn' : 'turns'} of ${listed(updated)}`;
+    const turns = updated.length === 1 ? 'turn' : 'turns';
+    return `the weights that all roles share, after the ${turns} of ${listed(updated)}`;
   }
   return `${listed(updated)} as updated in this step${old.length === 0 ? '' : ` and ${listed(old)} as before it`}`;
 }

@@ -81,7 +81,8 @@ it('a row says of each voter what it did to the vote, and its contribution where
   assert.deepEqual(VOTE.voters.map(voterSentences), [
     'Answers B, which the vote chose. Without it the vote chooses A or B. Contribution: +0.50.',
     'States no answer. Without it the vote chooses the same.',
-    'Answers <b>⟨U+202E⟩</b>, which the vote did not choose. Without it the vote chooses the same. Contribution: \u22120.25.',
+    'Answers <b>⟨U+202E⟩</b>, which the vote did not choose. ' +
+      'Without it the vote chooses the same. Contribution: \u22120.25.',
   ]);
 });
 

@@ -42,7 +42,14 @@ export function rowLabel(row: MarkedRow): string {
   const stage = row.stage === undefined ? '' : `, ${stageWords(row.stage)}`;
   const said = (events: readonly ShownEvent[] = []): string => events.map((event) => `, ${eventLine(event)}`).join('');
   const voted = row.vote === undefined ? '' : `, ${voterWords(row.vote)}`;
-  return `${row.role}${place}${voted}${stage}${row.branch ? ', replayed' : ''}${row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`}${said(row.events?.before)}: ${text === '' ? 'empty message' : text}${said(row.events?.after)}; return ${returnText(row.return)}; ${row.learned === undefined ? creditText(row.credit) : learnedText(row.learned)}${row.verification === null ? '' : `; ${verificationText(row.verification)}`}`;
+  const credit = row.learned === undefined ? creditText(row.credit) : learnedText(row.learned);
+  return [
+    `${row.role}${place}${voted}${stage}${row.branch ? ', replayed' : ''}`,
+    row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`,
+    `${said(row.events?.before)}: ${text === '' ? 'empty message' : text}${said(row.events?.after)}`,
+    `; return ${returnText(row.return)}; ${credit}`,
+    row.verification === null ? '' : `; ${verificationText(row.verification)}`,
+  ].join('');
 }
 
 /** The element of a row whose data is here. */
