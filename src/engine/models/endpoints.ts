@@ -6,7 +6,7 @@ import { probeEndpoint } from '../../policy/endpoint/probe.ts';
 import { Spending, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { isKey, isLocal, keyVariable } from '../../shared/endpointKeys.ts';
-import { C3Error } from '../../shared/errors.ts';
+import { C3Error, type ErrorAction } from '../../shared/errors.ts';
 import { LONGEST_WAIT, type AskWait } from '../../shared/longWait.ts';
 import { isServed, type EndpointSettings, type RolePolicies, type ServedSettings } from '../../shared/rolePolicies.ts';
 import type { StoreWriter } from '../../store/types.ts';
@@ -22,6 +22,9 @@ function silentWait({ [LONGEST_WAIT]: given = '' }: Readonly<NodeJS.ProcessEnv>)
 
 /** By role. */
 export type EndpointProbes = Readonly<Record<string, EndpointProbe>>;
+
+/** What opens the line of a role's endpoint in the configuration, by role. */
+export type EndpointPlaces = Readonly<Record<string, ErrorAction>>;
 
 /** What answers for the roles that servers answer, and what was found of these. */
 export interface OpenEndpoints {
@@ -94,6 +97,7 @@ export class SpendingAccount {
 
 export interface OpeningEndpoints {
   readonly policies: RolePolicies | undefined;
+  readonly places?: EndpointPlaces | undefined;
   /** What was found before; a server of which nothing is known is asked. */
   readonly known: EndpointProbes;
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>;
@@ -143,7 +147,7 @@ export class Endpoints {
    * @throws C3Error where a server does not answer; CancelledError
    */
   async open(opening: OpeningEndpoints, signal: AbortSignal): Promise<OpenEndpoints> {
-    const { policies = {}, known, tokenizer } = opening;
+    const { policies = {}, places = {}, known, tokenizer } = opening;
     const open = new Map<string, EndpointPolicy>();
     const probes: Record<string, EndpointProbe> = {};
     for (const [role, settings] of Object.entries(policies)) {
@@ -161,9 +165,10 @@ export class Endpoints {
       }
       const client = this.client(settings, found?.served_as ?? null, spending, opening.keys);
       const { api, model_name: model, stream } = settings;
-      const probe = found ?? (await probeEndpoint(client, { role, api, model, stream }, signal));
+      const place = Object.hasOwn(places, role) ? places[role] : undefined;
+      const probe = found ?? (await probeEndpoint(client, { role, api, model, stream, place }, signal));
       probes[role] = probe;
-      open.set(role, new EndpointPolicy({ role, client, api, model, stream, probe, tokenizer }));
+      open.set(role, new EndpointPolicy({ role, client, api, model, stream, probe, place, tokenizer }));
     }
     return { policies: open, probes };
   }

@@ -6,7 +6,7 @@ import type { EndpointPolicy } from '../../policy/endpoint/endpointPolicy.ts';
 import type { SpendingLimit } from '../../policy/endpoint/spending.ts';
 import type { JudgeAgreement, ScoreAgreement } from '../../domain/run.ts';
 import { isServed, JUDGE_ROLE, JUDGE_TOKENS, type RolePolicySettings } from '../../shared/rolePolicies.ts';
-import type { EndpointProbes, Endpoints, SpendingAccount } from './endpoints.ts';
+import type { EndpointPlaces, EndpointProbes, Endpoints, SpendingAccount } from './endpoints.ts';
 
 const SAMPLING = { temperature: 0, topP: 1, topK: 0, maxNewTokens: JUDGE_TOKENS };
 /** What the judge says is read and thrown away: nobody needs its tokens. */
@@ -19,13 +19,17 @@ const probed = new WeakMap<Endpoints, Map<string, EndpointProbes>>();
  * Asks the judge of a configuration, which is connected to when it is asked first.
  * @param account where what it costs is counted
  * @param limit in the place of the configuration's
+ * @param places what opens its line
  * @returns null where no judge scores
  */
 export function judging(
   endpoints: Endpoints,
   judge: RolePolicySettings | undefined,
   account: () => SpendingAccount,
-  limit: Partial<SpendingLimit> = {},
+  {
+    limit = {},
+    places,
+  }: { readonly limit?: Partial<SpendingLimit> | undefined; readonly places?: EndpointPlaces | undefined } = {},
 ): AskJudge | null {
   if (judge === undefined || !isServed(judge)) {
     return null;
@@ -35,7 +39,14 @@ export function judging(
   const before = probed.get(endpoints) ?? new Map<string, EndpointProbes>();
   probed.set(endpoints, before);
   const open = async (signal: AbortSignal): Promise<EndpointPolicy | undefined> => {
-    const opening = { policies, known: before.get(name) ?? {}, tokenizer: NO_TOKENS, account: account(), limit };
+    const opening = {
+      policies,
+      known: before.get(name) ?? {},
+      tokenizer: NO_TOKENS,
+      account: account(),
+      limit,
+      places,
+    };
     const found = await endpoints.open(opening, signal);
     before.set(name, found.probes);
     return found.policies.get(JUDGE_ROLE);

@@ -9,10 +9,11 @@ import { readRegular } from '../../files/regularFile.ts';
 import { isAgreement, JUDGE_KEY, REPLACEMENT_KEY, type JudgeAgreement, type Replacement } from '../../domain/run.ts';
 import { probeSchema, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
 import { renderingSchema, type Rendering } from '../../policy/rendering.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
 import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
+import { JUDGE_ROLE, type RolePolicySettings } from '../../shared/rolePolicies.ts';
 import { isBundledName } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { holdOut } from '../../tasks/holdOut.ts';
@@ -44,6 +45,8 @@ export interface Recipe {
   readonly protocolSource: string;
   /** What the user should know of a file of the published scripts, one line each; not stored. */
   readonly notes?: readonly string[];
+  /** What opens the line of a role's endpoint, the judge's too, by role; not stored. */
+  readonly places?: Readonly<Record<string, ErrorAction>>;
 }
 
 const fingerprintSchema = z.object({
@@ -151,7 +154,22 @@ export async function readRecipe(
     protocolText,
     protocolSource,
     ...(notes.length > 0 && { notes }),
+    places: endpointPlaces(document),
   };
+}
+
+function endpointPlaces({ config: { policies = {}, scorer }, error }: ConfigDocument): NonNullable<Recipe['places']> {
+  const named: readonly (readonly [role: string, holder: KeyPath, policy: RolePolicySettings | undefined])[] = [
+    ...Object.entries(policies).map(([role, policy]) => [role, ['policies', role], policy] as const),
+    [JUDGE_ROLE, ['scorer', 'judge'], scorer?.judge],
+  ];
+  return Object.fromEntries(
+    named.flatMap(([role, holder, policy]) => {
+      // What was said on a command line has no line.
+      const action = policy?.kind === 'endpoint' ? error([...holder, 'endpoint'], '').action : null;
+      return action === null ? [] : [[role, action] as const];
+    }),
+  );
 }
 
 /**
@@ -218,7 +236,7 @@ async function checkPaths(
 }
 
 export const serialiseRecipe = (
-  { notes: _, ...recipe }: Recipe,
+  { notes: _, places: __, ...recipe }: Recipe,
   fingerprint: Fingerprint,
   rendering: Rendering,
   {

@@ -61,7 +61,11 @@ export class Session implements AsyncDisposable {
 
   /** Asks the model judge of the recipe; null where none scores. */
   get judge(): AskJudge | null {
-    return judging(this.engine.models.endpoints, this.recipe.config.scorer?.judge, () => this.account, this.limit);
+    const { config, places } = this.recipe;
+    return judging(this.engine.models.endpoints, config.scorer?.judge, () => this.account, {
+      limit: this.limit,
+      places,
+    });
   }
 
   /** What scores. @param ask the judge; null where what it scored is not to be scored again */
@@ -86,7 +90,8 @@ export class Session implements AsyncDisposable {
     more: { readonly policies?: RolePolicies; readonly keys?: ReadonlyMap<string, string> } = {},
   ): Promise<OpenEndpoints> {
     const { account, limit, signal } = this;
-    const opening = { policies: this.recipe.config.policies, known, tokenizer, account, limit, ...more };
+    const { config, places } = this.recipe;
+    const opening = { policies: config.policies, places, known, tokenizer, account, limit, ...more };
     return this.engine.models.endpoints.open(opening, signal);
   }
 

@@ -1,7 +1,7 @@
 /** Asks an endpoint until it answers: several addresses, limits, attempts, and what it all costs. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Stream, streamKey } from '../../runtime/random.ts';
-import { C3Error, CancelledError } from '../../shared/errors.ts';
+import { C3Error, CancelledError, type ErrorAction } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
 import { Addresses, type Rests } from './addresses.ts';
 import { exchange, type Exchange } from './exchange.ts';
@@ -55,6 +55,7 @@ export class EndpointClient {
    * Asks, at another address or again where that may help.
    * @param name of the request, from which the pauses between attempts are drawn
    * @param most what one attempt can cost
+   * @param firstRefusal whether it ends as soon as no address can be reached, in place of further attempts
    * @throws Unanswered; EndpointFailure where no attempt can help; C3Error('budget'); CancelledError
    */
   async ask(
@@ -62,6 +63,7 @@ export class EndpointClient {
     body: Readonly<Record<string, unknown>>,
     most: TokenCount,
     signal: AbortSignal,
+    firstRefusal = false,
   ): Promise<Reply> {
     const { retries } = this.settings;
     let before = '';
@@ -84,6 +86,9 @@ export class EndpointClient {
       // An address that cannot be reached costs no attempt as long as there are others; it rests meanwhile.
       if (failure.dead && this.addresses.someAlive) {
         continue;
+      }
+      if (failure.dead && firstRefusal) {
+        throw failure;
       }
       const asked = `${failure.message}${attempt > 0 ? `, asked ${String(attempt + 1)} times` : ''}`;
       if (failure.kind === 'withheld') {
@@ -165,10 +170,14 @@ export class EndpointClient {
 /** The part of an address that names its server. */
 export const hostOf = (base: string): string => new URL(base).host;
 
-/** What cannot be helped, as the user reads it. */
-export const refusedError = (role: string, failure: EndpointFailure): C3Error =>
+/** What cannot be helped, as the user reads it. @param action opens the endpoint's line */
+export const refusedError = (role: string, failure: EndpointFailure, action?: ErrorAction): C3Error =>
   new C3Error(
     'input',
-    `The endpoint of the role ${role}, ${failure.message}; check policies.${role} and the key of this address.`,
-    { cause: failure },
+    `The endpoint of the role ${role}, ${failure.message}; ${
+      failure.dead
+        ? `start its server, or correct policies.${role}.endpoint.`
+        : `check policies.${role} and the key of this address.`
+    }`,
+    { cause: failure, action },
   );

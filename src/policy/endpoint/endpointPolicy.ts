@@ -1,7 +1,7 @@
 /** A role that a server answers, by an OpenAI-compatible protocol. */
 import { z } from 'zod';
 import { withController } from '../../shared/cancellation.ts';
-import { CancelledError } from '../../shared/errors.ts';
+import { CancelledError, type ErrorAction } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
 import type { Sampling } from '../../domain/message.ts';
 import { promptMessages, type RenderedContext } from '../../team/render.ts';
@@ -104,6 +104,8 @@ export interface EndpointPolicySettings {
   readonly model: string;
   readonly stream: boolean;
   readonly probe: EndpointProbe;
+  /** Opens the endpoint's line; where it has none, nothing is opened. */
+  readonly place?: ErrorAction | undefined;
   /** The run's own tokenizer: it gives tokens to what comes without, or with those of another vocabulary. */
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>;
 }
@@ -148,7 +150,7 @@ export class EndpointPolicy implements RolePolicy {
   }
 
   private async ask(request: PolicyRequest, index: number, signal: AbortSignal): Promise<PolicyAnswer> {
-    const { client, role, probe } = this.settings;
+    const { client, role, probe, place: action } = this.settings;
     const { context, sampling, streamKey, place = '' } = request;
     const seed = this.seeded && streamKey !== '' ? seedOf(streamKey) : null;
     const body = bodyOf(this.settings, probe, context, sampling, seed);
@@ -159,7 +161,7 @@ export class EndpointPolicy implements RolePolicy {
       if (error instanceof Unanswered) {
         return lostAnswer(error);
       }
-      throw error instanceof EndpointFailure ? refusedError(role, error) : error;
+      throw error instanceof EndpointFailure ? refusedError(role, error, action) : error;
     }
   }
 

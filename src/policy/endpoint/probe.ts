@@ -1,5 +1,5 @@
 /** What an endpoint can do, found out by asking it: nothing of it is assumed. */
-import { C3Error } from '../../shared/errors.ts';
+import { C3Error, type ErrorAction } from '../../shared/errors.ts';
 import type { Sampling } from '../../domain/message.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
 import { refusedError, type EndpointClient } from './client.ts';
@@ -30,15 +30,22 @@ const FORMS: readonly EndpointForm[] = [
  * Asks an endpoint which keys it knows, whether equal seeds give equal answers, also beside other requests, and which
  * temperature its log-probabilities are of. (The forms and quirks of vLLM are those of its sources at 002032ee,
  * 055e47c2, 27873cab, 00153c8b and 0100a212; none of it is assumed.)
- * @throws C3Error naming the role, where it does not answer at all, or its servers read one prompt as several;
- *   C3Error('budget'); CancelledError
+ * @throws C3Error naming the role, where it does not answer at all, or its servers read one prompt as several: where no
+ *   address can be reached at first, with no further attempt; C3Error('budget'); CancelledError
  */
 export async function probeEndpoint(
   client: EndpointClient,
-  settings: { readonly role: string; readonly api: EndpointApi; readonly model: string; readonly stream: boolean },
+  settings: {
+    readonly role: string;
+    readonly api: EndpointApi;
+    readonly model: string;
+    readonly stream: boolean;
+    /** Opens the endpoint's line; where it has none, nothing is opened. */
+    readonly place?: ErrorAction | undefined;
+  },
   signal: AbortSignal,
 ): Promise<EndpointProbe> {
-  const { role, api } = settings;
+  const { role, api, place: action } = settings;
   const context =
     api === 'chat'
       ? messagesContext({ system: '', user: '', messages: [{ role: 'user', content: QUESTION }] })
@@ -50,6 +57,8 @@ export async function probeEndpoint(
       bodyOf(settings, form, context, sampling, seed),
       mostOf(context, sampling.maxNewTokens),
       signal,
+      // Once it has answered, it is there: what cannot be reached then may be busy.
+      replies.length === 0,
     );
     replies.push(reply);
     return reply;
@@ -64,6 +73,7 @@ export async function probeEndpoint(
       throw new C3Error(
         'input',
         `The endpoint of the role ${role} reads one prompt as different tokens; give addresses whose servers have one tokenizer and one chat template.`,
+        { action },
       );
     }
     return {
@@ -81,10 +91,10 @@ export async function probeEndpoint(
       throw new C3Error(
         'engine',
         `The endpoint of the role ${role} does not answer: ${error.message}; try again later.`,
-        { cause: error },
+        { cause: error, action },
       );
     }
-    throw error instanceof EndpointFailure ? refusedError(role, error) : error;
+    throw error instanceof EndpointFailure ? refusedError(role, error, action) : error;
   }
 }
 

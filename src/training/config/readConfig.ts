@@ -66,7 +66,7 @@ export function readConfigDocument(
       : { config: null, faults: conversion.faults };
   // The editor lists them by their places, and its first is the one to go to; what is not in the text comes before.
   const placeOf = ({ path }: Fault): number =>
-    overridden.has(origin(path).join('.')) ? -1 : (document.offsetOf(origin(path)) ?? -1);
+    isOverridden(origin(path), overridden) ? -1 : (document.offsetOf(origin(path)) ?? -1);
   const [first, ...others] = faults.toSorted((a, b) => placeOf(a) - placeOf(b));
   if (first !== undefined) {
     throw error(first.path, `${first.sentence}${unknownToo(others)}`);
@@ -101,9 +101,13 @@ function overrideNotes({ path, text, value, textThere }: Override): string[] {
     : [];
 }
 
+/** Whether an override gives the value at a path, or one that holds it. */
+const isOverridden = (path: KeyPath, overridden: ReadonlySet<string>): boolean =>
+  path.some((_, index) => overridden.has(path.slice(0, index + 1).join('.')));
+
 function errorAt(path: KeyPath, fault: string, document: SourceDocument, overridden: ReadonlySet<string>): C3Error {
   const name = path.join('.');
-  return overridden.has(name)
+  return isOverridden(path, overridden)
     ? new C3Error('input', `--override ${oneLine(name, MAX_SHOWN_OVERRIDE)}: ${fault}`)
     : document.error(path, fault);
 }

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { missing } from '../../../../src/extension/configuration/disk.ts';
 import { pathsIn } from '../../../../src/extension/configuration/help.ts';
+import { Endpoints, SpendingAccount } from '../../../../src/engine/models/endpoints.ts';
 import { loadData, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import { NEVER } from '../../../../src/shared/cancellation.ts';
 import { C3Error, errorOfFailure, failureData, hasCode } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
@@ -101,6 +103,30 @@ describe('what a configuration is refused for', () => {
       await said('pyhton'),
       /did you mean python\? It must be one of arithmetic, python, dealer, functions, logic, chain, hints, zebra, numbers, blocksworld\.$/u,
     );
+  });
+});
+
+describe('what an endpoint is refused for', () => {
+  it('opens the line of its address, which is said after the first refusal', async () => {
+    const file = join(folder, 'served.c3.yaml');
+    writeFileSync(
+      file,
+      'steps: 0\npolicies:\n  actor:\n    model_name: m\n    api: chat\n    retries: 1\n    endpoint: "http://127.0.0.1:1/v1"\n',
+    );
+    const { config, places } = await readRecipe(file, [], folder);
+    const tokenizer = { encode: () => new Int32Array(), decode: () => '' };
+    const opening = { policies: config.policies, places, known: {}, tokenizer, account: new SpendingAccount() };
+    const error: unknown = await new Endpoints().open(opening, NEVER).catch((failure: unknown) => failure);
+    assert.ok(error instanceof C3Error, String(error));
+    assert.match(error.message, /role actor, 127\.0\.0\.1:1 cannot be reached \([^)]*\); start its server/u);
+    assert.deepEqual(error.action, at(7, 5, 'served.c3.yaml'));
+  });
+
+  it('opens nothing for an address of the command line', async () => {
+    const file = join(folder, 'served.c3.yaml');
+    writeFileSync(file, 'steps: 0\n');
+    const policy = 'policies.actor={endpoint: "http://127.0.0.1:1/v1", model_name: m}';
+    assert.deepEqual((await readRecipe(file, [policy], folder)).places, {});
   });
 });
 

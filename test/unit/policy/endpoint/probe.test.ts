@@ -45,6 +45,38 @@ it('a server gets the keys that it does not refuse, and no more', async () => {
   });
 });
 
+it('an address that cannot be reached is said after its first refusal, each of several once', async () => {
+  for (const bases of [['http://127.0.0.1:1/v1'], ['http://127.0.0.1:1/v1', 'http://127.0.0.1:2/v1']]) {
+    const asked: string[] = [];
+    const client = clientOf(bases, {
+      exchange: ({ base }) => {
+        asked.push(base);
+        return Promise.reject(new EndpointFailure('again', 'cannot be reached (refused)', { dead: true }));
+      },
+    });
+    const settings = { role: 'solver', api: 'chat', model: 'm', stream: false } as const;
+    await assert.rejects(
+      probeEndpoint(client, settings, NEVER),
+      /cannot be reached \(refused\); start its server, or correct policies\.solver\.endpoint\.$/u,
+    );
+    assert.deepEqual(asked, bases);
+  }
+});
+
+it('a server that fails is asked again, as ever', async () => {
+  let asked = 0;
+  const client = clientOf(['http://127.0.0.1:1/v1'], {
+    retries: 2,
+    exchange: () => {
+      asked++;
+      return Promise.reject(new EndpointFailure('again', 'failed with 503'));
+    },
+  });
+  const settings = { role: 'solver', api: 'chat', model: 'm', stream: false } as const;
+  await assert.rejects(probeEndpoint(client, settings, NEVER), /failed with 503, asked 3 times; try again later\.$/u);
+  assert.equal(asked, 3);
+});
+
 interface Quirks {
   /** `--logprobs-mode processed_logprobs` in the place of the default. */
   readonly processed?: boolean;
