@@ -4,7 +4,6 @@
  * while the evaluation goes on; `c3 blame --run` then asks the role as it is. Prints a line of JSON for each run.
  * Usage: node test/team/measurePerturbed.ts [seeds] [problems] [calls for each lost episode]
  */
-import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -15,7 +14,7 @@ import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
 import { keyVariable } from '../../src/shared/endpointKeys.ts';
 import { serveTeam } from '../support/served.ts';
-import { c3Apart, parseLine } from '../unit/engine/workspace.ts';
+import { told } from './told.ts';
 
 const [seeds = '10', problems = '200', calls = '32'] = process.argv.slice(2);
 const ROLES = ['reasoner', 'actor'] as const;
@@ -68,12 +67,6 @@ await once(proxy, 'listening');
 const address = `http://127.0.0.1:${String((proxy.address() as AddressInfo).port)}/v1`;
 process.env[keyVariable(address) ?? ''] = served.key;
 
-async function told(args: readonly string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await c3Apart(folder, [...args, '--json', '--store', join(folder, 'c3.sqlite')]);
-  assert.equal(code, 0, stderr);
-  return parseLine(stdout);
-}
-
 try {
   for (const role of ROLES) {
     for (let seed = 0; seed < Number(seeds); seed++) {
@@ -81,7 +74,7 @@ try {
       const { run } = z
         .looseObject({ run: z.string() })
         .parse(
-          await told([
+          await told(folder, [
             'run',
             '--override',
             'steps=0',
@@ -92,9 +85,9 @@ try {
         );
       const asked = messages;
       messages = null;
-      const first = blameSchema.parse(await told(['blame', '--run', run, '--budget', LEAST]));
+      const first = blameSchema.parse(await told(folder, ['blame', '--run', run, '--budget', LEAST]));
       const found = blameSchema.parse(
-        await told(['blame', '--run', run, '--budget', String(Number(calls) * first.lost)]),
+        await told(folder, ['blame', '--run', run, '--budget', String(Number(calls) * first.lost)]),
       );
       const { lost, withinReach, roles, sentence } = found;
       const result = { role, seed, messages: asked, lost, withinReach: withinReach.value, roles, sentence };

@@ -4,12 +4,11 @@
  * replacement by the bundled weights saves them. Prints a line of JSON for each run.
  * Usage: node test/team/measureWrongRole.ts [seeds] [problems] [calls for each lost episode]
  */
-import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { c3Apart, parseLine } from '../unit/engine/workspace.ts';
+import { told } from './told.ts';
 
 const [seeds = '10', problems = '100', calls = '32'] = process.argv.slice(2);
 const OTHER = join(import.meta.dirname, '../../media/team-logic-small');
@@ -25,12 +24,6 @@ const trySchema = z.looseObject({
 
 const folder = mkdtempSync(join(tmpdir(), 'c3-wrong-'));
 
-async function told(args: readonly string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await c3Apart(folder, [...args, '--json', '--store', join(folder, 'c3.sqlite')]);
-  assert.equal(code, 0, stderr);
-  return parseLine(stdout);
-}
-
 try {
   for (const role of ROLES) {
     for (let seed = 0; seed < Number(seeds); seed++) {
@@ -40,12 +33,12 @@ try {
         `policies={${role}: {model: ${JSON.stringify(OTHER)}}}`,
         `seed=${String(seed)}`,
       ];
-      const { run } = runSchema.parse(await told(['run', '--override', ...overrides]));
+      const { run } = runSchema.parse(await told(folder, ['run', '--override', ...overrides]));
       const budget = String(Number(calls) * Number(problems));
       const { lost, rarelySolved, undecided, sentence } = blameSchema.parse(
-        await told(['blame', '--run', run, '--budget', budget]),
+        await told(folder, ['blame', '--run', run, '--budget', budget]),
       );
-      const tried = trySchema.parse(await told(['try', '--run', run, '--each-role', '--with', '0', '--lost']));
+      const tried = trySchema.parse(await told(folder, ['try', '--run', run, '--each-role', '--with', '0', '--lost']));
       const roles = tried.roles.map(({ role: name, difference }) => ({ role: name, ...difference }));
       console.log(
         JSON.stringify({ role, seed, lost, rarelySolved, undecided, sentence, roles, tried: tried.sentence }),

@@ -285,20 +285,34 @@ describe('a recorded episode without a driver', () => {
   });
 });
 
+/** An assistant whose user is asked: what was asked, and what is answered. */
+async function assistantFor(
+  t: TestContext,
+  service: EngineService,
+  first: 'accept' | 'decline',
+): Promise<{ client: Client; agreed: string[]; user: { action: 'accept' | 'decline' } }> {
+  const agreed: string[] = [];
+  const user = { action: first };
+  const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+    agreed.push(params.message);
+    return { action: user.action, content: {} };
+  });
+  await connected(t, service, client);
+  return { client, agreed, user };
+}
+
+async function connected(t: TestContext, service: EngineService, client: Client): Promise<void> {
+  const [here, there] = InMemoryTransport.createLinkedPair();
+  await mcpServer(service).connect(there);
+  await client.connect(here);
+  t.after(() => client.close());
+}
+
 describe('an assistant', () => {
   it('has a recorded episode searched where the user agrees to the team file and its cost', async (t) => {
     const { service, asked, team } = await imported(t, 'sum [7,12]', LOST);
-    const agreed: string[] = [];
-    const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
-    let action: 'accept' | 'decline' = 'decline';
-    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
-      agreed.push(params.message);
-      return { action, content: {} };
-    });
-    const [here, there] = InMemoryTransport.createLinkedPair();
-    await mcpServer(service).connect(there);
-    await client.connect(here);
-    t.after(() => client.close());
+    const { client, agreed, user } = await assistantFor(t, service, 'decline');
     const search = async (more: object): Promise<string> =>
       JSON.stringify(
         await client.callTool({
@@ -312,7 +326,7 @@ describe('an assistant', () => {
     // The assistant's own word is not the user's.
     assert.match(await search({ team: path, confirm: true }), /The user did not agree \(decline\)/u);
     assert.equal(asked.length, 0);
-    action = 'accept';
+    user.action = 'accept';
     const [answer] = z
       .object({ content: z.array(z.object({ text: z.string() })) })
       .parse(JSON.parse(await search({ team: path }))).content;
@@ -337,20 +351,9 @@ describe('an assistant', () => {
   it('has all that a recording lost searched where the user agrees to the team file and its cost', async (t) => {
     const { service, asked, team } = await imported(t, 'sum [7,12]', LOST);
     const run = service.reading((store) => store.messageRun(1));
-    const agreed: string[] = [];
-    const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
-    let action: 'accept' | 'decline' = 'decline';
-    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
-      agreed.push(params.message);
-      return { action, content: {} };
-    });
+    const { client, agreed, user } = await assistantFor(t, service, 'decline');
     const mute = new Client({ name: 'test', version: '1' });
-    for (const one of [client, mute]) {
-      const [here, there] = InMemoryTransport.createLinkedPair();
-      await mcpServer(service).connect(there);
-      await one.connect(here);
-      t.after(() => one.close());
-    }
+    await connected(t, service, mute);
     const search = async (more: object, from = client): Promise<string> =>
       JSON.stringify(
         await from.callTool({ name: 'what_loses_episodes', arguments: { run, max_evaluator_calls: 64, ...more } }),
@@ -365,7 +368,7 @@ describe('an assistant', () => {
       /this client cannot ask .* Use c3 blame --run RUN --team FILE\./u,
     );
     assert.equal(asked.length, 0);
-    action = 'accept';
+    user.action = 'accept';
     const [answer] = z
       .object({ content: z.array(z.object({ text: z.string() })) })
       .parse(JSON.parse(await search({ team: path }))).content;
@@ -393,16 +396,7 @@ describe('an assistant', () => {
 
   it('has another result of a tool tried where the user agrees, with the team file named', async (t) => {
     const { service, team } = await imported(t);
-    const agreed: string[] = [];
-    const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
-    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
-      agreed.push(params.message);
-      return { action: 'accept', content: {} };
-    });
-    const [here, there] = InMemoryTransport.createLinkedPair();
-    await mcpServer(service).connect(there);
-    await client.connect(here);
-    t.after(() => client.close());
+    const { client, agreed } = await assistantFor(t, service, 'accept');
     const asked = { message: 1, alternatives: 0, replays: 2, result: '20', max_evaluator_calls: 4 };
     const path = team(1);
     const refused = await client.callTool({

@@ -9,30 +9,9 @@ import {
   sortedRuns,
   type RunTableRow,
 } from '../../../../src/shared/protocols/runsTable.ts';
+import { tableRow } from '../../../support/tableRow.ts';
 
 const isRunsTableToHost = toHost(RUNS_PANEL);
-
-const row = (id: string, changes: Partial<RunTableRow> = {}): RunTableRow => ({
-  id,
-  title: id,
-  tags: [],
-  note: '',
-  method: 'c3',
-  seed: 1,
-  status: 'done',
-  createdAt: '2026-01-01T00:00:00.000Z',
-  steps: 3,
-  plannedSteps: 3,
-  settings: {},
-  accuracyBefore: null,
-  accuracyAfter: null,
-  passAt1Before: null,
-  passAt1After: null,
-  evaluatorCalls: null,
-  tokens: null,
-  seconds: null,
-  ...changes,
-});
 
 test('settings of a stored configuration are dotted keys; lists and empty sections are one value, title, method and seed have columns of their own', () => {
   const stored = JSON.stringify({
@@ -59,20 +38,22 @@ test('settings of a stored configuration are dotted keys; lists and empty sectio
 
 test('only settings differ whose values do, or that some runs lack', () => {
   const rows = [
-    row('a', { settings: { same: '1', other: '1', extra: '2' } }),
-    row('b', { settings: { same: '1', other: '2' } }),
+    tableRow('a', { settings: { same: '1', other: '1', extra: '2' } }),
+    tableRow('b', { settings: { same: '1', other: '2' } }),
   ];
   assert.deepEqual(settingKeys(rows), { all: ['extra', 'other', 'same'], differing: ['extra', 'other'] });
   assert.deepEqual(settingKeys(rows.slice(0, 1)).differing, []);
-  assert.deepEqual(settingKeys([row('a'), row('b', { settings: { toString: '1' } })]).differing, ['toString']);
+  assert.deepEqual(settingKeys([tableRow('a'), tableRow('b', { settings: { toString: '1' } })]).differing, [
+    'toString',
+  ]);
 });
 
 test('runs are sorted by numbers as numbers, by the value of an interval, and without a value they are last either way', () => {
   const interval = (value: number): RunTableRow['accuracyAfter'] => ({ value, low: null, high: null, n: 1 });
   const rows = [
-    row('a', { accuracyAfter: interval(0.2), settings: { rate: '10' } }),
-    row('b', { settings: { rate: '9' } }),
-    row('c', { accuracyAfter: interval(0.7), settings: { rate: '"auto"' } }),
+    tableRow('a', { accuracyAfter: interval(0.2), settings: { rate: '10' } }),
+    tableRow('b', { settings: { rate: '9' } }),
+    tableRow('c', { accuracyAfter: interval(0.7), settings: { rate: '"auto"' } }),
   ];
   const ids = (column: string, descending: boolean): string =>
     sortedRuns(rows, column, descending)
@@ -97,13 +78,13 @@ test('the host takes only what follows the protocol', () => {
 
 test('runs as comma-separated values: outcomes with their bounds, settings of all, no formula of a title', () => {
   const csv = runsCsv([
-    row('a', {
+    tableRow('a', {
       title: '=1+1, "x"',
       tags: ['paper', 'b'],
       accuracyAfter: { value: 0.5, low: 0.25, high: 0.75, n: 8 },
       settings: { rate: '0.1', 'task.name': '"logic"' },
     }),
-    row('b', { settings: { 'task.name': '"logic"' } }),
+    tableRow('b', { settings: { 'task.name': '"logic"' } }),
   ]);
   const [header = '', first = '', second = ''] = csv.split('\r\n');
   assert.match(
