@@ -101,6 +101,11 @@ export class Addresses {
     return this.all.some(({ dead, refusesUntil }) => !dead && refusesUntil <= latest);
   }
 
+  /** Whether none could be reached when it was asked last. */
+  get areDead(): boolean {
+    return this.all.every(({ dead }) => dead);
+  }
+
   /** The shortest wait that all addresses ask for, where it is longer than is waited without asking; else null. */
   get longWait(): LongWait | null {
     const [soonest] = this.all.toSorted((a, b) => a.refusesUntil - b.refusesUntil);

@@ -55,7 +55,7 @@ export class EndpointClient {
    * Asks, at another address or again where that may help.
    * @param name of the request, from which the pauses between attempts are drawn
    * @param most what one attempt can cost
-   * @param firstRefusal whether it ends as soon as no address can be reached, in place of further attempts
+   * @param firstRefusal whether it ends, in place of further attempts, once nothing listens at any address
    * @throws Unanswered; EndpointFailure where no attempt can help; C3Error('budget'); CancelledError
    */
   async ask(
@@ -87,7 +87,7 @@ export class EndpointClient {
       if (failure.dead && this.addresses.someAlive) {
         continue;
       }
-      if (failure.dead && firstRefusal) {
+      if (failure.absent && this.addresses.areDead && firstRefusal) {
         throw failure;
       }
       const asked = `${failure.message}${attempt > 0 ? `, asked ${String(attempt + 1)} times` : ''}`;
@@ -175,7 +175,7 @@ export const refusedError = (role: string, failure: EndpointFailure, action?: Er
   new C3Error(
     'input',
     `The endpoint of the role ${role}, ${failure.message}; ${
-      failure.dead
+      failure.absent
         ? `start its server, or correct policies.${role}.endpoint.`
         : `check policies.${role} and the key of this address.`
     }`,

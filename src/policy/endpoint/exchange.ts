@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { anyOf } from '../../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
-import { askServer } from './asking.ts';
+import { askServer, type NoReply } from './asking.ts';
 import { unpackedChunks } from './contentEncoding.ts';
 import { eventsIn } from './events.ts';
 import { EndpointFailure, retryAfterOf, statusFailure } from './failure.ts';
@@ -49,7 +49,7 @@ export async function exchange({ base, api, key, body, timeLimit }: Exchange, si
     };
     const asked = await askServer(asking, anyOf(signal, late.signal));
     if ('why' in asked) {
-      throw new NotReached(asked.code ?? asked.why);
+      throw new NotReached(asked);
     }
     ({ reply } = asked);
     const { statusCode: status = 0, headers } = reply;
@@ -80,7 +80,10 @@ export async function exchange({ base, api, key, body, timeLimit }: Exchange, si
       throw new EndpointFailure('again', `did not answer within ${String(timeLimit / 1000)} s`, { charged: true });
     }
     throw error instanceof NotReached
-      ? new EndpointFailure('again', `cannot be reached (${error.message.slice(0, 200)})`, { dead: true })
+      ? new EndpointFailure('again', `cannot be reached (${error.message.slice(0, 200)})`, {
+          dead: true,
+          absent: error.absent,
+        })
       : new EndpointFailure('again', `broke off its answer (${causeOf(error)})`, { charged: true });
   } finally {
     clearTimeout(timer);
@@ -88,8 +91,19 @@ export async function exchange({ base, api, key, body, timeLimit }: Exchange, si
   }
 }
 
+/** What the system says of an address where nothing listens, and of a name that no server has. */
+const ABSENT: ReadonlySet<string | null> = new Set(['ECONNREFUSED', 'ENOTFOUND']);
+
 /** No reply has begun. */
-class NotReached extends Error {}
+class NotReached extends Error {
+  /** See EndpointFailure. */
+  readonly absent: boolean;
+
+  constructor({ code, why, isReached }: NoReply) {
+    super(code ?? why);
+    this.absent = !isReached && ABSENT.has(code);
+  }
+}
 
 /** What a broken connection says of itself. */
 const causeOf = (error: unknown): string =>

@@ -16,6 +16,8 @@ export class EndpointFailure extends Error {
   readonly charged: boolean;
   /** Whether the address itself cannot be reached. */
   readonly dead: boolean;
+  /** Whether nothing listens there, or no server has its name: asking again soon does not help. */
+  readonly absent: boolean;
   /** The status of a whole reply; null where there was none. */
   readonly status: number | null;
 
@@ -26,11 +28,13 @@ export class EndpointFailure extends Error {
       retryAfter = null,
       charged = false,
       dead = false,
+      absent = false,
       status = null,
     }: {
       readonly retryAfter?: number | null;
       readonly charged?: boolean;
       readonly dead?: boolean;
+      readonly absent?: boolean;
       readonly status?: number | null;
     } = {},
   ) {
@@ -40,6 +44,7 @@ export class EndpointFailure extends Error {
     this.retryAfter = retryAfter;
     this.charged = charged;
     this.dead = dead;
+    this.absent = absent;
     this.status = status;
   }
 }

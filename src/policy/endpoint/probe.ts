@@ -30,8 +30,8 @@ const FORMS: readonly EndpointForm[] = [
  * Asks an endpoint which keys it knows, whether equal seeds give equal answers, also beside other requests, and which
  * temperature its log-probabilities are of. (The forms and quirks of vLLM are those of its sources at 002032ee,
  * 055e47c2, 27873cab, 00153c8b and 0100a212; none of it is assumed.)
- * @throws C3Error naming the role, where it does not answer at all, or its servers read one prompt as several: where no
- *   address can be reached at first, with no further attempt; C3Error('budget'); CancelledError
+ * @throws C3Error naming the role, where it does not answer at all, with no further attempt where nothing listens at
+ *   its addresses, or its servers read one prompt as several; C3Error('budget'); CancelledError
  */
 export async function probeEndpoint(
   client: EndpointClient,

@@ -51,7 +51,9 @@ it('an address that cannot be reached is said after its first refusal, each of s
     const client = clientOf(bases, {
       exchange: ({ base }) => {
         asked.push(base);
-        return Promise.reject(new EndpointFailure('again', 'cannot be reached (refused)', { dead: true }));
+        return Promise.reject(
+          new EndpointFailure('again', 'cannot be reached (refused)', { dead: true, absent: true }),
+        );
       },
     });
     const settings = { role: 'solver', api: 'chat', model: 'm', stream: false } as const;
@@ -61,6 +63,13 @@ it('an address that cannot be reached is said after its first refusal, each of s
     );
     assert.deepEqual(asked, bases);
   }
+});
+
+it('an address that is there, and one beside another that asks to wait, is asked again', async () => {
+  const settings = { role: 'solver', api: 'chat', model: 'm', stream: false } as const;
+  const reset = new EndpointFailure('again', 'cannot be reached (ECONNRESET)', { dead: true });
+  const client = clientOf(['http://127.0.0.1:1/v1'], { retries: 1, exchange: () => Promise.reject(reset) });
+  await assert.rejects(probeEndpoint(client, settings, NEVER), /ECONNRESET\), asked 2 times; try again later\.$/u);
 });
 
 it('a server that fails is asked again, as ever', async () => {
