@@ -45,6 +45,7 @@ export function summedCosts(costs: readonly EndpointCost[]): EndpointCost[] {
   return [...Map.groupBy(costs, ({ role }) => role).values()].map((own) =>
     own.reduce((sum, one) => ({
       ...one,
+      local: sum.local && one.local,
       requests: sum.requests + one.requests,
       tokens: sum.tokens + one.tokens,
       money: sum.money + one.money,

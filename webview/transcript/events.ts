@@ -80,8 +80,9 @@ export const answersWords = (answers: readonly string[]): string => answers.map(
 
 /** What a voter did to the vote in a word or two, and its contribution where that is known: for its row. */
 export function voterWords({ answer, chosen, pivotal, contribution }: ShownVoter): string {
-  const did = answer === null ? 'no answer' : pivotal ? 'decides' : chosen ? 'with the vote' : 'not chosen';
-  return contribution === null ? did : `${did} ${signed(contribution)}`;
+  const did = pivotal ? (chosen ? 'decides' : 'changes the vote') : chosen ? 'with the vote' : 'not chosen';
+  const words = answer === null ? 'no answer' : did;
+  return contribution === null ? words : `${words} ${signed(contribution)}`;
 }
 
 /** The same in sentences. */

@@ -37,7 +37,7 @@ export async function agreedTeam(folder: string, named: string): Promise<AgreedT
     // What is wrong with it may be in the words of the file, which may be any file of the folder.
     throw new C3Error(
       'input',
-      `${shown(named)} is no team file that can be read; nothing was replayed. c3 replay MESSAGE --team FILE says what is wrong with it.`,
+      `${shown(named)} is no team file that can be read; nothing was replayed. c3 replay or c3 blame with --team FILE says what is wrong with it.`,
     );
   });
 }
@@ -62,7 +62,7 @@ export function startWords({ starts, folder }: Pick<AgreedTeam, 'starts' | 'fold
   if (words.length > MOST_COMMAND) {
     throw new C3Error(
       'input',
-      `The command of the team file is longer than the ${String(MOST_COMMAND)} characters that a user is asked to read; nothing was replayed. Use c3 replay MESSAGE --team FILE.`,
+      `The command of the team file is longer than the ${String(MOST_COMMAND)} characters that a user is asked to read; nothing was replayed. Use c3 replay or c3 blame with --team FILE.`,
     );
   }
   return words;

@@ -172,10 +172,7 @@ function rolePolicyOf(key: string, value: string, folder: string): PolicyChange 
   }
   const server = serverIn(value);
   if (server === null) {
-    throw new C3Error(
-      'input',
-      `--change ${key} needs MODEL@ADDRESS, such as gpt-4.1@https://api.example.com/v1, not ${JSON.stringify(oneLine(value, SHOWN))}.`,
-    );
+    throw new C3Error('input', `--change ${key} needs MODEL@ADDRESS, such as gpt-4.1@https://api.example.com/v1.`);
   }
   return server;
 }

@@ -11,8 +11,8 @@ import type { StoredRecipe } from '../recipe/recipe.ts';
 export type ChangedServers = Readonly<Record<string, EndpointSettings>>;
 
 /**
- * The servers that a change names. Where a server answered for the role before, what that one cost counts here, too,
- * with its prices and its limit: what is spent is counted by role.
+ * The servers that a change names. Where a server answered for the role before, its limit holds here, too: what is
+ * spent is counted by role. Its prices hold for its own model alone.
  * @throws C3Error('input') for what is no server, or no known price under a limit of money
  */
 export function changedServers(
@@ -41,17 +41,22 @@ function serverOf(
       `The server for the role ${role}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
     );
   }
-  const before = Object.hasOwn(policies, role) ? policies[role] : undefined;
-  if (before !== undefined && isServed(before)) {
-    return { ...parsed.data, prices: before.prices, spending: before.spending };
+  const found = Object.hasOwn(policies, role) ? policies[role] : undefined;
+  const before = found !== undefined && isServed(found) ? found : null;
+  const limited = { ...parsed.data, ...(before !== null && { spending: before.spending }) };
+  const {
+    endpoint: [address = ''],
+  } = parsed.data;
+  if (before?.kind === 'endpoint' && before.endpoint.includes(address) && before.model_name === model_name) {
+    return { ...limited, prices: before.prices };
   }
-  if (spending.money !== undefined && !isLocal(endpoint)) {
+  if ((spending.money ?? limited.spending.money) !== null && !isLocal(endpoint)) {
     throw new C3Error(
       'input',
       `What the server for the role ${role} costs is not known, so that no limit of money holds there; limit tokens instead.`,
     );
   }
-  return parsed.data;
+  return limited;
 }
 
 /** The recipe in which these servers, or the run's own weights, answer for the roles that a change names. */

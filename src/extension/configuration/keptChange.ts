@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isMap, isScalar, type Node, type YAMLMap } from 'yaml';
 import { DECODING, type PolicyChange, type TeamChange, type WeightsChange } from '../../domain/trial.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { isServed } from '../../shared/rolePolicies.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
 import type { Protocol } from '../../team/protocol.ts';
@@ -21,7 +22,7 @@ export interface KeptKey {
   readonly value: KeptValue;
 }
 
-type KeptValue = string | number | Readonly<Record<string, string>>;
+type KeptValue = string | number | { readonly [key: string]: KeptValue };
 
 /** Spaces of a level. */
 const STEP = 2;
@@ -109,14 +110,30 @@ export function keptKeys(
     ...(policy === null ? [] : [teamKey(policy, run, folder)]),
     ...Object.entries(roles).map(([role, own]): KeptKey => ({
       path: ['policies', role],
-      value: keptPolicy(own, run, folder),
+      value: keptPolicy(own, run, folder, limitOf(stored, role)),
     })),
   ];
 }
 
-function keptPolicy(policy: PolicyChange, run: string, folder: string): Readonly<Record<string, string>> {
+/** What a role may spend as the run was configured, so far as that is limited. */
+function limitOf(stored: string, role: string): Readonly<Record<string, number>> {
+  const { policies = {} } = recordedConfig(stored) ?? {};
+  const before = Object.hasOwn(policies, role) ? policies[role] : undefined;
+  return before === undefined || !isServed(before)
+    ? {}
+    : Object.fromEntries(Object.entries(before.spending).filter((one): one is [string, number] => one[1] !== null));
+}
+
+/** @param limit of what the role may spend: it holds for another server, too */
+function keptPolicy(
+  policy: PolicyChange,
+  run: string,
+  folder: string,
+  limit: Readonly<Record<string, number>>,
+): Readonly<Record<string, KeptValue>> {
   if ('endpoint' in policy) {
-    return { endpoint: policy.endpoint, model_name: policy.model_name };
+    const { endpoint, model_name } = policy;
+    return { endpoint, model_name, ...(Object.keys(limit).length > 0 && { spending: limit }) };
   }
   return 'model' in policy ? { model: modelReference(policy.model, folder) } : { snapshot: policy.snapshot, run };
 }
@@ -212,12 +229,8 @@ function editOf(text: string, path: KeptKey['path'], value: KeptValue): Edit {
   throw impossible(path);
 }
 
-const nested = (path: readonly string[], value: KeptValue): KeptValue | Nested =>
-  path.toReversed().reduce<KeptValue | Nested>((inner, key) => ({ [key]: inner }), value);
-
-interface Nested {
-  readonly [key: string]: KeptValue | Nested;
-}
+const nested = (path: readonly string[], value: KeptValue): KeptValue =>
+  path.toReversed().reduce<KeptValue>((inner, key) => ({ [key]: inner }), value);
 
 function atEnd(text: string, lines: readonly string[]): Edit {
   const gap = text === '' || /\n$/u.test(text) ? '' : '\n';
@@ -248,7 +261,7 @@ function replaced(
   text: string,
   key: Node,
   old: Node | null,
-  { value, flow }: { readonly value: KeptValue | Nested; readonly flow: boolean },
+  { value, flow }: { readonly value: KeptValue; readonly flow: boolean },
 ): Edit {
   const [from = 0, to = 0] = old?.range ?? [];
   const words = flow ? inFlow(value) : inBlock(value, columnOf(text, key));
@@ -274,7 +287,7 @@ function linesOf([key = '', ...rest]: readonly string[], value: KeptValue, colum
 }
 
 /** A value behind its key, which begins at a column. */
-function inBlock(value: KeptValue | Nested, column: number): string {
+function inBlock(value: KeptValue, column: number): string {
   if (typeof value !== 'string' || !value.includes('\n') || !isLiteral(value)) {
     return inFlow(value);
   }
@@ -291,10 +304,10 @@ function inBlock(value: KeptValue | Nested, column: number): string {
 const isLiteral = (text: string): boolean =>
   text.trim() !== '' && !/[^\t\n\P{Cc}]|[\u2028\u2029\uFEFF\p{Cs}]/u.test(text);
 
-function inFlow(value: KeptValue | Nested): string {
+function inFlow(value: KeptValue): string {
   return isRecord(value)
     ? `{${Object.entries(value)
-        .map(([key, inner]: [string, KeptValue | Nested]) => `${scalar(key)}: ${inFlow(inner)}`)
+        .map(([key, inner]: [string, KeptValue]) => `${scalar(key)}: ${inFlow(inner)}`)
         .join(', ')}}`
     : scalar(value);
 }

@@ -76,6 +76,8 @@ it('without a voter the vote is the same, another, or none', () => {
 
 it('a row says of each voter what it did to the vote, and its contribution where that is known', () => {
   assert.deepEqual(VOTE.voters.map(voterWords), ['decides +0.50', 'no answer', 'not chosen \u22120.25']);
+  const against = { message: 7, role: 'voter5', answer: 'C', chosen: false, without: ['B'], pivotal: true };
+  assert.equal(voterWords({ ...against, contribution: null, shapley: null }), 'changes the vote');
   const agrees = { message: 6, role: 'voter4', answer: 'B', chosen: true, without: ['B'], pivotal: false };
   assert.equal(voterWords({ ...agrees, contribution: 0, shapley: 0 }), 'with the vote 0.00');
   assert.deepEqual(VOTE.voters.map(voterSentences), [

@@ -161,7 +161,7 @@ describe('the team file that an assistant names', () => {
     for (const [index, text] of texts.entries()) {
       const name = `.env${String(index)}`;
       writeFileSync(join(work, name), text);
-      const refused = `${JSON.stringify(name)} is no team file that can be read; nothing was replayed. c3 replay MESSAGE --team FILE says what is wrong with it.`;
+      const refused = `${JSON.stringify(name)} is no team file that can be read; nothing was replayed. c3 replay or c3 blame with --team FILE says what is wrong with it.`;
       assert.deepEqual(await call(name), [true, refused]);
     }
     assert.match((await call('missing.yaml')).join(), /^true,"missing\.yaml" is no team file that can be read/u);

@@ -16,8 +16,10 @@ const CONFIG = readConfig(
 );
 const { policies: POLICIES } = CONFIG;
 
-it('a server is asked as a configuration would ask it, at the prices and limit of the one before', () => {
-  const change = { ...NO_CHANGE, roles: { reasoner: SERVER, actor: SERVER, checker: { snapshot: '0' } } };
+const LOCAL = { endpoint: 'http://127.0.0.1:8000/v1', model_name: 'mine' };
+
+it('a server is asked as a configuration would ask it, within the limit of the one before', () => {
+  const change = { ...NO_CHANGE, roles: { reasoner: SERVER, actor: LOCAL, checker: { snapshot: '0' } } };
   const servers = changedServers(change, POLICIES, { tokens: 100 });
   assert.deepEqual(Object.keys(servers), ['reasoner', 'actor']);
   const { reasoner, actor } = servers;
@@ -27,15 +29,24 @@ it('a server is asked as a configuration would ask it, at the prices and limit o
   );
   assert.deepEqual(
     [actor?.endpoint, actor?.prices, actor?.spending.money],
-    [reasoner?.endpoint, { input: 1, output: 2 }, 3],
+    [[LOCAL.endpoint], { input: 0, output: 0 }, 3],
   );
+  const same = { endpoint: 'https://b.example/v1/', model_name: 'b' };
+  const own = changedServers({ ...NO_CHANGE, roles: { actor: same } }, POLICIES, undefined)['actor'];
+  assert.deepEqual([own?.prices, own?.spending.money], [{ input: 1, output: 2 }, 3]);
 });
 
 it('a limit of money holds only where a price is known, or nothing leaves the machine', () => {
   const roles = (endpoint: string) => ({ ...NO_CHANGE, roles: { reasoner: { ...SERVER, endpoint } } });
   assert.throws(() => changedServers(roles(SERVER.endpoint), POLICIES, { money: 1 }), /is not known, .* limit tokens/u);
   assert.ok(changedServers(roles('http://127.0.0.1:8000/v1'), POLICIES, { money: 1 })['reasoner']);
-  assert.ok(changedServers({ ...NO_CHANGE, roles: { actor: SERVER } }, POLICIES, { money: 1 })['actor']);
+  // The limit is that of the configuration here, and the price that of another model.
+  for (const server of [SERVER, { ...SERVER, endpoint: 'https://b.example/v1' }]) {
+    assert.throws(
+      () => changedServers({ ...NO_CHANGE, roles: { actor: server } }, POLICIES, undefined),
+      /limit tokens/u,
+    );
+  }
 });
 
 it('what is no server is refused in a sentence', () => {

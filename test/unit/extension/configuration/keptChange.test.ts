@@ -155,6 +155,14 @@ describe('the keys of a change', () => {
       server.model_name,
       'chat',
     ]);
+    // What the role may spend is limited as before; the prices were those of another model.
+    const limited =
+      '{endpoint: "https://b.example/v1", model_name: b, prices: {input: 1, output: 2}, spending: {money: 3}}';
+    const text = `policies:\n  actor: ${limited}\n`;
+    assert.equal(
+      withKeys(text, keptKeys({ ...NO_CHANGE, roles: { actor: server } }, runOf(text), FOLDER)),
+      'policies:\n  actor: {endpoint: "https://api.example.com/v1", model_name: gpt-4.1, spending: {money: 3}}\n',
+    );
     const snapshot = { ...NO_CHANGE, policy: { snapshot: '2' } };
     assert.deepEqual(keptKeys(snapshot, runOf('adapter: {}'), FOLDER), [
       { path: ['begin'], value: { run: 'run-1', snapshot: '2' } },
