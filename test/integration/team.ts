@@ -205,3 +205,13 @@ export async function openLane(transcript: FrameLocator, role: string): Promise<
   });
   return lane.innerText();
 }
+
+/**
+ * Types a value in place of the line in a field that has the keyboard. Ctrl+A is a command of the editor, which selects
+ * late where the machine is busy: what was typed by then would go.
+ */
+export async function retype(workbench: Workbench, value: string): Promise<void> {
+  await workbench.page.keyboard.press('End');
+  await workbench.page.keyboard.press('Shift+Home');
+  await workbench.page.keyboard.type(value);
+}

@@ -167,7 +167,7 @@ describe('c3 try with a server in the place of a role', () => {
     const folder = await trained(t);
     const before = asked();
     for (const [args, words] of [
-      [['--change', 'actor.endpoint=team'], /actor\.endpoint needs MODEL@ADDRESS, such as .*, not "team"/u],
+      [['--change', 'actor.endpoint=team'], /actor\.endpoint needs MODEL@ADDRESS, such as gpt-4\.1@https:\S+\.$/u],
       [['--change', `nobody.endpoint=team@${base}`], /has no role 'nobody'/u],
       [
         ['--change', 'actor.endpoint=team@https://me:secret@a.example/v1'],
