@@ -1,8 +1,8 @@
 /** The transcript's replay form by keyboard: a request is canceled, and the keyboard stays where it is. */
 import assert from 'node:assert/strict';
-import { FEW_REPLAYS, field, openPlan, press, requests } from './firstTranscript.ts';
-import { eventually, workbenchScenarios } from './harness/workbench.ts';
-import { hasFocus, retype, tabTo } from './team.ts';
+import { FEW_REPLAYS, field, openPlan, press, requests } from '../../integration/firstTranscript.ts';
+import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
+import { hasFocus, retype, tabTo } from '../../integration/team.ts';
 
 const scenario = workbenchScenarios(FEW_REPLAYS);
 
