@@ -89,7 +89,7 @@ let watch: ChildProcessByStdio<Writable, null, null> | undefined;
 
 const nameOf = ({ pid, start }: ListedProcess): string => `${String(pid)}:${String(start)}`;
 
-/** Starts the process that ends what is left of this one; nothing where it was started before. */
+/** Starts the watching process, unless it runs already. */
 function startWatch(): void {
   if (isWindows || watch !== undefined) {
     return;

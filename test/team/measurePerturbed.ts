@@ -14,7 +14,7 @@ import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
 import { keyVariable } from '../../src/shared/endpointKeys.ts';
 import { serveTeam } from '../support/served.ts';
-import { told } from './told.ts';
+import { runForJson } from './runForJson.ts';
 
 const [seeds = '10', problems = '200', calls = '32'] = process.argv.slice(2);
 const ROLES = ['reasoner', 'actor'] as const;
@@ -74,7 +74,7 @@ try {
       const { run } = z
         .looseObject({ run: z.string() })
         .parse(
-          await told(folder, [
+          await runForJson(folder, [
             'run',
             '--override',
             'steps=0',
@@ -85,9 +85,9 @@ try {
         );
       const asked = messages;
       messages = null;
-      const first = blameSchema.parse(await told(folder, ['blame', '--run', run, '--budget', LEAST]));
+      const first = blameSchema.parse(await runForJson(folder, ['blame', '--run', run, '--budget', LEAST]));
       const found = blameSchema.parse(
-        await told(folder, ['blame', '--run', run, '--budget', String(Number(calls) * first.lost)]),
+        await runForJson(folder, ['blame', '--run', run, '--budget', String(Number(calls) * first.lost)]),
       );
       const { lost, withinReach, roles, sentence } = found;
       const result = { role, seed, messages: asked, lost, withinReach: withinReach.value, roles, sentence };

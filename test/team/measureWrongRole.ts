@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { told } from './told.ts';
+import { runForJson } from './runForJson.ts';
 
 const [seeds = '10', problems = '100', calls = '32'] = process.argv.slice(2);
 const OTHER = join(import.meta.dirname, '../../media/team-logic-small');
@@ -33,12 +33,14 @@ try {
         `policies={${role}: {model: ${JSON.stringify(OTHER)}}}`,
         `seed=${String(seed)}`,
       ];
-      const { run } = runSchema.parse(await told(folder, ['run', '--override', ...overrides]));
+      const { run } = runSchema.parse(await runForJson(folder, ['run', '--override', ...overrides]));
       const budget = String(Number(calls) * Number(problems));
       const { lost, rarelySolved, undecided, sentence } = blameSchema.parse(
-        await told(folder, ['blame', '--run', run, '--budget', budget]),
+        await runForJson(folder, ['blame', '--run', run, '--budget', budget]),
       );
-      const tried = trySchema.parse(await told(folder, ['try', '--run', run, '--each-role', '--with', '0', '--lost']));
+      const tried = trySchema.parse(
+        await runForJson(folder, ['try', '--run', run, '--each-role', '--with', '0', '--lost']),
+      );
       const roles = tried.roles.map(({ role: name, difference }) => ({ role: name, ...difference }));
       console.log(
         JSON.stringify({ role, seed, lost, rarelySolved, undecided, sentence, roles, tried: tried.sentence }),

@@ -42,7 +42,7 @@ export function stepTurnLines(runConfig: string, step: number): readonly string[
 /**
  * The turns of roles in their order.
  * @param all roles of the team, also those that do not learn
- * @param every so many turns share rollouts; null: all of them
+ * @param every number of turns that share rollouts; null if all turns of a step share them
  */
 function turnsOf(ordered: readonly string[], all: readonly string[], every: number | null): readonly RoleTurn[] {
   return ordered.map((role, place) => {

@@ -302,6 +302,12 @@ async function assistantFor(
   return { client, agreed, user };
 }
 
+/** The JSON in the first text of a tool's result. */
+function answerIn(result: string): unknown {
+  const { content } = z.object({ content: z.array(z.object({ text: z.string() })) }).parse(JSON.parse(result));
+  return JSON.parse(content[0]?.text ?? '');
+}
+
 async function connected(t: TestContext, service: EngineService, client: Client): Promise<void> {
   const [here, there] = InMemoryTransport.createLinkedPair();
   await mcpServer(service).connect(there);
@@ -327,12 +333,8 @@ describe('an assistant', () => {
     assert.match(await search({ team: path, confirm: true }), /The user did not agree \(decline\)/u);
     assert.equal(asked.length, 0);
     user.action = 'accept';
-    const [answer] = z
-      .object({ content: z.array(z.object({ text: z.string() })) })
-      .parse(JSON.parse(await search({ team: path }))).content;
-    const found = z
-      .looseObject({ verdict: z.string(), message: z.int(), link: z.string() })
-      .parse(JSON.parse(answer?.text ?? ''));
+    const answer = answerIn(await search({ team: path }));
+    const found = z.looseObject({ verdict: z.string(), message: z.int(), link: z.string() }).parse(answer);
     assert.deepEqual([found.verdict, found.message], ['message', 2]);
     assert.match(found.link, /^vscode:/u);
     assert.match(
@@ -369,16 +371,14 @@ describe('an assistant', () => {
     );
     assert.equal(asked.length, 0);
     user.action = 'accept';
-    const [answer] = z
-      .object({ content: z.array(z.object({ text: z.string() })) })
-      .parse(JSON.parse(await search({ team: path }))).content;
+    const answer = answerIn(await search({ team: path }));
     const found = z
       .looseObject({
         lost: z.int(),
         decided: z.int(),
         cases: z.array(z.looseObject({ message: z.int(), link: z.string() })),
       })
-      .parse(JSON.parse(answer?.text ?? ''));
+      .parse(answer);
     assert.deepEqual([found.lost, found.decided, found.cases.map(({ message }) => message)], [1, 1, [2]]);
     assert.match(found.cases[0]?.link ?? '', /^vscode:/u);
     assert.match(

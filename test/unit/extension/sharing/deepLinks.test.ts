@@ -7,7 +7,7 @@ import { addRun, RUN, temporaryStore } from '../storeFixture.ts';
 interface Handler {
   readonly handleUri: (uri: { readonly path: string; readonly query: string }) => Promise<void>;
 }
-const FOLDER = '/work/team';
+const FOLDER = '/home/me/team';
 const handlers: Handler[] = [];
 const said: string[] = [];
 const say = (words: string): Promise<undefined> => {
@@ -59,7 +59,7 @@ it('a link is followed once the store is known, and one to another folder says s
   const [handler] = handlers;
   await handler?.handleUri({ path: `/run/${RUN}`, query: `folder=${FOLDER}` });
   assert.deepEqual([opened, said], [[RUN], []]);
-  await handler?.handleUri({ path: `/run/${RUN}`, query: 'folder=/work/another' });
+  await handler?.handleUri({ path: `/run/${RUN}`, query: 'folder=/home/me/another' });
   assert.equal(opened.length, 1);
-  assert.match(said.join('\n'), /^This link points to another folder, \/work\/another: open that folder first/u);
+  assert.match(said.join('\n'), /^This link points to another folder, \/home\/me\/another: open that folder first/u);
 });
