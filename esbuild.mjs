@@ -41,8 +41,6 @@ const common = {
   bundle: true,
   sourcemap: true,
   minify: production,
-  // Class names reach users in error reports and logs.
-  keepNames: true,
   logLevel: 'warning',
   define: { 'process.env.NODE_ENV': production ? '"production"' : '"development"' },
 };

@@ -18,10 +18,15 @@ export function textAt(fields: Fields, ...keys: readonly string[]): string | nul
 }
 
 /** The first of some keys that holds anything but null. */
-export const valueAt = (fields: Fields, ...keys: readonly string[]): unknown =>
-  keys
-    .map((key) => (Object.hasOwn(fields, key) ? fields[key] : undefined))
-    .find((value) => value !== undefined && value !== null);
+export function valueAt(fields: Fields, ...keys: readonly string[]): unknown {
+  for (const key of keys) {
+    const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    if (value !== undefined && value !== null) {
+      return value;
+    }
+  }
+  return undefined;
+}
 
 /** The object under a key; an empty one where there is none. */
 export function fieldsAt(holder: unknown, key: string): Fields {
@@ -39,9 +44,12 @@ export function listAtKey(holder: unknown, key: string): readonly unknown[] {
 export const asText = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
 
+/** What JSON can begin with. Asking this first costs far less than the error that most texts would end with. */
+const JSON_BEGINS = /^\s*(?:[[{"\d-]|true|false|null)/u;
+
 /** The value of a text that may be JSON, with halves of characters as U+FFFD; the text itself where it is none. */
 export function parsedJson(value: unknown): unknown {
-  if (typeof value !== 'string') {
+  if (typeof value !== 'string' || !JSON_BEGINS.test(value)) {
     return value;
   }
   try {
@@ -61,7 +69,7 @@ export function parsedJson(value: unknown): unknown {
  * true are answers.
  */
 export function structured(value: unknown): unknown {
-  const parsed = parsedJson(value);
+  const parsed = typeof value === 'string' && !/^\s*[[{]/u.test(value) ? value : parsedJson(value);
   return isRecord(parsed) || Array.isArray(parsed) ? parsed : value;
 }
 

@@ -382,18 +382,19 @@ const BODIES = ['parts', 'contents', 'content', 'text', 'value', 'message'] as c
 /** Keys of parts of LlamaIndex and Semantic Kernel, under which others have what is no part. */
 const PART_LISTS = ['blocks', 'items'] as const;
 const REASONED = ['reasoning_content', 'reasoning', 'thinking', 'reasoning_details', 'tool_plan', 'thoughts'] as const;
+const GIVEN = [...REASONED, 'refusal'] as const;
 
 /** All that a message says; null where it has no key that could say anything. */
 function contentOf(fields: Fields, kwargs: Fields): Content | null {
-  const given = [...REASONED, 'refusal'];
+  const bodies = bodiesOf(fields);
   const results = listAtKey(fields, 'tool_results').filter(isRecord);
   const calls = [fields['tool_calls'], fields['toolCalls'], fields['invalid_tool_calls']].filter(Array.isArray);
   const called = calls.some((list) => list.length > 0) ? calls : [listAtKey(kwargs, 'tool_calls')];
   const single = [fields['function_call'], kwargs['function_call']].find(isRecord) ?? namedCall(fields);
   const audio = fieldsAt(fields, 'audio');
   const isAny =
-    bodiesOf(fields).length > 0 ||
-    given.some((key) => key in fields && fields[key] !== undefined) ||
+    bodies.length > 0 ||
+    GIVEN.some((key) => key in fields && fields[key] !== undefined) ||
     calls.length > 0 ||
     results.length > 0 ||
     single !== undefined ||
@@ -403,7 +404,7 @@ function contentOf(fields: Fields, kwargs: Fields): Content | null {
   }
   const content = emptyContent();
   addReasoned(content, fields, kwargs);
-  addBody(content, fields);
+  addBody(content, fields, bodies);
   for (const refusal of [fields['refusal'], kwargs['refusal'], audio['transcript']]) {
     addPart(content, refusal);
   }
@@ -444,8 +445,8 @@ const bodiesOf = (fields: Fields): readonly unknown[] => [
 ];
 
 /** The text or the parts; of an entry that has both, what only one of them says too. */
-function addBody(content: Content, fields: Fields): void {
-  const [first, ...others] = bodiesOf(fields).filter((body) => body !== null && body !== '');
+function addBody(content: Content, fields: Fields, bodies: readonly unknown[]): void {
+  const [first, ...others] = bodies.filter((body) => body !== null && body !== '');
   addPart(content, first);
   for (const other of others) {
     if (typeof other === 'string' && !contains(content.texts.join('\n'), other.trim())) {

@@ -14,6 +14,31 @@ export interface ListedContext {
 /** A context that shares its list with no other. */
 export const ownContext = (list: readonly ChatMessage[]): ListedContext => ({ list, length: list.length });
 
+/** Lists that the contexts of an episode go on from; of more than a few, those that were used last. */
+const MOST_LISTS = 8;
+
+/** Contexts that begin with all of an earlier one of their episode: each shares the list of that one. */
+export class SharedContexts {
+  private lists: readonly ChatMessage[][] = [];
+
+  of(context: readonly ChatMessage[]): ListedContext {
+    const known = this.lists.filter((list) => beginsWith(context, list));
+    const list = known.toSorted((a, b) => b.length - a.length)[0] ?? [];
+    for (const message of context.slice(list.length)) {
+      list.push(message);
+    }
+    this.lists = [list, ...this.lists.filter((one) => one !== list)].slice(0, MOST_LISTS);
+    return ownContext(list);
+  }
+}
+
+const beginsWith = (context: readonly ChatMessage[], list: readonly ChatMessage[]): boolean =>
+  list.length <= context.length &&
+  list.every((known, at) => {
+    const message = context[at];
+    return known.role === message?.role && known.name === message.name && known.text === message.text;
+  });
+
 /** What was measured of a message beside its model and its tokens; null where the log does not say. */
 export type RecordedMeasures = Omit<Measured, 'model' | 'promptTokens' | 'completionTokens'>;
 

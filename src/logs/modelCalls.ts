@@ -6,7 +6,7 @@
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { asText, fieldsAt, listAtKey, parsedJson, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { reasonIn } from '../chat/finish.ts';
-import { measuresIn } from '../chat/measures.ts';
+import { measuresIn, type CallMeasures } from '../chat/measures.ts';
 import { parsedMessages, systemOf } from '../chat/messages.ts';
 import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
 import { isRecord } from '../shared/guard.ts';
@@ -14,7 +14,7 @@ import { valueOfCut } from './cutJson.ts';
 import { askedWith } from './langSmith.ts';
 import { jsonText, listAt, type Attributes, type Span, type SpanEvent } from './spans.ts';
 import { callOfTool, isToolCall, spanType, toolResult } from './toolCalls.ts';
-import type { Step } from './steps.ts';
+import type { Step, ToolResult } from './steps.ts';
 
 const MODEL_OPERATIONS = ['chat', 'text_completion', 'generate_content', 'completion', 'generate'];
 const MODEL_TYPES = ['CHAT_MODEL', 'LLM'];
@@ -118,12 +118,13 @@ function modelCall(span: Span): ModelCall {
   const { attributes } = span;
   const reader = new AttributeReader(span);
   const found = firstOf(reader);
-  const usage = [
-    fieldsAt(reader.json('response_data'), 'usage'),
-    fieldsAt(reader.json('gcp.vertex.agent.llm_response'), 'usage_metadata'),
-    fieldsOf(reader.json('mlflow.chat.tokenUsage')),
-    fieldsAt(reader.json('mlflow.spanOutputs'), 'usage'),
-  ].find((one) => Object.keys(one).length > 0);
+  const usage = (): Fields =>
+    [
+      fieldsAt(reader.json('response_data'), 'usage'),
+      fieldsAt(reader.json('gcp.vertex.agent.llm_response'), 'usage_metadata'),
+      fieldsOf(reader.json('mlflow.chat.tokenUsage')),
+      fieldsAt(reader.json('mlflow.spanOutputs'), 'usage'),
+    ].find((one) => Object.keys(one).length > 0) ?? {};
   const tokens = (...keys: readonly string[]): number => tokenCount(valueAt(attributes, ...keys));
   return {
     input: found?.input() ?? [],
@@ -139,7 +140,7 @@ function modelCall(span: Span): ModelCall {
         'llm.token_count.prompt',
         'ai.usage.promptTokens',
         'ai.usage.inputTokens',
-      ) || tokenCount(valueAt(usage ?? {}, 'prompt_tokens', 'input_tokens', 'prompt_token_count')),
+      ) || tokenCount(valueAt(usage(), 'prompt_tokens', 'input_tokens', 'prompt_token_count')),
     completionTokens:
       tokens(
         'gen_ai.usage.output_tokens',
@@ -147,8 +148,11 @@ function modelCall(span: Span): ModelCall {
         'llm.token_count.completion',
         'ai.usage.completionTokens',
         'ai.usage.outputTokens',
-      ) || tokenCount(valueAt(usage ?? {}, 'completion_tokens', 'output_tokens', 'candidates_token_count')),
-    measures: measuresIn(attributes, fieldsOf(reader.json('mlflow.spanInputs', 'request_data'))),
+      ) || tokenCount(valueAt(usage(), 'completion_tokens', 'output_tokens', 'candidates_token_count')),
+    /** Asked for when the message is stored, and not while it is looked for. */
+    get measures(): CallMeasures {
+      return measuresIn(attributes, fieldsOf(reader.json('mlflow.spanInputs', 'request_data')));
+    },
     notes: [
       ...[...reader.cut].map((key) => `attributes that a limit of the recording program cut off (${key})`),
       ...(found?.further === undefined || found.further === 0 ? [] : [FURTHER]),
@@ -472,6 +476,7 @@ export function stepOfSpan(span: Span): Step {
   const { trace, id, parent, start, end, failed, dropped, name } = span;
   const kind = isModelCall(span) ? 'model' : isToolCall(span) ? 'tool' : isAgentCall(span) ? 'agent' : 'other';
   let read: ModelCall | undefined;
+  let result: ToolResult | undefined;
   return {
     trace,
     id,
@@ -493,7 +498,7 @@ export function stepOfSpan(span: Span): Step {
           ]
         : [],
     call: () => (read ??= kind === 'agent' ? agentCall(span) : modelCall(span)),
-    result: () => toolResult(span),
+    result: () => (result ??= toolResult(span)),
   };
 }
 const LONGEST_NAME = 60;

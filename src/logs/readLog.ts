@@ -425,8 +425,9 @@ function stepsEpisode(
     }
     return entry;
   };
-  const [first] = places.slice(0, 1).map(entryAt);
-  const trace = first === undefined ? '' : traceOf(first);
+  // Most logs have no such records, and then no entry is read twice.
+  const [first] = recorded.size === 0 ? [] : places.slice(0, 1).map(entryAt);
+  let trace = first === undefined ? '' : traceOf(first);
   const records = recorded.has(trace)
     ? places.map(entryAt).flatMap((entry) => ('record' in entry ? [entry.record] : []))
     : [];
@@ -437,6 +438,7 @@ function stepsEpisode(
     if (!('step' in entry)) {
       return null;
     }
+    ({ trace } = entry.step);
     const own = entry.span === undefined ? undefined : bySpan.get(entry.span.id);
     return own === undefined || entry.span === undefined ? entry.step : stepOfSpan(withRecords(entry.span, own));
   };

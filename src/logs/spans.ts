@@ -187,15 +187,14 @@ function attributesOf(written: unknown): Attributes {
   if (isRecord(given)) {
     return flattened(given);
   }
-  return Object.fromEntries(
-    (Array.isArray(given) ? given : []).flatMap((entry: unknown) => {
-      if (!isRecord(entry) || typeof entry['key'] !== 'string') {
-        return [];
-      }
+  const pairs: (readonly [string, unknown])[] = [];
+  for (const entry of Array.isArray(given) ? (given as readonly unknown[]) : []) {
+    if (isRecord(entry) && typeof entry['key'] === 'string') {
       const { value } = entry;
-      return [[entry['key'], isRecord(value) ? plain(value, 0) : value] as const];
-    }),
-  );
+      pairs.push([entry['key'], isRecord(value) ? plain(value, 0) : value]);
+    }
+  }
+  return Object.fromEntries(pairs);
 }
 
 /** An object with what lies deeper in it under keys with dots too: `llm.input_messages.0.message.role`. */

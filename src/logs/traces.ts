@@ -1,9 +1,15 @@
 /** Episodes from traces: the calls of models and tools in the order in which they said something. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { callLine } from '../chat/content.ts';
 import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
-import { ownContext, type RecordedEpisode, type RecordedEvent, type RecordedMessage, type Survey } from './episode.ts';
+import {
+  SharedContexts,
+  type RecordedEpisode,
+  type RecordedEvent,
+  type RecordedMessage,
+  type Survey,
+} from './episode.ts';
 import { PromptLabels, type PromptLabel } from './promptLabels.ts';
 import { promptName, systemPrompt } from './promptName.ts';
 import { measuredOf, type Step } from './steps.ts';
@@ -120,7 +126,7 @@ export function lightStep(step: Step, read: () => Step): LightStep {
 const NONE: readonly string[] = [];
 
 /** Names a text. So few characters are kept apart from the text that they are cut from. */
-const hashOf = (text: string): string => createHash('sha256').update(text.trim()).digest().toString('latin1', 0, HASH);
+const hashOf = (text: string): string => hash('sha256', text.trim(), 'buffer').toString('latin1', 0, HASH);
 const HASH = 12;
 
 /**
@@ -371,6 +377,7 @@ function* entriesOf(
 ): Generator<RecordedMessage | RecordedEvent> {
   const results = new ResultsSoFar();
   const calls = new CallsSoFar();
+  const contexts = new SharedContexts();
   const said = new Set(steps.flatMap((step) => (step.kind === 'model' && step.said !== null ? [step.said] : [])));
   const spoken: ParsedMessage[] = [];
   let { silent } = reading;
@@ -411,7 +418,7 @@ function* entriesOf(
         }
         begun = true;
         const name = message.name === null ? speaker : reading.survey.speaker(message.name, 'name');
-        yield { ...unrecorded(message, before), speaker: name };
+        yield { ...unrecorded(message), context: contexts.of(before.map(chatOnly)), speaker: name };
       }
     }
     if (begun) {
@@ -422,7 +429,7 @@ function* entriesOf(
     yield {
       kind: 'message',
       speaker,
-      context: ownContext(context.map(chatOnly)),
+      context: contexts.of(context.map(chatOnly)),
       text: own.text,
       model: call.model,
       promptTokens: call.promptTokens,
@@ -467,12 +474,8 @@ function* newEvents(context: readonly ParsedMessage[], results: ResultsSoFar): G
 }
 
 /** A message that only a later context shows. */
-const unrecorded = (
-  { text, finish }: ParsedMessage,
-  before: readonly ParsedMessage[],
-): Omit<RecordedMessage, 'speaker'> => ({
+const unrecorded = ({ text, finish }: ParsedMessage): Omit<RecordedMessage, 'speaker' | 'context'> => ({
   kind: 'message',
-  context: ownContext(before.map(chatOnly)),
   text,
   model: null,
   promptTokens: 0,
@@ -570,4 +573,4 @@ function speakerOf(
 
 /** Names the system prompt of a conversation by its hash. */
 export const promptHash = (messages: readonly ParsedMessage[]): string =>
-  createHash('sha256').update(systemPrompt(messages)).digest('base64');
+  hash('sha256', systemPrompt(messages), 'base64');

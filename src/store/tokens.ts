@@ -11,8 +11,10 @@ const WIDTH = 4;
 
 /** SHA-256 (hex) of the little-endian int32 bytes of the token ids. */
 export function tokenHash(tokens: Int32Array): string {
-  return hash('sha256', bytesOf(tokens));
+  return tokens.length === 0 ? NO_TOKENS : hash('sha256', bytesOf(tokens));
 }
+/** Of a message that a server said: it has texts alone. */
+const NO_TOKENS = hash('sha256', '');
 
 /** SHA-256 (hex) of the UTF-8 bytes of a text. */
 export function textHash(text: string): string {

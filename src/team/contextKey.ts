@@ -24,6 +24,9 @@ export function contextKey(text: string): ContextKey {
   };
 }
 
+/** The key of a model input alone. @see contextKey */
+export const keyOfContext = (text: string): string => keyOf(blake2b(bytesOf(text), DIGEST));
+
 /** The hashes of a model input that goes on: of all its pieces so far they are those of the whole text. */
 export class GrowingContext {
   private readonly blake = blake2b.create(DIGEST);
@@ -46,8 +49,9 @@ export class GrowingContext {
   }
 }
 
+const encoder = new TextEncoder();
 const bytesOf = (text: string): Uint8Array =>
-  new TextEncoder().encode(text.isWellFormed() ? text : text.replace(/\p{Surrogate}/gu, ''));
+  encoder.encode(text.isWellFormed() ? text : text.replace(/\p{Surrogate}/gu, ''));
 
 const keyOf = (digest: Uint8Array): string =>
   (new DataView(digest.buffer, digest.byteOffset, 8).getBigUint64(0) & MASK).toString();

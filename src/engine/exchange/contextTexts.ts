@@ -1,8 +1,8 @@
 /** The contexts of a log as they are stored: each as what it adds to the one before it, bounded each and together. */
 import { BETWEEN, contextText, isShortened } from '../../logs/contextForm.ts';
-import type { ListedContext } from '../../logs/episode.ts';
+import type { ListedContext, RecordedEpisode, RecordedEvent, RecordedMessage } from '../../logs/episode.ts';
 import type { GrownContext } from '../../domain/message.ts';
-import { GrowingContext } from '../../team/contextKey.ts';
+import { GrowingContext, keyOfContext } from '../../team/contextKey.ts';
 
 /** Characters of one. */
 const LONGEST = 1_000_000;
@@ -16,6 +16,41 @@ type List = ListedContext['list'];
 interface ContextText {
   readonly goesOn: boolean;
   readonly text: string;
+}
+
+/** What is stored of an episode: its contexts need no list of messages any more. */
+export type EntryToStore = (Omit<RecordedMessage, 'context'> & { readonly context: ContextToStore }) | RecordedEvent;
+export type EpisodeToStore = Omit<RecordedEpisode, 'entries'> & { readonly entries: Iterable<EntryToStore> };
+
+/** Makes of the contexts of a log what is stored of them. */
+export class ContextsToStore {
+  private readonly texts = new ContextTexts();
+  private readonly names = new ContextNames();
+
+  /** How many do not say all. */
+  get shortened(): number {
+    return this.texts.shortened;
+  }
+
+  entry(entry: RecordedMessage | RecordedEvent): EntryToStore {
+    if (entry.kind === 'event') {
+      return entry;
+    }
+    const { context } = entry;
+    return { ...entry, context: this.names.of(context.list, this.texts.of(context)) };
+  }
+
+  *episodes(episodes: Iterable<RecordedEpisode>): Generator<EpisodeToStore> {
+    for (const episode of episodes) {
+      yield { ...episode, entries: this.entries(episode) };
+    }
+  }
+
+  private *entries({ entries }: RecordedEpisode): Generator<EntryToStore> {
+    for (const entry of entries) {
+      yield this.entry(entry);
+    }
+  }
 }
 
 export class ContextTexts {
@@ -50,21 +85,28 @@ export interface ContextToStore {
 
 /** What names contexts in the store. */
 export class ContextNames {
-  private readonly lists = new WeakMap<List, { hashes: GrowingContext; key: string; characters: number }>();
+  /** The last context of each list; hashes go on from the text of the first, and most lists have no second. */
+  private readonly lists = new WeakMap<List, { hashes: GrowingContext | string; key: string; characters: number }>();
 
   /** @param said of the contexts of a list, in order */
   of(list: List, { goesOn, text }: ContextText): ContextToStore {
     const last = goesOn ? this.lists.get(list) : undefined;
-    const hashes = last?.hashes ?? new GrowingContext();
+    if (last === undefined) {
+      const key = keyOfContext(text);
+      this.lists.set(list, { hashes: text, key, characters: text.length });
+      return { key, context: text };
+    }
+    const { key: base, characters: baseLength } = last;
+    const hashes = typeof last.hashes === 'string' ? growing(last.hashes) : last.hashes;
     hashes.add(text);
     const key = hashes.key();
-    this.lists.set(list, { hashes, key, characters: (last?.characters ?? 0) + text.length });
-    return {
-      key,
-      context:
-        last === undefined
-          ? text
-          : { base: last.key, baseLength: last.characters, since: text, sha256: hashes.sha256() },
-    };
+    this.lists.set(list, { hashes, key, characters: baseLength + text.length });
+    return { key, context: { base, baseLength, since: text, sha256: hashes.sha256() } };
   }
+}
+
+function growing(text: string): GrowingContext {
+  const hashes = new GrowingContext();
+  hashes.add(text);
+  return hashes;
 }

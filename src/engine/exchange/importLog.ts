@@ -8,13 +8,18 @@ import { LogReader } from '../../logs/source.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
 import { IMPORTED, MAX_EVENT_TEXT, type LogImport } from '../../domain/episode.ts';
-import { MOST_NAME, type Rename } from '../../shared/speakerNames.ts';
+import { MOST_NAME } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
-import { ContextTexts } from './contextTexts.ts';
+import { ContextsToStore, type EntryToStore, type EpisodeToStore } from './contextTexts.ts';
 import { LogIndex } from './logIndex.ts';
 import { LogRows } from './logRows.ts';
 import { openLog, type OpenLog } from './openLog.ts';
+
+/** Characters of the episodes that are kept for the storing; those of a longer log are read again. */
+const KEPT_CHARACTERS = 2 ** 26;
+/** What an entry takes beside its texts, in characters. */
+const ENTRY = 512;
 
 /** Others of the process work after so many milliseconds. */
 const TURN = 20;
@@ -59,11 +64,10 @@ export function importLog(work: ImportPlace, params: ImportLogParams, given: Abo
 /** A log that was read once: what is in it, and all that is needed to store it. */
 export interface SurveyedLog {
   readonly path: string;
-  readonly log: RecordedLog;
   readonly index: LogIndex;
+  readonly episodes: () => Iterable<EpisodeToStore>;
   readonly models: readonly string[];
   readonly speakers: readonly string[];
-  readonly renames: readonly Rename[];
   readonly report: LogImport;
 }
 
@@ -73,6 +77,7 @@ export interface SurveyedLog {
  * @param path of the file that the user named
  * @param maskSecrets whether texts that look like keys are masked
  * @param renames other names for speakers
+ * @param most characters of the episodes that are kept for the storing; those of a longer log are read again
  * @throws C3Error('input') for what is not JSON, or no log of a known form, and for another name of somebody who never
  *   speaks; CancelledError
  */
@@ -80,6 +85,7 @@ export async function surveyLog(
   { source, leftOut, index }: Pick<OpenLog, 'source' | 'leftOut'> & Pick<SurveyedLog, 'index'>,
   { path, maskSecrets, renames = [] }: ImportLogParams,
   signal: AbortSignal,
+  most = KEPT_CHARACTERS,
 ): Promise<SurveyedLog> {
   const reader = new LogReader(source, maskSecrets);
   const survey = new Survey(renames);
@@ -104,7 +110,7 @@ export async function surveyLog(
   if (renames.length > 0) {
     hash.update(`renamed ${JSON.stringify(renames.toSorted(([a], [b]) => (a < b ? -1 : 1)))}`);
   }
-  const counts = new Counts();
+  const counts = new Counts(most);
   await inTurns(counts.of(log, survey), signal);
   const { renameFault } = survey;
   if (renameFault !== null) {
@@ -128,7 +134,15 @@ export async function surveyLog(
     leftOut: Object.fromEntries(survey.leftOut),
     masked: maskSecrets ? survey.masked : null,
   };
-  return { path, log, index, models: [...counts.models], speakers: [...survey.speakers.keys()], renames, report };
+  const { kept } = counts;
+  return {
+    path,
+    index,
+    episodes: () => kept ?? new ContextsToStore().episodes(log.episodes(new Survey(renames))),
+    models: [...counts.models],
+    speakers: [...survey.speakers.keys()],
+    report,
+  };
 }
 
 /**
@@ -138,7 +152,7 @@ export async function surveyLog(
  */
 export function storeLog(
   store: StoreWriter,
-  { path, log, index, models, speakers, renames, report }: SurveyedLog,
+  { path, index, episodes, models, speakers, report }: SurveyedLog,
   now: string,
 ): LogImport {
   if (store.runs(0, store.countRuns()).some(({ id }) => id === report.run)) {
@@ -148,9 +162,9 @@ export function storeLog(
     const title = `Imported from ${basename(path)}`.slice(0, 200);
     const run = { id: report.run, source: path, folder: dirname(path), title, models, speakers };
     store.bulk(() => {
-      const rows = new LogRows(store, run, new ContextTexts(), index.earlier);
+      const rows = new LogRows(store, run, index.earlier);
       rows.begin(run, now);
-      rows.episodes(log.episodes(new Survey(renames)));
+      rows.episodes(episodes());
       rows.done(now);
     });
   }
@@ -166,23 +180,41 @@ class Counts {
   /** Messages by speaker. */
   readonly said = new Map<string, number>();
   readonly models = new Set<string>();
-  readonly contexts = new ContextTexts();
+  readonly contexts = new ContextsToStore();
+  /** All episodes; null once they are too large to be kept. */
+  kept: EpisodeToStore[] | null = [];
+  private characters = 0;
+  private readonly most: number;
+
+  constructor(most: number) {
+    this.most = most;
+  }
 
   *of(log: RecordedLog, survey: Survey): Generator<undefined, undefined> {
     for (const episode of log.episodes(survey)) {
       this.episodes++;
       this.scored += episode.return === null ? 0 : 1;
-      for (const entry of episode.entries) {
+      const entries: EntryToStore[] = [];
+      this.kept?.push({ ...episode, entries });
+      for (const recorded of episode.entries) {
+        const entry = this.contexts.entry(recorded);
         if (entry.kind === 'event') {
           this.events++;
           survey.leaveOut(CUT_EVENTS, entry.text.length > MAX_EVENT_TEXT ? 1 : 0, entry.source);
         } else {
           this.messages++;
           this.said.set(entry.speaker, (this.said.get(entry.speaker) ?? 0) + 1);
-          this.contexts.of(entry.context);
+          const { context } = entry.context;
+          this.characters += (typeof context === 'string' ? context : context.since).length;
           if (entry.model !== null && this.models.size < MOST_MODELS) {
             this.models.add(entry.model);
           }
+        }
+        this.characters += entry.text.length + ENTRY;
+        if (this.characters > this.most) {
+          this.kept = null;
+        } else {
+          entries.push(entry);
         }
         yield undefined;
       }

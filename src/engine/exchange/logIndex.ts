@@ -18,7 +18,7 @@ CREATE TABLE counted (problem TEXT PRIMARY KEY, episodes INTEGER NOT NULL) WITHO
 BEGIN`;
 /** Sorted once, outside of memory. An episode is of the kind of its first entry. */
 const GROUPS = `
-CREATE INDEX entry_name ON entry (name, id) WHERE name IS NOT NULL;
+CREATE INDEX entry_name ON entry (name, id, start, length) WHERE name IS NOT NULL;
 CREATE TABLE episode (first INTEGER PRIMARY KEY, name TEXT, kind TEXT NOT NULL, count INTEGER NOT NULL);
 INSERT INTO episode
 SELECT first, name, (SELECT kind FROM entry WHERE id = first), count

@@ -2,9 +2,9 @@
  * The rows of a log: a run of its own, whose episodes open like any other. Nothing of it can be executed again: the
  * models are elsewhere.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { basename } from 'node:path';
-import { OTHERS, type RecordedEpisode, type RecordedEvent, type RecordedMessage } from '../../logs/episode.ts';
+import { OTHERS, type RecordedEpisode, type RecordedEvent } from '../../logs/episode.ts';
 import { MAX_EVENT_TEXT, IMPORTED } from '../../domain/episode.ts';
 import { RECORDED_ROUND } from '../../domain/evaluation.ts';
 import { NOTHING_MEASURED } from '../../domain/message.ts';
@@ -14,7 +14,7 @@ import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { configSchema } from '../../training/config/config.ts';
-import { ContextNames, type ContextTexts } from './contextTexts.ts';
+import type { EntryToStore, EpisodeToStore } from './contextTexts.ts';
 
 /** Characters of the name of a model. */
 const MOST_MODEL = 200;
@@ -48,8 +48,6 @@ export function countInMemory(): EpisodeCounter {
 export class LogRows {
   private store: StoreWriter;
   private readonly run: string;
-  private readonly contexts: ContextTexts;
-  private readonly names = new ContextNames();
   /** Roles by speaker. */
   private roles: ReadonlyMap<string, string>;
   private positions: ReadonlyMap<string, number>;
@@ -60,16 +58,10 @@ export class LogRows {
   /** ISO 8601. */
   private now = '';
 
-  constructor(
-    store: StoreWriter,
-    { id, speakers }: Pick<LogRun, 'id' | 'speakers'>,
-    contexts: ContextTexts,
-    counter: EpisodeCounter,
-  ) {
+  constructor(store: StoreWriter, { id, speakers }: Pick<LogRun, 'id' | 'speakers'>, counter: EpisodeCounter) {
     this.store = store;
     this.counter = counter;
     this.run = id;
-    this.contexts = contexts;
     this.roles = rolesOf(speakers);
     this.positions = positionsOf(this.roles);
   }
@@ -118,7 +110,7 @@ export class LogRows {
   }
 
   /** Writes all episodes. */
-  episodes(episodes: Iterable<RecordedEpisode>): void {
+  episodes(episodes: Iterable<EpisodeToStore>): void {
     for (const episode of episodes) {
       const rows = this.episode(episode);
       for (const entry of episode.entries) {
@@ -163,19 +155,16 @@ export class LogRows {
 
   /** Apart from problems that have a gold answer: one question has one answer in a store. */
   private problem({ id, question, answer }: Pick<RecordedEpisode, 'id' | 'question' | 'answer'>): string {
-    const uidSha = createHash('sha256')
-      .update(JSON.stringify([IMPORTED, question, answer]))
-      .digest('hex');
+    const uidSha = hash('sha256', JSON.stringify([IMPORTED, question, answer]));
     this.store.insertProblems([{ uid: id.slice(0, 200), uidSha, question, answer, source: IMPORTED, level: null }]);
     return uidSha;
   }
 
   private message(
-    { speaker, context, text, model, promptTokens, completionTokens, measured, finish, mark }: RecordedMessage,
+    { speaker, context, text, model, promptTokens, completionTokens, measured, finish, mark }: MessageToStore,
     place: LogPlace,
   ): number {
     const role = this.roles.get(speaker) ?? OTHERS;
-    const asked = this.names.of(context.list, this.contexts.of(context));
     this.spoken.set(role, (this.spoken.get(role) ?? 0) + 1);
     this.tokens.prompt += promptTokens;
     this.tokens.completion += completionTokens;
@@ -192,8 +181,8 @@ export class LogRows {
       parent: place.parent,
       bucket: null,
       siblingIndex: place.sibling,
-      context: asked.context,
-      contextKey: asked.key,
+      context: context.context,
+      contextKey: context.key,
       text,
       tokens: new Int32Array(),
       logprobs: new Float32Array(),
@@ -250,6 +239,8 @@ export class LogRows {
   }
 }
 
+type MessageToStore = Extract<EntryToStore, { kind: 'message' }>;
+
 interface LogPlace {
   readonly problem: string;
   readonly parent: number | null;
@@ -265,7 +256,7 @@ interface EventsPlace {
 
 /** What writes the rows of an episode. */
 interface EpisodeWriter {
-  readonly message: (message: RecordedMessage, place: LogPlace) => number;
+  readonly message: (message: MessageToStore, place: LogPlace) => number;
   readonly events: (events: readonly RecordedEvent[], place: EventsPlace) => void;
   readonly score: (leaf: number, value: number) => void;
 }
@@ -286,7 +277,7 @@ export class EpisodeRows {
   }
 
   /** Writes a message with what came before it. */
-  add(entry: RecordedMessage | RecordedEvent): void {
+  add(entry: EntryToStore): void {
     if (entry.kind === 'event') {
       this.waiting.push(entry);
       return;

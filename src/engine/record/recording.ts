@@ -21,7 +21,7 @@ import { MOST_NAME, type Rename } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { counted } from '../../shared/text/words.ts';
 import type { StoreWriter } from '../../store/types.ts';
-import { ContextTexts } from '../exchange/contextTexts.ts';
+import { ContextsToStore } from '../exchange/contextTexts.ts';
 import type { ImportPlace } from '../exchange/importLog.ts';
 import { KeptCalls } from './keptCalls.ts';
 import { failureOf, GIVE_UP, patiently, SOON, StoreQueue } from './storeQueue.ts';
@@ -106,7 +106,7 @@ export class Recording {
   private readonly settings: RecordingSettings;
   private readonly survey: Survey;
   private readonly speakers: CallSpeakers;
-  private readonly contexts = new ContextTexts();
+  private readonly contexts = new ContextsToStore();
   private readonly models = new Set<string>();
   private readonly said = new Map<string, number>();
   private readonly episodes = new Map<string, Episode>();
@@ -348,7 +348,7 @@ export class Recording {
       text,
     }));
     for (const entry of [...results, message, ...after]) {
-      episode.rows.add(entry);
+      episode.rows.add(this.contexts.entry(entry));
     }
     // Reasoning alone is no answer.
     episode.last = said.spoken === '' ? said.text : said.spoken;
@@ -378,7 +378,7 @@ export class Recording {
     const speakers = [...survey.speakers.keys()];
     const about: LogRun = { id: run, source: program, folder, title, speakers, models: [...models] };
     if (this.rows === undefined) {
-      this.rows = new LogRows(store, about, this.contexts, countInMemory());
+      this.rows = new LogRows(store, about, countInMemory());
       this.rows.begin(about, new Date().toISOString());
     } else {
       this.rows.through(store);

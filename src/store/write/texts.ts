@@ -104,7 +104,7 @@ export function textWriter({ db, path }: Session): TextWriter {
       }
       const { base, baseLength, since, sha256 } = context;
       return stored(key, sha256, () => {
-        const id = findContext.get(base)?.id;
+        const id = findKey.get(base);
         if (id === undefined) {
           throw new C3Error('store', `The context ${key} goes on from ${base}, which the store ${path} does not hold.`);
         }

@@ -31,12 +31,14 @@ async function importText(
   text: string | Buffer,
   maskSecrets = false,
   renames: readonly Rename[] = [],
+  kept?: number,
 ): Promise<LogImport> {
   const path = '/logs/mine.json';
   const index = new LogIndex(path);
   try {
     const open = { source: sourceOf(text, path), leftOut: [], index };
-    return storeLog(store, await surveyLog(open, { path, maskSecrets, renames }, new AbortController().signal), NOW);
+    const { signal } = new AbortController();
+    return storeLog(store, await surveyLog(open, { path, maskSecrets, renames }, signal, kept), NOW);
   } finally {
     index.close();
   }
@@ -47,6 +49,22 @@ const user = (content: string): unknown => ({ role: 'user', content });
 const by = (name: string, content: string): unknown => ({ role: 'assistant', name, content });
 
 describe('a log', () => {
+  it('is stored as the same whether its episodes were kept or are read again', async (t) => {
+    const text = [
+      conversation(user('How far?'), by('planner', 'I look.'), user('And back?'), by('solver', 'As far.')),
+      conversation(user('How long?'), by('planner', 'An hour.')),
+    ].join('\n');
+    const rows = async (kept: number): Promise<unknown> => {
+      const store = storeOf(t);
+      const { messages } = await importText(store, text, false, [['solver', 'Ada']], kept);
+      return Array.from({ length: messages }, (_, index) => store.fullMessage(index + 1));
+    };
+    const all = await rows(10_000);
+    assert.equal((all as readonly unknown[]).length, 3);
+    // Some of the log fits; then all of it is read again.
+    assert.deepEqual([await rows(0), await rows(700)], [all, all]);
+  });
+
   it('becomes a run whose episode has its messages, contexts and results of tools, in order', async (t) => {
     const store = storeOf(t);
     const text = readFileSync(join(import.meta.dirname, '../../../fixtures/logs/aiSdk.json'), 'utf8');
