@@ -14,7 +14,8 @@ steps: 1
 instances_per_step: 1
 fanout: [2, 2]
 evaluator_budget: 4
-evaluation: { instances: 56, before: false }
+evaluation: { instances: 46, before: false }
+device: { threads: 1 }
 `;
 const LOST_AT_LEAST = 20;
 
