@@ -326,6 +326,9 @@ function addReasoning(content: Content, part: Fields, depth: number): void {
 
 /** What is said of the texts: all but what was thought. */
 export function spokenIn({ texts, thoughts }: Content): string {
+  if (thoughts.length === 0) {
+    return texts.filter((text) => text !== '').join('\n');
+  }
   const left = Map.groupBy(thoughts, (thought) => thought);
   const spoken = texts.filter((text) => left.get(text)?.pop() === undefined);
   return spoken.filter((text) => text !== '').join('\n');
@@ -341,7 +344,7 @@ function addText(content: Content, type: string, part: Fields, depth: number): v
       addPart(content, value, depth + 1);
     }
   }
-  for (const value of new Set(TEXTS.map((key) => part[key]))) {
+  for (const value of new Set(TEXTS.flatMap((key) => (part[key] === undefined ? [] : [part[key]])))) {
     addPart(content, ofThread(value), depth + 1);
   }
   addQuotes(content, part, depth + 1);
@@ -386,6 +389,9 @@ const ofThread = (value: unknown): unknown =>
  * read, nothing else of the log says what was in them. Other annotations are what somebody else says of the answer.
  */
 export function addQuotes(content: Content, from: Fields, depth = 0): void {
+  if (!('annotations' in from || 'citations' in from)) {
+    return;
+  }
   const noted = listAtKey(from, 'annotations').filter(
     (one) => isRecord(one) && /citation$/u.test(textAt(one, 'type') ?? ''),
   );

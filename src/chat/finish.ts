@@ -22,6 +22,9 @@ const LENGTH: ReadonlySet<string> = new Set([
 export function reasonIn(holder: Fields): string | null {
   for (const key of KEYS) {
     const value = Object.hasOwn(holder, key) ? holder[key] : undefined;
+    if (value === undefined) {
+      continue;
+    }
     // SGLang's own form is an object; DashScope writes the word "null" until the end.
     const word = isRecord(value) ? textAt(value, 'type', 'reason') : textAt(holder, key);
     if (word !== null && word.trim() !== '' && word.toLowerCase() !== 'null') {

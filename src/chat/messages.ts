@@ -293,7 +293,7 @@ function general(value: Fields): readonly ParsedMessage[] {
     textAt(fieldsAt(fields, 'author'), 'name') ??
     source ??
     (isAgent || (role === 'tool' && TOOLS.has(named?.toLowerCase() ?? '')) ? named : null);
-  const reason = [fields, around, fieldsAt(fields, 'response_metadata')].map(reasonIn).find((one) => one !== null);
+  const reason = reasonIn(fields) ?? reasonIn(around) ?? reasonIn(fieldsAt(fields, 'response_metadata'));
   const own: ParsedMessage = {
     ...plain(role, inLines(...content.texts)),
     spoken: spokenIn(content),
@@ -389,7 +389,9 @@ function contentOf(fields: Fields, kwargs: Fields): Content | null {
   const bodies = bodiesOf(fields);
   const results = listAtKey(fields, 'tool_results').filter(isRecord);
   const calls = [fields['tool_calls'], fields['toolCalls'], fields['invalid_tool_calls']].filter(Array.isArray);
-  const called = calls.some((list) => list.length > 0) ? calls : [listAtKey(kwargs, 'tool_calls')];
+  const called: readonly unknown[] = calls.some((list) => list.length > 0)
+    ? calls.flat()
+    : listAtKey(kwargs, 'tool_calls');
   const single = [fields['function_call'], kwargs['function_call']].find(isRecord) ?? namedCall(fields);
   const audio = fieldsAt(fields, 'audio');
   const isAny =
@@ -410,13 +412,13 @@ function contentOf(fields: Fields, kwargs: Fields): Content | null {
   }
   // A call that stands among the parts and beside them is one; two of a list are two, also with one id.
   const inParts = new Set(content.calls.keys());
-  for (const call of called.flat()) {
+  for (const call of called) {
     const id = isRecord(call) ? textAt(call, 'call_id', 'id', 'toolCallId') : null;
     if (id === null || !inParts.has(id)) {
       addCall(content, parsedJson(call));
     }
   }
-  if (called.flat().length === 0 && single !== undefined) {
+  if (called.length === 0 && single !== undefined) {
     addCall(content, single);
   }
   for (const result of results) {
@@ -511,6 +513,9 @@ export function questionOf(messages: readonly ChatMessage[]): string {
 
 /** Messages with the tool of each result named, where an earlier message called it. */
 export function withToolNames(messages: readonly ParsedMessage[]): ParsedMessage[] {
+  if (!messages.some(({ role, name }) => role === 'tool' && name === null)) {
+    return [...messages];
+  }
   const called = new Map(messages.flatMap(({ calls }) => [...calls]));
   return messages.map((message) =>
     message.role === 'tool' && message.name === null

@@ -129,6 +129,9 @@ const isCrewLine = (entry: Fields): boolean =>
 
 /** A list of entries in which each task of CrewAI's log begins, also where the log has only its end. */
 export function withTasks(entries: readonly unknown[]): readonly unknown[] {
+  if (!entries.some((entry) => isRecord(entry) && isCrewLine(entry))) {
+    return entries;
+  }
   const begun = new Set<unknown>();
   return entries.flatMap((entry) => {
     if (!isRecord(entry) || !isCrewLine(entry)) {

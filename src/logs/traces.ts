@@ -572,5 +572,9 @@ function speakerOf(
 }
 
 /** Names the system prompt of a conversation by its hash. */
-export const promptHash = (messages: readonly ParsedMessage[]): string =>
-  hash('sha256', systemPrompt(messages), 'base64');
+export function promptHash(messages: readonly ParsedMessage[]): string {
+  const prompt = systemPrompt(messages);
+  // The hash of a text has 44 characters: a shorter text names itself.
+  return prompt.length < HASH_CHARACTERS ? prompt : hash('sha256', prompt, 'base64');
+}
+const HASH_CHARACTERS = 44;
