@@ -344,8 +344,13 @@ function addText(content: Content, type: string, part: Fields, depth: number): v
       addPart(content, value, depth + 1);
     }
   }
-  for (const value of new Set(TEXTS.flatMap((key) => (part[key] === undefined ? [] : [part[key]])))) {
-    addPart(content, ofThread(value), depth + 1);
+  const seen: unknown[] = [];
+  for (const key of TEXTS) {
+    const value = part[key];
+    if (value !== undefined && !seen.includes(value)) {
+      seen.push(value);
+      addPart(content, ofThread(value), depth + 1);
+    }
   }
   addQuotes(content, part, depth + 1);
   if (type === 'executableCode') {

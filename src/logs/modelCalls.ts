@@ -161,6 +161,12 @@ function modelCall(span: Span): ModelCall {
   };
 }
 
+/** What a call said, and of what it was asked with the instructions at least. */
+function instructedCall(span: Span): Pick<ModelCall, 'input' | 'output'> {
+  const found = firstOf(new AttributeReader(span));
+  return { output: found?.output ?? [], input: (found?.instructions ?? found?.input)?.() ?? [] };
+}
+
 /** What an agent was asked and said; either may be in a span of its own. */
 function agentCall(span: Span): ModelCall {
   const call = modelCall(span);
@@ -190,6 +196,8 @@ type Messages = ModelCall['input'];
 interface Said {
   readonly output: Messages;
   readonly input: () => Messages;
+  /** Of the input the instructions at least. */
+  readonly instructions?: () => Messages;
   /** Answers beside the first. */
   readonly further?: number;
 }
@@ -212,16 +220,23 @@ function asAttributes(reader: AttributeReader): Said {
   const given = reader.json('gen_ai.output.messages');
   const output: readonly unknown[] = Array.isArray(given) ? given : [];
   // Answers that each say how they ended are choices; others are pieces of one.
+  const instructions = (): Messages => systemOf(reader.json('gen_ai.system_instructions'));
   const isChoices = output.length > 1 && output.every((one) => isRecord(one) && reasonIn(one) !== null);
   return {
     output: parsedMessages(isChoices ? output.slice(0, 1) : output),
     further: isChoices ? output.length - 1 : 0,
-    input: () => {
-      const system = systemOf(reader.json('gen_ai.system_instructions'));
-      return [...system, ...parsedMessages(reader.json('gen_ai.input.messages'))];
+    input: () => [...instructions(), ...parsedMessages(reader.json('gen_ai.input.messages'))],
+    instructions: () => {
+      const asked = reader.json('gen_ai.input.messages');
+      return [...instructions(), ...parsedMessages(Array.isArray(asked) ? asked.filter(mayInstruct) : asked)];
     },
   };
 }
+
+/** Whether a message may be an instruction: one that says its role itself, and no such one, is none. */
+const mayInstruct = (message: unknown): boolean =>
+  !isRecord(message) || !TALK.has(message['role']) || ['message', 'kwargs', 'data'].some((key) => key in message);
+const TALK: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool']);
 
 /** The same attributes, of the events that the conventions name for them: one, or one for each side. */
 function asDetails({ events, cut }: AttributeReader): Said {
@@ -497,6 +512,7 @@ export function stepOfSpan(span: Span): Step {
             ],
           ]
         : [],
+    instructed: () => instructedCall(span),
     call: () => (read ??= kind === 'agent' ? agentCall(span) : modelCall(span)),
     result: () => (result ??= toolResult(span)),
   };

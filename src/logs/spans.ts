@@ -222,6 +222,10 @@ function plain(value: unknown, depth: number): unknown {
   if (!isRecord(value) || depth > MOST_DEPTH) {
     return undefined;
   }
+  // As most are.
+  if (typeof value['stringValue'] === 'string') {
+    return value['stringValue'];
+  }
   const [list, pairs, int] = [
     valueAt(value, 'arrayValue', 'array_value'),
     valueAt(value, 'kvlistValue', 'kvlist_value'),

@@ -31,6 +31,8 @@ export interface Step {
   readonly lacks: readonly (readonly [string, number])[];
   /** What a model was asked with, and what it said. */
   readonly call: () => ModelCall;
+  /** The same with less of the input, and its instructions at least, where that is read at less cost. */
+  readonly instructed?: () => Pick<ModelCall, 'input' | 'output'>;
   /** What a tool is called, what it was called with, and what it gave; null where the log does not hold it. */
   readonly result: () => ToolResult;
 }

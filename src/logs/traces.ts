@@ -44,12 +44,18 @@ export class SystemPrompts {
   private labels: ReadonlyMap<string, PromptLabel> | undefined;
 
   /** Takes in a step: the agent that it names, and the prompt of a call that says something. */
-  addStep({ kind, agent, start, call }: Pick<Step, 'kind' | 'agent' | 'start' | 'call'>): void {
+  addStep({
+    kind,
+    agent,
+    start,
+    call,
+    instructed = call,
+  }: Pick<Step, 'kind' | 'agent' | 'start' | 'call' | 'instructed'>): void {
     if (agent !== null && this.agents.size < MOST_PROMPTS) {
       this.agents.add(agent.toLowerCase());
       this.labels = undefined;
     }
-    const { input, output } = kind === 'model' ? call() : NOTHING;
+    const { input, output } = kind === 'model' ? instructed() : NOTHING;
     if (output.length === 0) {
       return;
     }
@@ -89,7 +95,7 @@ export class SystemPrompts {
 }
 
 /** A step without what was said in it, and how to read it again. */
-export interface LightStep extends Omit<Step, 'trace' | 'call' | 'result'> {
+export interface LightStep extends Omit<Step, 'trace' | 'call' | 'instructed' | 'result'> {
   /** Names what it said or gave; null where the log does not hold it. */
   readonly said: string | null;
   /** Of a model: the ids and the names of the tools that it calls. Of a tool: its name. */

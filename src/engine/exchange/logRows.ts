@@ -19,6 +19,8 @@ import type { EntryToStore, EpisodeToStore } from './contextTexts.ts';
 /** Characters of the name of a model. */
 const MOST_MODEL = 200;
 const ROUND = RECORDED_ROUND.iteration;
+const NO_TOKENS = new Int32Array();
+const NO_LOGPROBS = new Float32Array();
 
 /** What is written of a log beside its episodes. */
 export interface LogRun {
@@ -184,8 +186,8 @@ export class LogRows {
       context: context.context,
       contextKey: context.key,
       text,
-      tokens: new Int32Array(),
-      logprobs: new Float32Array(),
+      tokens: NO_TOKENS,
+      logprobs: NO_LOGPROBS,
       streamKey: '',
       sampling: { temperature: 0, topP: 0, topK: 0, maxNewTokens: 0 },
       finish,

@@ -30,6 +30,27 @@ const speakersOf = (...spans: readonly ReturnType<typeof call>[]) => {
 };
 
 describe('speakers that only their prompts tell apart', () => {
+  it('are told by the instructions among the messages, wherever and however these stand', () => {
+    const text = (content: string) => [{ type: 'text', content }];
+    const among = (number: number, ...messages: readonly unknown[]) => {
+      const { attributes, ...span } = call(number, '');
+      const input = JSON.stringify([...messages, { role: 'user', parts: text('Go on.') }]);
+      return {
+        ...span,
+        attributes: [
+          ...attributes.filter(({ key }) => key !== 'gen_ai.system_instructions'),
+          { key: 'gen_ai.input.messages', value: { stringValue: input } },
+        ],
+      };
+    };
+    const { said } = speakersOf(
+      among(1, { role: 'system', parts: text('You are the lister.') }),
+      among(2, { role: 'user', parts: text('Hello.') }, { role: 'system', parts: text('You are the solver.') }),
+      among(3, { role: 'user', message: { role: 'system', content: 'You are the closer.' } }),
+    );
+    assert.deepEqual(said, ['lister', 'solver', 'closer']);
+  });
+
   it('are called in traces as their prompts say', () => {
     const { said, by } = speakersOf(call(1, 'You are the lister.'), call(2, 'Act.'), call(3, 'You are the lister.'));
     assert.deepEqual(said, ['lister', 'agent 1', 'lister']);
