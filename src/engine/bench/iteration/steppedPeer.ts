@@ -3,7 +3,7 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
-import { killOwned, spawnOwned } from '../../../files/ownedProcess.ts';
+import { endOwned, spawnOwned } from '../../../files/ownedProcess.ts';
 import { anyOf, unlessCancelled } from '../../../shared/cancellation.ts';
 import { C3Error, messageOf } from '../../../shared/errors.ts';
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
@@ -79,7 +79,7 @@ export class SteppedPeer {
         options.note(`peer: ${answer.name}`);
         return { status: 'ready', peer: new SteppedPeer(answer.name, talk) };
       }
-      talk.end();
+      await talk.end();
       found = worse(
         found,
         'status' in answer
@@ -108,8 +108,9 @@ export class SteppedPeer {
     return answer.processor;
   }
 
-  end(): void {
-    this.talk.end();
+  /** Ends the program. @returns once it has ended */
+  end(): Promise<void> {
+    return this.talk.end();
   }
 }
 
@@ -159,7 +160,7 @@ class Talk {
       const next = await unlessCancelled(this.lines.next(), anyOf(this.signal, late));
       return next.done === true ? await this.ended : this.read(next.value);
     } catch (error) {
-      this.end();
+      await this.end();
       await this.ended;
       if (this.signal.aborted) {
         throw error;
@@ -168,10 +169,10 @@ class Talk {
     }
   }
 
-  end(): void {
-    killOwned(this.child);
+  async end(): Promise<void> {
     this.child.stdout.destroy();
     this.child.stderr.destroy();
+    await endOwned(this.child, 0);
   }
 
   private read(line: string): Answer | PeerFailure {

@@ -91,9 +91,7 @@ export async function measureIterations(
       peerReason: failures.length === 0 ? null : failures.map(({ reason }) => reason).join('; '),
     };
   } finally {
-    for (const { peer } of peers) {
-      peer.end();
-    }
+    await Promise.all(peers.map(({ peer }) => peer.end()));
     await run.end();
   }
 }
