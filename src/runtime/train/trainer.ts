@@ -12,6 +12,7 @@ import { consecutiveViews, viewFeeds, type ParameterView } from '../model/model.
 import {
   checkContexts,
   headChunks,
+  mostTargets,
   memberFeeds,
   packContexts,
   tokensIn,
@@ -101,11 +102,13 @@ export class Trainer {
     checkContexts(this.config, contexts);
     const weights = await this.weights.of(policy);
     const result: Float32Array[][] = contexts.map(() => []);
-    for (const batch of packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 0)) {
+    const batches = packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 0);
+    const most = mostTargets(batches);
+    for (const batch of batches) {
       if (signal.aborted) {
         throw new CancelledError();
       }
-      const chunks = headChunks(batch.targets, this.config.vocabularySize, MICRO_BATCH_TOKENS);
+      const chunks = headChunks(batch.targets, this.config.vocabularySize, most);
       const session = await this.session(
         `score in ${String(chunks)}`,
         () => buildScoreGraph(this.config, 'float32', { chunks }),
@@ -257,6 +260,7 @@ export class Trainer {
       );
     const batches = packContexts(this.config, contexts, microBatchTokens, 1 / tokens);
     const weight = weightOf(contexts);
+    const most = mostTargets(batches);
     const slots = batches.reduce((total, batch) => total + batch.slots, 0);
     let sums: Held | undefined;
     try {
@@ -264,9 +268,7 @@ export class Trainer {
         if (signal.aborted) {
           throw new CancelledError();
         }
-        const session = await gradientSession(
-          exact ? 1 : headChunks(batch.targets, this.config.vocabularySize, microBatchTokens),
-        );
+        const session = await gradientSession(exact ? 1 : headChunks(batch.targets, this.config.vocabularySize, most));
         const { outputs, kept } = await session.runKeeping({
           ...weights,
           ...renamed(this.views, sums ?? (await this.zeros()), gradientName, accumulatedName),

@@ -72,7 +72,7 @@ const CHUNK_BYTES = 64 * 2 ** 20;
  * In how many runs the targets of a micro-batch go through the output projection: the fewest, a power of two, whose
  * logits have at most 64 MiB each. A power of two, and as many for all but small micro-batches: a graph keeps the
  * memory that it once had. Each run has two targets at least.
- * @param most targets that a micro-batch may have
+ * @param most targets of the largest micro-batch of the step
  */
 export function headChunks(targets: number, vocabularySize: number, most = targets): number {
   let chunks = 1;
@@ -84,6 +84,10 @@ export function headChunks(targets: number, vocabularySize: number, most = targe
   }
   return chunks;
 }
+
+/** The targets of the largest of some micro-batches: all of them go through the graph that fits it. @see headChunks */
+export const mostTargets = (batches: readonly Pick<MicroBatch, 'targets'>[]): number =>
+  batches.reduce((most, { targets }) => Math.max(most, targets), 0);
 
 export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
 

@@ -10,7 +10,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { InferenceSession, type Tensor } from 'onnxruntime-node';
 import { Graph, type FloatType } from '../../../../src/runtime/graph/graph.ts';
 import { parameterFeeds } from '../../../../src/runtime/model/model.ts';
-import { headChunks } from '../../../../src/runtime/train/graph/pack.ts';
+import { headChunks, mostTargets } from '../../../../src/runtime/train/graph/pack.ts';
 import { floatData, Session } from '../../../../src/runtime/session/session.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../../src/runtime/train/trainingState.ts';
@@ -109,6 +109,12 @@ describe('the output projection in runs of targets', () => {
     assert.deepEqual(
       [2048, 100_000].map((targets) => headChunks(targets, 259)),
       [1, 2],
+    );
+    // All of a step go through the graph of the largest, but for those that are too small for it.
+    const batches = [200, 800, 3].map((targets) => ({ targets }));
+    assert.deepEqual(
+      batches.map(({ targets }) => headChunks(targets, 151_936, mostTargets(batches))),
+      [8, 8, 1],
     );
     for (const targets of [1, 2, 3, 7, 8, 100]) {
       assert.ok(Math.floor(targets / headChunks(targets, 1e9)) >= Math.min(2, targets));
