@@ -185,6 +185,7 @@ export class PassingServer {
     } else {
       const onward = this.onwardOf(path);
       if (onward === null) {
+        this.recording.leaveOut(this.otherPaths.reasonFor(path));
         await refuse(response, 404, 'There is nothing here; use the addresses that c3 record gave to the program.');
       } else {
         await this.pass(onward, request, body, response);

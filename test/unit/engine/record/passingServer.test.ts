@@ -148,10 +148,13 @@ it('calls of OpenAI, Anthropic and Azure go on to the server of each, and are re
   await post(`${anthropic ?? ''}/v1/messages/count_tokens`);
   await post(`${azure ?? ''}/openai/deployments/mine/embeddings`);
   await post(`${api}/threads/1/messages`);
+  // Below none of the addresses: it goes on to no server.
+  await post(api.replace(/\/v1$/u, '/elsewhere'));
   assert.deepEqual([taken.length, asked.length], [cases.length, cases.length + 3]);
   assert.deepEqual(leftOut, [
     'calls of /v1/messages/count_tokens, which are not recorded',
     'calls of /openai/deployments/mine/embeddings, which are not recorded',
     'calls of /v1/threads/1/messages, which are not recorded',
+    'calls of /elsewhere, which are not recorded',
   ]);
 });
