@@ -30,7 +30,7 @@ const speakersOf = (...spans: readonly ReturnType<typeof call>[]) => {
 };
 
 describe('speakers that only their prompts tell apart', () => {
-  it('are told by the instructions among the messages, wherever and however these stand', () => {
+  it('are named by system messages at any position, also inside a wrapper', () => {
     const text = (content: string) => [{ type: 'text', content }];
     const among = (number: number, ...messages: readonly unknown[]) => {
       const { attributes, ...span } = call(number, '');

@@ -77,7 +77,7 @@ it('nine samples are nine episodes, and nothing is left out', async () => {
   assert.deepEqual([report.episodes, report.messages, report.scored, report.leftOut], [9, 9, 9, {}]);
 });
 
-it('a configuration of the published scripts as they are now is converted, and what is ignored is listed once', async () => {
+it('a current configuration of the published scripts is converted, with one list of ignored keys', async () => {
   const { code, stdout, stderr } = await c3(folder, ['convert', join(REPORTED, '50_agent_model.yaml')]);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^method: magrpo$/mu);
