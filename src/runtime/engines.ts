@@ -66,6 +66,11 @@ export class Engines {
     return this.adapted.engine;
   }
 
+  /** @param bytes that the key-value cache of a call may take */
+  boundCache(bytes: number): void {
+    this.memory.limit = bytes;
+  }
+
   /** Lets go of what devices hold of training that is given up. */
   async forget(): Promise<void> {
     this.plain.trainer.forget();

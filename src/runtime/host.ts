@@ -6,6 +6,7 @@ import { C3Error } from '../shared/errors.ts';
 import { adapterOf, heldGroups, stateOf } from './train/roleWeights.ts';
 import { loadTrainingStates, loadValueHead, saveTrainingStates } from './train/checkpoint.ts';
 import { Engines } from './engines.ts';
+import { LEAST_CACHE_BYTES } from './generate/bounds.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import { initialAdapter, WHOLE_TEAM, withHalves } from './model/lora.ts';
@@ -48,6 +49,7 @@ export class ModelHost implements ModelRuntime {
   readonly environment: NumericEnvironment;
   private readonly device: DeviceSettings;
   private loaded: LoadedModel | undefined;
+  private cacheBytes = LEAST_CACHE_BYTES;
 
   constructor(device: DeviceSettings) {
     this.device = device;
@@ -60,6 +62,7 @@ export class ModelHost implements ModelRuntime {
     if (this.loaded === undefined || JSON.stringify(this.loaded.config) !== JSON.stringify(config)) {
       checkTables(config, folder);
       const engines = await Engines.create(withHalves(config, this.device), this.device);
+      engines.boundCache(this.cacheBytes);
       await this.close();
       this.loaded = new LoadedModel({ config, folder, base: snapshot, engines, precision });
     }
@@ -85,6 +88,12 @@ export class ModelHost implements ModelRuntime {
     const snapshot = snapshotId(loaded.config, parameters);
     loaded.snapshots.set(snapshot, { model: parameters });
     return snapshot;
+  }
+
+  boundCache(bytes: number): Promise<void> {
+    this.cacheBytes = bytes;
+    this.loaded?.engines.boundCache(bytes);
+    return Promise.resolve();
   }
 
   snapshots(): Promise<readonly string[]> {

@@ -5,6 +5,7 @@
  */
 import type { Precision } from '../shared/devices.ts';
 import type { MemoryItem, MemoryPlace, MemoryPlan, MemoryTotal } from '../shared/models.ts';
+import { LEAST_CACHE_BYTES, MAX_PREFILL_TOKENS, rowsTogether, slotBytes } from './generate/bounds.ts';
 import { exactSlots, sameSlice } from './model/exactThreads.ts';
 import { adapterParameterCount } from './model/lora.ts';
 import { parameterCount } from './model/model.ts';
@@ -52,6 +53,8 @@ export interface MemoryDemand {
   readonly generation: readonly GenerationDemand[];
   /** Null where nothing is trained. */
   readonly training: TrainingDemand | null;
+  /** What the key-value cache of a call may take; LEAST_CACHE_BYTES unless given. */
+  readonly cacheBytes?: number;
 }
 
 /** Bytes that there are; null where the system does not say. */
@@ -74,10 +77,6 @@ const DRIVERS = 350e6;
 const ARENA = 1.15;
 /** Micro-batches are scored with this many input slots (MICRO_BATCH_TOKENS of the trainer). */
 const SCORED_SLOTS = 2048;
-/** Bounds of generation: rows decoded together, bytes of their cache, prompt tokens read together. */
-const MAX_ROWS = 256;
-const MAX_CACHE_BYTES = 256 * 2 ** 20;
-const MAX_PREFILL_TOKENS = 4096;
 /**
  * Arrays of logits that are there at once: in the output projection of a decoding step; with the copy that is sampled
  * from; and in the backward pass.
@@ -131,21 +130,21 @@ const maskCost = ({ heads, keyValueHeads }: TransformerConfig, time: number): nu
 function generationBytes(
   config: TransformerConfig,
   { rows, prompts, promptTokens, newTokens }: GenerationDemand,
+  cacheBytes = LEAST_CACHE_BYTES,
 ): { cache: number; prefill: number; decoding: number } {
-  const { layers, keyValueHeads, headDim, vocabularySize } = config;
-  const slotBytes = 2 * FLOAT * layers * keyValueHeads * headDim;
+  const bytes = slotBytes(config);
   const slots = promptTokens + newTokens;
-  const capacity = Math.max(2, Math.min(MAX_ROWS, rows, Math.floor(MAX_CACHE_BYTES / (slotBytes * slots))));
+  const capacity = rowsTogether(config, rows, slots, cacheBytes);
   const time = roundUp(promptTokens, TIME_MULTIPLE);
   const read = Math.min(prompts, capacity, Math.max(1, Math.floor(MAX_PREFILL_TOKENS / promptTokens)));
   const prefillSlots = read * time;
-  const logits = FLOAT * vocabularySize;
+  const logits = FLOAT * config.vocabularySize;
   return {
-    cache: capacity * roundUp(slots, TIME_MULTIPLE) * slotBytes,
+    cache: capacity * roundUp(slots, TIME_MULTIPLE) * bytes,
     // Keys and values come out of the graph as copies.
     prefill:
-      ARENA * prefillSlots * (FLOAT * (layerCost(config, time).forward + maskCost(config, time)) + slotBytes) +
-      prefillSlots * slotBytes +
+      ARENA * prefillSlots * (FLOAT * (layerCost(config, time).forward + maskCost(config, time)) + bytes) +
+      prefillSlots * bytes +
       (LOGITS_DECODING + 1) * Math.max(2, read) * logits,
     decoding: (LOGITS_DECODING + LOGITS_COPIES) * capacity * logits,
   };
@@ -252,7 +251,7 @@ export const tableBytes = ({ maxPositions, headDim }: TransformerConfig): number
  * @returns without advice; see `advise`
  */
 export function planMemory(demand: MemoryDemand, available: AvailableMemory): MemoryPlan {
-  const { config, precision, accelerated, generation, training } = demand;
+  const { config, precision, accelerated, generation, training, cacheBytes } = demand;
   const work: MemoryPlace = accelerated ? 'device' : 'host';
   const weights = (precision === 'float16' ? HALF : FLOAT) * parameterCount(config);
   const full = training !== null && training.adapter === null;
@@ -265,7 +264,7 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
   const sets = full ? FULL_SETS : 1;
   // An adapter's own sets are as many, and small.
   const held = sets * weights + (full ? 0 : FULL_SETS * trained);
-  const calls = generation.map((call) => generationBytes(config, call));
+  const calls = generation.map((call) => generationBytes(config, call, cacheBytes));
   const most = (part: 'cache' | 'prefill' | 'decoding'): number => Math.max(0, ...calls.map((call) => call[part]));
   const tables = tableBytes(config);
   const items: MemoryItem[] = [];
@@ -290,13 +289,7 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
   if (accelerated) {
     put('Weights, as they are read and stored', 'host', held + 2 * trained);
   }
-  // An accelerator's step gives the enlarged cache beside the old one.
-  put(
-    'Key-value cache',
-    work,
-    (accelerated ? 2 : 1) * most('cache'),
-    'Fewer new tokens and shorter prompts need less.',
-  );
+  put('Key-value cache', work, caches(accelerated) * most('cache'), 'Fewer new tokens and shorter prompts need less.');
   // Graphs with an adapter are beside those without one, which evaluated the model as it came.
   put(
     'Generation',
@@ -333,6 +326,20 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
   }
   const places: readonly MemoryPlace[] = accelerated ? ['device', 'host'] : ['host'];
   return { items, totals: places.map((place) => totalOf(items, place, available[place])), advice: [] };
+}
+
+/** Caches at the same time: an accelerator's step gives the enlarged cache beside the old one. */
+const caches = (accelerated: boolean): number => (accelerated ? 2 : 1);
+
+/**
+ * What the key-value cache may take: as much as always, and a share of the memory that a plan leaves.
+ * @param plan made with LEAST_CACHE_BYTES; where it does not fit, or where nobody knows, there is no more
+ * @param accelerated as of the demand
+ */
+export function cacheRoom({ totals }: MemoryPlan, accelerated: boolean, share: number): number {
+  const total = totals.find(({ place }) => place === (accelerated ? 'device' : 'host'));
+  const left = Math.max(0, (total?.available ?? 0) - (total?.bytes ?? 0));
+  return LEAST_CACHE_BYTES + Math.floor((share * left) / caches(accelerated));
 }
 
 const largestMatrix = (config: TransformerConfig): number =>

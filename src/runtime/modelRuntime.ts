@@ -46,6 +46,11 @@ export interface ModelRuntime {
    * needs its base loaded.
    */
   loadSnapshot(path: string): Promise<string>;
+  /**
+   * Bounds the key-value cache of a call, and so how many messages are decoded together, which changes none of them.
+   * @param bytes LEAST_CACHE_BYTES until it is called
+   */
+  boundCache(bytes: number): Promise<void>;
   /** Names of the snapshots that are held. */
   snapshots(): Promise<readonly string[]>;
   generate(snapshot: string, requests: readonly GenerationRequest[], control: RuntimeControl): Promise<Completion[]>;
@@ -166,6 +171,7 @@ export const RUNTIME_CALLS: {
 } = {
   load: { data: 1, then: 'loading' },
   loadSnapshot: { data: 1, then: 'nothing' },
+  boundCache: { data: 1, then: 'nothing' },
   snapshots: { data: 0, then: 'nothing' },
   generate: { data: 2, then: 'control' },
   score: { data: 3, then: 'signal' },

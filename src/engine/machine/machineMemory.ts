@@ -13,6 +13,7 @@ const TIME_LIMIT = 2000;
 /** Characters of its answer: a line for each device. */
 const MOST_SAID = 4096;
 const MEBIBYTE = 2 ** 20;
+const GIGABYTE = 1e9;
 
 /**
  * What there is for a run: on the host what is free, this process's own included, less a reserve; on an accelerator
@@ -27,6 +28,10 @@ export async function availableMemory(provider: Provider, limit: number | null):
   }
   return { host, device: limit ?? (memoryProgram === null ? null : await deviceTotal(memoryProgram)) };
 }
+
+/** The limit that a configuration sets, in bytes; null where it sets none. */
+export const memoryLimit = ({ limit_gb: limit }: { readonly limit_gb: number | null }): number | null =>
+  limit === null ? null : limit * GIGABYTE;
 
 function freeMemory(): number {
   // Both know a container's limit.

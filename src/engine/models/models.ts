@@ -7,12 +7,17 @@ import { LocalPolicy, PolicyGone, type Policy } from '../../policy/policy.ts';
 import { TOKENIZER_FILE, type Tokenizer } from '../../policy/tokenizer.ts';
 import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import type { OnLoadProgress } from '../../runtime/files/huggingFaceWeights.ts';
+import { LEAST_CACHE_BYTES } from '../../runtime/generate/bounds.ts';
+import { cacheRoom, planMemory } from '../../runtime/memoryPlan.ts';
+import { loadConfig } from '../../runtime/model/model.ts';
 import { resolveDevice, type Probe } from '../../runtime/provider/device.ts';
 import { startRuntime, type EndableRuntime } from '../../runtime/remote.ts';
 import { NEVER, onAbort, unlessCancelled } from '../../shared/cancellation.ts';
+import { DEFAULT_PROVIDER, traitsOf, type Provider } from '../../shared/devices.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import { Holds, type Held } from '../../shared/holds.ts';
 import { WORKER_ENTRY } from '../places.ts';
+import { availableMemory, memoryLimit } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
 import type { Recipe } from '../recipe/recipe.ts';
 import { Endpoints } from './endpoints.ts';
@@ -29,6 +34,8 @@ export interface LoadedModel {
 
 /** Who follows the loading of a model. */
 export interface LoadControl {
+  /** What the key-value cache of a call may take; chosen by what is free unless given. */
+  readonly cacheBytes?: number;
   readonly onProgress?: OnLoadProgress;
   readonly signal?: AbortSignal;
 }
@@ -44,6 +51,8 @@ export interface LentPolicy extends AsyncDisposable {
 /** Finds the weights file of a snapshot, or makes it; null where it cannot be had. */
 export type WeightsFinder = (snapshot: string) => Promise<string | null>;
 
+/** How much of the memory that is free beside the weights the cache of calls outside of runs may take. */
+const FREE_SHARE = 0.25;
 /** Milliseconds in which a load that reads notices a cancel. */
 const GRACE = 100;
 
@@ -53,6 +62,7 @@ const KEPT_SNAPSHOTS = 4;
 interface Slot {
   /** Provider, threads and model folder. */
   readonly key: string;
+  readonly provider: Provider;
   readonly remark: string | null;
   readonly started: Promise<EndableRuntime>;
   /** Whether its thread was ended in the middle of a load. */
@@ -96,7 +106,8 @@ export class ModelPool {
         keep(slot, runtime, await runtime.snapshots().catch(() => []));
       },
     });
-    const info = await loadInto(slot, runtime, tokenizer, recipe, control);
+    // What trains may come to need all that is free now.
+    const info = await loadInto(slot, runtime, tokenizer, recipe, { cacheBytes: LEAST_CACHE_BYTES, ...control });
     return { runtime, tokenizer, info, remark: slot.remark, ...disposing(holds.move()) };
   }
 
@@ -171,6 +182,7 @@ export class ModelPool {
       left = this.slots.filter(({ users }) => users === 0);
       slot = {
         key,
+        provider: settings.provider ?? DEFAULT_PROVIDER,
         remark,
         started: startRuntime(WORKER_ENTRY, settings),
         abandoned: false,
@@ -237,9 +249,11 @@ async function loadInto(
   slot: Slot,
   runtime: EndableRuntime,
   tokenizer: Tokenizer,
-  { modelFolder }: Recipe,
-  { onProgress, signal = NEVER }: LoadControl = {},
+  recipe: Recipe,
+  { onProgress, signal = NEVER, cacheBytes }: LoadControl = {},
 ): Promise<ModelInfo> {
+  const { modelFolder } = recipe;
+  await runtime.boundCache(cacheBytes ?? (await freeCacheRoom(recipe, slot.provider)));
   const loading = runtime.load(modelFolder, onProgress, signal);
   const state = { ended: false };
   const end = (): void => {
@@ -271,6 +285,15 @@ async function loadInto(
   checkTokenizer(modelFolder, tokenizer, info);
   slot.info = info;
   return info;
+}
+
+/** What the key-value cache may take of the memory that is free beside a model's weights. */
+async function freeCacheRoom({ config, modelFolder }: Recipe, provider: Provider): Promise<number> {
+  const { accelerator: accelerated } = traitsOf({ provider });
+  const { precision } = config.device;
+  const demand = { config: await loadConfig(modelFolder), precision, accelerated, generation: [], training: null };
+  const available = await availableMemory(provider, memoryLimit(config.memory));
+  return cacheRoom(planMemory(demand, available), accelerated, FREE_SHARE);
 }
 
 async function provide(

@@ -49,7 +49,7 @@ export async function pilotRun(
   }
   await using session = new Session(engine, recipe, signal);
   const evaluator = session.evaluator(session.judge);
-  const model = await session.model({ signal });
+  const model = await session.model({ signal, cacheBytes: prepared.cacheBytes });
   const roles = await takeRoles(session, prepared, model, { signal });
   const { runtime, tokenizer, info } = model;
   const own = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);

@@ -8,6 +8,7 @@ import { capabilitiesOf } from '../../shared/rolePolicies.ts';
 import { samplingOf } from '../../replay/grow.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
 import {
+  cacheRoom,
   lacking,
   planMemory,
   savings,
@@ -30,7 +31,7 @@ import { runProblems } from '../../training/room.ts';
 import type { Rollout } from '../../training/methods/method.ts';
 import { treeWords } from '../../training/methods/joint.ts';
 import { methodNamed, plannedRollouts, voteCallsAtMost } from '../../training/methods/methods.ts';
-import { availableMemory } from '../machine/machineMemory.ts';
+import { availableMemory, memoryLimit } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
 import { endpointCosts, judgeCosts } from '../models/endpointCost.ts';
 import { MOST_LABELS } from '../recipe/judgeLabels.ts';
@@ -42,13 +43,20 @@ import { prepareBeginning } from './prepareBeginning.ts';
 import { prepareRoles, roleRenderers, type RunSources } from './prepareRoles.ts';
 import { estimateDemand, longestPrompts, roleItems, type PlanInputs, type RunInputs } from './runDemand.ts';
 
-const GIGABYTE = 1e9;
+/** How much of the memory that a run leaves its key-value cache may take, beside what it always may. */
+const LEFT_SHARE = 0.5;
 /** Values that advice tries, from little to much. */
 const SMALLER_MICRO_BATCHES = [1024, 512, 256];
 const SMALLER_EVALUATIONS = [128, 64, 32, 8];
 const SMALLER_SHARES = [2, 4, 8];
 const FEWEST_NEW_TOKENS = 16;
 const ADVISED_RANK = 16;
+
+/** The memory plan of a run. */
+export interface RunMemory extends MemoryPlan {
+  /** What the key-value cache of a call may take. */
+  readonly cacheBytes: number;
+}
 
 /**
  * Plans a run before it starts.
@@ -96,12 +104,15 @@ export async function planRun(
  * The memory plan of a run on this machine, on the device that it will compute on.
  * @throws C3Error('model') where config.json cannot be used
  */
-export async function planRunMemory({ config, modelFolder }: Recipe, inputs: RunInputs): Promise<MemoryPlan> {
+export async function planRunMemory({ config, modelFolder }: Recipe, inputs: RunInputs): Promise<RunMemory> {
   const model = await loadConfig(modelFolder);
   const { settings } = await resolveDevice(config.device.provider, config.device.threads, probeProvider);
   const { provider = DEFAULT_PROVIDER } = settings;
-  const limit = config.memory.limit_gb === null ? null : config.memory.limit_gb * GIGABYTE;
-  return memoryPlan(config, { ...inputs, model, provider }, await availableMemory(provider, limit));
+  return memoryPlan(
+    config,
+    { ...inputs, model, provider },
+    await availableMemory(provider, memoryLimit(config.memory)),
+  );
 }
 
 /** The memory plan of a run, with advice where it does not fit. */
@@ -109,7 +120,7 @@ export async function memoryPlan(
   config: RunConfig,
   inputs: PlanInputs,
   available: AvailableMemory,
-): Promise<MemoryPlan> {
+): Promise<RunMemory> {
   const prompts = await longestPrompts(inputs);
   const demand = (changed: RunConfig): MemoryDemand => estimateDemand(changed, inputs, prompts);
   const others = roleItems(config, inputs, prompts);
@@ -120,8 +131,11 @@ export async function memoryPlan(
     host: available.host === null ? null : available.host - taken('host'),
     device: available.device === null ? null : available.device - taken('device'),
   };
-  const plan = planMemory(demand(config), left);
+  const own = demand(config);
+  const cacheBytes = cacheRoom(planMemory(own, left), own.accelerated, LEFT_SHARE);
+  const plan = planMemory({ ...own, cacheBytes }, left);
   return {
+    cacheBytes,
     items: [...plan.items, ...others],
     totals: plan.totals.map((total) => ({
       ...total,

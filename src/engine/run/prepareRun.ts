@@ -43,6 +43,8 @@ export interface PreparedRun extends RunInputs {
   /** The earlier run whose team it begins with; null where it begins with its model. */
   readonly beginning: PreparedBeginning | null;
   readonly remarks: readonly string[];
+  /** What the key-value cache of a call may take. */
+  readonly cacheBytes: number;
 }
 
 /**
@@ -107,5 +109,6 @@ export async function prepareRun(
     stored: (weights, endpoints, replacement, agreement) =>
       serialiseRecipe(recipe, fingerprint, rendering, { roles: weights, endpoints, replacement, agreement }),
     remarks: [...(recipe.notes ?? []), ...data.remarks, ...policyRemarks(recipe.config), short ?? memoryLine(plan)],
+    cacheBytes: plan.cacheBytes,
   };
 }

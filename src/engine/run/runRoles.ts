@@ -1,6 +1,7 @@
 /** The weights that answer for roles of a run while it goes, beside its own model. */
 import { existsSync } from 'node:fs';
 import { LocalPolicy, PolicyGone } from '../../policy/policy.ts';
+import { LEAST_CACHE_BYTES } from '../../runtime/generate/bounds.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { snapshotFile } from '../../training/state/checkpoints.ts';
 import type { LoadControl, LoadedModel, WeightsFinder } from '../models/models.ts';
@@ -24,11 +25,13 @@ export async function takeRoles(
 ): Promise<RoleModels> {
   const { engine, signal } = session;
   const { models, weights } = engine;
+  // As the run's plan counts it.
+  const loading = { ...control, cacheBytes: LEAST_CACHE_BYTES };
   const takeRole = ({ role, folder, adapter, earlier, model }: PreparedRole, began?: string): Promise<RoleModel> => {
     const place = { ...recipe, modelFolder: folder };
     const named = (snapshot: string, find: WeightsFinder): Promise<RoleModel> =>
       PolicyGone.inWords(
-        session.keep(models.take(place, snapshot, find, control)),
+        session.keep(models.take(place, snapshot, find, loading)),
         (why) => `policies.${role}: ${why}`,
       );
     const kept = adapter === null || began === undefined ? null : weights.keptFile(began);
@@ -40,7 +43,7 @@ export async function takeRoles(
     }
     return adapter === null && model === null
       ? Promise.resolve({ ...own, policy: basePolicy(own) })
-      : session.keep(models.takeFolder(place, adapter, control));
+      : session.keep(models.takeFolder(place, adapter, loading));
   };
   const taken = new Map<string, RoleModel>();
   for (const prepared of roles) {

@@ -53,7 +53,7 @@ export async function trainRun(
   const { judge } = session;
   const evaluator = session.evaluator(judge);
   const loading = { onProgress: sayLoading(control), signal };
-  const model = await session.model(loading);
+  const model = await session.model({ ...loading, cacheBytes: prepared.cacheBytes });
   const lent = await takeRoles(session, prepared, model, loading);
 
   // Whether it fits, before anything is asked or stored.

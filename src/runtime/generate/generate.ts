@@ -4,10 +4,11 @@
 import { traitsOf } from '../../shared/devices.ts';
 import type { AbortFlag } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
+import { MAX_PREFILL_TOKENS, rowsTogether } from './bounds.ts';
 import { DecodeSessions } from './decodeSessions.ts';
 import { DeviceSessions } from './deviceSessions.ts';
 import type { DeviceWeights } from '../model/deviceWeights.ts';
-import type { CacheMemory } from './keyValueCache.ts';
+import { CacheMemory } from './keyValueCache.ts';
 import type { PolicyWeights } from '../model/lora.ts';
 import { Stream } from '../random.ts';
 import type { Decoder, RowBatch } from './rowBatch.ts';
@@ -49,11 +50,6 @@ export interface GenerationControl {
   readonly onToken?: (index: number, token: number, logprob: number) => void;
 }
 
-/** Rows decoded together at most, and the bytes that their cache may take. */
-const MAX_ROWS = 256;
-const MAX_CACHE_BYTES = 256 * 1024 * 1024;
-const MAX_PREFILL_TOKENS = 4096;
-
 interface Row {
   readonly request: GenerationRequest;
   readonly index: number;
@@ -78,27 +74,30 @@ interface KeptPrompt {
 export class Generator {
   readonly config: TransformerConfig;
   private readonly decoder: Decoder;
+  private readonly memory: CacheMemory;
 
-  private constructor(decoder: Decoder) {
+  private constructor(decoder: Decoder, memory: CacheMemory) {
     this.config = decoder.config;
     this.decoder = decoder;
+    this.memory = memory;
   }
 
   /**
    * @param weights parameters on the device, where a trainer shares them
-   * @param memory for the cache on the CPU, where generators that never work at the same time share it
+   * @param memory of the key-value cache, where generators that never work at the same time share it
    */
   static async create(
     config: TransformerConfig,
     device: DeviceSettings,
     weights?: DeviceWeights,
-    memory?: CacheMemory,
+    memory = new CacheMemory(),
   ): Promise<Generator> {
     const { accelerator } = traitsOf(device);
     return new Generator(
       accelerator
         ? await DeviceSessions.create(config, device, weights)
         : await DecodeSessions.create(config, device, memory),
+      memory,
     );
   }
 
@@ -119,11 +118,7 @@ export class Generator {
       return [];
     }
     const slots = Math.max(...requests.map(({ prompt, maxNewTokens }) => prompt.length + maxNewTokens));
-    const { layers, keyValueHeads, headDim } = this.config;
-    const capacity = Math.max(
-      2,
-      Math.min(MAX_ROWS, requests.length, Math.floor(MAX_CACHE_BYTES / (8 * layers * keyValueHeads * headDim * slots))),
-    );
+    const capacity = rowsTogether(this.config, requests.length, slots, this.memory.limit);
     const batch = await this.decoder.batch(weights, capacity, slots);
     try {
       return await new Wave(requests, batch, capacity, this.config.vocabularySize, control).run();

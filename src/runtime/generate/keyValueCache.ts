@@ -1,5 +1,6 @@
 /** Keys and values of the rows that are decoded together, in memory that the runtime reads in place. */
 import type { Tensor } from 'onnxruntime-node';
+import { LEAST_CACHE_BYTES } from './bounds.ts';
 import { HIDDEN } from '../graph/ops/attention.ts';
 import { roundUp } from '../train/graph/pack.ts';
 import type { PromptPlace } from './rowBatch.ts';
@@ -23,6 +24,8 @@ const HEADROOM = 1.25;
 
 /** Memory that one cache after another uses, so that it is asked for once. Only one cache may use it at a time. */
 export class CacheMemory {
+  /** Bytes that the rows of a call may take; it says how many are decoded together. */
+  limit = LEAST_CACHE_BYTES;
   private readonly arrays: Float32Array[] = [];
 
   /** The array of a number, of at least the given length; its content is left from earlier. */

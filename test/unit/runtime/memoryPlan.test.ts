@@ -7,6 +7,7 @@ import { describe, it } from 'node:test';
 import { adapterParameterCount } from '../../../src/runtime/model/lora.ts';
 import { ADAPTER_MODULES } from '../../../src/runtime/model/transformer.ts';
 import {
+  cacheRoom,
   lacking,
   largestMicroBatch,
   planMemory,
@@ -109,6 +110,25 @@ describe('what is counted', () => {
       item({ ...DEMAND, generation: [{ rows, prompts: 1, promptTokens: 100, newTokens: 28 }] }, 'Key-value cache');
     assert.equal(cache(10), 10 * 128 * 2 * 12 * 1024);
     assert.equal(cache(10_000), 85 * 128 * 2 * 12 * 1024, 'no more than 256 MiB');
+  });
+
+  it('a larger cache where more memory is given, up to 256 rows', () => {
+    const generation = [{ rows: 10_000, prompts: 1, promptTokens: 100, newTokens: 28 }];
+    const cache = (cacheBytes: number): number => item({ ...DEMAND, generation, cacheBytes }, 'Key-value cache');
+    assert.equal(cache(2 ** 29), 170 * 128 * 2 * 12 * 1024);
+    assert.equal(cache(2 ** 40), 256 * 128 * 2 * 12 * 1024);
+  });
+
+  it('a share of what a plan leaves, for the cache', () => {
+    const { bytes = NaN } = planMemory(DEMAND, UNKNOWN).totals[0] ?? {};
+    const room = (host: number | null): number => cacheRoom(planMemory(DEMAND, { host, device: null }), false, 0.5);
+    assert.equal(room(bytes + 4e9), 2 ** 28 + 2e9);
+    assert.deepEqual([room(bytes), room(bytes - 1), room(null)], [2 ** 28, 2 ** 28, 2 ** 28], 'nothing is left');
+    // There are two caches at a time on an accelerator, and its memory is what counts.
+    const accelerated = { ...DEMAND, accelerated: true };
+    const device = planMemory(accelerated, UNKNOWN).totals.find(({ place }) => place === 'device')?.bytes ?? NaN;
+    const there = planMemory(accelerated, { host: 1e12, device: device + 4e9 });
+    assert.equal(cacheRoom(there, true, 0.5), 2 ** 28 + 1e9);
   });
 
   it('logits of training one chunk at a time', () => {

@@ -100,6 +100,28 @@ describe('a runtime in a worker thread', () => {
     await host.close();
   });
 
+  it('decodes as many messages together as the bound of the cache allows, and samples the same', async (t) => {
+    const runtime = await serving(t);
+    const { snapshot } = await runtime.load(folder);
+    const orders: number[][] = [];
+    const sample = async (): Promise<readonly Int32Array[]> => {
+      const order: number[] = [];
+      orders.push(order);
+      const requests = range(6).map((index) => request(`bounded ${index}`, 5, 8, { endToken: -1 }));
+      const control = { ...RUNNING, onCompletion: (index: number) => order.push(index) };
+      return (await runtime.generate(snapshot, requests, control)).map(({ tokens }) => tokens);
+    };
+    const together = await sample();
+    await runtime.boundCache(1);
+    const bounded = await sample();
+    await runtime.load(other);
+    await runtime.load(folder);
+    assert.deepEqual([bounded, await sample()], [together, together]);
+    // Those that end together are told last to first: all six, and then two by two, also after another model.
+    const pairs = [1, 0, 3, 2, 5, 4];
+    assert.deepEqual(orders, [[5, 4, 3, 2, 1, 0], pairs, pairs]);
+  });
+
   it('keeps the kind and the words of an error, and continues', async (t) => {
     const runtime = await serving(t);
     await fails(runtime.generate('abcdef', REQUESTS, RUNNING), 'model', /No model is loaded/);

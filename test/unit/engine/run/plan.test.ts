@@ -121,6 +121,21 @@ describe('the budget', () => {
   });
 });
 
+describe('the key-value cache', () => {
+  it('takes half of what the rest of a run leaves, and no more than always where that is nothing', async () => {
+    const config = readConfig('{steps: 0, evaluation: {samples: 64, batch: 256}}', 'test');
+    const plan = (host: number) => memoryPlan(config, inputs, { host, device: null });
+    const cacheOf = ({ items }: { items: readonly { name: string; bytes: number }[] }): number =>
+      items.find(({ name }) => name === 'Key-value cache')?.bytes ?? NaN;
+    const [tight, wide] = [await plan(14e9), await plan(60e9)];
+    assert.equal(tight.cacheBytes, 2 ** 28);
+    // Rows have a few slots more than their longest message.
+    assert.ok(cacheOf(tight) < 2 ** 29);
+    assert.equal(shortage(wide), null);
+    assert.ok(wide.cacheBytes > 20e9 && cacheOf(wide) > 4 * cacheOf(tight), String(cacheOf(wide)));
+  });
+});
+
 describe('advice', () => {
   it('names an adapter first for a large model, and says what is enough', async () => {
     const config = readConfig('steps: 1', 'test');
