@@ -2,7 +2,7 @@
 import { command, type Command } from './command.ts';
 import type { Declaration } from './declared/declaration.ts';
 import { CREDIT, GENERATE, GRADE, SCORE } from './declared/lines.ts';
-import { BENCH, DOCTOR, MODEL_FOLDER } from './declared/machine.ts';
+import { BENCH, COMPLETION, DOCTOR, MODEL_FOLDER } from './declared/machine.ts';
 import { BLAME, CHECK, KEEP, REPLAY, TRY, VERIFY } from './declared/messages.ts';
 import { EXPORT, IMPORT, INFER, MCP, RECORD, SERVE } from './declared/programs.ts';
 import { DELETE, DIAGNOSE, LABEL, NOTE, REPORT, TAXONOMY } from './declared/results.ts';
@@ -69,6 +69,13 @@ export const GROUPS: readonly CommandGroup[] = [
       command(MODEL_FOLDER, async () => (await import('./models.ts')).modelCommand),
       command(DOCTOR, async () => (await import('./measures.ts')).doctor),
       command(BENCH, async () => (await import('./measures.ts')).bench),
+      command(COMPLETION, async () => {
+        const { completionScript } = await import('./completion.ts');
+        return ({ shell }, { print }) => {
+          print(completionScript(shell, DECLARED));
+          return Promise.resolve();
+        };
+      }),
     ],
   },
 ];

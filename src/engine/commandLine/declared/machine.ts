@@ -61,3 +61,16 @@ export const BENCH = {
   },
   examples: [['c3 bench first-run --quick', 'Measures how long the first run takes.']],
 } as const satisfies Declaration;
+
+export const COMPLETION = {
+  name: 'completion',
+  summary: 'Prints a script with which your shell completes c3.',
+  arguments: { shell: { kind: 'choice', choices: ['bash', 'zsh', 'fish'], help: 'The shell: bash, zsh or fish.' } },
+  options: {},
+  examples: [
+    ['eval "$(c3 completion bash)"', 'Turns completion on, in ~/.bashrc.'],
+    ['eval "$(c3 completion zsh)"', 'Turns completion on, in ~/.zshrc after compinit.'],
+    ['c3 completion fish | source', 'Turns completion on, in ~/.config/fish/config.fish.'],
+  ],
+  onlyReads: () => true,
+} as const satisfies Declaration;

@@ -118,7 +118,9 @@ describe('main', () => {
 describe('Ctrl+C', () => {
   it('cancels what may leave something half done, and ends anything else at once', () => {
     const ended = Object.keys(COMMANDS).filter((name) => !isCancellable([name]));
-    assert.deepEqual(ended, [...['convert', 'status', 'taxonomy', 'diagnose', 'report', 'infer', 'credit']]);
+    assert.deepEqual(ended, [
+      ...['convert', 'status', 'taxonomy', 'diagnose', 'report', 'infer', 'credit', 'completion'],
+    ]);
     assert.equal(isCancellable(['diagnose', '--run', 'x', '--sample']), true);
     assert.equal(isCancellable(['diagnose', '--run', 'x', '--emptied']), true);
     assert.equal(isCancellable(['record', '--', 'program', '--help']), true);
