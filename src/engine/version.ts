@@ -1,8 +1,16 @@
+/** The product's version. */
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+import { isRecord } from '../shared/guard.ts';
 import { PACKAGE_FILE } from './places.ts';
 
-/** The product's version. */
-export const VERSION: string = z
-  .object({ version: z.string() })
-  .parse(JSON.parse(readFileSync(PACKAGE_FILE, 'utf8'))).version;
+/** Without a schema: every command begins with this, and a library of schemas takes longer than the rest of it. */
+function readVersion(): string {
+  const parsed: unknown = JSON.parse(readFileSync(PACKAGE_FILE, 'utf8'));
+  const version = isRecord(parsed) ? parsed['version'] : undefined;
+  if (typeof version !== 'string') {
+    throw new Error(`${PACKAGE_FILE} names no version.`);
+  }
+  return version;
+}
+
+export const VERSION: string = readVersion();

@@ -2,8 +2,9 @@
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { readArguments, text, whole } from '../../src/engine/commandLine/arguments.ts';
+import { readArguments } from '../../src/engine/commandLine/arguments.ts';
 import { COMMANDS } from '../../src/engine/commandLine/commands.ts';
+import type { Declaration } from '../../src/engine/commandLine/declared/declaration.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { c3Apart, makeWorkspace } from '../unit/engine/workspace.ts';
 import { seed, tally } from './harness.ts';
@@ -65,13 +66,27 @@ const given = fc.array(
   ),
   { maxLength: 6 },
 );
-const OPTIONS = {
-  store: { type: 'string' },
-  json: { type: 'boolean' },
-  run: { type: 'string' },
-  override: { type: 'string', multiple: true },
-  sample: { type: 'string' },
-} as const;
+
+/** A command that takes at most so many arguments. */
+const taking = (most: number) =>
+  ({
+    name: 'x',
+    summary: 'Does something.',
+    arguments: Object.fromEntries(
+      Array.from({ length: most }, (_, index) => [
+        `argument${index}`,
+        { kind: 'text', value: 'TEXT', optional: true, help: 'A text.' } as const,
+      ]),
+    ),
+    options: {
+      store: { kind: 'file', value: 'PATH', help: 'The store.' },
+      json: { kind: 'flag', help: 'JSON.' },
+      run: { kind: 'text', value: 'RUN', help: 'The run.' },
+      override: { kind: 'texts', value: 'KEY=VALUE', help: 'Sets a key.' },
+      sample: { kind: 'whole', value: 'N', least: 0, fallback: 7, help: 'At most N.' },
+    },
+    examples: [],
+  }) as const satisfies Declaration;
 
 /** How much is tried. */
 export interface CommandLineSizes {
@@ -95,18 +110,15 @@ export function commandLineAttacks(sizes: CommandLineSizes): void {
       fc.assert(
         fc.property(given, fc.nat(3), (args, most) => {
           try {
-            const parsed = readArguments('x', args, OPTIONS, most);
-            for (const value of [
-              text(parsed, 'store'),
-              text(parsed, 'run'),
-              text(parsed, '__proto__'),
-              text(parsed, 'constructor'),
-            ]) {
+            const { store, run, sample: number, ...more } = readArguments(taking(most), args);
+            if (Object.keys(more).some((name) => !/^(?:json|override|named|rest|argument\d)$/u.test(name))) {
+              commandLine.broken(`${JSON.stringify(args)} gives ${Object.keys(more).join(', ')}`);
+            }
+            for (const value of [store, run]) {
               if (value !== null && !args.some((one) => one.includes(value))) {
                 commandLine.broken(`${JSON.stringify(args)} gives ${value.slice(0, 100)}`);
               }
             }
-            const number = whole(parsed, 'sample', 0, 7);
             if (!Number.isSafeInteger(number) || number < 0) {
               commandLine.broken(`${JSON.stringify(args)} gives ${number}`);
             }

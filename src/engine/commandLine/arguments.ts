@@ -1,14 +1,24 @@
-/** Command-line arguments, read strictly: an unknown option names the nearest one. */
+/** Command-line arguments, read strictly as a command declares them: an unknown option names the nearest one. */
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 import { C3Error, messageOf, nearestName } from '../../shared/errors.ts';
+import {
+  flagOf,
+  orWords,
+  valueWords,
+  withinSentence,
+  type Argument,
+  type Declaration,
+  type Given,
+  type Option,
+} from './declared/declaration.ts';
 
-export interface ParsedArguments {
-  readonly values: Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
-  readonly positionals: readonly string[];
-}
-
+/** Characters of a wrong value that an error repeats. */
+const SHOWN = 40;
 /** A setting as `--override` takes it: a dotted key, `=` and a value. */
 const SETTING = /^[A-Za-z_][\w.]*=/;
+
+/** What util.parseArgs gives for an option. */
+type Parsed = string | boolean | (string | boolean)[] | undefined;
 
 /** The arguments with `--override` before each setting that follows one, as the published scripts take several. */
 function withEachOverride(args: readonly string[]): string[] {
@@ -21,85 +31,172 @@ function withEachOverride(args: readonly string[]): string[] {
   });
 }
 
-/**
- * Parses the arguments of one command. `--override` takes one setting or several.
- * @param most positional arguments allowed
- * @throws C3Error('input')
- */
-export function readArguments(
-  command: string,
+/** The arguments of a command's own, and what stands behind `--` where it takes something there. */
+export function ownArguments(
+  declared: Pick<Declaration, 'rest'>,
   args: readonly string[],
-  options: ParseArgsOptionsConfig,
-  most: number,
-): ParsedArguments {
-  for (const argument of args) {
-    if (argument === '--') {
-      break;
-    }
-    const name = /^--([^=]+)/.exec(argument)?.[1];
-    if (name === undefined || Object.hasOwn(options, name)) {
-      continue;
-    }
-    const nearest = nearestName(name, Object.keys(options));
-    const advice =
-      nearest === undefined
-        ? `its options are ${Object.keys(options)
-            .map((option) => `--${option}`)
-            .join(', ')}`
-        : `did you mean --${nearest}?`;
-    throw new C3Error('input', `c3 ${command} has no option --${name}; ${advice}`);
-  }
-  let parsed: ReturnType<typeof parseArgs>;
-  try {
-    const each = Object.hasOwn(options, 'override') ? withEachOverride(args) : [...args];
-    parsed = parseArgs({ args: each, options, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new C3Error('input', `c3 ${command}: ${messageOf(error).split('.')[0] ?? ''}; see \`c3 help\`.`);
-  }
-  const extra = parsed.positionals[most];
+): { readonly own: readonly string[]; readonly rest: readonly string[] } {
+  const at = declared.rest === undefined ? -1 : args.indexOf('--');
+  return at === -1 ? { own: args, rest: [] } : { own: args.slice(0, at), rest: args.slice(at + 1) };
+}
+
+/**
+ * Reads the arguments of one command.
+ * @returns a value of the declared type for each argument and option
+ * @throws C3Error('input') for what the command does not take, or needs and does not get
+ */
+export function readArguments<Declared extends Declaration>(
+  declared: Declared,
+  args: readonly string[],
+): Given<Declared> {
+  const { own, rest } = ownArguments(declared, args);
+  const { name: command, options } = declared;
+  refuseUnknown(
+    command,
+    own,
+    Object.keys(options).map((name) => flagOf(name).slice(2)),
+  );
+  const { values, positionals } = parse(declared, own);
+  const entries = Object.entries(declared.arguments);
+  const extra = positionals[entries.length];
   if (extra !== undefined) {
     throw new C3Error(
       'input',
-      `c3 ${command} takes ${most === 0 ? 'no argument' : `at most ${String(most)}`}; ${JSON.stringify(extra.slice(0, 80))} is one too many.`,
+      `c3 ${command} takes ${entries.length === 0 ? 'no argument' : `at most ${entries.length}`}; ${JSON.stringify(extra.slice(0, 80))} is one too many.`,
     );
   }
-  return { values: parsed.values, positionals: parsed.positionals };
+  const valueOf = (name: string): Parsed => values[flagOf(name).slice(2)];
+  const given: Readonly<Record<string, unknown>> = {
+    ...Object.fromEntries(entries.map(([name, one], at) => [name, readArgument(command, name, one, positionals[at])])),
+    ...Object.fromEntries(
+      Object.entries(options).map(([name, option]) => [name, readOption(command, name, option, valueOf(name))]),
+    ),
+    named: new Set(Object.keys(options).filter((name) => valueOf(name) !== undefined)),
+    rest,
+  };
+  return given as Given<Declared>;
 }
 
-/** A string option. */
-export function text(parsed: ParsedArguments, name: string): string | null {
-  const value = parsed.values[name];
-  return typeof value === 'string' ? value : null;
-}
-
-/** An option that may be given several times. */
-export function texts(parsed: ParsedArguments, name: string): readonly string[] {
-  const value = parsed.values[name];
-  return Array.isArray(value) ? value.map(String) : [];
-}
-
-/** A whole number of at least `least`, or the default. */
-export function whole(parsed: ParsedArguments, name: string, least: number, fallback: number): number {
-  const value = text(parsed, name);
-  if (value === null) {
-    return fallback;
+/** @throws C3Error('input') for an option that the command has not; it names the nearest one */
+function refuseUnknown(command: string, args: readonly string[], options: readonly string[]): void {
+  for (const argument of args) {
+    if (argument === '--') {
+      return;
+    }
+    const name = /^--([^=]+)/.exec(argument)?.[1];
+    if (name === undefined || options.includes(name)) {
+      continue;
+    }
+    const nearest = nearestName(name, options);
+    const known =
+      options.length === 0 ? 'it has none.' : `its options are ${options.map((one) => `--${one}`).join(', ')}`;
+    const advice = nearest === undefined ? known : `did you mean --${nearest}?`;
+    throw new C3Error('input', `c3 ${command} has no option --${name}; ${advice}`);
   }
+}
+
+/** Options by their names on the command line, and arguments. @throws C3Error('input') */
+function parse(
+  { name, options }: Declaration,
+  args: readonly string[],
+): { readonly values: Readonly<Record<string, Parsed>>; readonly positionals: readonly string[] } {
+  const config: ParseArgsOptionsConfig = Object.fromEntries(
+    Object.entries(options).map(([option, { kind }]) => [
+      flagOf(option).slice(2),
+      { type: kind === 'flag' ? 'boolean' : 'string', multiple: kind === 'texts' },
+    ]),
+  );
+  try {
+    const each = Object.hasOwn(options, 'override') ? withEachOverride(args) : [...args];
+    return parseArgs({ args: each, options: config, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new C3Error('input', `c3 ${name}: ${messageOf(error).split('.')[0] ?? ''}; see \`c3 ${name} --help\`.`);
+  }
+}
+
+function readOption(command: string, name: string, option: Option, value: Parsed): unknown {
+  const flag = flagOf(name);
+  if (option.kind === 'flag') {
+    return value === true;
+  }
+  if (option.kind === 'texts') {
+    return Array.isArray(value) ? value.map(String) : [];
+  }
+  if (typeof value !== 'string') {
+    if (option.required === true) {
+      const needed =
+        option.kind === 'choice'
+          ? `with one of ${option.choices.join(', ')}`
+          : `${valueWords(option)}: ${withinSentence(option.help)}`;
+      throw new C3Error('input', `c3 ${command} needs ${flag} ${needed}.`);
+    }
+    return 'fallback' in option ? option.fallback : null;
+  }
+  switch (option.kind) {
+    case 'whole':
+      return readWhole(flag, value, option.least);
+    case 'amount':
+      return readAmount(flag, value, option.least);
+    case 'choice':
+      return readChoice(flag, value, option.choices);
+    default:
+      return value;
+  }
+}
+
+function readArgument(command: string, name: string, argument: Argument, value: string | undefined): unknown {
+  if (value === undefined && argument.optional === true) {
+    return 'fallback' in argument ? argument.fallback : null;
+  }
+  if (argument.kind === 'row') {
+    const row = /^\d+$/.test(value ?? '') ? Number(value) : NaN;
+    if (!Number.isSafeInteger(row) || row < 1) {
+      const what = withinSentence(argument.help.split('. ')[0] ?? '');
+      throw new C3Error('input', `c3 ${command} needs ${what}, for example \`c3 ${command} 17\`.`);
+    }
+    return row;
+  }
+  if (value === undefined) {
+    throw new C3Error('input', `c3 ${command} needs ${withinSentence(argument.help)}.`);
+  }
+  return argument.kind === 'choice' ? readChoice(name.toUpperCase(), value, argument.choices) : value;
+}
+
+/** @throws C3Error('input') for what is no whole number of at least `least` */
+function readWhole(flag: string, value: string, least: number): number {
   const number = /^\d+$/.test(value) ? Number(value) : NaN;
   if (!Number.isSafeInteger(number) || number < least) {
     throw new C3Error(
       'input',
-      `--${name} needs a whole number of at least ${String(least)}, not ${JSON.stringify(value.slice(0, 40))}.`,
+      `${flag} needs a whole number of at least ${least}, not ${JSON.stringify(value.slice(0, SHOWN))}.`,
     );
   }
   return number;
 }
 
-/** The message that a command is about. */
-export function messageNumber(command: string, parsed: ParsedArguments): number {
-  const given = parsed.positionals[0] ?? '';
-  const message = /^\d+$/.test(given) ? Number(given) : NaN;
-  if (!Number.isSafeInteger(message) || message < 1) {
-    throw new C3Error('input', `c3 ${command} needs the number of a message, for example \`c3 ${command} 17\`.`);
+/** @throws C3Error('input') for what is no number, or one below `least` */
+function readAmount(flag: string, value: string, least = -Infinity): number {
+  const number = value.trim() === '' ? NaN : Number(value);
+  if (!Number.isFinite(number) || number < least) {
+    const bound = least === -Infinity ? '' : ` of at least ${least}`;
+    throw new C3Error(
+      'input',
+      `${flag} must be a number${bound}, such as 0.25, not ${JSON.stringify(value.slice(0, SHOWN))}.`,
+    );
   }
-  return message;
+  return number;
+}
+
+/** @throws C3Error('input') for what is none of the choices; it names the nearest one */
+function readChoice(what: string, value: string, choices: readonly string[]): string {
+  const found = choices.find((choice) => choice === value);
+  if (found === undefined) {
+    const shown = value.slice(0, SHOWN);
+    const nearest = nearestName(shown, choices);
+    throw new C3Error(
+      'input',
+      `${what} is ${orWords(choices)}, not ${JSON.stringify(shown)}${nearest === undefined ? '.' : `; did you mean ${nearest}?`}`,
+    );
+  }
+  return found;
 }

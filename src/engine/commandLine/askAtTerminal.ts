@@ -11,7 +11,7 @@ import type { CommandContext } from './command.ts';
  * @throws CancelledError
  */
 export async function askAtTerminal(
-  { streams: { stdin, stderr }, note }: Pick<CommandContext, 'streams' | 'note'>,
+  { streams: { stdin, stderr }, note, endProgress }: Pick<CommandContext, 'streams' | 'note' | 'endProgress'>,
   wait: LongWait,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -28,6 +28,7 @@ export async function askAtTerminal(
     reject(new CancelledError());
   });
   try {
+    endProgress();
     stderr.write(`${waitQuestion(wait)} [y/N] `);
     const waits = /^\s*y(?:es)?\s*$/iu.test(await promise);
     if (waits) {

@@ -7,7 +7,6 @@ import {
   chanceWords,
   divisionTitle,
   foundWords,
-  LOSS_DIVISIONS,
   RUN_BLAME_BUDGET,
   shareWords,
   type Blame,
@@ -19,106 +18,77 @@ import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
 import { signed } from '../../shared/text/figures.ts';
 import { visible } from '../../shared/text/visible.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import { messageNumber, readArguments, text, texts, whole, type ParsedArguments } from './arguments.ts';
 import type { CommandContext } from './command.ts';
-import { ONLY, readSelection } from './onlyFlag.ts';
-import { JSON_FLAG, SPENDING, spendingOf, STORE, withService } from './support.ts';
+import type { Given } from './declared/declaration.ts';
+import type { BLAME } from './declared/messages.ts';
+import { readSelection } from './onlyFlag.ts';
+import { progressPrinter, spendingOf, withService } from './support.ts';
 
-/** What is said of a run alone. */
-const OF_RUN = { ...ONLY, run: { type: 'string' }, by: { type: 'string' } } as const;
-
-export async function blame(args: readonly string[], context: CommandContext): Promise<void> {
-  const options = {
-    ...STORE,
-    ...JSON_FLAG,
-    ...SPENDING,
-    ...OF_RUN,
-    team: { type: 'string' },
-    budget: { type: 'string' },
-  } as const;
-  const parsed = readArguments('blame', args, options, 1);
-  if (parsed.positionals.length === 0) {
-    await blameRun(parsed, context);
+export async function blame(given: Given<typeof BLAME>, context: CommandContext): Promise<void> {
+  const { episode } = given;
+  if (episode === null) {
+    await blameRun(given, context);
     return;
   }
-  for (const name of Object.keys(OF_RUN)) {
-    if (parsed.values[name] !== undefined) {
-      throw new C3Error('input', `c3 blame takes either an episode or --${name}; give one of the two.`);
-    }
+  const ofRun = (['only', 'run', 'by'] as const).find((name) => given.named.has(name));
+  if (ofRun !== undefined) {
+    throw new C3Error('input', `c3 blame takes either an episode or --${ofRun}; give one of the two.`);
   }
-  await blameEpisode(parsed, context);
+  await blameEpisode(episode, given, context);
 }
 
-async function blameEpisode(parsed: ParsedArguments, context: CommandContext): Promise<void> {
+async function blameEpisode(message: number, given: Given<typeof BLAME>, context: CommandContext): Promise<void> {
   const { print, note, signal } = context;
-  const message = messageNumber('blame', parsed);
-  const budget = whole(parsed, 'budget', BLAME_BUDGET.least, BLAME_BUDGET.usual);
-  const asked = askedTeam(parsed, context);
-  await withService(parsed, context, async (service) => {
+  const budget = given.budget ?? BLAME_BUDGET.usual;
+  const asked = askedTeam(given, context);
+  const show = spentPrinter(context, budget);
+  await withService(given, context, async (service) => {
     await service.updated(signal);
     const found = await service.blame(
       { message, budget, ...asked },
       {
         signal,
         onProgress: ({ evaluatorCalls }) => {
-          showSpent(context, evaluatorCalls, budget);
+          show(evaluatorCalls);
         },
         onRemark: note,
       },
     );
-    print(parsed.values['json'] === true ? JSON.stringify(documentOf(found)) : wordsOf(found).join('\n'));
+    print(given.json ? JSON.stringify(documentOf(found)) : wordsOf(found).join('\n'));
   });
 }
 
 /** Who goes on with what was recorded elsewhere, and what that may cost. */
-function askedTeam(parsed: ParsedArguments, { folder }: CommandContext): Pick<BlameParams, 'team' | 'spending'> {
-  const team = text(parsed, 'team');
-  return { spending: spendingOf(parsed), ...(team !== null && { team: resolve(folder, team) }) };
+function askedTeam(given: Given<typeof BLAME>, { folder }: CommandContext): Pick<BlameParams, 'team' | 'spending'> {
+  const { team } = given;
+  return { spending: spendingOf(given), ...(team !== null && { team: resolve(folder, team) }) };
 }
 
-async function blameRun(parsed: ParsedArguments, context: CommandContext): Promise<void> {
+async function blameRun(given: Given<typeof BLAME>, context: CommandContext): Promise<void> {
   const { print, note, signal } = context;
-  const budget = whole(parsed, 'budget', RUN_BLAME_BUDGET.least, RUN_BLAME_BUDGET.usual);
-  const by = readDivision(parsed);
-  const only = readSelection(texts(parsed, 'only'));
-  const asked = askedTeam(parsed, context);
-  await withService(parsed, context, async (service) => {
+  const budget = given.budget ?? RUN_BLAME_BUDGET.usual;
+  const only = readSelection(given.only);
+  const asked = askedTeam(given, context);
+  await withService(given, context, async (service) => {
     await service.updated(signal);
-    const run = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
+    const run = given.run ?? service.reading((store) => store.runs(0, 1))[0]?.id;
     if (run === undefined) {
       throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
     }
     const found = await service.blameRun(
       { run, budget, only, ...asked },
-      {
-        signal,
-        onProgress: (calls) => {
-          showSpent(context, calls, budget);
-        },
-        onRemark: note,
-      },
+      { signal, onProgress: spentPrinter(context, budget), onRemark: note },
     );
-    print(parsed.values['json'] === true ? JSON.stringify(found) : runBlameWords(found, by).join('\n'));
+    print(given.json ? JSON.stringify(found) : runBlameWords(found, given.by).join('\n'));
   });
 }
 
-/** @throws C3Error('input') for what losses are not divided by */
-function readDivision(parsed: ParsedArguments): LossDivision['by'] | null {
-  const given = text(parsed, 'by');
-  const by = LOSS_DIVISIONS.find((one) => one === given) ?? null;
-  if (given !== null && by === null) {
-    throw new C3Error(
-      'input',
-      `Losses are not divided by ${JSON.stringify(given.slice(0, 40))}; give --by ${LOSS_DIVISIONS.join(', ')}.`,
-    );
-  }
-  return by;
-}
-
-function showSpent({ streams: { stderr } }: CommandContext, calls: number, budget: number): void {
-  if (stderr.isTTY === true) {
-    stderr.write(`\r\u001b[2K${callsWords(calls, budget)}`);
-  }
+/** Shows how much of the budget is spent. */
+function spentPrinter(context: CommandContext, budget: number): (calls: number) => void {
+  const show = progressPrinter(context);
+  return (calls) => {
+    show({ done: calls, total: budget, message: `Searching: ${callsWords(calls, budget)}` });
+  };
 }
 
 /** The contract of the JSON document; more keys stand beside what it names. */

@@ -5,9 +5,6 @@ import { messagesToEmpty, type EmptiedSettings } from '../diagnose/emptied.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
 
-/** Questions, and replays of each message and of the empty one. */
-export const EMPTIED_DEFAULTS = { contexts: 64, replays: 4 } as const;
-
 /**
  * Replays held-out messages of a role with nothing in their place, and reads what that changed. Messages that were
  * emptied so often before are left as they are, so that a command that was cancelled goes on.

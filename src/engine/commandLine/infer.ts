@@ -1,17 +1,14 @@
 /** `c3 infer`: the protocol of a recorded episode as a team file, for the user to read and confirm. */
 import { inferredTeam } from '../../logs/recordedEpisode.ts';
-import { messageNumber, readArguments, text } from './arguments.ts';
 import type { CommandContext } from './command.ts';
-import { STORE, withService } from './support.ts';
+import type { Given } from './declared/declaration.ts';
+import type { INFER } from './declared/programs.ts';
+import { withService } from './support.ts';
 
-export async function infer(args: readonly string[], context: CommandContext): Promise<void> {
-  const { print } = context;
-  const options = { ...STORE, endpoint: { type: 'string' }, 'model-name': { type: 'string' } } as const;
-  const parsed = readArguments('infer', args, options, 1);
-  const message = messageNumber('infer', parsed);
-  const named = { endpoint: text(parsed, 'endpoint'), model: text(parsed, 'model-name') };
-  await withService(parsed, context, (service) => {
-    print(service.reading((store) => inferredTeam(store, message, named)).trimEnd());
+export async function infer(given: Given<typeof INFER>, context: CommandContext): Promise<void> {
+  const named = { endpoint: given.endpoint, model: given.modelName };
+  await withService(given, context, (service) => {
+    context.print(service.reading((store) => inferredTeam(store, given.message, named)).trimEnd());
     return Promise.resolve();
   });
 }

@@ -12,14 +12,16 @@ import { holderWords, type StoreHolder } from '../../shared/protocols/storeHolde
 import { remainingWords } from '../../shared/text/times.ts';
 import { lockHolder } from '../../store/files/lock.ts';
 import { openStoreForReading } from '../../store/read/reader.ts';
-import { readArguments, text, type ParsedArguments } from './arguments.ts';
 import { cancelElsewhere } from '../server/elsewhere.ts';
 import { ENGINE_ENTRY } from '../places.ts';
 import { QueueFile, unstarted } from '../server/queueFile.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { VERSION } from '../version.ts';
 import type { CommandContext } from './command.ts';
-import { JSON_FLAG, STORE, storePath } from './support.ts';
+import type { Given, Named, OptionsGiven } from './declared/declaration.ts';
+import type { STORE_AND_JSON } from './declared/options.ts';
+import type { CANCEL, STATUS } from './declared/runs.ts';
+import { storePath } from './support.ts';
 
 const LONGEST_TITLE = 60;
 const PAGE = 200;
@@ -70,6 +72,9 @@ async function withEngine<Result>(
   }
 }
 
+/** What a command is given that prints one answer from a store. */
+type AnswerGiven = OptionsGiven<typeof STORE_AND_JSON> & { readonly named: Named<'store'> };
+
 /** What `c3 run --detach` hands over: a new run, one of the store, or one that had never begun. */
 export interface Detached {
   readonly config: string | null;
@@ -81,10 +86,10 @@ export interface Detached {
 /** Hands a run to the store's engine and says how to follow it. */
 export async function detach(
   { config, overrides, resumed, again }: Detached,
-  parsed: ParsedArguments,
+  given: AnswerGiven,
   context: CommandContext,
 ): Promise<void> {
-  const store = storePath(parsed, context);
+  const store = storePath(given, context);
   const { folder, print } = context;
   const file = config === null ? null : resolve(folder, config);
   // What cannot be run is refused before an engine is started for it.
@@ -100,7 +105,7 @@ export async function detach(
           : await client.startRun({ config: file, overrides, folder });
     return [asked, await client.jobs()] as const;
   });
-  if (parsed.values['json'] === true) {
+  if (given.json) {
     print(JSON.stringify(job));
     return;
   }
@@ -110,21 +115,17 @@ export async function detach(
     `${job.id}: "${oneLine(job.title, LONGEST_TITLE)}" ${ahead > 0 ? `is queued behind ${String(ahead)} ${ahead === 1 ? 'run' : 'runs'}` : 'starts'}; it continues when this terminal is closed.`,
   );
   print(
-    `Follow it with c3 status${storeOption(parsed)}, stop it with c3 cancel ${job.id}${storeOption(parsed)}; in VS Code it shows in the C3 view of its folder.`,
+    `Follow it with c3 status${storeOption(given)}, stop it with c3 cancel ${job.id}${storeOption(given)}; in VS Code it shows in the C3 view of its folder.`,
   );
 }
 
 /** `--store PATH` as it was given, to be repeated. */
-function storeOption(parsed: ParsedArguments): string {
-  const given = text(parsed, 'store');
-  return given === null ? '' : ` --store ${given}`;
-}
+const storeOption = ({ store, named }: AnswerGiven): string => (named.has('store') ? ` --store ${store}` : '');
 
-export async function status(args: readonly string[], context: CommandContext): Promise<void> {
+export async function status(given: Given<typeof STATUS>, context: CommandContext): Promise<void> {
   const { print } = context;
-  const parsed = readArguments('status', args, { ...STORE, ...JSON_FLAG }, 0);
-  const found = await statusOf(storePath(parsed, context));
-  print(parsed.values['json'] === true ? JSON.stringify(found) : statusWords(found, storeOption(parsed)));
+  const found = await statusOf(storePath(given, context));
+  print(given.json ? JSON.stringify(found) : statusWords(found, storeOption(given)));
 }
 
 /** What is in progress with a store. No engine is started to find out. */
@@ -209,14 +210,10 @@ function jobLine({ id, state, run, title, waitingFor, progress, outcome }: RunJo
   return `${id.padEnd(10)}"${oneLine(title, LONGEST_TITLE)}"${run === null ? '' : `  ${run}`}  ${status}`;
 }
 
-export async function cancel(args: readonly string[], context: CommandContext): Promise<void> {
+export async function cancel(given: Given<typeof CANCEL>, context: CommandContext): Promise<void> {
   const { print, note } = context;
-  const parsed = readArguments('cancel', args, { ...STORE, ...JSON_FLAG }, 1);
-  const [name] = parsed.positionals;
-  if (name === undefined) {
-    throw new C3Error('input', 'c3 cancel needs the id of a run or of a job: see `c3 status`.');
-  }
-  const store = storePath(parsed, context);
+  const name = given.job;
+  const store = storePath(given, context);
   const asked = await withEngine(store, async (client) =>
     (await client.attach()) ? (await client.cancelRun({ job: name })).cancelled : null,
   );
@@ -227,7 +224,7 @@ export async function cancel(args: readonly string[], context: CommandContext): 
       `Nothing named ${JSON.stringify(name.slice(0, 80))} is in progress or queued in ${store}: see \`c3 status\`.`,
     );
   }
-  if (parsed.values['json'] === true) {
+  if (given.json) {
     print(JSON.stringify({ cancelled }));
   } else if (cancelled === 'unstarted') {
     print(`${name} is forgotten.`);

@@ -2,28 +2,29 @@
 import { C3Error, CancelledError, messageOf, nearestName } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { VERSION } from '../version.ts';
-import { COMMANDS } from './commands.ts';
-import { contextOf, type Command, type Streams } from './command.ts';
+import { ownArguments } from './arguments.ts';
+import { COMMANDS, GROUPS } from './commands.ts';
+import { contextOf, type Command, type Output, type Streams } from './command.ts';
+import { commandHelp, overview } from './help.ts';
 
 const LONGEST_ERROR = 2000;
 
-const HELP = `c3 ${VERSION}: run and train teams of language-model agents, and replay any message for credit
+/** Columns where the output is no terminal, or does not say how many it has. */
+const USUAL_WIDTH = 80;
 
-${Object.values(COMMANDS)
-  .map(({ usage, summary }) => `  ${usage.padEnd(96)}${summary}`)
-  .join('\n')}
-
-Every command that touches a store takes --store PATH (default .c3/c3.sqlite). --json prints one JSON document.
-Exit codes: 0 done, 1 the work failed (of grade: some lines are masked), 2 the arguments or input are wrong.
-`;
+const widthOf = ({ isTTY, columns }: Output): number => (isTTY === true ? (columns ?? USUAL_WIDTH) : USUAL_WIDTH);
 
 const commandNamed = (name: string): Command | undefined =>
   Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 
+/** Whether a command is asked to explain itself; what stands behind `--` is not for it. */
+const asksHelp = ({ declared }: Command, args: readonly string[]): boolean =>
+  ownArguments(declared, args).own.includes('--help');
+
 /** Whether a command may leave something half done, so that Ctrl+C is to abort its signal and not to end it at once. */
 export function isCancellable([name = 'help', ...rest]: readonly string[]): boolean {
   const command = commandNamed(name);
-  return command !== undefined && !rest.includes('--help') && command.onlyReads?.(rest) !== true;
+  return command !== undefined && !asksHelp(command, rest) && command.declared.onlyReads?.(rest) !== true;
 }
 
 /**
@@ -49,30 +50,45 @@ export async function main(args: readonly string[], streams: Streams): Promise<n
 }
 
 async function carryOut([name = 'help', ...rest]: readonly string[], streams: Streams): Promise<number> {
+  const { stdout } = streams;
+  const [topic] = rest;
   if (name === 'help' || name === '--help' || name === '-h') {
-    streams.stdout.write(HELP);
+    const width = widthOf(stdout);
+    stdout.write(
+      `${topic === undefined ? overview(VERSION, GROUPS, width) : commandHelp(commandOf(topic).declared, width)}\n`,
+    );
     return 0;
   }
   if (name === '--version') {
-    streams.stdout.write(`${VERSION}\n`);
+    stdout.write(`${VERSION}\n`);
     return 0;
   }
-  const command = commandNamed(name);
-  if (command === undefined) {
-    const nearest = nearestName(name, Object.keys(COMMANDS));
-    throw new C3Error(
-      'input',
-      `c3 has no command ${JSON.stringify(name.slice(0, 40))}; ${nearest === undefined ? 'see `c3 help`' : `did you mean ${nearest}?`}`,
-    );
-  }
-  if (rest.includes('--help')) {
-    streams.stdout.write(`${command.usage}\n  ${command.summary}\n`);
+  const command = commandOf(name);
+  if (asksHelp(command, rest)) {
+    stdout.write(`${commandHelp(command.declared, widthOf(stdout))}\n`);
     return 0;
   }
   let code = 0;
   const context = contextOf(name, streams, () => {
     code = 1;
   });
-  await command.run(rest, context);
+  try {
+    await command.run(rest, context);
+  } finally {
+    context.endProgress();
+  }
   return code;
+}
+
+/** @throws C3Error('input') for a name that no command has; it says the nearest one */
+function commandOf(name: string): Command {
+  const command = commandNamed(name);
+  if (command === undefined) {
+    const nearest = nearestName(name, [...Object.keys(COMMANDS), 'help']);
+    throw new C3Error(
+      'input',
+      `c3 has no command ${JSON.stringify(name.slice(0, 40))}; ${nearest === undefined ? 'see `c3 help`' : `did you mean ${nearest}?`}`,
+    );
+  }
+  return command;
 }

@@ -2,15 +2,15 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { onAbort } from '../../shared/cancellation.ts';
 import { mcpServer } from '../mcp/server.ts';
-import { readArguments } from './arguments.ts';
 import type { CommandContext } from './command.ts';
-import { STORE, withService } from './support.ts';
+import type { Given } from './declared/declaration.ts';
+import type { MCP } from './declared/programs.ts';
+import { withService } from './support.ts';
 
 /** Serves until its client leaves. */
-export async function mcp(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('mcp', args, STORE, 0);
+export async function mcp(given: Given<typeof MCP>, context: CommandContext): Promise<void> {
   const { stdin, stdout } = context.streams;
-  await withService(parsed, context, async (service) => {
+  await withService(given, context, async (service) => {
     const server = mcpServer(service);
     const ended = Promise.withResolvers<undefined>();
     const end = (): void => {

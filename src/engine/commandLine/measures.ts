@@ -1,42 +1,33 @@
 /** `c3 taxonomy`, `label`, `diagnose`, `credit`, `grade`, `doctor` and `bench`. */
 import { resolve } from 'node:path';
-import { DEVICE_REQUESTS, type DeviceRequest } from '../../shared/devices.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { salvageStore } from '../../store/repair/salvage.ts';
 import { contextEstimator } from '../../training/methods/methods.ts';
-import { type ParsedArguments, readArguments, text, texts, whole } from './arguments.ts';
 import { runSuite } from '../bench/suites.ts';
 import { reportTable } from '../bench/table.ts';
-import { creditLines, estimatorNamed } from '../lines/creditLines.ts';
+import { creditLines } from '../lines/creditLines.ts';
 import { diagnose } from '../diagnose/diagnose.ts';
-import { SAMPLE_DEFAULTS } from '../diagnose/diagnoseSample.ts';
 import { diagnosisWords } from './diagnoseWords.ts';
-import { EMPTIED_DEFAULTS, emptiedRun, emptiedWords } from './emptied.ts';
+import { emptiedRun, emptiedWords } from './emptied.ts';
 import { examine } from '../machine/doctor.ts';
 import { HEADLINE_RULE } from '../recipe/headlines.ts';
 import { graderNamed, gradeLines, mathLines } from '../lines/gradeLines.ts';
-import { backendNamed, blocksNamed, passRuleNamed, pythonLines, withPythonGrader } from '../lines/gradePython.ts';
+import { passRuleNamed, pythonLines, withPythonGrader } from '../lines/gradePython.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { parseThresholds, taxonomyWords } from '../taxonomy/taxonomyReport.ts';
 import type { CommandContext } from './command.ts';
-import { JSON_FLAG, STORE, storePath, withService } from './support.ts';
+import { flagOf, type Given } from './declared/declaration.ts';
+import type { CREDIT, GRADE } from './declared/lines.ts';
+import type { BENCH, DOCTOR } from './declared/machine.ts';
+import { EMPTIED_CONTEXTS, SAMPLED_CONTEXTS, type DIAGNOSE, type LABEL, type TAXONOMY } from './declared/results.ts';
+import { progressPrinter, storePath, withService } from './support.ts';
 
-export async function taxonomy(args: readonly string[], context: CommandContext): Promise<void> {
+export async function taxonomy(given: Given<typeof TAXONOMY>, context: CommandContext): Promise<void> {
   const { print } = context;
-  const parsed = readArguments(
-    'taxonomy',
-    args,
-    { ...STORE, ...JSON_FLAG, run: { type: 'string' }, thresholds: { type: 'string', multiple: true } },
-    0,
-  );
-  const thresholds = parseThresholds(texts(parsed, 'thresholds'));
-  await withService(parsed, context, async (service) => {
-    const id = text(parsed, 'run');
-    if (id === null) {
-      throw new C3Error('input', 'c3 taxonomy needs --run RUN.');
-    }
-    const report = await service.taxonomy(id, thresholds);
-    if (parsed.values['json'] === true) {
+  const thresholds = parseThresholds(given.thresholds);
+  await withService(given, context, async (service) => {
+    const report = await service.taxonomy(given.run, thresholds);
+    if (given.json) {
       print(JSON.stringify(report));
     } else {
       for (const line of taxonomyWords(report)) {
@@ -46,115 +37,55 @@ export async function taxonomy(args: readonly string[], context: CommandContext)
   });
 }
 
-export async function label(args: readonly string[], context: CommandContext): Promise<void> {
+export async function label(given: Given<typeof LABEL>, context: CommandContext): Promise<void> {
   const { print } = context;
-  const parsed = readArguments(
-    'label',
-    args,
-    { ...STORE, ...JSON_FLAG, note: { type: 'string' }, 'take-back': { type: 'boolean' } },
-    2,
-  );
-  const [bucket = '', name = ''] = parsed.positionals;
-  const takeBack = parsed.values['take-back'] === true;
-  if (!/^\d{1,15}$/u.test(bucket) || takeBack === (name.trim() !== '')) {
-    throw new C3Error('input', 'c3 label needs a bucket by its number, and a label or --take-back.');
+  const { bucket, takeBack, note } = given;
+  const name = given.label?.trim() ?? '';
+  if (takeBack === (name !== '')) {
+    throw new C3Error('input', 'c3 label needs a label or --take-back.');
   }
-  await withService(parsed, context, async (service) => {
-    const stored = await service.label(
-      { bucket: Number(bucket), name: name.trim(), note: text(parsed, 'note') ?? '' },
-      context.signal,
-    );
+  await withService(given, context, async (service) => {
+    const stored = await service.label({ bucket, name, note: note ?? '' }, context.signal);
     print(
-      parsed.values['json'] === true
+      given.json
         ? JSON.stringify(stored)
         : `Bucket ${bucket}: ${takeBack ? 'the label was removed' : JSON.stringify(stored.name)}.`,
     );
   });
 }
 
-export async function credit(args: readonly string[], context: CommandContext): Promise<void> {
+export async function credit(given: Given<typeof CREDIT>, context: CommandContext): Promise<void> {
   const { print, streams } = context;
-  const parsed = readArguments('credit', args, { estimator: { type: 'string' } }, 0);
-  for await (const line of creditLines(streams.stdin, estimatorNamed(text(parsed, 'estimator')))) {
+  for await (const line of creditLines(streams.stdin, given.estimator)) {
     print(line);
   }
 }
 
-export async function diagnoseRun(args: readonly string[], context: CommandContext): Promise<void> {
+export async function diagnoseRun(given: Given<typeof DIAGNOSE>, context: CommandContext): Promise<void> {
   const { print } = context;
-  const sampling = {
-    sample: { type: 'boolean' },
-    contexts: { type: 'string' },
-    alternatives: { type: 'string' },
-    replays: { type: 'string' },
-    'value-samples': { type: 'string' },
-    role: { type: 'string' },
-    seed: { type: 'string' },
-  } as const;
-  const parsed = readArguments(
-    'diagnose',
-    args,
-    {
-      ...STORE,
-      ...JSON_FLAG,
-      ...sampling,
-      emptied: { type: 'boolean' },
-      run: { type: 'string' },
-      origin: { type: 'string' },
-    },
-    0,
-  );
-  const id = text(parsed, 'run');
-  if (id === null) {
-    throw new C3Error('input', 'c3 diagnose needs --run RUN.');
+  const { run: id, origin, sample, emptied, contexts, alternatives, replays, valueSamples, role, seed, named } = given;
+  const foreign = (['sample', 'alternatives', 'valueSamples', 'origin'] as const).find((name) => named.has(name));
+  if (emptied && foreign !== undefined) {
+    throw new C3Error('input', `--emptied measures by itself; omit ${flagOf(foreign)}.`);
   }
-  const named = text(parsed, 'origin');
-  const origin = (['training', 'request', 'diagnostic'] as const).find((known) => known === named) ?? null;
-  if (named !== null && origin === null) {
-    throw new C3Error(
-      'input',
-      `--origin is training, request or diagnostic, not ${JSON.stringify(named.slice(0, 40))}.`,
-    );
+  const sampling = ['contexts', 'alternatives', 'replays', 'valueSamples', 'role', 'seed'] as const;
+  const needless = sampling.find((name) => named.has(name));
+  if (!emptied && !sample && needless !== undefined) {
+    throw new C3Error('input', `${flagOf(needless)} configures sampling; add --sample.`);
   }
-  const isEmptied = parsed.values['emptied'] === true;
-  const foreign = ['sample', 'alternatives', 'value-samples', 'origin'].find((key) => parsed.values[key] !== undefined);
-  if (isEmptied && foreign !== undefined) {
-    throw new C3Error('input', `--emptied measures by itself; omit --${foreign}.`);
-  }
-  const needless = Object.keys(sampling).find((key) => key !== 'sample' && parsed.values[key] !== undefined);
-  if (!isEmptied && parsed.values['sample'] !== true && needless !== undefined) {
-    throw new C3Error('input', `--${needless} configures sampling; add --sample.`);
-  }
-  await withService(parsed, context, async (service) => {
-    const { stderr } = context.streams;
+  await withService(given, context, async (service) => {
+    const show = progressPrinter(context);
     const onContext = (done: number, total: number): void => {
-      if (stderr.isTTY === true) {
-        stderr.write(`\rSampling contexts: ${String(done)} of ${String(total)}`);
-      }
+      show({ done, total, message: `${sample ? 'Sampling contexts' : 'Replaying questions'}: ${done} of ${total}` });
     };
-    if (isEmptied) {
-      const settings = {
-        contexts: whole(parsed, 'contexts', 1, EMPTIED_DEFAULTS.contexts),
-        replays: whole(parsed, 'replays', 1, EMPTIED_DEFAULTS.replays),
-        role: text(parsed, 'role'),
-        seed: whole(parsed, 'seed', 0, 0),
-      };
+    if (emptied) {
+      const settings = { contexts: contexts ?? EMPTIED_CONTEXTS, replays, role, seed };
       const found = await emptiedRun(service, id, settings, { signal: context.signal, onMessage: onContext });
-      print(
-        parsed.values['json'] === true ? JSON.stringify({ run: id, emptied: found }) : emptiedWords(found).join('\n'),
-      );
+      print(given.json ? JSON.stringify({ run: id, emptied: found }) : emptiedWords(found).join('\n'));
       return;
     }
-    if (parsed.values['sample'] === true) {
-      const { contexts, alternatives, replays, valueSamples, seed } = SAMPLE_DEFAULTS;
-      const settings = {
-        contexts: whole(parsed, 'contexts', 1, contexts),
-        alternatives: whole(parsed, 'alternatives', 2, alternatives),
-        replays: whole(parsed, 'replays', 1, replays),
-        valueSamples: whole(parsed, 'value-samples', 0, valueSamples),
-        role: text(parsed, 'role'),
-        seed: whole(parsed, 'seed', 0, seed),
-      };
+    if (sample) {
+      const settings = { contexts: contexts ?? SAMPLED_CONTEXTS, alternatives, replays, valueSamples, role, seed };
       await service.sampleDiagnostics(id, settings, { signal: context.signal, onContext });
     }
     const recipe = parseRecipe(
@@ -164,67 +95,49 @@ export async function diagnoseRun(args: readonly string[], context: CommandConte
     const found = service.reading((store) =>
       diagnose(store, id, { origin, estimator: contextEstimator(recipe.config), protocol: protocolOf(recipe) }),
     );
-    print(parsed.values['json'] === true ? JSON.stringify(found) : diagnosisWords(found));
+    print(given.json ? JSON.stringify(found) : diagnosisWords(found));
   });
 }
 
-export async function grade(args: readonly string[], context: CommandContext): Promise<void> {
-  const { print } = context;
-  const parsed = readArguments(
-    'grade',
-    args,
-    { kind: { type: 'string' }, grader: { type: 'string' }, backend: { type: 'string' }, blocks: { type: 'string' } },
-    0,
-  );
-  const kind = text(parsed, 'kind');
-  if (kind === 'python') {
+export async function grade(given: Given<typeof GRADE>, context: CommandContext): Promise<void> {
+  const { print, streams } = context;
+  const { grader: rule, backend, blocks } = given;
+  if (given.kind === 'python') {
     await withPythonGrader(
-      passRuleNamed(text(parsed, 'grader')),
-      backendNamed(text(parsed, 'backend')),
+      passRuleNamed(rule),
+      backend,
       async (grader) => {
-        for await (const line of gradeLines(
-          context.streams.stdin,
-          pythonLines(grader, blocksNamed(text(parsed, 'blocks'))),
-        )) {
+        for await (const line of gradeLines(streams.stdin, pythonLines(grader, blocks))) {
           print(line);
         }
       },
       context.signal,
     ).finally(() => {
       // Nothing more is read, where it was cancelled.
-      context.streams.stdin.destroy();
+      streams.stdin.destroy();
     });
     return;
   }
-  if (kind !== 'math' || text(parsed, 'backend') !== null || text(parsed, 'blocks') !== null) {
-    throw new C3Error(
-      'input',
-      'c3 grade needs --kind math or --kind python; --backend and --blocks are for python only.',
-    );
+  if (given.named.has('backend') || given.named.has('blocks')) {
+    throw new C3Error('input', 'c3 grade --kind math takes no --backend and no --blocks, which are for python only.');
   }
-  for await (const line of gradeLines(context.streams.stdin, mathLines(graderNamed(text(parsed, 'grader'))))) {
+  for await (const line of gradeLines(streams.stdin, mathLines(graderNamed(rule)))) {
     print(line);
   }
 }
 
-export async function doctor(args: readonly string[], context: CommandContext): Promise<void> {
+export async function doctor(given: Given<typeof DOCTOR>, context: CommandContext): Promise<void> {
   const { print } = context;
-  const parsed = readArguments(
-    'doctor',
-    args,
-    { ...STORE, ...JSON_FLAG, all: { type: 'boolean' }, copy: { type: 'string' } },
-    0,
-  );
-  const copy = text(parsed, 'copy');
-  if (copy !== null) {
-    copyWhole(storePath(parsed, context), resolve(context.folder, copy), parsed.values['json'] === true, print);
+  const store = storePath(given, context);
+  if (given.copy !== null) {
+    copyWhole(store, resolve(context.folder, given.copy), given.json, print);
     return;
   }
-  const report = await examine(storePath(parsed, context), parsed.values['all'] === true);
+  const report = await examine(store, given.all);
   if (report.store.findings.length > 0) {
     context.fails();
   }
-  if (parsed.values['json'] === true) {
+  if (given.json) {
     print(JSON.stringify(report));
     return;
   }
@@ -265,47 +178,9 @@ function copyWhole(from: string, to: string, json: boolean, print: CommandContex
   }
 }
 
-/** The device that --device names; null where it is not given. */
-function deviceRequest(parsed: ParsedArguments): DeviceRequest | null {
-  const given = text(parsed, 'device');
-  if (given === null) {
-    return null;
-  }
-  const known = DEVICE_REQUESTS.find((device) => device === given);
-  if (known === undefined) {
-    throw new C3Error(
-      'input',
-      `There is no device ${JSON.stringify(given.slice(0, 40))}; choose one of ${DEVICE_REQUESTS.join(', ')}.`,
-    );
-  }
-  return known;
-}
-
-export async function bench(args: readonly string[], context: CommandContext): Promise<void> {
-  const { print, note } = context;
-  const parsed = readArguments(
-    'bench',
-    args,
-    {
-      ...JSON_FLAG,
-      quick: { type: 'boolean' },
-      config: { type: 'string' },
-      device: { type: 'string' },
-      out: { type: 'string' },
-      continue: { type: 'string' },
-    },
-    1,
-  );
-  const options = {
-    quick: parsed.values['quick'] === true,
-    config: text(parsed, 'config'),
-    device: deviceRequest(parsed),
-    out: text(parsed, 'out'),
-    from: text(parsed, 'continue'),
-    folder: context.folder,
-    signal: context.signal,
-    note,
-  };
-  const report = await runSuite(parsed.positionals[0], options);
-  print(parsed.values['json'] === true ? JSON.stringify(report) : reportTable(report));
+export async function bench(given: Given<typeof BENCH>, context: CommandContext): Promise<void> {
+  const { print, note, folder, signal } = context;
+  const { quick, config, device, out, continue: from } = given;
+  const report = await runSuite(given.suite ?? undefined, { quick, config, device, out, from, folder, signal, note });
+  print(given.json ? JSON.stringify(report) : reportTable(report));
 }

@@ -3,8 +3,6 @@ import { C3Error, nearestName } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { SELECTION_KEYS, type Condition, type Selection, type SelectionKey } from '../../domain/selection.ts';
 
-export const ONLY = { only: { type: 'string', multiple: true } } as const;
-
 /** Conditions of one selection: no command line is longer. */
 const MOST_CONDITIONS = 1000;
 /** Characters of a name that an error repeats. */

@@ -2,38 +2,29 @@
 import { tagsOf } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
-import { readArguments, text, texts } from './arguments.ts';
 import type { CommandContext } from './command.ts';
-import { JSON_FLAG, STORE, withService } from './support.ts';
+import type { Given } from './declared/declaration.ts';
+import type { DELETE, NOTE } from './declared/results.ts';
+import { withService } from './support.ts';
 
-export async function note(args: readonly string[], context: CommandContext): Promise<void> {
+export async function note(given: Given<typeof NOTE>, context: CommandContext): Promise<void> {
   const { print, signal } = context;
-  const options = {
-    ...STORE,
-    ...JSON_FLAG,
-    title: { type: 'string' },
-    note: { type: 'string' },
-    tags: { type: 'string', multiple: true },
-  } as const;
-  const parsed = readArguments('note', args, options, 1);
-  const [run] = parsed.positionals;
-  const [title, words] = [text(parsed, 'title'), text(parsed, 'note')];
-  const tags = parsed.values['tags'] === undefined ? null : texts(parsed, 'tags');
-  if (run === undefined || (title === null && words === null && tags === null)) {
-    throw new C3Error('input', 'c3 note needs a run, and --title, --note or --tags.');
+  const { run } = given;
+  if (given.title === null && given.note === null && given.tags.length === 0) {
+    throw new C3Error('input', 'c3 note needs --title, --note or --tags.');
   }
-  await withService(parsed, context, async (service) => {
+  await withService(given, context, async (service) => {
     const noted = await service.noteRun(
       {
         run,
-        ...(title !== null && { title }),
-        ...(words !== null && { note: words }),
-        ...(tags !== null && { tags: tagsOf(tags.join(',')) }),
+        ...(given.title !== null && { title: given.title }),
+        ...(given.note !== null && { note: given.note }),
+        ...(given.tags.length > 0 && { tags: tagsOf(given.tags.join(',')) }),
       },
       signal,
     );
     print(
-      parsed.values['json'] === true
+      given.json
         ? JSON.stringify({ run, ...noted })
         : [`${run}: ${noted.title}`, ...(noted.tags.length === 0 ? [] : [noted.tags.join(', ')]), noted.note]
             .filter((line) => line !== '')
@@ -42,19 +33,11 @@ export async function note(args: readonly string[], context: CommandContext): Pr
   });
 }
 
-export async function deleteCommand(args: readonly string[], context: CommandContext): Promise<void> {
+export async function deleteCommand(given: Given<typeof DELETE>, context: CommandContext): Promise<void> {
   const { print, signal } = context;
-  const parsed = readArguments('delete', args, { ...STORE, ...JSON_FLAG }, 1);
-  const [run] = parsed.positionals;
-  if (run === undefined) {
-    throw new C3Error('input', 'c3 delete needs a run.');
-  }
-  await withService(parsed, context, async (service) => {
+  const { run } = given;
+  await withService(given, context, async (service) => {
     const bytes = await service.deleteRun(run, signal);
-    print(
-      parsed.values['json'] === true
-        ? JSON.stringify({ run, bytes })
-        : `Run ${run} is deleted; ${bytesWords(bytes)} are free now.`,
-    );
+    print(given.json ? JSON.stringify({ run, bytes }) : `Run ${run} is deleted; ${bytesWords(bytes)} are free now.`);
   });
 }

@@ -5,10 +5,11 @@ import { renamesOf } from '../../shared/speakerNames.ts';
 import { rightAnswer } from '../../domain/problem.ts';
 import { record as recordProgram, upstreamOf, type RecordSettings } from '../record/recordProgram.ts';
 import { serveFolder } from '../serve/ownServer.ts';
-import { readArguments, text, texts, type ParsedArguments } from './arguments.ts';
 import { servedFolder } from './serve.ts';
 import type { CommandContext } from './command.ts';
-import { JSON_FLAG, loadingPrinter, STORE, withService } from './support.ts';
+import type { Given } from './declared/declaration.ts';
+import type { RECORD } from './declared/programs.ts';
+import { loadingPrinter, withService } from './support.ts';
 
 type Answering = Pick<RecordSettings, 'upstream' | 'served'>;
 
@@ -17,32 +18,17 @@ type Answering = Pick<RecordSettings, 'upstream' | 'served'>;
  * @throws C3Error('input') for arguments that are wrong, and, once all is stored, for another name of somebody who did
  *   not speak; C3Error('engine') where the program failed, once all is stored
  */
-export async function record(args: readonly string[], context: CommandContext): Promise<void> {
+export async function record(given: Given<typeof RECORD>, context: CommandContext): Promise<void> {
   const { print, streams } = context;
-  const at = args.indexOf('--');
-  const [program, ...rest] = at < 0 ? [] : args.slice(at + 1);
-  const options = {
-    ...STORE,
-    ...JSON_FLAG,
-    upstream: { type: 'string' },
-    model: { type: 'string' },
-    task: { type: 'string' },
-    name: { type: 'string' },
-    'mask-secrets': { type: 'boolean' },
-    rename: { type: 'string', multiple: true },
-    answer: { type: 'string' },
-  } as const;
-  const parsed = readArguments('record', at < 0 ? args : args.slice(0, at), options, 0);
+  const { json, maskSecrets, answer } = given;
+  const [program, ...rest] = given.rest;
   if (program === undefined) {
     throw new C3Error('input', 'c3 record needs the program behind --, such as `c3 record -- node team.mjs`.');
   }
-  const json = parsed.values['json'] === true;
-  const renames = renamesOf(texts(parsed, 'rename'));
-  const { report, ended, fault } = await answering(parsed, context, (served) =>
-    withService(parsed, context, (service): Promise<Recorded> => {
-      const maskSecrets = parsed.values['mask-secrets'] === true;
-      const said = text(parsed, 'answer');
-      const right = said === null ? null : rightAnswer(said);
+  const renames = renamesOf(given.rename);
+  const { report, ended, fault } = await answering(given, context, (served) =>
+    withService(given, context, (service): Promise<Recorded> => {
+      const right = answer === null ? null : rightAnswer(answer);
       const settings = {
         command: [program, ...rest],
         folder: context.folder,
@@ -69,20 +55,20 @@ export async function record(args: readonly string[], context: CommandContext): 
 
 /** What answers while something works: the server that is named, or a model that is served here. */
 async function answering<Result>(
-  parsed: ParsedArguments,
+  given: Given<typeof RECORD>,
   context: CommandContext,
   work: (answering: Answering) => Promise<Result>,
 ): Promise<Result> {
   const { note } = context;
-  const named = text(parsed, 'upstream');
-  if (text(parsed, 'model') === null && text(parsed, 'task') === null) {
-    return work({ upstream: upstreamOf(named, context.streams.env), served: null });
+  const { upstream } = given;
+  if (given.model === null && given.task === null) {
+    return work({ upstream: upstreamOf(upstream, context.streams.env), served: null });
   }
-  if (named !== null) {
+  if (upstream !== null) {
     throw new C3Error('input', 'Give --upstream, or a model that is served here, not both.');
   }
-  const { folder, name } = servedFolder(parsed, context);
-  await using own = await serveFolder({ folder, name: text(parsed, 'name') ?? name }, loadingPrinter(context));
+  const { folder, name } = servedFolder(given, context);
+  await using own = await serveFolder({ folder, name: given.name ?? name }, loadingPrinter(context));
   note(`The program is answered by ${own.model}.`);
   return await work({ upstream: own.url, served: { model: own.model, key: own.key } });
 }

@@ -3,24 +3,14 @@ import { resolve } from 'node:path';
 import { writeOut } from '../../files/outFile.ts';
 import { findingReport, reportJson, reportPage, runReport } from '../../report/report.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { readArguments, text, whole } from './arguments.ts';
 import type { CommandContext } from './command.ts';
-import { JSON_FLAG, STORE, withService } from './support.ts';
+import type { Given } from './declared/declaration.ts';
+import type { REPORT } from './declared/results.ts';
+import { withService } from './support.ts';
 
-export async function report(args: readonly string[], context: CommandContext): Promise<void> {
+export async function report(given: Given<typeof REPORT>, context: CommandContext): Promise<void> {
   const { print } = context;
-  const parsed = readArguments(
-    'report',
-    args,
-    { ...STORE, ...JSON_FLAG, run: { type: 'string' }, message: { type: 'string' }, out: { type: 'string' } },
-    0,
-  );
-  const [run, message, out, json] = [
-    text(parsed, 'run'),
-    text(parsed, 'message') === null ? null : whole(parsed, 'message', 1, 1),
-    text(parsed, 'out'),
-    parsed.values['json'] === true,
-  ];
+  const { run, message, out, json } = given;
   if ((run === null) === (message === null)) {
     throw new C3Error('input', 'c3 report needs either --run RUN or --message ID.');
   }
@@ -30,7 +20,7 @@ export async function report(args: readonly string[], context: CommandContext): 
       'c3 report needs --out with a file that does not exist yet (.html, or .json for data), or --json.',
     );
   }
-  await withService(parsed, context, (service) => {
+  await withService(given, context, (service) => {
     const found = service.reading((store) =>
       message === null ? runReport(store, run ?? '') : findingReport(store, message),
     );

@@ -17,7 +17,6 @@ import type { Message } from '../../domain/message.ts';
 import type { RunSummary } from '../../domain/run.ts';
 import { reportWords } from '../../domain/verification.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { messageNumber, readArguments, text, whole, type ParsedArguments } from './arguments.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { defaultReplays, settledWords } from '../replay/settling.ts';
 import { storedVote, votedEpisode } from '../replay/storedVote.ts';
@@ -25,61 +24,37 @@ import { bucketWords, estimateLines, findingWords, summaryWords } from './words.
 import { runBlameWords } from './blame.ts';
 import { detach } from './jobs.ts';
 import type { CommandContext } from './command.ts';
-import { JSON_FLAG, LARGE_MODEL, progressPrinter, SPENDING, spendingOf, STORE, withService } from './support.ts';
+import type { Given } from './declared/declaration.ts';
+import type { REPLAY, VERIFY } from './declared/messages.ts';
+import type { RUN } from './declared/runs.ts';
+import { LARGE_MODEL, progressPrinter, spendingOf, withService } from './support.ts';
 
 /** What --show looks for what loses episodes with, in evaluator calls, and how many cases it shows. */
 const SHOWN_BUDGET = 1200;
 const SHOWN_CASES = 3;
 
-export async function run(args: readonly string[], context: CommandContext): Promise<void> {
+export async function run(given: Given<typeof RUN>, context: CommandContext): Promise<void> {
   const { print, note } = context;
-  const options = {
-    ...STORE,
-    ...JSON_FLAG,
-    override: { type: 'string', multiple: true },
-    resume: { type: 'string' },
-    show: { type: 'boolean' },
-    detach: { type: 'boolean' },
-    again: { type: 'string' },
-  } as const;
-  const parsed = readArguments('run', args, options, 1);
-  const overrides = parsed.values['override'];
-  const resumed = text(parsed, 'resume');
-  if (resumed !== null && (parsed.positionals.length > 0 || overrides !== undefined)) {
+  const { config, override: overrides, resume: resumed, again } = given;
+  const isConfigured = config !== null || overrides.length > 0;
+  if (resumed !== null && isConfigured) {
     throw new C3Error(
       'input',
-      `c3 run --resume ${JSON.stringify(resumed.slice(0, 80))} continues with the configuration that the run began with; omit ${overrides === undefined ? 'the configuration' : '--override'}.`,
+      `c3 run --resume ${JSON.stringify(resumed.slice(0, 80))} continues with the configuration that the run began with; omit ${overrides.length === 0 ? 'the configuration' : '--override'}.`,
     );
   }
-  const again = text(parsed, 'again');
-  if (again !== null && (resumed !== null || parsed.positionals.length > 0 || overrides !== undefined)) {
+  if (again !== null && (resumed !== null || isConfigured)) {
     throw new C3Error('input', 'c3 run --again JOB starts the job as it was requested; omit everything else.');
   }
-  if (parsed.values['detach'] === true || again !== null) {
-    if (parsed.values['show'] === true) {
+  if (given.detach || again !== null) {
+    if (given.show) {
       throw new C3Error('input', 'c3 run --detach shows nothing at the end; omit --show.');
     }
-    await detach(
-      {
-        config: parsed.positionals[0] ?? null,
-        overrides: Array.isArray(overrides) ? overrides.map(String) : [],
-        resumed,
-        again,
-      },
-      parsed,
-      context,
-    );
+    await detach({ config, overrides, resumed, again }, given, context);
     return;
   }
-  const recipe =
-    resumed === null
-      ? await readRecipe(
-          parsed.positionals[0] ?? null,
-          Array.isArray(overrides) ? overrides.map(String) : [],
-          context.folder,
-        )
-      : null;
-  await withService(parsed, context, async (service) => {
+  const recipe = resumed === null ? await readRecipe(config, overrides, context.folder) : null;
+  await withService(given, context, async (service) => {
     if (resumed !== null) {
       await service.updated(context.signal);
     }
@@ -87,12 +62,12 @@ export async function run(args: readonly string[], context: CommandContext): Pro
       const control = { signal: context.signal, onProgress };
       return recipe === null ? service.resume(resumed ?? '', control, note) : service.run(recipe, control, note);
     });
-    if (parsed.values['json'] === true) {
+    if (given.json) {
       print(JSON.stringify(summary));
       return;
     }
     print(`\n${summaryWords(summary)}`);
-    if (parsed.values['show'] !== true || summary.steps === 0) {
+    if (!given.show || summary.steps === 0) {
       return;
     }
     const message = service.reading((store) => mostCredited(store, summary.run));
@@ -160,48 +135,32 @@ function lastBuckets(store: StoreReader, run: string, iteration: number): Bucket
   return window.filter(({ role }) => role === window[0]?.role);
 }
 
-export async function replay(args: readonly string[], context: CommandContext): Promise<void> {
+export async function replay(given: Given<typeof REPLAY>, context: CommandContext): Promise<void> {
   const { print, note } = context;
-  const options = {
-    ...STORE,
-    ...JSON_FLAG,
-    alternatives: { type: 'string' },
-    replays: { type: 'string' },
-    text: { type: 'string' },
-    result: { type: 'string' },
-    independent: { type: 'boolean' },
-    settle: { type: 'boolean' },
-    'at-most': { type: 'string' },
-    snapshot: { type: 'string' },
-    temperature: { type: 'string' },
-    model: { type: 'string' },
-    ...SPENDING,
-    team: { type: 'string' },
-  } as const;
-  const parsed = readArguments('replay', args, options, 1);
-  const message = messageNumber('replay', parsed);
-  const settling = settleOption(parsed);
-  const team = text(parsed, 'team');
+  const { message, alternatives, replays, text, result, independent, team } = given;
+  const settling = settleOption(given);
   const asked = {
     message,
-    alternatives: whole(parsed, 'alternatives', 0, 4),
-    replays: whole(parsed, 'replays', 1, 4),
-    text: text(parsed, 'text'),
-    result: text(parsed, 'result'),
-    independent: parsed.values['independent'] === true,
-    continuation: continuationOf(parsed, context),
-    spending: spendingOf(parsed),
+    alternatives,
+    replays,
+    text,
+    result,
+    independent,
+    continuation: continuationOf(given, context),
+    spending: spendingOf(given),
     ...(team !== null && { team: resolve(context.folder, team) }),
   };
-  const { stderr } = context.streams;
-  await withService(parsed, context, async (service) => {
+  const show = progressPrinter(context);
+  await withService(given, context, async (service) => {
     await service.updated(context.signal);
     const most =
       settling === null ? 0 : (settling.most ?? service.reading((store) => defaultReplays(store.message(message))));
     const request = settling === null ? asked : { ...asked, settle: { replays: most } };
     const bucket = await service.replay(request, {
       signal: context.signal,
-      onProgress: (_, done, total) => stderr.isTTY === true && stderr.write(`\r${String(done)} of ${String(total)}`),
+      onProgress: (_, done, total) => {
+        show({ done, total, message: `Replaying: ${done} of ${total}` });
+      },
       onRemark: note,
     });
     const verified = await service.proveBucket(bucket.id, context.signal);
@@ -212,7 +171,7 @@ export async function replay(args: readonly string[], context: CommandContext): 
       estimates: withVote(estimatesOf(store.message(message), store.bucketsFor(message)), message, vote),
       draws: drawsOf(store.replaysOfBucket(bucket.id), (id) => store.fullMessage(id).streamKey),
     }));
-    if (parsed.values['json'] === true) {
+    if (given.json) {
       print(
         JSON.stringify({
           ...replayDocument(message, verified),
@@ -240,22 +199,21 @@ export async function replay(args: readonly string[], context: CommandContext): 
  * What is to be settled, and with how many replays at most; null where alternatives are asked for by number.
  * @throws C3Error('input') where both are
  */
-function settleOption(parsed: ParsedArguments): { readonly most: number | null } | null {
-  const most = text(parsed, 'at-most');
-  if (parsed.values['settle'] !== true) {
-    if (most !== null) {
+function settleOption(given: Given<typeof REPLAY>): { readonly most: number | null } | null {
+  if (!given.settle) {
+    if (given.atMost !== null) {
       throw new C3Error('input', '--at-most limits --settle; add --settle.');
     }
     return null;
   }
-  const other = (['alternatives', 'replays'] as const).find((name) => text(parsed, name) !== null);
+  const other = (['alternatives', 'replays'] as const).find((name) => given.named.has(name));
   if (other !== undefined) {
     throw new C3Error(
       'input',
       `--settle takes as many replays as the credit needs; omit --${other}, or limit it with --at-most N.`,
     );
   }
-  return { most: most === null ? null : whole(parsed, 'at-most', 1, 1) };
+  return { most: given.atMost };
 }
 
 /** How a bucket was drawn, and what settling spent. */
@@ -263,15 +221,14 @@ const settledDocument = ({ spent }: ReplayResult): object =>
   spent === undefined ? { design: 'crossed' } : { design: 'paired', spent };
 
 /** What the alternatives are continued with. */
-function continuationOf(parsed: ParsedArguments, { folder }: CommandContext): ContinuationChoice {
-  const [temperature, model] = [text(parsed, 'temperature'), text(parsed, 'model')];
-  // An empty text is no number either.
-  return {
-    snapshot: text(parsed, 'snapshot'),
-    temperature: temperature === null ? null : Number(temperature.trim() === '' ? NaN : temperature),
-    model: model === null ? null : model === '' ? '' : resolve(folder, model),
-  };
-}
+const continuationOf = (
+  { snapshot, temperature, model }: Given<typeof REPLAY>,
+  { folder }: CommandContext,
+): ContinuationChoice => ({
+  snapshot,
+  temperature,
+  model: model === null || model === '' ? model : resolve(folder, model),
+});
 
 /**
  * By estimator: credit with n, interval and calls, pooled, and the newest bucket that it is from; null where it was not
@@ -318,33 +275,32 @@ function replayDocument(message: number, bucket: BucketView): object {
   };
 }
 
-export async function verify(args: readonly string[], context: CommandContext): Promise<void> {
+export async function verify(given: Given<typeof VERIFY>, context: CommandContext): Promise<void> {
   const { print, note } = context;
-  const parsed = readArguments(
-    'verify',
-    args,
-    { ...STORE, ...JSON_FLAG, run: { type: 'string' }, sample: { type: 'string' } },
-    1,
-  );
-  const message = parsed.positionals[0] === undefined ? null : messageNumber('verify', parsed);
-  if (message !== null && (text(parsed, 'run') ?? text(parsed, 'sample')) !== null) {
+  const { message, sample } = given;
+  if (message !== null && (given.run ?? sample) !== null) {
     throw new C3Error('input', 'c3 verify takes either a message or --run and --sample; give one of the two.');
   }
-  await withService(parsed, context, async (service) => {
+  await withService(given, context, async (service) => {
     const { signal } = context;
     await service.updated(signal);
-    const id = text(parsed, 'run') ?? service.reading((store) => store.runs(0, 1))[0]?.id;
+    const id = given.run ?? service.reading((store) => store.runs(0, 1))[0]?.id;
     if (id === undefined) {
       throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
     }
+    const show = progressPrinter(context);
+    const control = {
+      signal,
+      onRemark: note,
+      onProgress: (done: number, total: number) => {
+        show({ done, total, message: `Verifying replays: ${done} of ${total}` });
+      },
+    };
     const report =
       message === null
-        ? await service.verify(id, text(parsed, 'sample') === null ? null : whole(parsed, 'sample', 1, 1), {
-            signal,
-            onRemark: note,
-          })
-        : await service.verifyMessage(message, { signal, again: true, onRemark: note });
-    if (parsed.values['json'] === true) {
+        ? await service.verify(id, sample, control)
+        : await service.verifyMessage(message, { ...control, again: true });
+    if (given.json) {
       print(JSON.stringify(report));
     } else {
       print(reportWords(message === null ? id : `message ${String(message)}`, report));

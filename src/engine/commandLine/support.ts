@@ -1,28 +1,25 @@
-/** What the commands share: options, output, the engine that they work with. */
+/** What the commands share: output, the engine that they work with. */
 import { resolve } from 'node:path';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
-import { C3Error } from '../../shared/errors.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import { text, whole, type ParsedArguments } from './arguments.ts';
 import { askAtTerminal } from './askAtTerminal.ts';
 import type { CommandContext } from './command.ts';
 import type { LoadControl } from '../models/models.ts';
-import { DEFAULT_STORE } from '../places.ts';
 import { EngineService } from '../service.ts';
+import type { SPENDING, STORE } from './declared/options.ts';
+import type { OptionsGiven } from './declared/declaration.ts';
 import { remainingWords } from '../../shared/text/times.ts';
 import { loadingWords } from '../models/loadingWords.ts';
 
-export const STORE = { store: { type: 'string' } } as const;
-export const JSON_FLAG = { json: { type: 'boolean' } } as const;
-export const SPENDING = { 'spend-tokens': { type: 'string' }, 'spend-money': { type: 'string' } } as const;
+/** What a command is given that works with a store. */
+export type StoreGiven = OptionsGiven<typeof STORE>;
 
 /** The database that --store names, or the usual one. */
-export const storePath = (parsed: ParsedArguments, { folder }: CommandContext): string =>
-  resolve(folder, text(parsed, 'store') ?? DEFAULT_STORE);
+export const storePath = (given: StoreGiven, { folder }: CommandContext): string => resolve(folder, given.store);
 
 /** Opens a service of the store that --store names for one piece of work and closes it whatever happens. */
 export async function withService<Result>(
-  parsed: ParsedArguments,
+  given: StoreGiven,
   context: CommandContext,
   work: (service: EngineService) => Promise<Result>,
 ): Promise<Result> {
@@ -33,7 +30,7 @@ export async function withService<Result>(
       note(`${words}; Ctrl+C stops waiting.`);
     }
   };
-  const service = new EngineService(storePath(parsed, context), { command: `c3 ${name}`, onWaiting });
+  const service = new EngineService(storePath(given, context), { command: `c3 ${name}`, onWaiting });
   service.endpoints.askWait = (wait, signal) => askAtTerminal(context, wait, signal);
   try {
     return await work(service);
@@ -42,23 +39,11 @@ export async function withService<Result>(
   }
 }
 
-/**
- * The most that the run and its replays may spend at a server, in the place of what the configuration says.
- * @throws C3Error('input') for what is no amount
- */
-export function spendingOf(parsed: ParsedArguments): SpendingChoice {
-  const [tokens, money] = [text(parsed, 'spend-tokens'), text(parsed, 'spend-money')];
-  if (money !== null && !/^\d+(?:\.\d+)?$/u.test(money)) {
-    throw new C3Error(
-      'input',
-      `--spend-money needs an amount such as 0.25, not ${JSON.stringify(money.slice(0, 40))}.`,
-    );
-  }
-  return {
-    ...(tokens !== null && { tokens: whole(parsed, 'spend-tokens', 0, 0) }),
-    ...(money !== null && { money: Number(money) }),
-  };
-}
+/** The most that the run and its replays may spend at a server, in the place of what the configuration says. */
+export const spendingOf = (given: OptionsGiven<typeof SPENDING>): SpendingChoice => ({
+  ...(given.spendTokens !== null && { tokens: given.spendTokens }),
+  ...(given.spendMoney !== null && { money: given.spendMoney }),
+});
 
 /** Bytes of a model's files from which on loading takes long enough to be followed. */
 export const LARGE_MODEL = 100e6;
@@ -74,20 +59,33 @@ export function loadingPrinter(context: CommandContext): LoadControl {
   return { onProgress, signal: context.signal };
 }
 
+/** How far work is. */
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+  readonly message: string;
+  /** That of a run, whose steps are shown one in twenty where no terminal is. */
+  readonly stage?: RunProgress['stage'];
+  readonly remainingSeconds?: number | null;
+}
+
 /** Progress on standard error: one line that is rewritten on a terminal, a line per tenth elsewhere. */
 export function progressPrinter({
   streams: { stderr },
   note,
-}: CommandContext): (
-  progress: Pick<RunProgress, 'stage' | 'done' | 'total' | 'message'> & { readonly remainingSeconds?: number | null },
-) => void {
+  showProgress,
+  endProgress,
+}: CommandContext): (progress: Progress) => void {
   let lastTenth = '';
   return ({ stage, done, total, message, remainingSeconds = null }) => {
     const remaining = remainingWords(remainingSeconds);
     // A remark is a sentence, and what remains of the run follows it.
     const line = remaining === '' ? message : `${message.replace(/\.$/u, '')}, ${remaining}`;
     if (stderr.isTTY === true) {
-      stderr.write(`\r\u001b[2K${line}${stage !== 'train' && done === total ? '\n' : ''}`);
+      showProgress(line);
+      if (stage !== 'train' && done === total) {
+        endProgress();
+      }
       return;
     }
     const tenth = `${message.split(':')[0] ?? ''}:${String(Math.floor((10 * done) / Math.max(1, total)))}`;

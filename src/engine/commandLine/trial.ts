@@ -10,7 +10,6 @@ import {
   decodingNumber,
   decodingWords,
   NO_CHANGE,
-  TRIAL_BUDGET,
   type PolicyChange,
   type ServerChange,
   type TeamChange,
@@ -25,23 +24,11 @@ import { oneLine } from '../../shared/text/oneLine.ts';
 import { protocolOfRun } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
 import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
-import { messageNumber, readArguments, text, texts, whole, type ParsedArguments } from './arguments.ts';
 import type { CommandContext } from './command.ts';
-import { ONLY, readSelection } from './onlyFlag.ts';
-import { JSON_FLAG, SPENDING, spendingOf, STORE, withService } from './support.ts';
-
-const OPTIONS = {
-  ...STORE,
-  ...JSON_FLAG,
-  run: { type: 'string' },
-  change: { type: 'string', multiple: true },
-  'each-role': { type: 'boolean' },
-  with: { type: 'string' },
-  lost: { type: 'boolean' },
-  ...ONLY,
-  ...SPENDING,
-  budget: { type: 'string' },
-} as const;
+import type { Given } from './declared/declaration.ts';
+import type { TRY } from './declared/messages.ts';
+import { readSelection } from './onlyFlag.ts';
+import { progressPrinter, spendingOf, withService } from './support.ts';
 
 /** Bytes of a prompt's file. */
 const MOST_PROMPT = 2 ** 20;
@@ -52,57 +39,44 @@ const SHOWN = 100;
 
 type Settings = Omit<TrialParams, 'change'>;
 
-export async function tryCommand(args: readonly string[], context: CommandContext): Promise<void> {
-  const parsed = readArguments('try', args, OPTIONS, 1);
-  const changes = texts(parsed, 'change');
-  const eachRole = parsed.values['each-role'] === true;
-  const other = text(parsed, 'with');
+export async function tryCommand(given: Given<typeof TRY>, context: CommandContext): Promise<void> {
+  const { message, change: changes, eachRole, with: other, budget } = given;
   if (eachRole ? other === null || changes.length > 0 : other !== null || changes.length === 0) {
     throw new C3Error(
       'input',
       'c3 try needs either --change KEY=VALUE, or --each-role with --with SNAPSHOT, a step, the folder of a model or MODEL@ADDRESS of a server.',
     );
   }
-  const budget = whole(parsed, 'budget', TRIAL_BUDGET.least, TRIAL_BUDGET.usual);
-  const only = readSelection(texts(parsed, 'only'));
-  const message = parsed.positionals.length === 0 ? null : messageNumber('try', parsed);
-  for (const name of message === null ? [] : ['run', 'lost', 'only']) {
-    if (parsed.values[name] !== undefined) {
-      throw new C3Error('input', `c3 try takes either a message or --${name}; give one of the two.`);
-    }
+  const only = readSelection(given.only);
+  const ofRun = (['run', 'lost', 'only'] as const).find((name) => given.named.has(name));
+  if (message !== null && ofRun !== undefined) {
+    throw new C3Error('input', `c3 try takes either a message or --${ofRun}; give one of the two.`);
   }
   const change = await changeOf(changes, context.folder);
-  await withService(parsed, context, async (service) => {
+  await withService(given, context, async (service) => {
     await service.updated(context.signal);
     const run = service.reading((store) =>
-      message === null ? (text(parsed, 'run') ?? store.runs(0, 1)[0]?.id) : store.messageRun(message),
+      message === null ? (given.run ?? store.runs(0, 1)[0]?.id) : store.messageRun(message),
     );
     if (run === undefined) {
       throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
     }
-    const problems: TrialProblems = parsed.values['lost'] === true ? 'lost' : 'all';
-    const settings = {
-      run,
-      budget,
-      problems,
-      only,
-      spending: spendingOf(parsed),
-      ...(message !== null && { message }),
-    };
+    const problems: TrialProblems = given.lost ? 'lost' : 'all';
+    const settings = { run, budget, problems, only, spending: spendingOf(given), ...(message !== null && { message }) };
     await (other === null
-      ? tryOne(service, { ...settings, change }, parsed, context)
-      : tryEachRole(service, settings, policyOf(other, context.folder), parsed, context));
+      ? tryOne(service, { ...settings, change }, given, context)
+      : tryEachRole(service, settings, policyOf(other, context.folder), given, context));
   });
 }
 
 async function tryOne(
   service: EngineService,
   request: Settings & { readonly change: TeamChange },
-  parsed: ParsedArguments,
+  given: Given<typeof TRY>,
   context: CommandContext,
 ): Promise<void> {
   const trial = await service.tryChange(request, controlOf(context));
-  context.print(parsed.values['json'] === true ? JSON.stringify(trial) : trialWords(trial).join('\n'));
+  context.print(given.json ? JSON.stringify(trial) : trialWords(trial).join('\n'));
 }
 
 /** One trial for each role: whose replacement helps says where the fault is that no message of the team shows. */
@@ -110,7 +84,7 @@ async function tryEachRole(
   service: EngineService,
   settings: Settings,
   policy: PolicyChange,
-  parsed: ParsedArguments,
+  given: Given<typeof TRY>,
   context: CommandContext,
 ): Promise<void> {
   const roles = service.reading((store) => protocolOfRun(store, settings.run)).roles.map(({ name }) => name);
@@ -123,7 +97,7 @@ async function tryEachRole(
   const ordered = trials.toSorted((a, b) => b.trial.difference.value - a.trial.difference.value);
   const sentence = eachRoleSentence(ordered);
   context.print(
-    parsed.values['json'] === true
+    given.json
       ? JSON.stringify({ run: settings.run, roles: ordered.map(({ role, trial }) => ({ role, ...trial })), sentence })
       : [sentence, '', ...ordered.map(({ role, trial }) => `  ${role}: ${trial.sentence}`)].join('\n'),
   );
@@ -137,19 +111,16 @@ function eachRoleSentence(trials: readonly { readonly role: string; readonly tri
     : `Another policy helps most in the place of the ${helped[0] ?? ''}${helped.length > 1 ? `, and helps for the ${helped.slice(1).join(' and the ')}` : ''}.`;
 }
 
-const controlOf = ({
-  signal,
-  note,
-  streams: { stderr },
-}: CommandContext): Parameters<EngineService['tryChange']>[1] => ({
-  signal,
-  onRemark: note,
-  onProgress: (calls, budget) => {
-    if (stderr.isTTY === true) {
-      stderr.write(`\r\u001b[2K${callsWords(calls, budget)}`);
-    }
-  },
-});
+const controlOf = (context: CommandContext): Parameters<EngineService['tryChange']>[1] => {
+  const show = progressPrinter(context);
+  return {
+    signal: context.signal,
+    onRemark: context.note,
+    onProgress: (calls, budget) => {
+      show({ done: calls, total: budget, message: `Trying: ${callsWords(calls, budget)}` });
+    },
+  };
+};
 
 /** A server's model by its name and address, a model by its folder, or a snapshot by its name. */
 function policyOf(value: string, folder: string): PolicyChange {

@@ -37,16 +37,6 @@ export interface SampleSettings {
   readonly seed: number;
 }
 
-/** The paper names S, J, c and J_V and gives no numbers; these are J and c of its published analysis. */
-export const SAMPLE_DEFAULTS: SampleSettings = {
-  contexts: 40,
-  alternatives: 8,
-  replays: 4,
-  valueSamples: 4,
-  role: null,
-  seed: 0,
-};
-
 /** V(h): what the value head that a run had with a snapshot says of a state. */
 export type StateValue = (moment: Moment) => Promise<number>;
 

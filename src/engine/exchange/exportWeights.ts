@@ -9,8 +9,7 @@ import { TEMPLATE_FILE } from '../../policy/chatTemplate.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 
-export const WEIGHT_FORMATS = ['adapter', 'model'] as const;
-export type WeightFormat = (typeof WEIGHT_FORMATS)[number];
+export type WeightFormat = 'adapter' | 'model';
 
 /** What a model folder may have beside its weights. */
 const COMPANIONS = [CONFIG_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, GENERATION_FILE, TEMPLATE_FILE];

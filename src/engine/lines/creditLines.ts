@@ -1,13 +1,7 @@
 /** `c3 credit`: JSONL in, JSONL out. */
 import { z } from 'zod';
-import {
-  CREDIT_ESTIMATORS,
-  creditGroup,
-  estimateGroup,
-  findEstimator,
-  type CreditEstimator,
-} from '../../credit/estimators.ts';
-import { C3Error, nearestName } from '../../shared/errors.ts';
+import { creditGroup, estimateGroup, type CreditEstimator } from '../../credit/estimators.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { inputLines, readLine } from './lineModel.ts';
 
 const lineSchema = z.object({
@@ -20,19 +14,6 @@ const lineSchema = z.object({
   alpha: z.number().optional(),
 });
 const FORM = '{"id": ..., "alternatives": [{"returns": [numbers or null]}]}';
-
-/** The estimator that --estimator names. @throws C3Error('input') */
-export function estimatorNamed(name: string | null): CreditEstimator {
-  const found = findEstimator(name ?? '');
-  if (found !== null) {
-    return found.name;
-  }
-  const nearest = nearestName(name ?? '', CREDIT_ESTIMATORS);
-  throw new C3Error(
-    'input',
-    `c3 credit needs --estimator with one of ${CREDIT_ESTIMATORS.join(', ')}${name === null || nearest === undefined ? '' : `; did you mean ${nearest}?`}.`,
-  );
-}
 
 /**
  * One output line `{id, baselines, credits, intervals, evaluatorCalls}` for each input line; null where an alternative

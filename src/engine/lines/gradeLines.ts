@@ -70,13 +70,13 @@ export function mathLines(grader: Grader): LineGrader<z.output<typeof mathSchema
   };
 }
 
-/** The grader that --grader names; strict when none is named. @throws C3Error('input') */
-export function graderNamed(name: string | null): Grader {
-  const grader = GRADERS.find((known) => known === (name ?? 'strict'));
+/** The grader that --grader names. @throws C3Error('input') for one that does not grade mathematics */
+export function graderNamed(name: string): Grader {
+  const grader = GRADERS.find((known) => known === name);
   if (grader === undefined) {
     throw new C3Error(
       'input',
-      `c3 grade knows --grader ${GRADERS.join(' and ')}, not ${JSON.stringify((name ?? '').slice(0, 40))}.`,
+      `c3 grade --kind math knows --grader ${GRADERS.join(' and ')}, not ${JSON.stringify(name.slice(0, 40))}.`,
     );
   }
   return grader;

@@ -1,8 +1,8 @@
 /** `c3 grade --kind python`: JSONL {id, code, tests | test + entryPoint, setup?} in, {id, score, rule, masked?} out. */
 import { z } from 'zod';
-import { PYTHON_BACKENDS, PythonGrader, type PythonBackend } from '../../evaluate/python/grader.ts';
+import { PythonGrader, type PythonBackend } from '../../evaluate/python/grader.ts';
 import { checkNative } from '../../evaluate/python/native/native.ts';
-import { beginsWithFence, CODE_BLOCKS, fencedCode, type CodeBlocks } from '../../evaluate/python/code.ts';
+import { beginsWithFence, fencedCode, type CodeBlocks } from '../../evaluate/python/code.ts';
 import type { PassRule, PythonTests, PythonVerdict } from '../../evaluate/python/rules.ts';
 import { unlessCancelled } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
@@ -82,44 +82,17 @@ async function gradeMessage(
 }
 
 /**
- * The rule that --grader names: strict, all tests must pass, when none is named; fraction, their share.
- * @throws C3Error('input')
+ * The rule that --grader names: strict, all tests must pass; fraction, their share.
+ * @throws C3Error('input') for one that does not grade Python
  */
-export function passRuleNamed(name: string | null): PassRule {
-  if (name === null || name === 'strict') {
-    return 'strict';
-  }
-  if (name === 'fraction') {
-    return 'fraction';
+export function passRuleNamed(name: string): PassRule {
+  if (name === 'strict' || name === 'fraction') {
+    return name;
   }
   throw new C3Error(
     'input',
     `c3 grade --kind python knows --grader strict and fraction, not ${JSON.stringify(name.slice(0, 40))}.`,
   );
-}
-
-/** The blocks that --blocks names; the first when none is named. @throws C3Error('input') */
-export function blocksNamed(name: string | null): CodeBlocks {
-  const blocks = CODE_BLOCKS.find((known) => known === (name ?? 'first'));
-  if (blocks === undefined) {
-    throw new C3Error(
-      'input',
-      `c3 grade --kind python knows --blocks ${CODE_BLOCKS.join(', ')}, not ${JSON.stringify((name ?? '').slice(0, 40))}.`,
-    );
-  }
-  return blocks;
-}
-
-/** The backend that --backend names; the bundled interpreter when none is named. @throws C3Error('input') */
-export function backendNamed(name: string | null): PythonBackend {
-  const backend = PYTHON_BACKENDS.find((known) => known === (name ?? 'bundled'));
-  if (backend === undefined) {
-    throw new C3Error(
-      'input',
-      `c3 grade --kind python knows --backend ${PYTHON_BACKENDS.join(' and ')}, not ${JSON.stringify((name ?? '').slice(0, 40))}.`,
-    );
-  }
-  return backend;
 }
 
 /**

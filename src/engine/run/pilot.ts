@@ -27,8 +27,6 @@ export interface PilotSettings {
   readonly replays: number;
 }
 
-export const PILOT_DEFAULTS: PilotSettings = { questions: 64, alternatives: 6, replays: 4 };
-
 /**
  * Measures on the questions that a prepared run would train on first, with its model as it comes.
  * @throws C3Error('input') for a protocol whose messages are not known beforehand, and where a question is missing;

@@ -2,7 +2,7 @@
  * The text that a new configuration begins with: every key with its words, those that one changes first ready to be
  * changed.
  */
-import { wrapped } from '../common/wrapped.ts';
+import { wrapped } from '../../shared/text/wrapped.ts';
 import { CONFIGURATION, type ConfigKey } from './keys.ts';
 import { choicesOf, valueWords } from './keyWords.ts';
 

@@ -3,7 +3,7 @@ import type { MemoryPlace, MemoryTotal, RunPlan, WorkCost } from '../../shared/m
 import { costWords } from '../../shared/endpointCost.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import { basisWords, spanWords } from '../../shared/text/times.ts';
-import { wrapped } from '../common/wrapped.ts';
+import { wrapped } from '../../shared/text/wrapped.ts';
 
 const WIDTH = 60;
 /** Characters of a sentence that is in sight where the configuration is beside it. */

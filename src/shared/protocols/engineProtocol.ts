@@ -50,8 +50,7 @@ export interface StartRunParams {
 }
 
 /** What is done where a policy of a trained team is replaced: after stage 0, directly, or with none of the training. */
-export const REPLACE_STRATEGIES = ['align', 'direct', 'retrain'] as const;
-export type ReplaceStrategy = (typeof REPLACE_STRATEGIES)[number];
+export type ReplaceStrategy = 'align' | 'direct' | 'retrain';
 
 export interface ReplaceParams {
   /** The run whose team it is. */

@@ -104,7 +104,7 @@ describe('c3 diagnose', () => {
       [['diagnose', '--run', run, '--emptied', '--sample'], /--emptied measures by itself; omit --sample/],
       [['diagnose', '--run', run, '--emptied', '--role', 'nobody'], /nobody follows .nobody.*; name /],
       [['diagnose', '--run', run, '--origin', 'request'], /has no request buckets/],
-      [['export', '--run', run, '--format', 'pdf', '--out', 'x'], /--format with one of buckets, adapter, model/],
+      [['export', '--run', run, '--format', 'pdf', '--out', 'x'], /--format is buckets, adapter or model, not "pdf"/],
       [['import'], /needs the path/],
       [['import', 'absent.jsonl'], /Cannot read .*absent\.jsonl/],
       [['credit', '--estimator', 'lo'], /did you mean loo\?/],

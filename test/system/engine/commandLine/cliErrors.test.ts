@@ -34,7 +34,7 @@ describe('arguments', () => {
     });
     await refuses(workspace, ['verify', '--everything'], {
       code: 2,
-      says: /c3 verify has no option --everything; its options are --store, --json, --run, --sample/,
+      says: /c3 verify has no option --everything; its options are --run, --sample, --store, --json/,
     });
     await refuses(workspace, ['doctor', '--toString'], { code: 2, says: /no option --toString/ });
     await refuses(workspace, ['doctor', '-j'], { code: 2, says: /-j/ });
@@ -65,7 +65,10 @@ describe('arguments', () => {
     await refuses(workspace, ['verify', '--sample', '-3'], { code: 2, says: /--sample/ });
     await refuses(workspace, ['taxonomy'], { code: 2, says: /c3 taxonomy needs --run RUN/ });
     await refuses(workspace, ['credit'], { code: 2, says: /needs --estimator with one of loo, full_mean/ });
-    await refuses(workspace, ['credit', '--estimator', 'lo'], { code: 2, says: /one of loo, full_mean/ });
+    await refuses(workspace, ['credit', '--estimator', 'lo'], {
+      code: 2,
+      says: /--estimator is loo, full_mean, .*, not "lo"; did you mean loo\?/,
+    });
     await refuses(workspace, ['bench', 'fist-run'], {
       code: 2,
       says: /has no suite "fist-run"; did you mean first-run\?/,
@@ -78,7 +81,9 @@ describe('arguments', () => {
       assert.match(help.stdout, new RegExp(`^  ${name} `, 'm'));
     }
     assert.deepEqual([help.code, help.stderr], [0, '']);
-    assert.match((await c3(workspace, ['run', '--help'])).stdout, /^run \[CONFIG\]/);
+    assert.match((await c3(workspace, ['run', '--help'])).stdout, /^Usage: c3 run \[CONFIG\]/);
+    assert.deepEqual(await c3(workspace, ['help', 'run']), await c3(workspace, ['run', '--help']));
+    await refuses(workspace, ['help', 'rum'], { code: 2, says: /no command "rum"; did you mean run\?/ });
     assert.match((await c3(workspace, ['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
     assert.deepEqual((await c3(workspace, [])).stdout, help.stdout);
   });

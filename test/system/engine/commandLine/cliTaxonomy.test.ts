@@ -126,8 +126,11 @@ describe('c3 label', () => {
     assert.deepEqual([field(labelled['agreement'], 'n'), field(labelled['agreement'], 'agreed')], [2, 1]);
     assert.match((await c3(workspace, ['label', String(second[1]), '--take-back'])).stdout, /the label was removed/);
     assert.deepEqual(field((await report())['agreement'], 'n'), 1);
-    for (const wrong of [[], ['x', 'y'], ['1'], ['1', 'y', '--take-back'], ['1', ' ']]) {
-      await refuses(['label', ...wrong], /c3 label needs a bucket by its number, and a label or --take-back/);
+    for (const wrong of [[], ['x', 'y'], ['0', 'y']]) {
+      await refuses(['label', ...wrong], /c3 label needs the number of a bucket, for example `c3 label 17`/);
+    }
+    for (const wrong of [['1'], ['1', 'y', '--take-back'], ['1', ' ']]) {
+      await refuses(['label', ...wrong], /c3 label needs a label or --take-back/);
     }
     await refuses(['label', '1', 'x'.repeat(81)], /at most 80 characters/);
     await refuses(['label', '999999', 'x'], /There is no bucket 999999/);

@@ -88,7 +88,8 @@ describe('c3 blame', () => {
     const greedy = await c3(folder, ['blame', String(lost(folder).leaf), '--budget', '8']);
     assert.match(greedy.stderr, /was recorded greedily; it is read at the sampling temperature/u);
     const other = await c3(folder, ['blame', String(sampled(folder)?.leaf ?? assert.fail()), '--budget', '8']);
-    assert.deepEqual([other.code, other.stderr], [0, '']);
+    assert.equal(other.code, 0);
+    assert.doesNotMatch(other.stderr, /greedily/u);
   });
 
   it('is about the same episode whichever of its messages is named, and keeps to its budget', async (t) => {
@@ -122,7 +123,7 @@ describe('c3 blame', () => {
       [['blame', '1', '--budget', '0'], /--budget needs a whole number of at least 1/u],
       [['blame', '1', '--budget', '100001'], /from 1 to 100,000/u],
       [['blame', '1', '--team', 'team.yaml'], /has a team of its own, so --team does not apply/u],
-      [['blame', '1', '--spend-money', 'x'], /--spend-money needs an amount/u],
+      [['blame', '1', '--spend-money', 'x'], /--spend-money must be a number of at least 0/u],
     ] as const) {
       const refused = await c3(folder, args);
       assert.equal(refused.code, 2, refused.stdout);
@@ -265,7 +266,7 @@ describe('c3 blame --run', () => {
       [['blame', '--run', 'nowhere'], /nowhere/u],
       [['blame', '1', '--run', run], /either an episode or --run/u],
       [['blame', '1', '--by', 'level'], /either an episode or --by/u],
-      [['blame', '--by', 'weather'], /not divided by "weather"; give --by turn, class, label, level, source/u],
+      [['blame', '--by', 'weather'], /--by is turn, class, label, level or source, not "weather"/u],
       [['blame', '--budget', '0'], /--budget needs a whole number of at least 1/u],
       [['blame', '--budget', '10000001'], /from 1 to 10,000,000/u],
       [['blame', '--budget', '2'], /does not reach one lost episode; give at least 3 evaluator calls/u],

@@ -211,7 +211,7 @@ describe('c3 replay', () => {
     const cases = [
       [['--snapshot', '9'], /has 2 steps; snapshot 9 is not one of them/],
       [['--snapshot', '0123456789'], /has no snapshot 0123456789/],
-      [['--temperature', 'warm'], /temperature must be a number/],
+      [['--temperature', 'warm'], /--temperature must be a number, such as 0\.25, not "warm"/],
       [['--snapshot', '1', '--model', 'other'], /not both/],
       [['--model', 'nowhere'], /nowhere/],
     ] as const;

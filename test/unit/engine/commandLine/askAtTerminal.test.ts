@@ -30,7 +30,7 @@ function asking(isTTY = true): Asked {
     stderr.write(`${line}\n`);
   };
   return {
-    decided: askAtTerminal({ streams, note }, WAIT, leaving.signal),
+    decided: askAtTerminal({ streams, note, endProgress: () => stderr.write('\n') }, WAIT, leaving.signal),
     typed,
     shown: () => String(stderr.read() ?? ''),
     leave: () => {
@@ -50,7 +50,7 @@ it('a long wait is waited for where somebody at a terminal says yes', async () =
     const { decided, typed, shown } = asking();
     typed.write(answer);
     assert.equal(await decided, waits, JSON.stringify(answer));
-    assert.match(shown(), /^api\.example\.com asks to wait 3,600 s before it is asked again\. Wait\? \[y\/N\] /u);
+    assert.match(shown(), /^\napi\.example\.com asks to wait 3,600 s before it is asked again\. Wait\? \[y\/N\] /u);
   }
 });
 

@@ -118,9 +118,12 @@ describe('main', () => {
 describe('Ctrl+C', () => {
   it('cancels what may leave something half done, and ends anything else at once', () => {
     const ended = Object.keys(COMMANDS).filter((name) => !isCancellable([name]));
-    assert.deepEqual(ended, ['status', 'infer', 'taxonomy', 'diagnose', 'report', 'credit', 'convert']);
+    assert.deepEqual(ended, [
+      ...['convert', 'status', 'taxonomy', 'diagnose', 'report', 'infer', 'credit', 'completion'],
+    ]);
     assert.equal(isCancellable(['diagnose', '--run', 'x', '--sample']), true);
     assert.equal(isCancellable(['diagnose', '--run', 'x', '--emptied']), true);
+    assert.equal(isCancellable(['record', '--', 'program', '--help']), true);
     for (const args of [[], ['help'], ['--version'], ['run', '--help'], ['repaly'], ['constructor']]) {
       assert.equal(isCancellable(args), false, args.join(' '));
     }
@@ -141,6 +144,25 @@ describe('a context', () => {
     assert.throws(() => {
       context.print('c');
     }, CancelledError);
+  });
+
+  it('writes below a line of progress, which is there on a terminal alone', () => {
+    const written = (isTTY: boolean): readonly string[] => {
+      const streams = streamsOf(Readable.from([]), isTTY);
+      const context = contextOf('blame', streams, () => undefined);
+      context.showProgress('1 of 2');
+      context.showProgress('2 of 2');
+      context.note('a remark');
+      context.print('a result');
+      context.showProgress('3 of 4');
+      context.print('another');
+      return [streams.noted.join(''), streams.said.join('')];
+    };
+    assert.deepEqual(written(true), [
+      '\r\u001b[2K1 of 2\r\u001b[2K2 of 2\na remark\n\r\u001b[2K3 of 4\n',
+      'a result\nanother\n',
+    ]);
+    assert.deepEqual(written(false), ['a remark\n', 'a result\nanother\n']);
   });
 
   it('rewrites one line of progress on a terminal, and writes a line for each tenth elsewhere', () => {

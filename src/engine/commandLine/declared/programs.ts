@@ -1,0 +1,118 @@
+/** The commands that work with other programs: recordings, imports, exports and assistants. */
+import { TASK_NAMES } from '../../../shared/runNames.ts';
+import type { Declaration } from './declaration.ts';
+import { ADAPTER, JSON_FLAG, MASK_SECRETS, MESSAGE, RENAME, STORE, STORE_AND_JSON } from './options.ts';
+
+/** Which model is served here. */
+export const SERVED = {
+  model: { kind: 'folder', value: 'DIR', help: 'Serves the model of a folder.' },
+  task: {
+    kind: 'choice',
+    value: 'NAME',
+    choices: TASK_NAMES,
+    help: 'Serves the model of the bundled team for a task.',
+  },
+  name: { kind: 'text', value: 'NAME', help: 'What the served model is called.' },
+} as const;
+
+export const RECORD = {
+  name: 'record',
+  summary: 'Runs your own program, and stores what its agents say.',
+  details:
+    'The program finds the address of the recorder in OPENAI_BASE_URL and similar variables. Its calls go on to its ' +
+    'own server, or to a model that is served here.',
+  arguments: {},
+  options: {
+    upstream: { kind: 'text', value: 'URL', help: 'The server that answers, in the place of that of OPENAI_BASE_URL.' },
+    ...SERVED,
+    answer: {
+      kind: 'text',
+      value: 'TEXT',
+      help: 'What is right: the last message of an episode must state this number, or have this text in it.',
+    },
+    ...MASK_SECRETS,
+    ...RENAME,
+    ...STORE_AND_JSON,
+  },
+  rest: { value: 'PROGRAM [ARGUMENT ...]', help: 'The program and its arguments.' },
+  examples: [
+    ['c3 record -- node team.mjs', 'Records a program that asks its own server.'],
+    ['c3 record --task arithmetic --answer 19 -- python team.py', 'Records a program that the bundled model answers.'],
+  ],
+} as const satisfies Declaration;
+
+export const IMPORT = {
+  name: 'import',
+  summary: 'Stores what other programs recorded of their agents, as a run.',
+  details:
+    'It reads OpenTelemetry, Inspect, LangGraph, LangSmith, Langfuse, conversations, the buckets of the ' +
+    'C3 authors, and more. Importing a log twice changes nothing.',
+  arguments: { file: { kind: 'file', value: 'FILE', help: 'The path of a log or of a bucket file.' } },
+  options: { ...MASK_SECRETS, ...RENAME, ...STORE_AND_JSON },
+  examples: [['c3 import trace.json --mask-secrets', 'Stores the episodes of a trace, without what looks like a key.']],
+} as const satisfies Declaration;
+
+export const INFER = {
+  name: 'infer',
+  summary: 'Prints a team file for a message that was recorded elsewhere.',
+  details:
+    'The file says who spoke next and saw what. Read it and change what is wrong: a log shows one episode ' + 'only.',
+  arguments: { ...MESSAGE },
+  options: {
+    endpoint: { kind: 'text', value: 'URL', help: 'The server that answers for the team.' },
+    modelName: { kind: 'text', value: 'NAME', help: 'The model that is asked for there.' },
+    ...STORE,
+  },
+  examples: [['c3 infer 7 --endpoint http://127.0.0.1:8000/v1 --model-name my-model', 'Prints the team of message 7.']],
+  onlyReads: () => true,
+} as const satisfies Declaration;
+
+export const EXPORT = {
+  name: 'export',
+  summary: 'Writes the trained weights of a run, or its buckets.',
+  arguments: {},
+  options: {
+    run: { kind: 'text', value: 'RUN', required: true, help: 'The id of a run.' },
+    format: {
+      kind: 'choice',
+      choices: ['buckets', 'adapter', 'model'],
+      required: true,
+      help: 'adapter writes folders of PEFT, model writes folders of Hugging Face.',
+    },
+    out: { kind: 'file', value: 'PATH', required: true, help: 'A path that does not exist yet.' },
+    step: { kind: 'whole', value: 'N', least: 0, help: 'Writes the weights of step N. Default: the last step.' },
+    ...STORE_AND_JSON,
+  },
+  examples: [['c3 export --run c3-0-1a2b3c4d --format adapter --out adapters', 'Writes the trained adapters.']],
+} as const satisfies Declaration;
+
+export const SERVE = {
+  name: 'serve',
+  summary: 'Serves a model at an OpenAI-compatible address on this machine.',
+  details:
+    'It serves the bundled team unless a model or a task is given. An answer is exact for a seed. It ' +
+    'prints the address and a bearer token; a token of your own is read from the variable C3_SERVE_TOKEN.',
+  arguments: {},
+  options: {
+    ...SERVED,
+    ...ADAPTER,
+    port: {
+      kind: 'whole',
+      value: 'N',
+      least: 0,
+      fallback: 0,
+      help: 'The port of the address; 0 takes one that is free.',
+    },
+    ...JSON_FLAG,
+  },
+  examples: [['c3 serve --port 8123', 'Serves the bundled model at http://127.0.0.1:8123/v1.']],
+} as const satisfies Declaration;
+
+export const MCP = {
+  name: 'mcp',
+  summary: 'Serves the store to an assistant (Model Context Protocol).',
+  details: 'It speaks over standard input and output.',
+  arguments: {},
+  options: { ...STORE },
+  examples: [['c3 mcp --store .c3/c3.sqlite', 'Is what an assistant starts.']],
+} as const satisfies Declaration;

@@ -1,0 +1,148 @@
+/** The commands that look at the results of runs, label, report and delete them. */
+import { TAXONOMY_THRESHOLDS, thresholdWords } from '../../../domain/taxonomy.ts';
+import type { Declaration } from './declaration.ts';
+import { STORE_AND_JSON } from './options.ts';
+
+const RUN = { run: { kind: 'text', value: 'RUN', required: true, help: 'The id of a run.' } } as const;
+
+export const TAXONOMY = {
+  name: 'taxonomy',
+  summary: 'Sorts the failures of a run into classes, with their evidence.',
+  details: 'It also says how your labels agree with the classes.',
+  arguments: {},
+  options: {
+    ...RUN,
+    thresholds: {
+      kind: 'texts',
+      value: 'KEY=VALUE',
+      help: `Sets a threshold of the classes, such as shift=0.3. They are: ${thresholdWords(TAXONOMY_THRESHOLDS)}.`,
+    },
+    ...STORE_AND_JSON,
+  },
+  examples: [['c3 taxonomy --run c3-0-1a2b3c4d', 'Prints the classes of a run.']],
+  onlyReads: () => true,
+} as const satisfies Declaration;
+
+export const LABEL = {
+  name: 'label',
+  summary: 'Gives a case a label of your own, or takes it back.',
+  arguments: {
+    bucket: { kind: 'row', value: 'BUCKET', help: 'The number of a bucket.' },
+    label: {
+      kind: 'text',
+      value: 'NAME',
+      optional: true,
+      help: 'A class of the taxonomy, unclassified, or another name of at most 80 characters.',
+    },
+  },
+  options: {
+    takeBack: { kind: 'flag', help: 'Removes the label.' },
+    note: { kind: 'text', value: 'TEXT', help: 'Why the case has the label.' },
+    ...STORE_AND_JSON,
+  },
+  examples: [['c3 label 12 slip', 'Labels bucket 12.']],
+} as const satisfies Declaration;
+
+/** Contexts that --sample draws unless told. The paper gives no number of them. */
+export const SAMPLED_CONTEXTS = 40;
+/** Questions that --emptied asks unless told. */
+export const EMPTIED_CONTEXTS = 64;
+
+/** The paper names S, J, c and J_V and gives no numbers; the J and c here are those of its published analysis. */
+export const DIAGNOSE = {
+  name: 'diagnose',
+  summary: 'Measures how reliable the credits of a run are, with intervals.',
+  details: 'It prints fidelity, variance, influence, pass@k and cost.',
+  arguments: {},
+  options: {
+    ...RUN,
+    origin: {
+      kind: 'choice',
+      choices: ['training', 'request', 'diagnostic'],
+      help: 'Measures on the buckets of training, of requested replays, or of diagnostic samples only.',
+    },
+    sample: { kind: 'flag', help: 'First draws buckets to measure on, from the last evaluation of the run.' },
+    emptied: { kind: 'flag', help: 'Instead replays held-out questions with and without what a role says.' },
+    contexts: {
+      kind: 'whole',
+      value: 'N',
+      least: 1,
+      help: `Draws N contexts. Default: ${SAMPLED_CONTEXTS} with --sample, ${EMPTIED_CONTEXTS} with --emptied.`,
+    },
+    alternatives: {
+      kind: 'whole',
+      value: 'N',
+      least: 2,
+      fallback: 8,
+      help: 'With --sample: compares N messages in each context, the one that was said among them.',
+    },
+    replays: {
+      kind: 'whole',
+      value: 'N',
+      least: 1,
+      fallback: 4,
+      help: 'With --sample or --emptied: replays each message N times.',
+    },
+    valueSamples: {
+      kind: 'whole',
+      value: 'N',
+      least: 0,
+      fallback: 4,
+      help: 'With --sample: samples N further messages, which only say the value of the context.',
+    },
+    role: { kind: 'text', value: 'ROLE', help: 'With --sample or --emptied: measures the messages of this role.' },
+    seed: {
+      kind: 'whole',
+      value: 'N',
+      least: 0,
+      fallback: 0,
+      help: 'With --sample or --emptied: draws other contexts for another number.',
+    },
+    ...STORE_AND_JSON,
+  },
+  examples: [
+    ['c3 diagnose --run c3-0-1a2b3c4d --sample', 'Draws buckets, and measures on them.'],
+    ['c3 diagnose --run c3-0-1a2b3c4d --emptied --role reasoner', 'Measures what the reasoner is worth.'],
+  ],
+  onlyReads: (args) => !args.includes('--sample') && !args.includes('--emptied'),
+} as const satisfies Declaration;
+
+export const REPORT = {
+  name: 'report',
+  summary: 'Writes a report of a run or of one message to a file.',
+  arguments: {},
+  options: {
+    run: { kind: 'text', value: 'RUN', help: 'The run that is reported.' },
+    message: { kind: 'whole', value: 'ID', least: 1, help: 'The message that is reported.' },
+    out: { kind: 'file', value: 'FILE', help: 'A file that does not exist yet: .html for a page, .json for data.' },
+    ...STORE_AND_JSON,
+  },
+  examples: [
+    ['c3 report --run c3-0-1a2b3c4d --out run.html', 'Writes a page about a run.'],
+    ['c3 report --message 1234 --out message.html', 'Writes a page about a message.'],
+  ],
+  onlyReads: () => true,
+} as const satisfies Declaration;
+
+export const NOTE = {
+  name: 'note',
+  summary: 'Stores a title, a note and tags of a run.',
+  details: 'What is left out stays as it was.',
+  arguments: { run: { kind: 'text', value: 'RUN', help: 'The id of a run.' } },
+  options: {
+    title: { kind: 'text', value: 'TITLE', help: 'What the run is called.' },
+    note: { kind: 'text', value: 'TEXT', help: 'What you say of it.' },
+    tags: { kind: 'texts', value: 'TAG,TAG', help: 'Its tags, with commas between them.' },
+    ...STORE_AND_JSON,
+  },
+  examples: [['c3 note c3-0-1a2b3c4d --title Baseline --tags paper,small', 'Gives a run a title and two tags.']],
+} as const satisfies Declaration;
+
+export const DELETE = {
+  name: 'delete',
+  summary: 'Deletes a run with its weights. This cannot be undone.',
+  details: 'The store gets smaller.',
+  arguments: { run: { kind: 'text', value: 'RUN', help: 'The id of a run.' } },
+  options: { ...STORE_AND_JSON },
+  examples: [['c3 delete c3-0-1a2b3c4d', 'Deletes a run.']],
+} as const satisfies Declaration;
