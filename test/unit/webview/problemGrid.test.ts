@@ -312,8 +312,8 @@ test('each evaluation has its own column and its own screen reader text', () => 
     return [made.textContent, words(row, 0)];
   });
   assert.deepEqual(said, [
-    ['0.25 sampled', 'before greedy 0, sampled 0.25'],
-    ['0.75 sampled', 'after greedy 1, sampled 0.75'],
+    ['0.25 mean', 'before greedy 0, sampled 0.25'],
+    ['0.75 mean', 'after greedy 1, sampled 0.75'],
   ]);
 });
 
