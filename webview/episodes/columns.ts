@@ -10,7 +10,7 @@ import { h, icon } from '../common/dom.ts';
 import { count, creditText, decimal, duration, oneLine, returnText } from '../common/format.ts';
 import { markOf } from '../common/returnMark.ts';
 import { shownText } from '../common/shownText.ts';
-import { sparkline, sparklineText } from './sparkline.ts';
+import { SPARK_WIDTH, sparkline, sparklineText } from './sparkline.ts';
 
 export interface Column {
   readonly name: ProblemColumn;
@@ -62,8 +62,8 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'outcome',
-    width: '64px',
-    least: 64,
+    width: `${String(SPARK_WIDTH)}px`,
+    least: SPARK_WIDTH,
     title: 'Outcome',
     meaning:
       'Mean return in each round with this problem: rings are evaluations, points are training steps; sorted by the latest',
