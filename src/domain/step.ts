@@ -430,7 +430,7 @@ export const STEP_MEASURES = {
     figure: {
       id: 'occupancy-shift',
       title: 'Bound on the occupancy shift',
-      unit: 'L1 distance (2 and more: vacuous)',
+      unit: 'L1, vacuous from 2',
       always: [0, 2],
       digits: 2,
     },

@@ -45,20 +45,18 @@ export function searchField(panel: FrameLocator): Locator {
 }
 
 /**
- * What axe-core finds that is serious or critical, with the keyboard in the grid and elsewhere.
+ * What axe-core finds, with the keyboard in the grid and elsewhere.
  * @param at said of what is found
  */
-export async function graveFindings(panel: FrameLocator, at: string): Promise<string[]> {
-  const grave: string[] = [];
+export async function allFindings(panel: FrameLocator, at: string): Promise<string[]> {
+  const all: string[] = [];
   // A selected row has another background while the keyboard is elsewhere.
   for (const keyboard of ['grid', 'searchbox'] as const) {
     await panel.getByRole(keyboard).focus();
-    const serious = (await findings(panel)).filter(({ impact }) => ['serious', 'critical'].includes(impact));
-    grave.push(
-      ...serious.map(({ rule, places }) => `${at}, ${keyboard}: ${rule}\n  ${places.slice(0, 5).join('\n  ')}`),
-    );
+    const found = await findings(panel);
+    all.push(...found.map(({ rule, places }) => `${at}, ${keyboard}: ${rule}\n  ${places.slice(0, 5).join('\n  ')}`));
   }
-  return grave;
+  return all;
 }
 
 /** Makes the store of a window; the window shows it. */

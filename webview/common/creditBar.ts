@@ -46,10 +46,10 @@ export function creditCell(credit: Credit | Headline | null): HTMLElement {
   );
 }
 
-/** The bar of what training learned from a message that nothing was compared with. */
-export function learnedCell(credit: Credit): HTMLElement {
-  const cell = creditCell(credit);
-  cell.setAttribute('title', learnedText(credit));
+/** The bar of what training learned from a message. @param credit what it shows where it was compared with others */
+export function learnedCell(learned: Credit, credit: Headline | null): HTMLElement {
+  const cell = creditCell(learned);
+  cell.setAttribute('title', learnedText(learned, credit));
   return cell;
 }
 

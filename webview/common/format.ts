@@ -53,11 +53,16 @@ export function creditText(credit: Credit | Headline | null): string {
   return `credit ${signed(credit.value)}${interval === null ? ', interval not measured' : ` ${interval}`}, n = ${count(credit.n)}${said === null ? '' : `, ${said}`}`;
 }
 
-/** What training learned from a message that nothing was compared with, in words. */
-export function learnedText({ value, low, high, n, estimator }: Credit): string {
+/**
+ * What training learned from a message, in words.
+ * @param credit what the message shows where it was compared with others
+ */
+export function learnedText({ value, low, high, n, estimator }: Credit, credit: Headline | null): string {
   const interval = bounds(low, high);
   const figured = `${signed(value)}${interval === null ? '' : ` ${interval}`}, n = ${count(n)}`;
-  return `training credit ${figured}, by ${estimator}; no other message was sampled here`;
+  const beside =
+    credit === null || credit.verdict === 'alone' ? 'no other message was sampled here' : creditText(credit);
+  return `training credit ${figured}, by ${estimator}; ${beside}`;
 }
 
 /** A share in percent. */

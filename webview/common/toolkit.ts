@@ -1,4 +1,8 @@
-/** The controls of the webview toolkit. The only file that imports it, so that it can be replaced. */
+/**
+ * The controls of the webview toolkit. The only file that imports it, so that it can be replaced. Elements of the browser
+ * stay where the toolkit has no such control (search fields, numbers, sliders, buttons that look like links) and in rows
+ * and charts, of which there may be hundreds.
+ */
 import {
   Button,
   Checkbox,
@@ -49,8 +53,15 @@ export function textField(label: string, attributes: Attributes = {}): TextField
   return create('vscode-text-field', TextField, attributes, label);
 }
 
+/** A small button that shows a sign. @param label what it does, in words */
+export function iconButton(sign: string, label: string, onClick: () => void): Button {
+  const element = create('vscode-button', Button, { appearance: 'icon', 'aria-label': label, title: label }, sign);
+  element.addEventListener('click', onClick);
+  return element;
+}
+
 /** A box to tick with its label. */
-export function checkbox(label: string, checked: boolean, title: string): Checkbox {
+export function checkbox(label: Child, checked: boolean, title: string | null = null): Checkbox {
   const element = create('vscode-checkbox', Checkbox, { title }, label);
   element.checked = checked;
   return element;

@@ -3,6 +3,7 @@ import { COMPARED_MOST, type DashboardSnapshot } from '../../src/shared/protocol
 import { theme } from '../common/theme.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, percent1 } from '../common/format.ts';
+import { checkbox, type Checkbox } from '../common/toolkit.ts';
 import { ChosenRuns } from './chosenRuns.ts';
 import { lookOf } from './chart/looks.ts';
 import { plainTitle, type ShownRun, type View } from './view.ts';
@@ -20,6 +21,8 @@ export class RunPicker {
   private snapshot: DashboardSnapshot | null = null;
   private drawn = '';
   private readonly chosen = new ChosenRuns();
+  /** By run. */
+  private boxes: ReadonlyMap<string, Checkbox> = new Map();
 
   /** @param choose hears of the runs chosen, in the order in which they were */
   constructor(choose: (runs: readonly string[]) => void) {
@@ -42,11 +45,6 @@ export class RunPicker {
     document.addEventListener('pointerdown', ({ target }) => {
       if (target instanceof Node && !this.element.contains(target)) {
         this.element.open = false;
-      }
-    });
-    this.list.addEventListener('change', ({ target }) => {
-      if (target instanceof HTMLInputElement) {
-        this.toggle(target.value, target.checked);
       }
     });
   }
@@ -73,23 +71,13 @@ export class RunPicker {
     const drawn = JSON.stringify(others);
     if (drawn !== this.drawn) {
       this.drawn = drawn;
-      replace(
-        this.list,
-        this.list.firstElementChild,
-        ...others.map(({ id, title, started }) =>
-          h(
-            'label',
-            {},
-            h('input', { type: 'checkbox', value: id }),
-            h('span', {}, h('bdi', {}, plainTitle(title)), ', ', h('span', { class: 'muted' }, started)),
-          ),
-        ),
-      );
+      this.boxes = new Map(others.map((run) => [run.id, this.boxOf(run)]));
+      replace(this.list, this.list.firstElementChild, ...this.boxes.values());
     }
     const chosen = this.chosen.all;
     const full = chosen.length >= COMPARED_MOST;
-    for (const box of this.list.querySelectorAll('input')) {
-      box.checked = chosen.includes(box.value);
+    for (const [id, box] of this.boxes) {
+      box.checked = chosen.includes(id);
       box.disabled = full && !box.checked;
     }
     this.note.textContent =
@@ -101,6 +89,18 @@ export class RunPicker {
           ? `At most ${String(COMPARED_MOST)} runs can be compared. Remove one to choose another.`
           : `Drawn over the current run, on the same axes; at most ${String(COMPARED_MOST)}.${elsewhere > 0 ? ` ${count(elsewhere)} of other tasks ${elsewhere === 1 ? 'is' : 'are'} left out.` : ''}`;
     this.place();
+  }
+
+  private boxOf({ id, title, started }: DashboardSnapshot['runs'][number]): Checkbox {
+    const words = h('span', {}, h('bdi', {}, plainTitle(title)), ', ', h('span', { class: 'muted' }, started));
+    const box = checkbox(words, this.chosen.all.includes(id));
+    box.addEventListener('change', () => {
+      // Also fired where a box is set to what is chosen already.
+      if (box.checked !== this.chosen.all.includes(id)) {
+        this.toggle(id, box.checked);
+      }
+    });
+    return box;
   }
 
   /** Under its button, and never beyond the page. */

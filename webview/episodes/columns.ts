@@ -10,7 +10,7 @@ import { h, icon } from '../common/dom.ts';
 import { count, creditText, decimal, duration, oneLine, returnText } from '../common/format.ts';
 import { markOf } from '../common/returnMark.ts';
 import { shownText } from '../common/shownText.ts';
-import { sparkline, sparklineText } from './sparkline.ts';
+import { SPARK_WIDTH, sparkline, sparklineText } from './sparkline.ts';
 
 export interface Column {
   readonly name: ProblemColumn;
@@ -32,7 +32,7 @@ export interface Column {
 /** Characters of a question drawn in its one line; a wider one does not fit. */
 const LINE = 400;
 
-/** Pixels of a mark, a return of two decimals and the word behind it. */
+/** Pixels of two returns of two decimals and the word behind the second. */
 const EVALUATED_LEAST = 92;
 const EVALUATED = `${String(EVALUATED_LEAST)}px`;
 
@@ -62,8 +62,8 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'outcome',
-    width: '64px',
-    least: 64,
+    width: `${String(SPARK_WIDTH)}px`,
+    least: SPARK_WIDTH,
     title: 'Outcome',
     meaning:
       'Mean return in each round with this problem: rings are evaluations, points are training steps; sorted by the latest',
@@ -212,7 +212,7 @@ function evaluated(greedy: number | null, sampled: number | null, scale: ReturnS
     { class: `return tone-${mark.tone}`, title: evaluatedWords('', greedy, sampled) },
     mark.icon === null ? h('span', {}, greedy === null ? '–' : mark.label) : icon(mark.icon),
     // A number alone beside a mark would not say what it counts.
-    sampled === null ? null : h('span', { class: 'muted sampled' }, `${returnText(sampled)} sampled`),
+    sampled === null ? null : h('span', { class: 'muted sampled' }, `${returnText(sampled)} mean`),
   );
 }
 
@@ -247,9 +247,9 @@ function clearest({ clearest: found }: ShownProblem): HTMLElement {
     h(
       'span',
       { class: 'said' },
-      h('span', { class: `verdict verdict-${found.credit.verdict}` }, found.credit.verdict),
-      ' ',
       h('span', { class: 'role' }, found.role),
+      ' ',
+      h('span', { class: `verdict verdict-${found.credit.verdict}` }, found.credit.verdict),
       ' ',
       ...shownText(text),
     ),

@@ -6,7 +6,8 @@ import { setAttributes, type Attributes } from '../common/dom.ts';
 import { count, returnText } from '../common/format.ts';
 
 const SVG = 'http://www.w3.org/2000/svg';
-const WIDTH = 76;
+/** Pixels of a line, and of its column. */
+export const SPARK_WIDTH = 64;
 const HEIGHT = 16;
 const PAD = 4;
 /** Rounds named in the words of a line; of more, the first and the last. */
@@ -29,11 +30,11 @@ export function sparkPoints(rounds: readonly ProblemRound[], scale: ReturnScale 
   const known = rounds.flatMap(({ phase, mean }) => (mean === null ? [] : [{ phase, mean }]));
   const low = known.reduce((least, { mean }) => Math.min(least, mean), scale?.low ?? 0);
   const high = known.reduce((most, { mean }) => Math.max(most, mean), scale?.high ?? 1);
-  const step = known.length < 2 ? 0 : (WIDTH - 2 * PAD) / (known.length - 1);
+  const step = known.length < 2 ? 0 : (SPARK_WIDTH - 2 * PAD) / (known.length - 1);
   return known.map(({ phase, mean }, index) => ({
     phase,
     mean,
-    x: known.length === 1 ? WIDTH / 2 : PAD + index * step,
+    x: known.length === 1 ? SPARK_WIDTH / 2 : PAD + index * step,
     y: PAD + ((HEIGHT - 2 * PAD) * (high - mean)) / (high - low),
   }));
 }
@@ -42,14 +43,16 @@ export function sparkPoints(rounds: readonly ProblemRound[], scale: ReturnScale 
 export function sparkline(rounds: readonly ProblemRound[], scale: ReturnScale | null): SVGSVGElement {
   const points = sparkPoints(rounds, scale);
   const svg = shape('svg', {
-    viewBox: `0 0 ${String(WIDTH)} ${String(HEIGHT)}`,
-    width: WIDTH,
+    viewBox: `0 0 ${String(SPARK_WIDTH)} ${String(HEIGHT)}`,
+    width: SPARK_WIDTH,
     height: HEIGHT,
     class: 'sparkline',
     'aria-hidden': 'true',
     focusable: 'false',
   });
-  svg.append(shape('line', { class: 'spark-floor', x1: 0, x2: WIDTH, y1: HEIGHT - PAD + 0.5, y2: HEIGHT - PAD + 0.5 }));
+  svg.append(
+    shape('line', { class: 'spark-floor', x1: 0, x2: SPARK_WIDTH, y1: HEIGHT - PAD + 0.5, y2: HEIGHT - PAD + 0.5 }),
+  );
   if (points.length > 1) {
     svg.append(
       shape('polyline', {

@@ -70,7 +70,7 @@ export class CaseDetailView {
     const form = h(
       'section',
       { class: 'label-form', 'aria-label': 'Your label' },
-      h('h4', {}, 'Your label'),
+      h('h3', {}, 'Your label'),
       h('div', { class: 'label-fields' }, this.chooser, this.own),
       this.note,
       h('div', { class: 'actions' }, save, this.takeBack, this.status),
@@ -92,7 +92,7 @@ export class CaseDetailView {
       ...(labels.length === 0
         ? []
         : [
-            h('h4', {}, 'History'),
+            h('h3', {}, 'History'),
             h(
               'ol',
               { class: 'history', reversed: true },

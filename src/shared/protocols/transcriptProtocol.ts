@@ -148,7 +148,10 @@ export interface TranscriptRow {
   readonly return: number | null;
   readonly leaves: number;
   readonly credit: Headline | null;
-  /** What training learned from it, where nothing else was sampled in its context; left out for all others. */
+  /**
+   * What training learned from it, where nothing else was sampled in its context or it is a voter beside others that was
+   * not replayed; left out for all others.
+   */
   readonly learned?: Credit;
   /** True when a replay request sampled it, so that it is no part of the run itself. */
   readonly branch: boolean;

@@ -1,6 +1,6 @@
 /**
- * axe-core on every panel, filled and used, in dark, light and high contrast, wide and narrow: nothing serious or
- * critical. Pictures of all of that.
+ * axe-core on every panel, filled and used, in dark, light and high contrast, wide and narrow: it finds nothing.
+ * Pictures of all of that.
  */
 import assert from 'node:assert/strict';
 import { workbenchScenarios } from '../../integration/harness/workbench.ts';

@@ -4,7 +4,7 @@ import { utimes } from 'node:fs/promises';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, PROBLEM_COLUMNS } from '../../../src/domain/problem.ts';
 import { RUN } from '../../unit/extension/storeFixture.ts';
 import {
-  graveFindings,
+  allFindings,
   listed,
   openGrid,
   openPanel,
@@ -130,6 +130,6 @@ scenario(
 
 scenario('axe-core finds nothing serious', async (workbench) => {
   const panel = await openGrid(workbench);
-  assert.equal((await graveFindings(panel, 'dark')).join('\n'), '');
+  assert.equal((await allFindings(panel, 'dark')).join('\n'), '');
   await eventually('rows', async () => (await rows(panel).count()) > 10);
 });

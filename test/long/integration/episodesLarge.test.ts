@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { RUN } from '../../unit/extension/storeFixture.ts';
 import { manyProblemScenarios } from '../../integration/episodesMany.ts';
-import { graveFindings, listed, openGrid, withEpisodes } from '../../integration/episodesPanel.ts';
+import { allFindings, listed, openGrid, withEpisodes } from '../../integration/episodesPanel.ts';
 import { addComparedRuns, addManyProblems, fillEpisodes } from '../../integration/episodesStore.ts';
 import { SCREENS, workbenchScenarios } from '../../integration/harness/workbench.ts';
 
@@ -27,7 +27,7 @@ scenario('axe-core finds nothing serious in dark, light and high contrast, wide 
     await workbench.setTheme(theme);
     for (const width of [1400, 800]) {
       await workbench.page.setViewportSize({ width, height: 900 });
-      grave.push(...(await graveFindings(panel, `${theme} ${String(width)}`)));
+      grave.push(...(await allFindings(panel, `${theme} ${String(width)}`)));
     }
     await workbench.screenshot('episodes-narrow', theme);
   }

@@ -13,10 +13,11 @@ import {
   type LinePoint,
 } from '../../../webview/dashboard/chart/lines.ts';
 import { lookOf } from '../../../webview/dashboard/chart/looks.ts';
-import { compact } from '../../../webview/dashboard/chart/axes.ts';
+import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
+import { AXIS_WORDS, compact } from '../../../webview/dashboard/chart/axes.ts';
 import { logged } from '../../../webview/dashboard/chart/logScale.ts';
 import { accuracyFigure, paretoFigure, paretoFront, tasksOf } from '../../../webview/dashboard/outcomeFigures.ts';
-import { levelScale, logarithmic, logTick, logTicks } from '../../../webview/dashboard/chart/scales.ts';
+import { levelScale, logarithmic, logTick, logTicks, tickWords } from '../../../webview/dashboard/chart/scales.ts';
 import {
   figureWordsOf,
   measuresBeside,
@@ -600,12 +601,28 @@ test('ticks name what they represent, whatever the scale', () => {
   assert.deepEqual([wide.min, wide.max], [1, 1000]);
   const alone = logarithmic({ low: 8, high: 8 }, false, String, look);
   assert.deepEqual([alone.min, alone.max], [4, 16]);
-  const steps = levelScale({ low: 1, high: 4 }, 0.6, 'step', String, look);
-  assert.deepEqual(
-    [1, 1.5, 4].map((value) => steps.ticks.callback(value)),
-    ['1', '', '4'],
-  );
-  assert.equal(levelScale({ low: 0, high: 4 }, 0, 'time', String, look).ticks.callback(1.5), '1.5');
+  const ticksOf = (low: number, high: number, margin: number, axis: ChartAxis, width = 280): readonly number[] => {
+    const scale = { ticks: [{ value: 0 }], width };
+    levelScale({ low, high }, margin, axis, String, look).afterBuildTicks?.(scale);
+    return scale.ticks.map(({ value }) => value);
+  };
+  assert.deepEqual(ticksOf(1, 4, 0.6, 'step'), [1, 2, 3, 4]);
+  assert.deepEqual(ticksOf(1, 10, 0, 'step'), [2, 4, 6, 8, 10], 'no tick at 1 beside that at 2');
+  assert.deepEqual(ticksOf(1, 10, 0, 'step', 120), [5, 10], 'fewer where there is less room');
+  assert.deepEqual(ticksOf(4, 4, 0.8, 'step'), [4]);
+  assert.deepEqual(ticksOf(6070, 6070, 1214, 'step'), [5000, 5500, 6000, 6500, 7000]);
+  assert.deepEqual(ticksOf(0, 5000, 0, 'time'), [0, 1800, 3600]);
+  assert.deepEqual(ticksOf(0, 4, 0, 'time'), [0, 2, 4]);
+  assert.deepEqual([0, 20, 1800, 3600, 5400].map(AXIS_WORDS.time.tick), ['0', '20 s', '30 min', '1 h', '1 h 30 min']);
+});
+
+test('ticks of an upright scale have the digits that tell them apart', () => {
+  assert.deepEqual(tickWords(['0.0000', '0.1000', '0.2000']), ['0.0', '0.1', '0.2']);
+  assert.deepEqual(tickWords(['−0.50', '0.00', '0.50']), ['−0.5', '0.0', '0.5']);
+  assert.deepEqual(tickWords(['0.0 %', '80.0 %']), ['0 %', '80 %']);
+  assert.deepEqual(tickWords(['0.00', '0.25']), ['0.00', '0.25']);
+  assert.deepEqual(tickWords(['0', '1,500', '3,000']), ['0', '1,500', '3,000']);
+  assert.deepEqual(tickWords(['9.0 s', '12 s']), ['9.0 s', '12 s']);
 });
 
 test('a copy holds what the table holds, quoted, and nothing that a spreadsheet would run', () => {

@@ -12,6 +12,7 @@ import { makeDocument, MadeElement, nextFrame } from './madeDocument.ts';
 
 makeDocument();
 const { COLUMNS } = await import('../../../webview/episodes/columns.ts');
+const { sparkPoints } = await import('../../../webview/episodes/sparkline.ts');
 const { rowElement } = await import('../../../webview/episodes/rows.ts');
 const { Grid } = await import('../../../webview/episodes/grid.ts');
 const FACETS = { total: 100, trained: 100, evaluated: 0, roles: [], filled: [] };
@@ -312,9 +313,17 @@ test('each evaluation has its own column and its own screen reader text', () => 
     return [made.textContent, words(row, 0)];
   });
   assert.deepEqual(said, [
-    ['0.25 sampled', 'before greedy 0, sampled 0.25'],
-    ['0.75 sampled', 'after greedy 1, sampled 0.75'],
+    ['0.25 mean', 'before greedy 0, sampled 0.25'],
+    ['0.75 mean', 'after greedy 1, sampled 0.75'],
   ]);
+});
+
+test('the last outcome of a problem is within its column', () => {
+  const column = COLUMNS.find(({ name }) => name === 'outcome');
+  const rounds = [1, 2, 3, 4].map((iteration) => ({ phase: 'evaluate', iteration, mean: 1, episodes: 1 }) as const);
+  const last = sparkPoints(rounds, null).at(-1);
+  assert.ok(column !== undefined && last !== undefined);
+  assert.ok(last.x < column.least && column.width === `${String(column.least)}px`, JSON.stringify([last, column]));
 });
 
 test('every cell has its whole text on hovering, as a screen reader has it', () => {

@@ -70,6 +70,11 @@ test('a message that nothing was compared with has what training learned from it
   });
   assert.match(rowLabel({ ...ROW, learned: LEARNED }), /return 0\.50; training credit \+0\.22, n = 2, by magrpo;/u);
   assert.equal(creditOf(ROW).words, '–');
+  const compared: Headline = { ...ALONE, value: 0.5, n: 8, verdict: 'undecided' };
+  assert.match(
+    creditOf({ ...ROW, credit: compared, learned: LEARNED }).title ?? '',
+    /^training credit \+0\.22, n = 2, by magrpo; credit \+0\.50, interval not measured, n = 8, undecided/u,
+  );
 });
 
 test('what training learned stands in for a credit only where there is none', () => {

@@ -40,7 +40,8 @@ export const AXIS_WORDS: Readonly<Record<ChartAxis, AxisWords>> = {
     choice: 'Over training time',
     title: 'training time so far',
     column: 'Time so far',
-    tick: duration,
+    // A tick is at whole minutes or hours where they are that long.
+    tick: (value) => (value === 0 ? '0' : duration(value).replace(/(?:\.0(?= s)| 0 (?:s|min))$/u, '')),
     full: duration,
   },
 };

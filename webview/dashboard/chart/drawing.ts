@@ -27,6 +27,10 @@ export interface Scene {
 type LineCanvas = Chart<'line', { x: number; y: number }[]>;
 
 const LABEL_HEIGHT = 12;
+/** Pixels between the end of a line and its label. */
+export const LABEL_GAP = 8;
+/** How far the label of a point is above it where a line of the front runs from the point to the right. */
+const ABOVE_FRONT = 8;
 const BOX_WIDEST = 14;
 
 /** What is behind the points. */
@@ -206,7 +210,7 @@ function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
     .sort((a, b) => a.top - b.top);
   const written: { readonly x: number; readonly y: number }[] = [];
   for (const { text, look, left, top } of ends.length < 2 ? [] : ends) {
-    const x = Math.min(left + 8, chartArea.right + 6);
+    const x = Math.min(left + LABEL_GAP, chartArea.right + LABEL_GAP);
     const y = Math.max(
       top,
       ...written.filter((other) => Math.abs(other.x - x) < LABEL_HEIGHT).map((other) => other.y + LABEL_HEIGHT),
@@ -224,11 +228,14 @@ function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
 function drawPointLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
   const { ctx } = chart;
   const labelled = lines.flatMap(({ line, points }) =>
-    points.flatMap((point) =>
-      point.label === undefined || point.label === ''
-        ? []
-        : [{ point, look: point.look ?? line.look, text: point.label, ...placeOf(chart, point) }],
-    ),
+    points.flatMap((point) => {
+      if (point.label === undefined || point.label === '') {
+        return [];
+      }
+      const { left, top } = placeOf(chart, point);
+      const above = line.front === undefined ? 0 : ABOVE_FRONT;
+      return [{ look: point.look ?? line.look, text: point.label, left, top: Math.max(LABEL_HEIGHT / 2, top - above) }];
+    }),
   );
   const shown = labelled.filter(({ look }) => look >= 0).sort((a, b) => a.top - b.top);
   const taken: { readonly start: number; readonly end: number; readonly y: number }[] = [];

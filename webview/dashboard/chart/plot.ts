@@ -15,7 +15,7 @@ import {
 import { theme } from '../../common/theme.ts';
 import { h } from '../../common/dom.ts';
 import { decimate, spaced } from './decimate.ts';
-import { drawBefore, drawBehind, placeOf, type Scene } from './drawing.ts';
+import { drawBefore, drawBehind, LABEL_GAP, placeOf, type Scene } from './drawing.ts';
 import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
 import type { LogScales } from './axes.ts';
 import type { FigureSpec } from '../figures.ts';
@@ -168,7 +168,8 @@ export class Plot {
     const roomy = scene.lines.some(({ line, shift }) => shift !== 0 || !line.joined);
     const apart = this.lines.flatMap(({ points }) => points).length;
     const half = scene.boxes ? (axis === 'step' ? 0.6 : (0.6 * (xs.high - xs.low)) / Math.max(1, apart)) : 0;
-    const margin = xs.low === xs.high ? 0.6 : scene.boxes ? half : roomy ? 0.06 * (xs.high - xs.low) : 0;
+    const alone = xs.low === xs.high;
+    const margin = alone ? Math.max(0.6, 0.2 * xs.low) : scene.boxes ? half : roomy ? 0.06 * (xs.high - xs.low) : 0;
     const look = { color: text, font };
     const labelled = this.lines.length > 1;
     return {
@@ -178,7 +179,7 @@ export class Plot {
         animation: false,
         maintainAspectRatio: false,
         events: [],
-        layout: { padding: { top: 6, right: labelled ? Math.max(18, LETTER * this.longestLabel()) : 6 } },
+        layout: { padding: { top: 6, right: labelled ? Math.max(18, LABEL_GAP + LETTER * this.longestLabel()) : 6 } },
         scales: {
           x: {
             ...(scales.x

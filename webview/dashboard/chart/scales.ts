@@ -12,11 +12,9 @@ type Options = { type: 'linear' | 'logarithmic' } & Pick<
       font: { family: string; size: number };
       maxTicksLimit: number;
       maxRotation?: number;
-      precision?: number;
-      includeBounds?: boolean;
-      callback: (value: number | string) => string;
+      callback: (value: number | string, index: number, ticks: readonly { value: number }[]) => string;
     };
-    afterBuildTicks?: (axis: { ticks: { value: number }[] }) => void;
+    afterBuildTicks?: (axis: { ticks: { value: number }[]; width: number }) => void;
   };
 
 export interface TickLook {
@@ -35,11 +33,28 @@ export function linear({ low, high }: Extent, format: (value: number) => string,
     type: 'linear',
     suggestedMin: low,
     suggestedMax: high,
-    ticks: { ...look, maxTicksLimit: 5, callback: (value) => format(Number(value)) },
+    ticks: {
+      ...look,
+      maxTicksLimit: 5,
+      callback: (_, index, ticks) => tickWords(ticks.map(({ value }) => value).map(format))[index] ?? '',
+    },
   };
 }
 
-/** The level scale. Steps, calls and tokens are whole: a tick between two of them would have the name of one. */
+/** The words of ticks without the last zeros that all of them have: 0.0, 0.1 and 0.2 for 0.0000, 0.1000 and 0.2000. */
+export function tickWords(written: readonly string[]): readonly string[] {
+  const parts = written.map((words) => /^([^.]*)\.(\d+)(\D*)$/u.exec(words));
+  if (parts.includes(null)) {
+    return written;
+  }
+  const kept = Math.max(...parts.map((part) => (part?.[2] ?? '').replace(/0+$/u, '').length));
+  return parts.map((part) => {
+    const [, whole = '', digits = '', unit = ''] = part ?? [];
+    return `${whole}${kept === 0 ? '' : `.${digits.slice(0, kept)}`}${unit}`;
+  });
+}
+
+/** The level scale, with ticks between the first point and the last, or about a point that is alone. */
 export function levelScale(
   { low, high }: Extent,
   margin: number,
@@ -47,21 +62,41 @@ export function levelScale(
   format: (value: number) => string,
   look: TickLook,
 ): Options {
-  const named = (value: number): boolean => (axis === 'time' || Number.isInteger(value)) && value >= Math.min(0, low);
+  const [min, max] = [low - margin, high + margin];
+  const [from, to] = low === high ? [min, max] : [low, high];
   return {
     type: 'linear',
-    min: low - margin,
-    max: high + margin,
-    ticks: {
-      ...look,
-      maxTicksLimit: 8,
-      maxRotation: 0,
-      includeBounds: margin === 0,
-      ...(axis !== 'time' && { precision: 0 }),
-      callback: (value) => (named(Number(value)) ? format(Number(value)) : ''),
+    min,
+    max,
+    ticks: { ...look, maxTicksLimit: TICKS, maxRotation: 0, callback: (value) => format(Number(value)) },
+    afterBuildTicks: (scale) => {
+      scale.ticks = levelTicks(from, to, axis, scale.width).map((value) => ({ value }));
     },
   };
 }
+
+/** About what the words of a tick take with the room beside them, in pixels. */
+const TICK_ROOM = { number: 40, time: 64 };
+
+/**
+ * The ticks of a level scale, as many as have room. Steps, calls and tokens are whole: a tick between two of them would
+ * have the name of one. Times are at whole minutes or hours where they are that long.
+ */
+export function levelTicks(low: number, high: number, axis: ChartAxis, width: number): readonly number[] {
+  const room = axis === 'time' ? TICK_ROOM.time : TICK_ROOM.number;
+  const most = Math.max(2, Math.min(TICKS, Math.floor(width / room)));
+  const rough = (high - low) / (most - 1);
+  const clock = axis === 'time' && rough > 1 ? CLOCK.find((step) => step >= rough) : undefined;
+  const step = clock ?? roundStep(rough);
+  return multiples(low, high, axis === 'time' ? step : Math.max(1, step));
+}
+
+/** Steps of seconds, minutes and hours. */
+const CLOCK: readonly number[] = [
+  ...[1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => 60 * minutes),
+  ...[1, 2, 4, 6, 12, 24].map((hours) => 3600 * hours),
+];
 
 /** Decades, with room at the ends where points need some. */
 export function logarithmic(
@@ -106,11 +141,16 @@ export function logTicks(min: number, max: number): readonly number[] {
   return coarse.filter((_, index) => index % every === 0);
 }
 
-/** About five multiples of 1, 2 or 5 times a power of ten. */
-function evenSteps(min: number, max: number): readonly number[] {
-  const rough = (max - min) / 4;
+/** About five multiples of a round step. */
+const evenSteps = (min: number, max: number): readonly number[] => multiples(min, max, roundStep((max - min) / 4));
+
+/** The least step of 1, 2 or 5 times a power of ten that is not below another. */
+function roundStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 5, 10].find((nice) => nice * power >= rough) ?? 10) * power;
+  return ([1, 2, 5, 10].find((nice) => nice * power >= rough) ?? 10) * power;
+}
+
+function multiples(min: number, max: number, step: number): readonly number[] {
   const first = Math.ceil(min / step - 1e-9);
   const count = Math.max(0, Math.floor(max / step + 1e-9) - first + 1);
   return Array.from({ length: count }, (_, index) => Number(((first + index) * step).toPrecision(12)));

@@ -36,6 +36,8 @@ interface BucketPlace {
   /** Of the returns of its run; null where its evaluator is not known. */
   readonly scale: ReturnScale | null;
   readonly draws: Draws | null | undefined;
+  /** Its place among the lists of the run, or among those of replays, from 1: lists of one kind have different names. */
+  readonly place: number;
   /** The message whose alternatives they are. */
   readonly message: number;
   readonly open: (message: number) => void;
@@ -54,16 +56,19 @@ export class BucketList {
   private readonly unfolded = new Set<number>();
   private readonly message: number;
   private readonly scale: ReturnScale | null;
+  /** Whether the run itself sampled them. */
+  readonly own: boolean;
   private readonly replayed: boolean;
   private readonly open: (message: number) => void;
   private draws: Draws | null = null;
 
-  constructor(bucket: BucketView, { scale, draws, message, open }: BucketPlace) {
+  constructor(bucket: BucketView, { scale, draws, place, message, open }: BucketPlace) {
     this.scale = scale;
     this.message = message;
     this.replayed = bucket.origin === 'request';
     this.open = open;
-    const title = bucket.origin === 'training' ? 'Alternatives in the run' : 'Replayed alternatives';
+    this.own = bucket.origin === 'training';
+    const title = this.own ? 'Alternatives in the run' : 'Replayed alternatives';
     const captions = h(
       'div',
       { class: 'captions' },
@@ -77,7 +82,14 @@ export class BucketList {
       this.replayed ? ' alternatives ' : ' in the run ',
       this.note,
     );
-    this.element = h('section', { class: 'bucket', 'aria-label': title }, heading, this.other, captions, this.list);
+    this.element = h(
+      'section',
+      { class: 'bucket', 'aria-label': place === 1 ? title : `${title} ${String(place)}` },
+      heading,
+      this.other,
+      captions,
+      this.list,
+    );
     this.update(bucket, draws);
   }
 

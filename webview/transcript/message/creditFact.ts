@@ -52,7 +52,7 @@ export class CreditFact {
     }
     this.drawn = drawn;
     if (learned !== null) {
-      replace(this.cell, learnedCell(learned));
+      replace(this.cell, learnedCell(learned, credit));
       replace(this.words, `in training, by ${learned.estimator}: no other message was sampled here`);
       replace(this.behind, `n ${count(learned.n)}`);
       return;

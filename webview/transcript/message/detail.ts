@@ -355,9 +355,11 @@ export class DetailPane {
       present.update(bucket, draws);
       return;
     }
+    const own = bucket.origin === 'training';
     const list = new BucketList(bucket, {
       scale: this.scale,
       draws,
+      place: 1 + [...this.buckets.values()].filter((other) => other.own === own).length,
       message: this.shown ?? -1,
       open: (message) => {
         this.events.open(message);

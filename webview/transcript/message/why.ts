@@ -76,7 +76,6 @@ export class WhyView {
     replace(
       this.line,
       h('strong', {}, why.outcome === 'failed' ? 'Why it was lost' : `Why it got ${returnText(why.return)}`),
-      ': ',
       lineOf(why),
     );
     if (decisive === null) {
@@ -150,10 +149,10 @@ export class WhyView {
   }
 }
 
-/** The summary in one line. */
+/** The summary in one line, after what it is of. */
 function lineOf({ decisive, decided, best }: WhyLost): HTMLElement {
   if (decisive === null) {
-    return h('span', { class: 'why-line' }, 'no message has been compared yet');
+    return h('span', { class: 'why-line' }, ': no message has been compared yet');
   }
   const said = shownText(oneLine(decisive.text.slice(0, 200)));
   const words = decided
@@ -162,7 +161,7 @@ function lineOf({ decisive, decided, best }: WhyLost): HTMLElement {
   return h(
     'span',
     { class: 'why-line' },
-    `${words}(${signed(decisive.credit.value)}): `,
+    `: ${words}(${signed(decisive.credit.value)}): `,
     ...said,
     best === null ? null : ' → ',
     ...(best === null ? [] : shownText(oneLine(best.text.slice(0, 200)))),

@@ -11,6 +11,7 @@ import {
 import { h, replace } from '../../common/dom.ts';
 import { count } from '../../common/format.ts';
 import { Rested } from '../../common/rest.ts';
+import { iconButton } from '../../common/toolkit.ts';
 import { Drawer } from '../drawer.ts';
 import { shownKey } from '../keys.ts';
 import { matchingWords } from '../replay/replayWords.ts';
@@ -115,10 +116,10 @@ export class SearchBar {
         'div',
         { class: 'search-line' },
         this.field,
-        step('Previous match (P)', '↑', () => {
+        iconButton('↑', 'Previous match (P)', () => {
           events.step(-1);
         }),
-        step('Next match (N)', '↓', () => {
+        iconButton('↓', 'Next match (N)', () => {
           events.step(1);
         }),
         this.hits,
@@ -266,10 +267,4 @@ function fill(select: HTMLSelectElement, choices: readonly Choice[]): void {
   if (!same) {
     replace(select, ...choices.map(([value, words]) => h('option', { value }, words)));
   }
-}
-
-function step(label: string, sign: string, onClick: () => void): HTMLElement {
-  const element = h('button', { type: 'button', class: 'step', title: label, 'aria-label': label }, sign);
-  element.addEventListener('click', onClick);
-  return element;
 }

@@ -42,7 +42,7 @@ export function rowLabel(row: MarkedRow): string {
   const stage = row.stage === undefined ? '' : `, ${stageWords(row.stage)}`;
   const said = (events: readonly ShownEvent[] = []): string => events.map((event) => `, ${eventLine(event)}`).join('');
   const voted = row.vote === undefined ? '' : `, ${voterWords(row.vote)}`;
-  const credit = row.learned === undefined ? creditText(row.credit) : learnedText(row.learned);
+  const credit = row.learned === undefined ? creditText(row.credit) : learnedText(row.learned, row.credit);
   return [
     `${row.role}${place}${voted}${stage}${row.branch ? ', replayed' : ''}`,
     row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`,
@@ -79,10 +79,10 @@ export function rowElement(row: MarkedRow, state: RowState, query: string): HTML
   return element;
 }
 
-/** The credit of a row with what it says; what training learned where there is none. */
+/** The credit of a row with what it says; what training learned where the row shows that instead. */
 function credited({ credit, learned }: MarkedRow): HTMLElement {
   if (learned !== undefined) {
-    const cell = learnedCell(learned);
+    const cell = learnedCell(learned, credit);
     cell.append(h('span', { class: 'row-verdict' }, 'training'));
     return cell;
   }

@@ -80,6 +80,8 @@ export interface OutlineCounts {
 interface Made {
   readonly made: Replays;
   readonly sight: Sight;
+  /** Keys of voters beside each other that were not replayed: each shows what training learned from it. */
+  readonly voters: ReadonlySet<number>;
 }
 
 export class TranscriptOutline {
@@ -94,10 +96,11 @@ export class TranscriptOutline {
   private readonly byKey: ReadonlyMap<number, Node>;
 
   private readonly sight: Sight;
+  private readonly voters: ReadonlySet<number>;
 
   private constructor(
     members: readonly Member[],
-    { signature, groups, made, sight }: Pick<TranscriptOutline, 'signature' | 'groups'> & Made,
+    { signature, groups, made, sight, voters }: Pick<TranscriptOutline, 'signature' | 'groups'> & Made,
   ) {
     const byKey = new Map<number, Node>();
     const roots: Node[] = [];
@@ -139,6 +142,7 @@ export class TranscriptOutline {
     this.signature = signature;
     this.groups = groups;
     this.sight = sight;
+    this.voters = voters;
     const messages = this.nodes.filter(({ lane }) => lane === null);
     // A transcript that is itself a replay request has no other messages.
     const [replayed, own] =
@@ -157,9 +161,9 @@ export class TranscriptOutline {
     const { run, problem } = target;
     const own = reader.outline(target);
     const branch = target.phase === 'replay';
-    const placed: readonly Placed[] =
-      sight === null ? own.messages : belowSeen(own.messages, sight, rolesOf(reader.facts(target)));
-    const members: Member[] = placed.map(({ id, parent, beside, among = parent }) => ({
+    const placedOf = (group: TreeGroup, { messages }: GroupOutline): readonly Placed[] =>
+      sight === null ? messages : belowSeen(messages, sight, rolesOf(reader.facts(group)));
+    const members: Member[] = placedOf(target, own).map(({ id, parent, beside, among = parent }) => ({
       key: id,
       id,
       parent,
@@ -198,13 +202,17 @@ export class TranscriptOutline {
         count.requests += 1;
         count.replays += replays;
       }
-      members.push(...laneMembers(message, sampled.messages));
+      members.push(...laneMembers(message, placedOf(group, sampled)));
       // A later request may be about what this one sampled.
       for (const { id } of sampled.messages) {
         ids.add(id);
       }
     }
-    return new TranscriptOutline(members, { signature: versions.join(', '), groups, made, sight });
+    const voters = new Set(members.flatMap(({ key, beside }) => (beside === undefined ? [] : [key, beside])));
+    for (const replayed of lanes.keys()) {
+      voters.delete(replayed);
+    }
+    return new TranscriptOutline(members, { signature: versions.join(', '), groups, made, sight, voters });
   }
 
   /** The same transcript as the store has it now. */
@@ -233,8 +241,8 @@ export class TranscriptOutline {
         siblings,
         match: kept.has(key),
       }));
-    const { signature, groups, sight } = this;
-    return new TranscriptOutline(members, { signature, groups, sight, made: this.counts.made });
+    const { signature, groups, sight, voters } = this;
+    return new TranscriptOutline(members, { signature, groups, sight, voters, made: this.counts.made });
   }
 
   /** Where the lanes of replays are. */
@@ -252,7 +260,7 @@ export class TranscriptOutline {
     for (const node of nodes) {
       const message = messages.get(node.id);
       if (message !== undefined) {
-        rows.push(rowOf(node, message));
+        rows.push(rowOf(node, message, this.voters.has(node.key)));
       }
     }
     return rows;
@@ -352,19 +360,22 @@ function counted(nodes: readonly Node[]): Counted {
  * What a request sampled, in the lane of the message that it is about: first what continues the message itself, then
  * its alternatives with theirs.
  */
-function laneMembers(
-  message: number,
-  sampled: readonly { readonly id: number; readonly parent: number | null }[],
-): readonly Member[] {
+function laneMembers(message: number, sampled: readonly Placed[]): readonly Member[] {
   const continues = new Map<number, boolean>();
-  const members = sampled.map(({ id, parent }): Member => {
+  const members = sampled.map(({ id, parent, beside, among }): Member => {
     const above = parent === null ? undefined : continues.get(parent);
-    continues.set(id, above ?? parent === message);
-    const place =
-      above === undefined
-        ? { parent: laneOf(message), among: `${parent === message ? 'continues' : 'instead of'} ${String(message)}` }
-        : { parent, among: parent };
-    return { key: id, id, ...place, lane: null, branch: true };
+    const first = above ?? parent === message;
+    continues.set(id, first);
+    const beginning = `${first ? 'continues' : 'instead of'} ${String(message)}`;
+    return {
+      key: id,
+      id,
+      parent: above === undefined ? laneOf(message) : parent,
+      among: among ?? (above === undefined ? beginning : parent),
+      lane: null,
+      branch: true,
+      ...(beside !== undefined && { beside }),
+    };
   });
   return [true, false].flatMap((first) => members.filter(({ id }) => continues.get(id) === first));
 }
@@ -382,7 +393,7 @@ interface Placed {
 /**
  * Messages below the last one before them that they see. Alternatives that others follow stay where they are, since
  * each has episodes of its own below it.
- * @param messages depth first
+ * @param messages depth first; none is moved above what one of them follows
  */
 export function belowSeen(
   messages: GroupOutline['messages'],
@@ -399,6 +410,7 @@ export function belowSeen(
     let beside: number | undefined;
     while (
       above !== null &&
+      parents.has(above) &&
       (isAlone(above) || (above === parent && isLast(above))) &&
       seen?.has(roles.get(above) ?? '') === false
     ) {
@@ -440,8 +452,9 @@ function numbered(roots: readonly Node[]): readonly Node[] {
   return ordered;
 }
 
-function rowOf(node: Node, message: Message): TranscriptRow {
-  const learned = learnedFrom(message);
+/** @param voter whether it shows what training learned from it, as the voters beside it do */
+function rowOf(node: Node, message: Message, voter: boolean): TranscriptRow {
+  const learned = voter ? message.trainingCredit : learnedFrom(message);
   return {
     index: node.index,
     depth: node.depth,

@@ -113,6 +113,7 @@ const hasRound = (phase: string): string =>
 
 /** Columns that may be empty in all rows of a run, with what fills them. */
 const FILLED: Readonly<Partial<Record<ProblemColumn, string>>> = {
+  outcome: 'EXISTS (SELECT 1 FROM problem_round WHERE problem = problem.id AND returns > 0)',
   before: `${BEFORE} IS NOT NULL`,
   after: `${AFTER} IS NOT NULL`,
   return: 'returns > 0',
@@ -148,7 +149,7 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
     )
     .pluck();
   const filled = db.prepare<{ run: string }, Record<ProblemColumn, number>>(
-    `SELECT 1 AS appearance, 1 AS question, 1 AS outcome, ${Object.entries(FILLED)
+    `SELECT 1 AS appearance, 1 AS question, ${Object.entries(FILLED)
       .map(([column, fills]) => `EXISTS (SELECT 1 FROM problem WHERE run = @run AND ${fills}) AS "${column}"`)
       .join(', ')}`,
   );

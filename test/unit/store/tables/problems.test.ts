@@ -15,6 +15,7 @@ import { PROBLEMS } from '../../../../src/store/tables/problems.ts';
 import { searchWords } from '../../../../src/store/read/runs/readProblems.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import {
+  addMessage,
   addRequest,
   addRun,
   addTree,
@@ -167,6 +168,15 @@ test('a problem adds up what the run did with it, requests left out', (t) => {
     roles: ['actor'],
     filled: ['appearance', 'question', 'outcome', 'before', 'after', 'return', 'credit', 'tokens', 'seconds', 'calls'],
   });
+});
+
+test('what was recorded without a score has no outcome in its list of problems', (t) => {
+  const { writer } = store(t);
+  addRun(writer, 'log');
+  writer.insertProblems([problem(1)]);
+  const speaker = { role: 'writer', position: 0, parent: null, bucket: null, index: 0 };
+  addMessage(writer, { ...speaker, run: 'log', phase: 'evaluate', iteration: 2, problem: problem(1), text: 'said' });
+  assert.deepEqual(writer.problemFacets('log').filled, ['appearance', 'question', 'tokens']);
 });
 
 test('problems are sorted by every column, those without a value last in both directions', (t) => {

@@ -216,6 +216,73 @@ test('voters who do not see each other are side by side, numbered as their episo
   // Those that others follow have episodes of their own below them.
   const inner = [...last, { id: 4, parent: 5 }];
   assert.deepEqual(belowSeen(inner, new Map([...sight, ['three', new Set(['one', 'two'])]]), roles), inner);
+  // Replays of a message that is not among them stay below it.
+  const replays = [
+    { id: 3, parent: 1 },
+    { id: 6, parent: 3 },
+  ];
+  assert.deepEqual(belowSeen(replays, sight, new Map([...roles, [6, 'two']])), [
+    { id: 3, parent: 1 },
+    { id: 6, parent: 1, beside: 3 },
+  ]);
+});
+
+test('voters in the lane of a replayed voter are side by side too', () => {
+  const question = problem(9);
+  const [voted] = addTree(writer, { iteration: 1, problem: question, returns: [[1]] });
+  assert.ok(voted);
+  const [asked, other] = [voted.plan, voted.actors[0] ?? -1];
+  const { bucket, alternatives } = addRequest(writer, asked, ['another'], [1]);
+  const { iteration } = writer.message(alternatives[0] ?? -1);
+  const answer = (parent: number, siblingIndex: number): number =>
+    writer.insertMessage({ ...writer.fullMessage(other), phase: 'replay', iteration, parent, bucket, siblingIndex });
+  const instead = alternatives[0] ?? -1;
+  const [c1, c2, i1, i2] = [answer(asked, 0), answer(asked, 1), answer(instead, 0), answer(instead, 1)];
+  const sight = new Map([
+    ['reasoner', new Set<string>()],
+    ['actor', new Set<string>()],
+  ]);
+  const transcript = { ...target, problem: question.uidSha };
+  const rows = TranscriptOutline.read(writer, transcript, sight).window(writer, transcript, 1);
+  assert.deepEqual(
+    rows.map(({ key, depth, position, siblings }) => [key, depth, position, siblings]),
+    [
+      [asked, 1, 1, 1],
+      [-asked, 2, 1, 1],
+      [c1, 3, 1, 2],
+      [c2, 3, 2, 2],
+      [instead, 3, 1, 1],
+      [i1, 3, 1, 2],
+      [i2, 3, 2, 2],
+      [other, 1, 1, 1],
+    ],
+  );
+});
+
+test('voters beside each other show what training learned, until one of them is replayed', () => {
+  const question = problem(10);
+  const plans = addTree(writer, { iteration: 1, problem: question, returns: [[1], [0]] });
+  const messages = plans.flatMap(({ plan, actors }) => [plan, ...actors]);
+  const credit = { estimator: 'ccpo', low: null, high: null, n: 2, evaluatorCalls: 2, interval: 'none' };
+  for (const [index, id] of messages.entries()) {
+    writer.insertCredit(writer.message(id).bucket ?? -1, id, { ...credit, value: index / 4 });
+  }
+  const sight = new Map([
+    ['reasoner', new Set<string>()],
+    ['actor', new Set<string>()],
+  ]);
+  const transcript = { ...target, problem: question.uidSha };
+  const learned = (outline: TranscriptOutline): readonly (number | undefined)[] =>
+    outline
+      .window(writer, transcript, 1)
+      .filter(({ branch }) => !branch)
+      .map((row) => row.learned?.value);
+  const outline = TranscriptOutline.read(writer, transcript, sight);
+  assert.deepEqual(learned(outline), [0, 0.25, 0.5, 0.75]);
+  assert.deepEqual(learned(outline.filtered(new Set(messages.slice(0, 1)))), [0]);
+  assert.deepEqual(learned(TranscriptOutline.read(writer, transcript)), Array(4).fill(undefined));
+  addRequest(writer, messages[0] ?? -1, ['other'], [1]);
+  assert.deepEqual(learned(TranscriptOutline.read(writer, transcript, sight)), [undefined, 0.25, 0.5, 0.75]);
 });
 
 test('the rows of voters have the depth of the first one, also under a filter and as the store grows', () => {
