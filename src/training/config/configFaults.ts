@@ -8,8 +8,8 @@ import type { KeyPath } from '../../team/document.ts';
 import type { z } from 'zod';
 import type { configSchema, RunConfig } from './config.ts';
 import { methodReads, methodsThatRead, methodWords } from '../methods/methods.ts';
-import { runsTests } from './externalKeys.ts';
-import { EVERY_POLICY_KEY } from './policyKeys.ts';
+import { runsTests } from '../keys/externalKeys.ts';
+import { EVERY_POLICY_KEY } from '../keys/policyKeys.ts';
 import { evaluatorFault, scorerFault } from './scorerFaults.ts';
 
 /** A value longer than this is not repeated. */

@@ -1,7 +1,7 @@
 /** The keys of a run configuration that say how returns become credit. */
 import { z } from 'zod';
 import { CONFIGURABLE_ESTIMATORS } from '../../credit/estimators.ts';
-import { described, oneOf, share } from './configKeys.ts';
+import { described, oneOf, share } from './keyKinds.ts';
 
 export const creditSchema = z
   .strictObject({

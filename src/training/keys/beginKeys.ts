@@ -1,6 +1,6 @@
 /** The keys of a run configuration that say which trained team a run begins with, and which policy is replaced. */
 import { z } from 'zod';
-import { pathTo, positive } from './configKeys.ts';
+import { pathTo, positive } from './keyKinds.ts';
 
 const MOST_NAME = 200;
 

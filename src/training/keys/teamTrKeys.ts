@@ -1,6 +1,6 @@
 /** The keys of a run configuration that say how method teamtr holds each role in its trust region. */
 import { z } from 'zod';
-import { oneOf, positive } from './configKeys.ts';
+import { oneOf, positive } from './keyKinds.ts';
 
 export const teamTrSchema = z
   .strictObject({

@@ -1,6 +1,6 @@
 /** The keys of a run configuration that make a method sample a rollout tree, under their published names. */
 import { z } from 'zod';
-import { oneOf, positive } from './configKeys.ts';
+import { oneOf, positive } from './keyKinds.ts';
 
 export const magrpoSchema = z
   .strictObject({

@@ -1,6 +1,6 @@
 /** The keys of a run configuration that say how the policy is updated. */
 import { z } from 'zod';
-import { oneOf, positive, share } from './configKeys.ts';
+import { oneOf, positive, share } from './keyKinds.ts';
 
 export const ppoSchema = z
   .strictObject({

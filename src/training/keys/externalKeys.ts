@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { MEMORY_MODES } from '../../team/history.ts';
 import type { GivenRounds } from '../../team/parseRounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { oneOf, type KeyMeta } from './configKeys.ts';
+import { oneOf, type KeyMeta } from './keyKinds.ts';
 
 /** Where a slice of assertions begins or ends at most. */
 const MOST_ASSERTIONS = 999_999_999;

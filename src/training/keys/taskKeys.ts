@@ -1,7 +1,7 @@
 /** The keys of `task`: what the team works on. */
 import { z } from 'zod';
 import { SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../../shared/runNames.ts';
-import { oneOf, pathTo, positive, rowSlice } from './configKeys.ts';
+import { oneOf, pathTo, positive, rowSlice } from './keyKinds.ts';
 
 export const taskSchema = z
   .strictObject({

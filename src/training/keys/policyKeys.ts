@@ -9,7 +9,7 @@ import {
   type ServedSettings,
 } from '../../shared/rolePolicies.ts';
 import { BUNDLED_MODEL, SMALL_MODEL } from '../../shared/runNames.ts';
-import { described, pathTo, positive, SMALL_WORDS } from './configKeys.ts';
+import { described, pathTo, positive, SMALL_WORDS } from './keyKinds.ts';
 
 /** Rows of one script, and characters of one answer. */
 const MOST_ANSWERS = 1000;

@@ -1,6 +1,6 @@
 /** The keys of a run configuration that say how method ccpo makes its learning signal (CCPO, arXiv 2603.21563). */
 import { z } from 'zod';
-import { oneOf, share } from './configKeys.ts';
+import { oneOf, share } from './keyKinds.ts';
 
 export const ccpoSchema = z
   .strictObject({
