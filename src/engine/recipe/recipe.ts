@@ -27,7 +27,7 @@ import { promptsFault, withPrompts } from '../../team/prompts.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, runRounds, type RunConfig } from '../../training/config/config.ts';
 import { normalized } from '../../training/config/configFaults.ts';
-import { withEarlier, withoutEarlier } from '../../training/config/earlier.ts';
+import { withEarlier, withoutEarlier } from '../../training/config/storedConfig.ts';
 import { externalFault } from '../../training/keys/externalKeys.ts';
 import { readConfigDocument, type ConfigDocument } from '../../training/config/readConfig.ts';
 import { samplingFault } from '../../training/iteration.ts';

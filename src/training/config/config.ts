@@ -6,7 +6,6 @@ import type { Sampling } from '../../domain/message.ts';
 import type { GivenRounds } from '../../team/parseRounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { externalRounds } from '../keys/externalKeys.ts';
-import type { KeyMeta } from '../keys/keyKinds.ts';
 import { RUN_KEYS } from '../keys/runKeys.ts';
 import { METHOD_NAMES, methodWords } from '../methods/methods.ts';
 
@@ -17,7 +16,7 @@ export const configSchema = z.strictObject({
   title,
   method: z
     .enum(METHOD_NAMES)
-    .meta({ choices: Object.fromEntries(METHOD_NAMES.map((name) => [name, methodWords(name).help])) } satisfies KeyMeta)
+    .meta({ choices: Object.fromEntries(METHOD_NAMES.map((name) => [name, methodWords(name).help])) })
     .default('c3')
     .describe(
       'How messages are credited. Every method makes the same evaluator calls per problem and step (`evaluator_budget`).',

@@ -110,4 +110,5 @@ export const beginSchema = z
   .default(null)
   .describe(
     'Begins with the adapters that an earlier run trained, in the place of fresh ones. null begins with the model.',
-  );
+  )
+  .meta({ since: '0.2.0', earlier: null });

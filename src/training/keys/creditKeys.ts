@@ -20,26 +20,30 @@ export const creditSchema = z
       group: 'Over what was compared with each other, for mappo too.',
     })
       .default('published')
-      .describe('Over what `group_normalise` takes mean and deviation.'),
+      .describe('Over what `group_normalise` takes mean and deviation.')
+      .meta({ since: '0.2.0', earlier: 'group' }),
     common_random_numbers: z
       .boolean()
       .default(false)
       .describe(
         'In training, replay m of one alternative draws the same random numbers as replay m of its siblings. Equal alternatives then have equal continuations, so that nothing is learned from the second one. Replays on request share theirs whatever this says; whole episodes never do.',
-      ),
+      )
+      .meta({ earlier: true, alwaysStored: true }),
     merge_contexts: z
       .boolean()
       .default(true)
       .describe(
         'Compares the alternatives of all equal contexts of a problem in a step with each other, as Algorithm 1 keys them; equal alternatives share one credit. false compares siblings only. Methods of whole episodes have no contexts to merge.',
-      ),
+      )
+      .meta({ since: '0.2.0', earlier: false }),
     lone_messages: oneOf(['none', 'parent'], {
       none: 'It has no credit, and nothing is learned from it.',
       parent:
         'The credit of the message before it, as whole episodes have: unbiased, and the role learns. Never on common random numbers.',
     })
       .default('parent')
-      .describe('What c3 and c3_full_mean credit a message with that has no alternatives in its context.'),
+      .describe('What c3 and c3_full_mean credit a message with that has no alternatives in its context.')
+      .meta({ since: '0.2.0', earlier: 'none' }),
     return_clip: z.number().positive().default(10).describe('Returns are clipped to plus and minus this value.'),
   })
   .prefault({})

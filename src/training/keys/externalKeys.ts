@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { MEMORY_MODES } from '../../team/history.ts';
 import type { GivenRounds } from '../../team/parseRounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { oneOf, type KeyMeta } from './keyKinds.ts';
+import { oneOf } from './keyKinds.ts';
 
 /** Where a slice of assertions begins or ends at most. */
 const MOST_ASSERTIONS = 999_999_999;
@@ -50,7 +50,7 @@ export const externalSchema = z
         description:
           'Which assertions the feedback executes: the first n, the last n for -n, all for 0, null and `all`. Rewards always use all of them.',
         choices: { all: 'All of them, as 0 and null.' },
-      } satisfies KeyMeta),
+      }),
     expert_edits_model: z
       .enum(['rules', 'policy'], 'must be rules, or policy and a model as `expert` in policies')
       .default('rules')
@@ -61,7 +61,7 @@ export const externalSchema = z
           rules: 'Rules that come with the product; no model is asked.',
           policy: 'What `policies` has for the role `expert`, such as `{expert: {model: FOLDER}}`.',
         },
-      } satisfies KeyMeta),
+      }),
   })
   .nullable()
   .default(null)
@@ -69,7 +69,8 @@ export const externalSchema = z
     'What a helper and a main role on code read between two turns, as in the published scripts, in ' +
       'place of `environment` and `history` in the `rounds` of the protocol. null takes those of the ' +
       'protocol.',
-  );
+  )
+  .meta({ since: '0.2.0', earlier: null });
 
 export type ExternalSettings = NonNullable<z.infer<typeof externalSchema>>;
 

@@ -61,4 +61,5 @@ export const magrpoSchema = z
   .default(null)
   .describe(
     'Makes methods magrpo and c3 sample a tree of turns, as in the published scripts: the joint actions of a node are scored and continued. With c3 a message is measured against the others of its role at the node (leave-one-out). null: magrpo samples whole episodes, c3 what `fanout` says.',
-  );
+  )
+  .meta({ since: '0.2.0', earlier: null });

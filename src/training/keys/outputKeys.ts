@@ -8,7 +8,8 @@ export const outputSchema = z
       .default(false)
       .describe(
         'Writes the trained weights into a folder when the run ends: a model in the Hugging Face layout, or the adapters where adapters were trained.',
-      ),
+      )
+      .meta({ earlier: false }),
     save_path: z
       .string()
       .min(1)
@@ -17,11 +18,14 @@ export const outputSchema = z
       .default(null)
       .describe(
         'The folder of `save_model`, relative to this file. It must be new or empty. null: `output/` with the id of the run.',
-      ),
+      )
+      .meta({ earlier: null }),
     verbose: z
       .boolean()
       .default(false)
-      .describe('Prints messages and returns of the first question of each step while the run is in progress.'),
+      .describe('Prints messages and returns of the first question of each step while the run is in progress.')
+      .meta({ earlier: false }),
   })
   .prefault({})
-  .describe('What a run writes besides the store.');
+  .describe('What a run writes besides the store.')
+  .meta({ since: '0.2.0' });

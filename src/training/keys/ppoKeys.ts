@@ -15,20 +15,23 @@ export const ppoSchema = z
       .default(1)
       .describe(
         "Optimizer steps of a pass, each on a part of the contexts, in an order drawn from the seed. With 1 and one pass ratios are 1 and PPO clips nothing; the paper's code takes about 10 steps.",
-      ),
+      )
+      .meta({ since: '0.2.0', earlier: 1 }),
     loss_weight: oneOf(['token', 'message', 'role'], {
       token: 'Every token of the step counts the same: long messages, and roles with many, count more.',
       message: 'Every message counts the same, whatever its length.',
       role: "Every role counts the same, however many messages it was sampled (C3's equation 18).",
     })
       .default('role')
-      .describe('What counts the same in the loss, for every method alike.'),
+      .describe('What counts the same in the loss, for every method alike.')
+      .meta({ since: '0.2.0', earlier: 'token' }),
     skip_zero_credit: z
       .boolean()
       .default(true)
       .describe(
         'Computes nothing for messages whose advantage is 0, where the loss has no KL penalty of its own (`kl_coefficient: 0` or `kl_estimator: k1`): the gradient is the same without them.',
-      ),
+      )
+      .meta({ since: '0.2.0', earlier: false }),
     kl_coefficient: z.number().min(0).default(0.01).describe('The weight of the KL penalty; 0 turns it off.'),
     kl_against: oneOf(['reference', 'last'], {
       reference: 'The policy that the run began with.',
@@ -36,7 +39,8 @@ export const ppoSchema = z
     })
       .default('reference')
       .optional()
-      .describe('From which policy the KL penalty keeps the trained one.'),
+      .describe('From which policy the KL penalty keeps the trained one.')
+      .meta({ since: '0.2.0' }),
     kl_estimator: oneOf(['k3', 'k1', 'exact'], {
       k3: 'In the loss, estimated from the sampled tokens.',
       k1: 'Subtracted from the advantages, token by token; only against `reference`.',
@@ -55,22 +59,26 @@ export const valueHeadSchema = z
       gradient: 'Without a bias, by some optimizer steps on what the step sampled (`learning_rate`, `epochs`, `clip`).',
     })
       .default('least_squares')
-      .describe('How the head is fitted to the returns.'),
+      .describe('How the head is fitted to the returns.')
+      .meta({ since: '0.2.0', earlier: 'gradient' }),
     ridge: z
       .number()
       .positive()
       .default(20)
-      .describe('With `fit: least_squares`, as many examples speak for a value that is the same everywhere.'),
+      .describe('With `fit: least_squares`, as many examples speak for a value that is the same everywhere.')
+      .meta({ since: '0.2.0', earlier: 20 }),
     keep: share
       .default(0.95)
-      .describe('With `fit: least_squares`, what the examples of a step count in the step after it: 1 is as much.'),
+      .describe('With `fit: least_squares`, what the examples of a step count in the step after it: 1 is as much.')
+      .meta({ since: '0.2.0', earlier: 0.95 }),
     warmup_steps: z
       .int()
       .min(0)
       .default(1)
       .describe(
         'First steps of a run in which the head learns and the policy does not: until then it explains nothing.',
-      ),
+      )
+      .meta({ since: '0.2.0', earlier: 0 }),
     learning_rate: z
       .number()
       .positive()

@@ -12,7 +12,7 @@ import { beginSchema } from './beginKeys.ts';
 import { ccpoSchema } from './ccpoKeys.ts';
 import { creditSchema } from './creditKeys.ts';
 import { externalSchema } from './externalKeys.ts';
-import { described, oneOf, pathTo, positive, SMALL_WORDS, type KeyMeta } from './keyKinds.ts';
+import { described, oneOf, pathTo, positive, SMALL_WORDS } from './keyKinds.ts';
 import { magrpoSchema } from './magrpoKeys.ts';
 import { outputSchema } from './outputKeys.ts';
 import { rolePolicySchema } from './policyKeys.ts';
@@ -107,7 +107,8 @@ export const RUN_KEYS = {
     .optional()
     .describe(
       'Prompts in the place of those of the protocol, by role: `{reasoner: "Plan the steps."}`. `C3: Try a change` says whether one helps, and writes it here.',
-    ),
+    )
+    .meta({ since: '0.2.0' }),
   begin: beginSchema,
   policies: z
     .record(z.string().min(1), rolePolicySchema)
@@ -115,16 +116,21 @@ export const RUN_KEYS = {
     .describe(
       'Roles that the weights in training do not answer for, by name: `{checker: {kind: scripted, answers: [...]}, critic: {model: FOLDER}}`. ' +
         'What they say is credited and replayed, and never trained on. `expert` is what the mode expert_edits asks.',
-    ),
+    )
+    .meta({ since: '0.2.0' }),
   task: taskSchema,
-  evaluator: described(EVALUATOR_KINDS).default('auto').describe('What scores the last message.'),
+  evaluator: described(EVALUATOR_KINDS)
+    .default('auto')
+    .describe('What scores the last message.')
+    .meta({ earlier: 'answer', alwaysStored: true }),
   code_blocks: oneOf(CODE_BLOCKS, {
     first: 'The first one, as the published extraction.',
     last: 'The last one.',
     all: 'All of them as one program.',
   })
     .default('first')
-    .describe('Which of several blocks of a message are its code: of those fenced as Python, else as no language.'),
+    .describe('Which of several blocks of a message are its code: of those fenced as Python, else as no language.')
+    .meta({ since: '0.2.0', earlier: 'first' }),
   scorer: z
     .strictObject({
       command: z
@@ -164,7 +170,8 @@ export const RUN_KEYS = {
     .default(null)
     .describe(
       'What scores a message with `evaluator: command`, which runs with your rights, in trusted workspaces only, or `evaluator: judge`.',
-    ),
+    )
+    .meta({ since: '0.2.0', earlier: null }),
   steps: z.int().min(0).default(36).describe('Training steps; 0 evaluates only.'),
   instances_per_step: positive.default(32).describe('Questions that each training step works on.'),
   dynamic_sampling: z
@@ -172,7 +179,8 @@ export const RUN_KEYS = {
     .default(false)
     .describe(
       'Replaces questions of which no message has a credit other than 0 by further ones (DAPO), as far as evaluator calls are left in the step: those that were not made because their result was determined. Nothing is learned from the replaced ones.',
-    ),
+    )
+    .meta({ since: '0.2.0', earlier: false }),
   checkpoint_every: positive
     .default(6)
     .describe(
@@ -190,7 +198,8 @@ export const RUN_KEYS = {
     spine_rho: 'The same, with more alternatives where returns varied more in the step before.',
   })
     .default('nested')
-    .describe('How c3 and c3_full_mean spend their evaluator calls. For teams of three and more roles try `spine`.'),
+    .describe('How c3 and c3_full_mean spend their evaluator calls. For teams of three and more roles try `spine`.')
+    .meta({ since: '0.2.0', earlier: 'nested' }),
   fanout: z
     .array(positive)
     .min(1)
@@ -203,7 +212,8 @@ export const RUN_KEYS = {
     .default(false)
     .describe(
       'Of equal messages that end episodes in one context only the first is evaluated; for each of the others c3 draws another message, until as many are distinct as were planned there, or twice as many were drawn. Needs `shape: nested`, `credit.estimator: loo` and `credit.merge_contexts`.',
-    ),
+    )
+    .meta({ since: '0.2.0', earlier: false }),
   evaluator_budget: positive
     .default(8)
     .describe('Evaluator calls per problem and step, in all stages of a step together; the same for all methods.'),
@@ -277,7 +287,8 @@ export const RUN_KEYS = {
         .default(0)
         .describe(
           'Steps between two evaluations during training; 0 evaluates only before and after it. Training itself is the same either way.',
-        ),
+        )
+        .meta({ since: '0.2.0' }),
       batch: positive.default(256).describe('Episodes that are sampled together: fewer take less memory.'),
     })
     .prefault({})
@@ -300,10 +311,7 @@ export const RUN_KEYS = {
       }),
     )
     .prefault({})
-    .meta({
-      description: 'Where the run computes; `device: webgpu` is short for its provider.',
-      shortFor: 'provider',
-    } satisfies KeyMeta),
+    .meta({ description: 'Where the run computes; `device: webgpu` is short for its provider.', shortFor: 'provider' }),
 };
 
 export type RunKeys = z.infer<z.ZodObject<typeof RUN_KEYS>>;

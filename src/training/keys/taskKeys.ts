@@ -53,19 +53,22 @@ export const taskSchema = z
       .describe(
         'Splits `train_file` by the hash of each question, whatever the order of the file: equal questions are on one side. ' +
           'null holds out its first questions, at most `evaluation.instances` and a quarter.',
-      ),
+      )
+      .meta({ since: '0.2.0' }),
     train_split: rowSlice
       .nullable()
       .default(null)
       .describe(
         'The questions of `train_file` that are trained on, by their places in it, such as `train[16:]`; the name before the brackets says nothing. null: all that are not evaluated.',
-      ),
+      )
+      .meta({ since: '0.2.0', earlier: null }),
     evaluation_split: rowSlice
       .nullable()
       .default(null)
       .describe(
         'The questions that are evaluated, such as `test[:16]`: of `evaluation_file`, or else of `train_file`. At most `evaluation.instances` are.',
-      ),
+      )
+      .meta({ since: '0.2.0', earlier: null }),
     format: oneOf(TASK_FORMATS, {
       auto: 'Recognized row by row.',
       gsm8k: 'GSM8K: the answer comes after ####.',
@@ -104,7 +107,8 @@ export const taskSchema = z
       .default(2)
       .describe(
         'Roles of the bundled team: 2, 3, 4 or 6 for task dealer, 2 to 8 for chain, 2 or 1 for functions, 3 or 1 for logic, 2 or 3 for zebra, numbers and blocksworld, 2 for the others. `fanout` has a number for each.',
-      ),
+      )
+      .meta({ since: '0.2.0', earlier: 2 }),
     refuse_overlap: z
       .boolean()
       .default(true)
