@@ -48,18 +48,21 @@ export const SMALL_WORDS = 'The smaller team that comes with the task logic: abo
 export const pathTo = (names: 'folder' | 'protocol' | 'rows', choices: Readonly<Record<string, string>> = {}) =>
   z.string().min(1).meta({ names, choices });
 
-/** The keys of a section by name, be it with a default, optional or in a short form; none of what is no section. */
-export function sectionKeys(schema: z.core.$ZodType): Readonly<Record<string, z.ZodType>> {
-  if (schema instanceof z.ZodObject) {
-    return schema.shape;
-  }
+/** The schema of what is written for a key: without its default, null, short forms, and what values are turned into. */
+export function writtenSchema(schema: z.core.$ZodType): z.core.$ZodType {
   if (schema instanceof z.ZodPipe) {
-    return sectionKeys(schema.out);
+    return writtenSchema(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
   }
   return schema instanceof z.ZodDefault ||
     schema instanceof z.ZodPrefault ||
     schema instanceof z.ZodNullable ||
     schema instanceof z.ZodOptional
-    ? sectionKeys(schema.unwrap())
-    : {};
+    ? writtenSchema(schema.unwrap())
+    : schema;
+}
+
+/** The keys of a section by name; none of what is no section. */
+export function sectionKeys(schema: z.core.$ZodType): Readonly<Record<string, z.ZodType>> {
+  const written = writtenSchema(schema);
+  return written instanceof z.ZodObject ? written.shape : {};
 }

@@ -241,17 +241,3 @@ export const rolePolicySchema = keysSchema.transform((given, context): RolePolic
       return { kind: 'scripted', answers: rows };
   }
 });
-
-/** Keys whose values are no texts. */
-const SHAPES: Readonly<Record<string, unknown>> = {
-  answers: [{ answer: '', question: '', turn: 1, context_key: '' }],
-  learns: false,
-  prices: { input: 0, output: 0 },
-  spending: { tokens: 1, money: 1 },
-  vscode: { vendor: '', family: '', version: '', id: '' },
-};
-
-/** Every key that a policy may have, for whoever looks for names: the items of a list are all alike. */
-export const EVERY_POLICY_KEY: object = Object.fromEntries(
-  Object.keys(keysSchema.shape).map((key) => [key, Object.hasOwn(SHAPES, key) ? SHAPES[key] : '']),
-);

@@ -33,14 +33,6 @@ export const ppoSchema = z
       )
       .meta({ since: '0.2.0', earlier: false }),
     kl_coefficient: z.number().min(0).default(0.01).describe('The weight of the KL penalty; 0 turns it off.'),
-    kl_against: oneOf(['reference', 'last'], {
-      reference: 'The policy that the run began with.',
-      last: 'The policy that sampled the messages of the step: the penalty holds each step near the one before.',
-    })
-      .default('reference')
-      .optional()
-      .describe('From which policy the KL penalty keeps the trained one.')
-      .meta({ since: '0.2.0' }),
     kl_estimator: oneOf(['k3', 'k1', 'exact'], {
       k3: 'In the loss, estimated from the sampled tokens.',
       k1: 'Subtracted from the advantages, token by token; only against `reference`.',
@@ -48,6 +40,13 @@ export const ppoSchema = z
     })
       .default('k3')
       .describe('How the divergence is estimated and applied.'),
+    kl_against: oneOf(['reference', 'last'], {
+      reference: 'The policy that the run began with.',
+      last: 'The policy that sampled the messages of the step: the penalty holds each step near the one before.',
+    })
+      .default('reference')
+      .describe('From which policy the KL penalty keeps the trained one.')
+      .meta({ since: '0.2.0', earlier: 'reference' }),
   })
   .prefault({})
   .describe('How the policy is updated.');

@@ -31,7 +31,7 @@ const snippet = (text: string, label: string): string | undefined =>
 
 /** Sections that are left out unless they are named. */
 const ALL_SECTIONS =
-  'adapter: {per: role}\nbegin: {run: a, replace: {role: b, from: {run: c}}}\ntask: {train_file: a.jsonl, split: {}}\nppo: {kl_against: last}\nmethod: magrpo\nmagrpo: {}\nexternal: {}\n';
+  'adapter: {per: role}\nbegin: {run: a, replace: {role: b, from: {run: c}}}\ntask: {train_file: a.jsonl, split: {}}\nmethod: magrpo\nmagrpo: {}\nexternal: {}\n';
 /** It does not go with external, whose feedback executes programs. */
 const SCORER = 'evaluator: command\nscorer: {command: [a]}\n';
 const JUDGE =
@@ -84,12 +84,11 @@ describe('the words of the keys', () => {
 
   it('name the defaults that hold', () => {
     for (const key of allKeys()) {
-      // What runs of earlier versions did not have is left out where it says the default.
-      // Nor is there a section begin without its run and role.
+      // There is no section begin without its run and role.
       if (
         key.kind === 'section' ||
         [
-          ...['ppo.kl_against', 'scorer.command', 'scorer.rubric', 'scorer.labels'],
+          ...['scorer.command', 'scorer.rubric', 'scorer.labels'],
           ...['begin.run', 'begin.replace.role', 'begin.replace.from.run'],
         ].includes(key.path)
       ) {
