@@ -8,7 +8,7 @@ import { methodReads } from './methods/methods.ts';
 
 /** The penalty that a configuration asks for. */
 export function penaltyOf({ ppo }: Pick<RunConfig, 'ppo'>): KlPenalty {
-  const { kl_coefficient: coefficient, kl_against: against = 'reference', kl_estimator: estimator } = ppo;
+  const { kl_coefficient: coefficient, kl_against: against, kl_estimator: estimator } = ppo;
   return estimator === 'k1' ? { coefficient, against: 'reference', estimator } : { coefficient, against, estimator };
 }
 

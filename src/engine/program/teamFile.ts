@@ -11,7 +11,7 @@ import { C3Error } from '../../shared/errors.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import { readDocument } from '../../team/document.ts';
 import { PROGRAM_DRIVER } from '../places.ts';
-import { rolePolicySchema } from '../../training/config/policyKeys.ts';
+import { rolePolicySchema } from '../../training/keys/policyKeys.ts';
 
 const MOST_ARGUMENTS = 64;
 const MOST_TOKENS = 2 ** 20;

@@ -4,7 +4,7 @@ import { isLocal } from '../../shared/endpointKeys.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isServed, type EndpointSettings, type RolePolicies } from '../../shared/rolePolicies.ts';
 import type { ServerChange, TeamChange } from '../../domain/trial.ts';
-import { rolePolicySchema } from '../../training/config/policyKeys.ts';
+import { rolePolicySchema } from '../../training/keys/policyKeys.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
 
 /** The servers that a change names, by the roles that they answer for. */

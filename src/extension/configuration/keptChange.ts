@@ -12,7 +12,7 @@ import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, type RunConfig } from '../../training/config/config.ts';
 import { normalized } from '../../training/config/configFaults.ts';
-import { withEarlier } from '../../training/config/earlier.ts';
+import { withEarlier } from '../../training/config/storedConfig.ts';
 import { readConfig } from '../../training/config/readConfig.ts';
 import { modelReference } from '../model/modelConfiguration.ts';
 

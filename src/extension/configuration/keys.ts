@@ -31,6 +31,10 @@ export interface ConfigKey {
   readonly names: NamedPath | null;
   /** The key of this section that a bare value represents. */
   readonly shortFor: string | null;
+  /** The version that the key came in; null: that of its section, else the first one. */
+  readonly since: string | null;
+  /** What a run that was stored without the key means by it; undefined: its default. */
+  readonly earlier: unknown;
   /** Keys of a section, in the order of the schema. */
   readonly keys: readonly ConfigKey[];
   /** What a list holds. */
@@ -86,6 +90,8 @@ function readKey(schema: JsonSchema, path: string, name: string): ConfigKey {
     ),
     names: namesOf(own['names']),
     shortFor: typeof own['shortFor'] === 'string' ? own['shortFor'] : null,
+    since: typeof own['since'] === 'string' ? own['since'] : null,
+    earlier: own['earlier'],
     keys: Object.entries(own.properties ?? {}).flatMap(([key, inner]) =>
       isSchema(inner) ? [readKey(inner, path === '' ? key : `${path}.${key}`, key)] : [],
     ),

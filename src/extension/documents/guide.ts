@@ -6,6 +6,7 @@ export const GUIDE_PAGES = {
   panels: 'Panels and keys',
   credit: 'Replay and credit',
   configuration: 'Configurations',
+  'configuration-reference': 'Configuration reference',
   models: 'Models and devices',
   runs: 'Runs and interruptions',
   'command-line': 'Command line',

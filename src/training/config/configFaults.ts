@@ -5,11 +5,11 @@ import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { nearestName } from '../../shared/errors.ts';
 import { bundledModelFault, isBundledName, TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';
 import type { KeyPath } from '../../team/document.ts';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { configSchema, RunConfig } from './config.ts';
 import { methodReads, methodsThatRead, methodWords } from '../methods/methods.ts';
-import { runsTests } from './externalKeys.ts';
-import { EVERY_POLICY_KEY } from './policyKeys.ts';
+import { runsTests } from '../keys/externalKeys.ts';
+import { writtenSchema, sectionKeys } from '../keys/keyKinds.ts';
 import { evaluatorFault, scorerFault } from './scorerFaults.ts';
 
 /** A value longer than this is not repeated. */
@@ -214,7 +214,7 @@ export function examine(schema: Schema, value: object): Examined {
     const config = normalized(parsed.data);
     return { config, faults: broken(config, () => true) };
   }
-  const known = everything(schema);
+  const known = knownOf(schema);
   const faults = parsed.error.issues.flatMap((issue) => faultsOf(issue, known, value));
   const refused = faults.map(({ path }) => path);
   const rest = schema.safeParse(without(value, refused));
@@ -223,22 +223,13 @@ export function examine(schema: Schema, value: object): Examined {
   return { config: null, faults: rest.success ? [...faults, ...broken(normalized(rest.data), whole)] : faults };
 }
 
-/**
- * What is not trained has no steps, and no policies or prompts are the same as none given. Keys that runs of earlier
- * versions did not have are left out where they say the default: such a run is stored as it was.
- */
+/** What is not trained has no steps, and no policies or prompts are the same as none given. */
 export function normalized({ policies, prompts, ...config }: RunConfig): RunConfig {
-  const { kl_against: against, ...ppo } = config.ppo;
   const given = {
     ...(prompts !== undefined && Object.keys(prompts).length > 0 && { prompts }),
     ...(policies !== undefined && Object.keys(policies).length > 0 && { policies }),
   };
-  return {
-    ...config,
-    ppo: { ...ppo, ...(against === 'last' && { kl_against: against }) },
-    ...(methodWords(config.method).trains ? {} : { steps: 0 }),
-    ...given,
-  };
+  return { ...config, ...(methodWords(config.method).trains ? {} : { steps: 0 }), ...given };
 }
 
 function broken(config: RunConfig, whole: (key: string) => boolean): Fault[] {
@@ -313,34 +304,34 @@ const withSection = (key: string): string => key.replaceAll('.', ': ');
 
 /** The keys that a schema knows. */
 export interface Known {
-  /** The defaults with every section there is. */
+  /** The names in each section, in the first item of a list, and under any name of the user's. */
   readonly values: unknown;
   /** Keys with their sections in front, as `ppo.epochs`. */
   readonly paths: readonly string[];
 }
 
-function everything(schema: Schema): Known {
-  const values = {
-    ...schema.parse({
-      adapter: {},
-      begin: { replace: { from: {} } },
-      magrpo: {},
-      external: {},
-      task: { split: {} },
-      ppo: { kl_against: 'reference' },
-    }),
-    policies: { [ANY]: EVERY_POLICY_KEY },
-  };
+function knownOf(schema: z.ZodType): Known {
   const below = (value: unknown, prefix: string): string[] =>
     Object.entries(mappingOf(value)).flatMap(([key, inner]) => [
       `${prefix}${key}`,
       ...below(inner, `${prefix}${key}.`),
     ]);
+  const values = namesIn(schema);
   return { values, paths: below(values, '').filter((path) => !path.includes(ANY)) };
 }
 
 /** In `Known` the name of what a section calls as it likes. */
 const ANY = '*';
+
+function namesIn(schema: z.core.$ZodType): unknown {
+  const written = writtenSchema(schema);
+  if (written instanceof z.ZodArray) {
+    return [namesIn(written.element)];
+  }
+  return written instanceof z.ZodRecord
+    ? { [ANY]: namesIn(written.valueType) }
+    : Object.fromEntries(Object.entries(sectionKeys(written)).map(([key, inner]) => [key, namesIn(inner)]));
+}
 
 function mappingOf(value: unknown): object {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};

@@ -6,13 +6,12 @@ import type { MethodSettings } from './method.ts';
 /**
  * Whether a message without a sibling has the credit of the message before it. Not on shared numbers: what it says and
  * what its parent is compared with would come from the same ones, and a baseline that knows the message biases the
- * gradient. Nor where returns have no part in credit.
+ * gradient.
  */
 export const inheritsCredit = ({
   lone_messages: lone,
   common_random_numbers: common,
-  estimator,
-}: MethodSettings['credit']): boolean => lone === 'parent' && !common && estimator !== 'value_only';
+}: MethodSettings['credit']): boolean => lone === 'parent' && !common;
 
 /**
  * A message without a sibling has what the message before it is worth: its returns are the same, and what they are

@@ -10,7 +10,7 @@
  *      between: a stage, which is planned and credited as in 1 and 2, with the policy as the updates before left it.
  */
 import type { CreditEstimator } from '../../credit/estimators.ts';
-import type { ScoreScale, Standardisation } from '../../credit/standardScore.ts';
+import type { Standardisation } from '../../credit/standardScore.ts';
 import type { KlPenalty } from '../../runtime/train/graph/klTerm.ts';
 import type { PolicyLoss } from '../../runtime/train/graph/policyLoss.ts';
 import type { ValueSettings } from '../../runtime/train/valueHead.ts';
@@ -19,110 +19,34 @@ import type { TreeMessage } from '../../replay/tree.ts';
 import type { Vote } from '../../replay/votes.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodState, OwnMeasures, StepMetrics } from '../../domain/step.ts';
-import type { RolePolicies } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { Shape } from '../../team/rounds.ts';
 import type { JointGrowth } from '../../replay/jointTree.ts';
 import type { Divergence } from '../divergence.ts';
+import type { RunKeys } from '../keys/runKeys.ts';
 
 /** What a method reads of a run's configuration. */
-export interface MethodSettings {
-  readonly steps: number;
-  readonly shape: 'nested' | 'spine' | 'spine_rho';
-  readonly fanout: readonly number[];
-  readonly fanout_unique: boolean;
-  readonly evaluator_budget: number;
-  readonly policies?: RolePolicies | undefined;
-  readonly adapter: { readonly per: 'team' | 'role' } | null;
-  /** How the rollout tree of turns is sampled; null: whole episodes. */
-  readonly magrpo: JointSettings | null;
-  readonly credit: {
-    readonly estimator: CreditEstimator;
-    readonly alpha: number;
-    readonly group_normalise: boolean;
-    readonly normalise_scope: 'published' | 'group';
-    readonly common_random_numbers: boolean;
-    readonly merge_contexts: boolean;
-    readonly lone_messages: 'none' | 'parent';
-    readonly return_clip: number;
-  };
-  readonly ccpo: {
-    readonly solo_prompt: 'bare' | 'empty_plan';
-    readonly shaping: 'history' | 'event' | 'none';
-    readonly decay: number;
-    readonly min_samples: number;
-    readonly order: 'previous' | 'updated';
-    readonly alpha: number;
-    readonly eta: number;
-    readonly bonus: 'event' | 'difference';
-    readonly bonus_weight: number;
-    readonly solo_baseline: 'question' | 'rollout';
-    readonly normalise: 'deviation' | 'mean' | 'none';
-    readonly solo_draws: 'own' | 'shared';
-    readonly ratio: 'token' | 'message';
-    readonly dual_clip: number | null;
-    readonly alternate_every: number;
-    readonly alternate_first: 'thinker' | 'solver';
-    readonly voting: 'direct' | 'allocation';
-    readonly contribution: 'removal' | 'shapley';
-  };
-  readonly ppo: {
-    readonly learning_rate: number;
-    readonly warmup_fraction: number;
-    readonly final_fraction: number;
-    readonly epochs: number;
-    readonly mini_batches: number;
-  };
-  readonly value_head: {
-    readonly fit: 'gradient' | 'least_squares';
-    readonly ridge: number;
-    readonly keep: number;
-    readonly warmup_steps: number;
-    readonly learning_rate: number;
-    readonly epochs: number;
-    readonly clip: number;
-  };
-  readonly teamtr: {
-    readonly resample_every: number | null;
-    readonly reuse: 'as_is' | 'weighted';
-    readonly weight_cap: number | null;
-    readonly order: 'fixed' | 'reverse' | 'round_robin' | 'random' | 'gain';
-    readonly delta: number;
-    readonly kl_estimator: 'k3' | 'k1' | 'exact';
-    readonly held_out: number | null;
-    readonly epochs: number;
-    readonly clip: number;
-    readonly advantage_clip: number | null;
-    readonly advantage_scale: ScoreScale;
-    readonly advantage_epsilon: number;
-    readonly beta: number;
-    readonly beta_factor: number;
-    readonly beta_tolerance: number;
-    readonly stop: number;
-    readonly backtrack: number;
-    readonly backtrack_tries: number;
-    readonly certificate_gamma: number;
-    readonly certificate_bound: number;
-    readonly certificate_confidence: number;
-    readonly diagnostics: boolean;
-    readonly rank_shifts: boolean;
-  };
-}
+export type MethodSettings = Readonly<
+  Pick<
+    RunKeys,
+    | 'steps'
+    | 'shape'
+    | 'fanout'
+    | 'fanout_unique'
+    | 'evaluator_budget'
+    | 'policies'
+    | 'adapter'
+    | 'magrpo'
+    | 'credit'
+    | 'ccpo'
+    | 'ppo'
+    | 'value_head'
+    | 'teamtr'
+  >
+>;
 
 /** How the rollout tree of MAGRPO is sampled and credited (reference sections 2 to 4). */
-export interface JointSettings {
-  /** Messages of one turn. */
-  readonly num_agents: number;
-  /** Null: those of the protocol. */
-  readonly num_turns: number | null;
-  readonly num_generations: number;
-  readonly joint_mode: 'align' | 'cross';
-  readonly discount: number;
-  readonly termination_threshold: number | null;
-  readonly reward_shift: number | null;
-  readonly reward_processor: { readonly enabled: boolean; readonly scale_factor: number };
-  readonly cross_reduce: 'sum' | 'mean';
-}
+export type JointSettings = NonNullable<MethodSettings['magrpo']>;
 
 /** What a value is the value of: the state in which a message is said, V(s), or the message in its state, q(s, a). */
 export type ValueTarget = 'state' | 'message';

@@ -24,7 +24,7 @@ function anchors(text: string): readonly string[] {
   return [...text.matchAll(/^#+ (.+)$/gmu)].map(([, title = '']) =>
     title
       .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} -]/gu, '')
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
       .replaceAll(' ', '-'),
   );
 }
@@ -40,7 +40,7 @@ it('every link of the README and the guide leads to a file, and to a heading whe
   for (const file of ['README.md', 'CONTRIBUTING.md', ...pages]) {
     for (const [, target = ''] of prose(await read(file)).matchAll(/\]\(([^)\s]+)\)/gu)) {
       const [path = '', anchor] = target.split('#');
-      const to = join(dirname(file), path);
+      const to = path === '' ? file : join(dirname(file), path);
       assert.ok(existsSync(join(ROOT, to)), `${file}: ${target}`);
       assert.ok(anchor === undefined || anchors(await read(to)).includes(anchor), `${file}: ${target}`);
     }

@@ -12,7 +12,7 @@ import { readRegular } from '../../../files/regularFile.ts';
 import { writeWhole } from '../../../runtime/files/wholeFile.ts';
 import { C3Error, messageOf } from '../../../shared/errors.ts';
 import { generateSplit, TASK_NAMES } from '../../../tasks/split.ts';
-import { withoutEarlier } from '../../../training/config/earlier.ts';
+import { withoutEarlier } from '../../../training/config/storedConfig.ts';
 import { METHOD_NAMES } from '../../../training/methods/methods.ts';
 import { readRecipe, type Recipe } from '../../recipe/recipe.ts';
 import type { PaperRun, SampleSettings, Scale } from './paperScale.ts';

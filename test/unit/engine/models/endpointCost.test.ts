@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { replayCosts } from '../../../../src/engine/models/endpointCost.ts';
 import { costWords } from '../../../../src/shared/endpointCost.ts';
-import { rolePolicySchema } from '../../../../src/training/config/policyKeys.ts';
+import { rolePolicySchema } from '../../../../src/training/keys/policyKeys.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { PAIR_TEXT } from '../../training/tinyTeam.ts';
 

@@ -31,7 +31,7 @@ const snippet = (text: string, label: string): string | undefined =>
 
 /** Sections that are left out unless they are named. */
 const ALL_SECTIONS =
-  'adapter: {per: role}\nbegin: {run: a, replace: {role: b, from: {run: c}}}\ntask: {train_file: a.jsonl, split: {}}\nppo: {kl_against: last}\nmethod: magrpo\nmagrpo: {}\nexternal: {}\n';
+  'adapter: {per: role}\nbegin: {run: a, replace: {role: b, from: {run: c}}}\ntask: {train_file: a.jsonl, split: {}}\nmethod: magrpo\nmagrpo: {}\nexternal: {}\n';
 /** It does not go with external, whose feedback executes programs. */
 const SCORER = 'evaluator: command\nscorer: {command: [a]}\n';
 const JUDGE =
@@ -84,12 +84,11 @@ describe('the words of the keys', () => {
 
   it('name the defaults that hold', () => {
     for (const key of allKeys()) {
-      // What runs of earlier versions did not have is left out where it says the default.
-      // Nor is there a section begin without its run and role.
+      // There is no section begin without its run and role.
       if (
         key.kind === 'section' ||
         [
-          ...['ppo.kl_against', 'scorer.command', 'scorer.rubric', 'scorer.labels'],
+          ...['scorer.command', 'scorer.rubric', 'scorer.labels'],
           ...['begin.run', 'begin.replace.role', 'begin.replace.from.run'],
         ].includes(key.path)
       ) {
@@ -210,12 +209,15 @@ describe('suggestions', () => {
       'model',
       'own',
     ]);
-    assert.match(hoverAt('policies: {checker: {model: other}}', 10 + 11)?.markdown ?? '', /folder of another model/);
+    assert.match(
+      hoverAt('policies: {checker: {model: other}}', 10 + 11)?.markdown ?? '',
+      /another model in the Hugging Face layout/,
+    );
     const row = 'policies:\n  checker:\n    kind: scripted\n    answers:\n      - answer: a\n        |\n';
     assert.deepEqual(labels(row), ['question', 'turn', 'context_key']);
     assert.match(
       hoverAt('policies: {checker: {kind: scripted}}', 10 + 11)?.markdown ?? '',
-      /What answers for the role/,
+      /A policy of this kind answers for the role/,
     );
   });
 
@@ -261,7 +263,7 @@ describe('hovers', () => {
   it('say what a key means, its bounds and its default', () => {
     assert.match(
       hover('seed: 1\nppo:\n  ep|ochs: 3\n'),
-      /^\*\*ppo\.epochs\*\*\n\nPasses over .*\n\nWhole number, above 0\. Default: `1`\.$/u,
+      /^\*\*ppo\.epochs\*\*\n\nA step makes this many passes over .*\n\nWhole number, above 0\. Default: `1`\.$/u,
     );
     assert.match(hover('ppo:\n  epochs: 3|\n'), /^\*\*ppo\.epochs\*\*/u);
     assert.match(hover('me|thod: c3\n'), /- `magrpo`: Compares whole episodes/u);

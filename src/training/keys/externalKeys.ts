@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { MEMORY_MODES } from '../../team/history.ts';
 import type { GivenRounds } from '../../team/parseRounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { oneOf, type KeyMeta } from './configKeys.ts';
+import { oneOf } from './keyKinds.ts';
 
 /** Where a slice of assertions begins or ends at most. */
 const MOST_ASSERTIONS = 999_999_999;
@@ -25,16 +25,22 @@ export const EXTERNAL_KEYS = {
     expert_edits: 'Edits that an expert proposes, who does not see the tests.',
   })
     .default('level_feedback')
-    .describe('What the roles read between two turns.'),
+    .describe('The roles read this between two turns.'),
   memory_mode: oneOf(MEMORY_MODES, {
     last: 'The original instruction and the newest function.',
     full: 'All earlier prompts and responses of the role, numbered.',
     memoryful: 'Nothing is repeated: the role continues its own conversation.',
   })
     .default('full')
-    .describe("What a role remembers of its own earlier turns; never another role's."),
-  previous_prompts: z.boolean().default(false).describe('Whether earlier prompts are repeated (last and full).'),
-  previous_responses: z.boolean().default(true).describe('Whether earlier responses are repeated (last and full).'),
+    .describe("A role remembers this of its own earlier turns, and never another role's."),
+  previous_prompts: z
+    .boolean()
+    .default(false)
+    .describe('true repeats earlier prompts (`memory_mode: last` and `full`).'),
+  previous_responses: z
+    .boolean()
+    .default(true)
+    .describe('true repeats earlier responses (`memory_mode: last` and `full`).'),
 } as const;
 
 export const externalSchema = z
@@ -48,28 +54,31 @@ export const externalSchema = z
       .default(1)
       .meta({
         description:
-          'Which assertions the feedback executes: the first n, the last n for -n, all for 0, null and `all`. Rewards always use all of them.',
+          'The feedback executes the first n assertions, the last n for -n, or all for 0, null and `all`. ' +
+          'Rewards always use all of them.',
         choices: { all: 'All of them, as 0 and null.' },
-      } satisfies KeyMeta),
+      }),
     expert_edits_model: z
       .enum(['rules', 'policy'], 'must be rules, or policy and a model as `expert` in policies')
       .default('rules')
       .meta({
         description:
-          'Who proposes edits with `mode: expert_edits`; it reads the problem and the program, never the tests.',
+          'With `mode: expert_edits`, this expert proposes edits. It reads the problem and the program, never ' +
+          'the tests.',
         choices: {
           rules: 'Rules that come with the product; no model is asked.',
           policy: 'What `policies` has for the role `expert`, such as `{expert: {model: FOLDER}}`.',
         },
-      } satisfies KeyMeta),
+      }),
   })
   .nullable()
   .default(null)
   .describe(
-    'What a helper and a main role on code read between two turns, as in the published scripts, in ' +
+    'A helper and a main role on code read this between two turns, as in the published scripts, in ' +
       'place of `environment` and `history` in the `rounds` of the protocol. null takes those of the ' +
       'protocol.',
-  );
+  )
+  .meta({ since: '0.2.0', earlier: null });
 
 export type ExternalSettings = NonNullable<z.infer<typeof externalSchema>>;
 

@@ -1,0 +1,71 @@
+/**
+ * Writes the page of the guide that lists every key of a configuration, from the schema that runs are read by. Run it
+ * after a key was changed: npm run reference
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { wrapped } from '../../src/extension/common/wrapped.ts';
+import { CONFIGURATION, type ConfigKey } from '../../src/extension/configuration/keys.ts';
+import { choicesOf, defaultWords, typeWords, valueWords } from '../../src/extension/configuration/keyWords.ts';
+
+export const KEY_REFERENCE = join(import.meta.dirname, '..', '..', 'media', 'guide', 'configuration-reference.md');
+const WIDTH = 100;
+
+const HEAD = `# Configuration reference
+
+[Contents](README.md) · [Configurations](configuration.md)
+
+<!-- Made by npm run reference from src/training/keys. Change the keys there. -->
+
+Every key of a \`*.c3.yaml\` is optional. Each entry has the key, its values, its default and its
+meaning. A key without a version came in 0.1.0. ROLE stands for the name of a role.`;
+
+/** The page as Markdown. */
+export function keyReference(): string {
+  const { keys } = CONFIGURATION;
+  const sections = keys.filter(isSection);
+  const links = ['[The run](#the-run)', ...sections.map(({ name }) => `[\`${name}\`](#${name})`)];
+  const parts = [
+    ['## The run', ...keys.filter((key) => !isSection(key)).map(keyEntry)],
+    ...sections.map((section) => [`## \`${section.name}\``, sectionWords(section), ...keysIn(section).map(keyEntry)]),
+  ];
+  return `${[HEAD, inLines(['Sections:', `${links.join(', ')}.`]), ...parts.flat()].join('\n\n')}\n`;
+}
+
+const isSection = (key: ConfigKey): boolean => keysIn(key).length > 0;
+
+/** All keys of a section with those of the sections and lists in it, and those under a name of the user's. */
+const keysIn = ({ keys, entry, item }: ConfigKey): readonly ConfigKey[] =>
+  [...keys, ...(entry?.keys ?? []), ...(item?.keys ?? [])].flatMap((key) => [key, ...keysIn(key)]);
+
+function sectionWords(key: ConfigKey): string {
+  const value = defaultWords(key);
+  return inLines([key.description, ...(value === null ? [] : [`Default: \`${value}\`.`]), ...historyWords(key)]);
+}
+
+/** One key with its values, its default, its meaning, and its names. */
+function keyEntry(key: ConfigKey): string {
+  const value = key.default === null && !key.nullable ? null : defaultWords(key);
+  const facts = value === null ? typeWords(key) : `${typeWords(key)}; default \`${value}\``;
+  const name = key.path.replace('*', 'ROLE');
+  return [
+    inLines([`- **\`${name}\`** (${facts}).`, key.description, ...historyWords(key)], '  '),
+    ...choicesOf(key).map(([choice, words]) => `  ${inLines([`- \`${choice}\`: ${words}`], '    ')}`),
+  ].join('\n');
+}
+
+/** The version in which a key came, and what runs from before it did where that is not its default. */
+const historyWords = ({ since, earlier, default: value }: ConfigKey): string[] => [
+  ...(since === null ? [] : [`Since ${since}.`]),
+  ...(earlier === undefined || earlier === value
+    ? []
+    : [`Runs recorded without the key used \`${valueWords(earlier)}\`.`]),
+];
+
+/** Sentences in lines, which are indented but for the first. */
+const inLines = (sentences: readonly string[], indent = ''): string =>
+  wrapped(sentences.join(' '), WIDTH - indent.length).join(`\n${indent}`);
+
+if (import.meta.main) {
+  writeFileSync(KEY_REFERENCE, keyReference());
+}
