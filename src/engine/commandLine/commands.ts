@@ -90,10 +90,10 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   diagnose: {
     usage:
-      'diagnose --run RUN [--origin training|request|diagnostic] [--sample [--contexts S] [--alternatives J] [--replays C] [--value-samples JV] [--role ROLE] [--seed N]] [--emptied [--contexts S] [--replays C] [--role ROLE] [--seed N]] [--json]',
+      'diagnose --run RUN [--origin training|request|diagnostic] [--sample [--contexts S] [--alternatives J] [--replays C] [--value-samples JV] [--role ROLE] [--seed N]] [--emptied|--training-credit [--contexts S] [--replays C] [--role ROLE] [--seed N]] [--json]',
     summary:
-      'fidelity, variance, influence, pass@k and cost with intervals; --sample draws buckets to measure on first; --emptied replays held-out questions without what a role says',
-    onlyReads: (args) => !args.includes('--sample') && !args.includes('--emptied'),
+      'fidelity, variance, influence, pass@k and cost with intervals; --sample draws buckets to measure on first; --emptied replays held-out questions without what a role says; --training-credit replays messages that updates learned from',
+    onlyReads: (args) => !['--sample', '--emptied', '--training-credit'].some((option) => args.includes(option)),
     run: async (...given) => (await import('./measures.ts')).diagnoseRun(...given),
   },
   report: {

@@ -2,6 +2,7 @@
 import type { Interval } from '../../domain/credit.ts';
 import type { Ledger } from '../../domain/run.ts';
 import type { Diagnosis } from '../diagnose/diagnose.ts';
+import type { RoleTrainingCredit, TrainingCreditSettings } from '../diagnose/trainingCredit.ts';
 import { proportion, reusedWords, takenWords } from './words.ts';
 
 const number = (value: number | null): string => (value === null ? '?' : String(Number(value.toPrecision(4))));
@@ -91,3 +92,17 @@ export function diagnosisWords(found: Diagnosis): string {
     ...warnings.map((one) => `  look at: ${one}`),
   ].join('\n');
 }
+
+/** What `c3 diagnose --training-credit` found, a paragraph for each role. */
+export const trainingCreditWords = (
+  method: string,
+  { replays }: TrainingCreditSettings,
+  roles: readonly RoleTrainingCredit[],
+): readonly string[] =>
+  roles.flatMap(({ role, correlation, disattenuated, reliability, degenerate, ...counts }) => [
+    `${role}: credit that ${method} learned with against the target advantage, 95 % intervals over questions`,
+    `  correlation       ${interval(correlation, degenerate ?? undefined)} questions`,
+    `  without noise     ${interval(disattenuated, degenerate ?? 'the halves of the replays do not go together, so that all may be noise')}`,
+    `  reliability       ${number(reliability)}, of targets from ${String(replays)} pairs of replays`,
+    `  measured on       ${String(counts.contexts)} contexts, ${String(counts.messages)} messages, ${String(counts.pairs)} pairs, ${String(counts.evaluatorCalls)} evaluator calls${counts.leftOut === 0 ? '' : `; ${String(counts.leftOut)} messages without a return were left out`}`,
+  ]);

@@ -10,7 +10,8 @@ import { reportTable } from '../bench/table.ts';
 import { creditLines, estimatorNamed } from '../lines/creditLines.ts';
 import { diagnose } from '../diagnose/diagnose.ts';
 import { SAMPLE_DEFAULTS } from '../diagnose/diagnoseSample.ts';
-import { diagnosisWords } from './diagnoseWords.ts';
+import { readTrainingCredit, TRAINING_CREDIT_DEFAULTS } from '../diagnose/trainingCredit.ts';
+import { diagnosisWords, trainingCreditWords } from './diagnoseWords.ts';
 import { EMPTIED_DEFAULTS, emptiedRun, emptiedWords } from './emptied.ts';
 import { examine } from '../machine/doctor.ts';
 import { HEADLINE_RULE } from '../recipe/headlines.ts';
@@ -99,6 +100,7 @@ export async function diagnoseRun(args: readonly string[], context: CommandConte
       ...JSON_FLAG,
       ...sampling,
       emptied: { type: 'boolean' },
+      'training-credit': { type: 'boolean' },
       run: { type: 'string' },
       origin: { type: 'string' },
     },
@@ -116,13 +118,15 @@ export async function diagnoseRun(args: readonly string[], context: CommandConte
       `--origin is training, request or diagnostic, not ${JSON.stringify(named.slice(0, 40))}.`,
     );
   }
-  const isEmptied = parsed.values['emptied'] === true;
-  const foreign = ['sample', 'alternatives', 'value-samples', 'origin'].find((key) => parsed.values[key] !== undefined);
-  if (isEmptied && foreign !== undefined) {
-    throw new C3Error('input', `--emptied measures by itself; omit --${foreign}.`);
+  const alone = ['emptied', 'training-credit'].filter((key) => parsed.values[key] === true);
+  const foreign = [...alone.slice(1), 'sample', 'alternatives', 'value-samples', 'origin'].find(
+    (key) => parsed.values[key] !== undefined,
+  );
+  if (alone[0] !== undefined && foreign !== undefined) {
+    throw new C3Error('input', `--${alone[0]} measures by itself; omit --${foreign}.`);
   }
   const needless = Object.keys(sampling).find((key) => key !== 'sample' && parsed.values[key] !== undefined);
-  if (!isEmptied && parsed.values['sample'] !== true && needless !== undefined) {
+  if (alone.length === 0 && parsed.values['sample'] !== true && needless !== undefined) {
     throw new C3Error('input', `--${needless} configures sampling; add --sample.`);
   }
   await withService(parsed, context, async (service) => {
@@ -132,17 +136,34 @@ export async function diagnoseRun(args: readonly string[], context: CommandConte
         stderr.write(`\rSampling contexts: ${String(done)} of ${String(total)}`);
       }
     };
-    if (isEmptied) {
-      const settings = {
-        contexts: whole(parsed, 'contexts', 1, EMPTIED_DEFAULTS.contexts),
-        replays: whole(parsed, 'replays', 1, EMPTIED_DEFAULTS.replays),
-        role: text(parsed, 'role'),
-        seed: whole(parsed, 'seed', 0, 0),
-      };
-      const found = await emptiedRun(service, id, settings, { signal: context.signal, onMessage: onContext });
-      print(
-        parsed.values['json'] === true ? JSON.stringify({ run: id, emptied: found }) : emptiedWords(found).join('\n'),
+    const recipe = parseRecipe(
+      service.reading((store) => store.runConfig(id)),
+      id,
+    );
+    const own = ({ contexts, replays }: { readonly contexts: number; readonly replays: number }) => ({
+      contexts: whole(parsed, 'contexts', 1, contexts),
+      replays: whole(parsed, 'replays', 1, replays),
+      role: text(parsed, 'role'),
+      seed: whole(parsed, 'seed', 0, 0),
+    });
+    const printed = (json: object, words: readonly string[]): void => {
+      print(parsed.values['json'] === true ? JSON.stringify(json) : words.join('\n'));
+    };
+    if (alone[0] === 'emptied') {
+      const control = { signal: context.signal, onMessage: onContext };
+      const emptied = await emptiedRun(service, id, own(EMPTIED_DEFAULTS), control);
+      printed({ run: id, emptied }, emptiedWords(emptied));
+      return;
+    }
+    if (alone[0] === 'training-credit') {
+      const settings = own(TRAINING_CREDIT_DEFAULTS);
+      await service.replayLearned(id, settings, { signal: context.signal, onContext });
+      const { config } = recipe;
+      const trainingCredit = service.reading((store) =>
+        readTrainingCredit({ store, run: id, config, protocol: protocolOf(recipe) }, settings),
       );
+      const { method } = config;
+      printed({ run: id, method, settings, trainingCredit }, trainingCreditWords(method, settings, trainingCredit));
       return;
     }
     if (parsed.values['sample'] === true) {
@@ -157,10 +178,6 @@ export async function diagnoseRun(args: readonly string[], context: CommandConte
       };
       await service.sampleDiagnostics(id, settings, { signal: context.signal, onContext });
     }
-    const recipe = parseRecipe(
-      service.reading((store) => store.runConfig(id)),
-      id,
-    );
     const found = service.reading((store) =>
       diagnose(store, id, { origin, estimator: contextEstimator(recipe.config), protocol: protocolOf(recipe) }),
     );

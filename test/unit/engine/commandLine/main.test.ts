@@ -121,6 +121,7 @@ describe('Ctrl+C', () => {
     assert.deepEqual(ended, ['status', 'infer', 'taxonomy', 'diagnose', 'report', 'credit', 'convert']);
     assert.equal(isCancellable(['diagnose', '--run', 'x', '--sample']), true);
     assert.equal(isCancellable(['diagnose', '--run', 'x', '--emptied']), true);
+    assert.equal(isCancellable(['diagnose', '--run', 'x', '--training-credit']), true);
     for (const args of [[], ['help'], ['--version'], ['run', '--help'], ['repaly'], ['constructor']]) {
       assert.equal(isCancellable(args), false, args.join(' '));
     }
