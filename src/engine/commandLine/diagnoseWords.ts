@@ -99,10 +99,17 @@ export const trainingCreditWords = (
   { replays }: TrainingCreditSettings,
   roles: readonly RoleTrainingCredit[],
 ): readonly string[] =>
-  roles.flatMap(({ role, correlation, disattenuated, reliability, degenerate, ...counts }) => [
-    `${role}: credit that ${method} learned with against the target advantage, 95 % intervals over questions`,
-    `  correlation       ${interval(correlation, degenerate ?? undefined)} questions`,
-    `  without noise     ${interval(disattenuated, degenerate ?? 'the halves of the replays do not go together, so that all may be noise')}`,
-    `  reliability       ${number(reliability)}, of targets from ${String(replays)} pairs of replays`,
-    `  measured on       ${String(counts.contexts)} contexts, ${String(counts.messages)} messages, ${String(counts.pairs)} pairs, ${String(counts.evaluatorCalls)} evaluator calls${counts.leftOut === 0 ? '' : `; ${String(counts.leftOut)} messages without a return were left out`}`,
-  ]);
+  roles.flatMap(({ role, correlation, disattenuated, reliability, degenerate, leftOut, ...counts }) => {
+    const noise =
+      reliability === null
+        ? 'it needs two pairs of a message, and targets that differ'
+        : 'the two halves of the pairs do not go together, so that all may be noise';
+    const left = leftOut === 0 ? '' : `; ${String(leftOut)} messages without a return were left out`;
+    return [
+      `${role}: credit that ${method} learned with against the target advantage, 95 % intervals over questions`,
+      `  correlation       ${interval(correlation, degenerate ?? undefined)}`,
+      `  without noise     ${interval(disattenuated, degenerate ?? noise)}`,
+      `  reliability       ${number(reliability)}, of targets from ${String(replays)} pairs of replays`,
+      `  measured on       ${String(counts.contexts)} contexts, ${String(counts.messages)} messages, ${String(counts.pairs)} pairs, ${String(counts.evaluatorCalls)} evaluator calls${left}`,
+    ];
+  });

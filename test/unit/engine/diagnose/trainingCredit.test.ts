@@ -203,6 +203,9 @@ describe('the replays of messages that were learned from', () => {
       read(here, asked).map(({ role, contexts, messages, disattenuated }) => [role, contexts, messages, disattenuated]),
       [['r1', 2, 8, null]],
     );
+    const words = trainingCreditWords('c3', { ...SETTINGS, ...asked }, read(here, asked)).join('\n');
+    assert.match(words, /without noise +not measured: it needs two pairs of a message/u);
+    assert.match(words, /measured on +2 contexts, 8 messages, 8 pairs, \d+ evaluator calls$/u);
     const drawn = replayed(here);
     await measure(here, { ...asked, replays: 2 });
     assert.deepEqual(replayed(here).slice(8), drawn);
@@ -229,6 +232,6 @@ describe('the replays of messages that were learned from', () => {
     assert.equal(read(flat, asked)[0]?.correlation, null);
     const words = trainingCreditWords('magrpo', { ...SETTINGS, ...asked }, read(flat, asked)).join('\n');
     assert.match(words, /r0: credit that magrpo learned with/u);
-    assert.match(words, /correlation +not measured: All credits are equal, so that nothing correlates with them/u);
+    assert.match(words, /correlation +not measured: All credits are equal, so that nothing correlates with them\.\n/u);
   });
 });
