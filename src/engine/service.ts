@@ -33,6 +33,7 @@ import { snapshotAfter } from '../training/state/restore.ts';
 import type { RunControl } from '../training/runContext.ts';
 import { messageTokens } from './replay/contextTokens.ts';
 import type { SampleControl, SampleSettings } from './diagnose/diagnoseSample.ts';
+import type { TrainingCreditSettings } from './diagnose/trainingCredit.ts';
 import { checkFinding } from './findings/checkFinding.ts';
 import { keepFinding } from './findings/keepFinding.ts';
 import { Evaluators } from './recipe/evaluators.ts';
@@ -54,7 +55,7 @@ import {
   type RunBlameControl,
 } from './replay/blameRun.ts';
 import { checkReplay, replayCosts, replayStored } from './replay/replay.ts';
-import { sampleStored } from './replay/sample.ts';
+import { replayLearned, sampleStored } from './replay/sample.ts';
 import type { EngineReplay } from './replay/settling.ts';
 import type { TrialControl } from './replay/comparePairs.ts';
 import { changeCosts, tryChange } from './replay/tryChange.ts';
@@ -410,6 +411,19 @@ export class EngineService {
     this.reading((store) => store.run(run));
     await using session = await this.session({ what: 'sampling of diagnostics', run }, control.signal);
     return await sampleStored(session, settings, control);
+  }
+
+  /**
+   * Replays messages that a run learned from, to measure the credits that it learned with.
+   * @throws as sampleTrainingCredit
+   */
+  async replayLearned(run: string, settings: TrainingCreditSettings, control: SampleControl): Promise<void> {
+    this.reading((store) => store.run(run));
+    await using session = await this.session(
+      { what: 'replays of messages that were learned from', run },
+      control.signal,
+    );
+    await replayLearned(session, settings, control);
   }
 
   /** What a trial may ask of servers at most; nothing is asked. @throws as tryChange */

@@ -28,14 +28,14 @@ export function trainingContexts(
   normalise: boolean,
   once = false,
 ): TrainingContext[] {
-  const scaled = normalise ? normalisedCredits(groups) : undefined;
+  const valuesOf = advantagesOf(groups, normalise);
   return groups.flatMap((group) => {
     const { role, node, prompt, messages } = group;
     const credited = messages.filter(({ credit }) => credit !== null);
     if (credited.length === 0) {
       return [];
     }
-    const values = scaled?.get(group) ?? creditsOf(group);
+    const values = valuesOf(group);
     const taught = credited.map(({ tokens, logprobs }, index) => ({
       tokens,
       behaviour: logprobs,
@@ -59,9 +59,24 @@ function copiesCounted(messages: readonly TrainingMessage[]): TrainingMessage[] 
   });
 }
 
+/** What advantages are taken from. */
+type CreditedGroup = Pick<LearningGroup, 'group'> & { readonly messages: readonly Pick<StoredMessage, 'credit'>[] };
+
+/**
+ * The advantages of the credited messages of each group, in order.
+ * @param normalise z-scores the credits of all that was compared with each other
+ */
+export function advantagesOf(
+  groups: readonly CreditedGroup[],
+  normalise: boolean,
+): (group: CreditedGroup) => readonly number[] {
+  const scaled = normalise ? normalisedCredits(groups) : undefined;
+  return (group) => scaled?.get(group) ?? creditsOf(group);
+}
+
 /** The scaled credits of each group, in order. */
-function normalisedCredits(groups: readonly LearningGroup[]): ReadonlyMap<LearningGroup, readonly number[]> {
-  const found = new Map<LearningGroup, readonly number[]>();
+function normalisedCredits(groups: readonly CreditedGroup[]): ReadonlyMap<CreditedGroup, readonly number[]> {
+  const found = new Map<CreditedGroup, readonly number[]>();
   for (const members of compared(groups)) {
     const values = groupNormalise(members.flatMap(creditsOf));
     let start = 0;
@@ -75,11 +90,11 @@ function normalisedCredits(groups: readonly LearningGroup[]): ReadonlyMap<Learni
 }
 
 /** Groups by what was compared with each other. */
-const compared = (groups: readonly LearningGroup[]): LearningGroup[][] => [
+const compared = (groups: readonly CreditedGroup[]): CreditedGroup[][] => [
   ...Map.groupBy(groups, (one) => one.group ?? one).values(),
 ];
 
-const creditsOf = ({ messages }: Pick<LearningGroup, 'messages'>): number[] =>
+const creditsOf = ({ messages }: Pick<CreditedGroup, 'messages'>): number[] =>
   messages.flatMap(({ credit }) => (credit === null ? [] : [credit]));
 
 /** The contexts with the reference policy's log-probabilities, given per context and message. */
@@ -119,7 +134,7 @@ export function shapeWithK1(contexts: readonly TrainingContext[], beta: number):
  * Mean population variance of the credits of what was compared with each other (C3 section 5.3, within-context
  * variance).
  */
-export function creditVariance(groups: readonly LearningGroup[]): number {
+export function creditVariance(groups: readonly CreditedGroup[]): number {
   const variances = compared(groups).flatMap((members) => {
     const values = members.flatMap(creditsOf);
     return values.length < 2 ? [] : [populationVariance(values)];

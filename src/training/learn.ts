@@ -2,8 +2,6 @@
  * The optimiser's part of one iteration, out of what the store holds: so a step that is executed again, after a crash
  * or to rebuild a snapshot, is the same step.
  */
-import { learns } from '../shared/rolePolicies.ts';
-import { Stream, streamKey } from '../runtime/random.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { StepReport } from '../runtime/train/stepReport.ts';
@@ -21,6 +19,7 @@ import { stateAfter } from './state/methodStates.ts';
 import type { Method, Outcome, PolicyUpdate, Update, Updates } from './methods/method.ts';
 import { methodNamed, stagesOf } from './methods/methods.ts';
 import { penalized, penaltyOf, type Penalized } from './penalty.ts';
+import { learningRoles, randomOf } from './learningStep.ts';
 import { stageMessages, type StageMessages } from './stageMessages.ts';
 import type { StateForm } from './state/states.ts';
 import { miniBatchOf, signalShare, withSignal } from './updateContexts.ts';
@@ -124,13 +123,8 @@ class Step {
         iteration: this.iteration,
         state: this.state(),
         nodes: this.messages.nodes,
-        random: (purpose) => {
-          const scope = `iteration:${String(this.iteration)}`;
-          const name = { seed: config.seed, scope, uidSha: '', role: purpose, turn: 0, sibling: 0 };
-          const stream = new Stream(streamKey(name));
-          return (position) => stream.uniform(position);
-        },
-        roles: protocol.roles.map(({ name }) => name).filter((role) => learns(config.policies, role)),
+        random: randomOf(config, this.iteration),
+        roles: learningRoles(config, protocol),
       }),
       (update) => this.update(update),
     );

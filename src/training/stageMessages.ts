@@ -5,7 +5,7 @@ import { C3Error } from '../shared/errors.ts';
 import { learns } from '../shared/rolePolicies.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
-import { trainingContexts, type LearningGroup } from './advantages.ts';
+import { advantagesOf, trainingContexts, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
 import type { Origin } from './divergence.ts';
 import { messagesPerTurn } from '../team/rounds.ts';
@@ -38,27 +38,67 @@ interface StageInput {
 
 /** Reads a stage. @throws C3Error */
 export async function stageMessages(input: StageInput, iteration: number, stage: number): Promise<StageMessages> {
-  const { run, config, method, store, protocol } = input;
-  const said = store.trainingMessages(run, iteration, method.estimator(config), stage);
-  const learned = said.filter(({ role }) => learns(config.policies, role));
-  const nodes = method.byNode?.(config) === true ? new NodesOfTurns(said, messagesPerTurn(protocol)) : undefined;
-  const groups = await learningGroups(input, iteration, learned, nodes);
-  const signals = new Set(learned.flatMap(({ problem, credit }) => ((credit ?? 0) === 0 ? [] : [problem])));
+  const { said, learned, nodes, ...found } = learnedGroups(input, iteration, stage);
+  const groups = await withPrompts(input, iteration, found.groups);
+  const { compared, scaled, credits } = comparedGroups(input, said, groups);
+  const contexts = trainingContexts(compared, scaled, credits === null && (nodes !== undefined || isMerged(input)));
+  const origins: StageMessages['origins'] = credits === null ? new Map() : originsOf(said, credits);
+  return { said, learned, groups, contexts, nodes: nodes?.upward ?? [], origins };
+}
+
+/** A message with the advantage that updates learn from it with. */
+export type AdvantagedMessage = Pick<TrainingMessage, 'message' | 'problem' | 'role' | 'position' | 'context'> & {
+  readonly advantage: number;
+};
+
+/**
+ * The messages of a stage of a step that its updates learn from, of all roles that learn. A penalty that shapes
+ * advantages, and what messages weigh in the loss, are no part of the advantage.
+ */
+export function stageAdvantages(
+  input: Omit<StageInput, 'tokenizer'>,
+  iteration: number,
+  stage: number,
+): readonly AdvantagedMessage[] {
+  const { said, groups } = learnedGroups(input, iteration, stage);
+  const { compared, scaled } = comparedGroups(input, said, groups);
+  const advantages = advantagesOf(compared, scaled);
+  return compared.flatMap((group) => {
+    const own = advantages(group);
+    return group.messages
+      .filter(({ credit }) => credit !== null)
+      .map(({ message, problem, role, position, context }, index) => {
+        return { message, problem, role, position, context, advantage: own[index] ?? 0 };
+      });
+  });
+}
+
+/** The groups whose messages are learned from, as their credits are compared and scaled. */
+function comparedGroups<Group extends StoredGroup>(
+  { config, method, store }: Pick<StageInput, 'config' | 'method' | 'store'>,
+  said: readonly TrainingMessage[],
+  groups: readonly Group[],
+): {
+  readonly compared: readonly Group[];
+  /** Whether their credits are z-scored. */
+  readonly scaled: boolean;
+  /** Of the episodes of each problem, where credits are standard scores of them; else null. */
+  readonly credits: ReadonlyMap<string, number[]> | null;
+} {
+  const signals = new Set(
+    groups.flatMap(({ messages }) => messages.flatMap(({ problem, credit }) => ((credit ?? 0) === 0 ? [] : [problem]))),
+  );
   // Problems without a signal were replaced; where all are, they are what there is.
   const loud = groups.filter(({ problem }) => signals.has(problem));
   const kept = config.dynamic_sampling && loud.length > 0 ? loud : groups;
+  const standard = method.standardised?.(config);
+  if (standard !== undefined) {
+    const credits = creditsOfEpisodes(store, said);
+    return { compared: standardised(kept, standard, credits), scaled: false, credits };
+  }
   const { group_normalise: scaled, normalise_scope: scope } = config.credit;
   const wide = scope === 'published' && method.scaledOver === 'step';
-  const compared = wide ? kept.map((one) => ({ ...one, group: 'step' })) : kept;
-  const standard = method.standardised?.(config);
-  const messages = { said, learned, groups, nodes: nodes?.upward ?? [] };
-  if (standard === undefined) {
-    const contexts = trainingContexts(compared, scaled, nodes !== undefined || isMerged(input));
-    return { ...messages, contexts, origins: new Map() };
-  }
-  const credits = creditsOfEpisodes(store, said);
-  const contexts = trainingContexts(standardised(kept, standard, credits), false);
-  return { ...messages, contexts, origins: originsOf(said, credits) };
+  return { compared: wide ? kept.map((one) => ({ ...one, group: 'step' })) : kept, scaled, credits: null };
 }
 
 /**
@@ -98,57 +138,79 @@ function creditsOfEpisodes(store: StoreReader, said: readonly TrainingMessage[])
 }
 
 /** The groups with standard scores in the place of credits, which are returns less a number of their problem. */
-const standardised = (
-  groups: readonly ProblemGroup[],
+const standardised = <Group extends StoredGroup>(
+  groups: readonly Group[],
   standard: Standardisation,
   credits: ReadonlyMap<string, number[]>,
-): LearningGroup[] =>
-  groups.map(({ messages, ...group }) => {
+): Group[] =>
+  groups.map((group) => {
     const score = standardScore(credits.get(group.problem) ?? [], standard);
     return {
       ...group,
-      messages: messages.map((one) => ({ ...one, credit: one.credit === null ? null : score(one.credit) })),
+      messages: group.messages.map((one) => ({ ...one, credit: one.credit === null ? null : score(one.credit) })),
     };
   });
 
-type ProblemGroup = LearningGroup & { readonly problem: string };
+/** A group as it is stored, without its prompt. */
+type StoredGroup = Omit<LearningGroup, 'prompt' | 'messages'> & {
+  readonly problem: string;
+  readonly first: TrainingMessage;
+  readonly messages: readonly TrainingMessage[];
+};
 
 /** Whether messages of equal contexts are learned from together. */
 const isMerged = ({ config, method }: Pick<StageInput, 'config' | 'method'>): boolean =>
   method.compared === 'context' && config.credit.merge_contexts;
 
-/** The groups of an iteration, in the order in which they were stored. */
-async function learningGroups(
-  { run, config, method, tokenizer }: Pick<StageInput, 'run' | 'config' | 'method' | 'tokenizer'>,
+/** What a stage said, and the groups of those that learn, in the order in which they were stored. */
+function learnedGroups(
+  { run, config, method, store, protocol }: Omit<StageInput, 'tokenizer'>,
   iteration: number,
-  learned: readonly TrainingMessage[],
-  nodes: NodesOfTurns | undefined,
-): Promise<ProblemGroup[]> {
+  stage: number,
+): Pick<StageMessages, 'said' | 'learned'> & {
+  readonly groups: readonly StoredGroup[];
+  readonly nodes: NodesOfTurns | undefined;
+} {
+  const said = store.trainingMessages(run, iteration, method.estimator(config), stage);
+  const learned = said.filter(({ role }) => learns(config.policies, role));
+  const nodes = method.byNode?.(config) === true ? new NodesOfTurns(said, messagesPerTurn(protocol)) : undefined;
   const merged = isMerged({ config, method });
   const groups = Map.groupBy(learned, (message) => {
     const { bucket, problem, position, context } = message;
     const place = nodes?.of(message) ?? (merged ? problem : undefined);
     return place === undefined ? String(bucket) : `${place} ${String(position)} ${context}`;
   });
-  const contexts = [...new Set([...groups.values()].flatMap(([first]) => first?.context ?? []))];
-  const prompts = new Map(
-    await Promise.all(contexts.map(async (context) => [context, await tokenizer.encode(context)] as const)),
-  );
-  return [...groups].flatMap(([name, messages]) => {
-    const first = messages[0];
+  const stored = [...groups].flatMap(([name, messages]): StoredGroup[] => {
+    const [first] = messages;
     if (first === undefined) {
       return [];
     }
-    const prompt = prompts.get(first.context) ?? new Int32Array();
-    if (prompt.length !== first.promptTokens) {
-      throw new C3Error(
-        'model',
-        `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens where it had ${String(first.promptTokens)}; put the model's own tokenizer back.`,
-      );
-    }
     const node = nodes?.of(first);
     const group = method.compared === 'context' ? name : `${node ?? first.problem} ${String(first.position)}`;
-    const place = { role: first.role, ...(node !== undefined && { node }) };
-    return [{ ...place, group, prompt, messages, problem: first.problem }];
+    return [{ role: first.role, ...(node !== undefined && { node }), group, messages, problem: first.problem, first }];
+  });
+  return { said, learned, groups: stored, nodes };
+}
+
+/** Groups with the tokens of their contexts. @throws C3Error('model') where the tokenizer is another one */
+async function withPrompts(
+  { run, tokenizer }: Pick<StageInput, 'run' | 'tokenizer'>,
+  iteration: number,
+  groups: readonly StoredGroup[],
+): Promise<(StoredGroup & LearningGroup)[]> {
+  const contexts = [...new Set(groups.map(({ first }) => first.context))];
+  const prompts = new Map(
+    await Promise.all(contexts.map(async (context) => [context, await tokenizer.encode(context)] as const)),
+  );
+  return groups.map((group) => {
+    const { context, promptTokens } = group.first;
+    const prompt = prompts.get(context) ?? new Int32Array();
+    if (prompt.length !== promptTokens) {
+      throw new C3Error(
+        'model',
+        `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens where it had ${String(promptTokens)}; put the model's own tokenizer back.`,
+      );
+    }
+    return { ...group, prompt };
   });
 }

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { wrapped } from '../../src/extension/common/wrapped.ts';
+import { wrapped } from '../../src/shared/text/wrapped.ts';
 import { CONFIGURATION, type ConfigKey } from '../../src/extension/configuration/keys.ts';
 import { choicesOf, defaultWords, typeWords, valueWords } from '../../src/extension/configuration/keyWords.ts';
 

@@ -50,7 +50,7 @@ export function softmax(logits: readonly number[]): number[] {
 
 const LETTERS = 'abcdefgh';
 const word = (actions: readonly number[]): string => `#${actions.map((action) => LETTERS[action] ?? '').join('')}`;
-const actionsIn = (text: string): number[] => Array.from(text.slice(1), (letter) => LETTERS.indexOf(letter));
+export const actionsIn = (text: string): number[] => Array.from(text.slice(1), (letter) => LETTERS.indexOf(letter));
 
 /** What the messages in a context say was done so far: the last of them says all of it. */
 function before(context: string): number[] {
@@ -58,7 +58,7 @@ function before(context: string): number[] {
   return actionsIn(words.reduce((longest, one) => (one.length > longest.length ? one : longest), '#'));
 }
 
-class TabularPolicy implements Policy {
+export class TabularPolicy implements Policy {
   readonly snapshot = SNAPSHOT;
   readonly environment = ENVIRONMENT;
   readonly seeded = true;
@@ -96,6 +96,12 @@ class TabularPolicy implements Policy {
     };
   }
 }
+
+/** Scores what the last message says was done by the team's table. */
+export const tableEvaluator = ({ score }: Pick<TabularTeam, 'score'>): Evaluator => ({
+  name: 'table',
+  evaluate: (_, text) => Promise.resolve({ score: score(actionsIn(text)), rule: 'table' }),
+});
 
 /** Zeros in the shape of a table. */
 export const zeros = (table: Table): number[][][] =>
@@ -167,16 +173,12 @@ export async function sample(
   const { protocol, logits, score } = team;
   const [rollout] = method.plan(config, protocol, 0, config.shape === 'spine_rho' ? spread : null);
   const budget = new EvaluatorBudget(Infinity);
-  const evaluator: Evaluator = {
-    name: 'table',
-    evaluate: (_, text) => Promise.resolve({ score: score(actionsIn(text)), rule: 'table' }),
-  };
   const roots = await (rollout?.shape === 'spine' ? growSpine : grow)(
     {
       protocol,
       render: renderPlain,
       policy: new TabularPolicy(logits),
-      evaluator,
+      evaluator: tableEvaluator({ score }),
       budget,
       sampling: runSampling(config),
       seed,

@@ -2,6 +2,7 @@
 import type { Interval } from '../../domain/credit.ts';
 import type { Ledger } from '../../domain/run.ts';
 import type { Diagnosis } from '../diagnose/diagnose.ts';
+import type { RoleTrainingCredit, TrainingCreditSettings } from '../diagnose/trainingCredit.ts';
 import { proportion, reusedWords, takenWords } from './words.ts';
 
 const number = (value: number | null): string => (value === null ? '?' : String(Number(value.toPrecision(4))));
@@ -91,3 +92,24 @@ export function diagnosisWords(found: Diagnosis): string {
     ...warnings.map((one) => `  look at: ${one}`),
   ].join('\n');
 }
+
+/** What `c3 diagnose --training-credit` found, a paragraph for each role. */
+export const trainingCreditWords = (
+  method: string,
+  { replays }: TrainingCreditSettings,
+  roles: readonly RoleTrainingCredit[],
+): readonly string[] =>
+  roles.flatMap(({ role, correlation, disattenuated, reliability, degenerate, leftOut, ...counts }) => {
+    const noise =
+      reliability === null
+        ? 'it needs two pairs of a message, and targets that differ'
+        : 'the two halves of the pairs do not go together, so that all may be noise';
+    const left = leftOut === 0 ? '' : `; ${String(leftOut)} messages without a return were left out`;
+    return [
+      `${role}: credit that ${method} learned with against the target advantage, 95 % intervals over questions`,
+      `  correlation       ${interval(correlation, degenerate ?? undefined)}`,
+      `  without noise     ${interval(disattenuated, degenerate ?? noise)}`,
+      `  reliability       ${number(reliability)}, of targets from ${String(replays)} pairs of replays`,
+      `  measured on       ${String(counts.contexts)} contexts, ${String(counts.messages)} messages, ${String(counts.pairs)} pairs, ${String(counts.evaluatorCalls)} evaluator calls${left}`,
+    ];
+  });

@@ -7,7 +7,8 @@ import { runSuite } from '../bench/suites.ts';
 import { reportTable } from '../bench/table.ts';
 import { creditLines } from '../lines/creditLines.ts';
 import { diagnose } from '../diagnose/diagnose.ts';
-import { diagnosisWords } from './diagnoseWords.ts';
+import { readTrainingCredit } from '../diagnose/trainingCredit.ts';
+import { diagnosisWords, trainingCreditWords } from './diagnoseWords.ts';
 import { emptiedRun, emptiedWords } from './emptied.ts';
 import { examine } from '../machine/doctor.ts';
 import { HEADLINE_RULE } from '../recipe/headlines.ts';
@@ -19,7 +20,16 @@ import type { CommandContext } from './command.ts';
 import { flagOf, type Given } from './declared/declaration.ts';
 import type { CREDIT, GRADE } from './declared/lines.ts';
 import type { BENCH, DOCTOR } from './declared/machine.ts';
-import { EMPTIED_CONTEXTS, SAMPLED_CONTEXTS, type DIAGNOSE, type LABEL, type TAXONOMY } from './declared/results.ts';
+import {
+  DIAGNOSED_REPLAYS,
+  EMPTIED_CONTEXTS,
+  LEARNED_CONTEXTS,
+  LEARNED_PAIRS,
+  SAMPLED_CONTEXTS,
+  type DIAGNOSE,
+  type LABEL,
+  type TAXONOMY,
+} from './declared/results.ts';
 import { progressPrinter, storePath, withService } from './support.ts';
 
 export async function taxonomy(given: Given<typeof TAXONOMY>, context: CommandContext): Promise<void> {
@@ -63,37 +73,57 @@ export async function credit(given: Given<typeof CREDIT>, context: CommandContex
 
 export async function diagnoseRun(given: Given<typeof DIAGNOSE>, context: CommandContext): Promise<void> {
   const { print } = context;
-  const { run: id, origin, sample, emptied, contexts, alternatives, replays, valueSamples, role, seed, named } = given;
-  const foreign = (['sample', 'alternatives', 'valueSamples', 'origin'] as const).find((name) => named.has(name));
-  if (emptied && foreign !== undefined) {
-    throw new C3Error('input', `--emptied measures by itself; omit ${flagOf(foreign)}.`);
+  const { run: id, origin, sample, contexts, replays, alternatives, valueSamples, role, seed, named } = given;
+  const alone = (['emptied', 'trainingCredit'] as const).filter((name) => given[name]);
+  const [measured] = alone;
+  const foreign = [...alone.slice(1), ...(['sample', 'alternatives', 'valueSamples', 'origin'] as const)].find((name) =>
+    named.has(name),
+  );
+  if (measured !== undefined && foreign !== undefined) {
+    throw new C3Error('input', `${flagOf(measured)} measures by itself; omit ${flagOf(foreign)}.`);
   }
   const sampling = ['contexts', 'alternatives', 'replays', 'valueSamples', 'role', 'seed'] as const;
   const needless = sampling.find((name) => named.has(name));
-  if (!emptied && !sample && needless !== undefined) {
+  if (measured === undefined && !sample && needless !== undefined) {
     throw new C3Error('input', `${flagOf(needless)} configures sampling; add --sample.`);
   }
+  const printed = (json: object, words: readonly string[]): void => {
+    print(given.json ? JSON.stringify(json) : words.join('\n'));
+  };
   await withService(given, context, async (service) => {
     const show = progressPrinter(context);
     const onContext = (done: number, total: number): void => {
-      show({ done, total, message: `${sample ? 'Sampling contexts' : 'Replaying questions'}: ${done} of ${total}` });
+      const what = measured === 'emptied' ? 'Replaying questions' : 'Sampling contexts';
+      show({ done, total, message: `${what}: ${done} of ${total}` });
     };
-    if (emptied) {
-      const settings = { contexts: contexts ?? EMPTIED_CONTEXTS, replays, role, seed };
-      const found = await emptiedRun(service, id, settings, { signal: context.signal, onMessage: onContext });
-      print(given.json ? JSON.stringify({ run: id, emptied: found }) : emptiedWords(found).join('\n'));
+    const { signal } = context;
+    if (measured === 'emptied') {
+      const settings = { contexts: contexts ?? EMPTIED_CONTEXTS, replays: replays ?? DIAGNOSED_REPLAYS, role, seed };
+      const found = await emptiedRun(service, id, settings, { signal, onMessage: onContext });
+      printed({ run: id, emptied: found }, emptiedWords(found));
       return;
-    }
-    if (sample) {
-      const settings = { contexts: contexts ?? SAMPLED_CONTEXTS, alternatives, replays, valueSamples, role, seed };
-      await service.sampleDiagnostics(id, settings, { signal: context.signal, onContext });
     }
     const recipe = parseRecipe(
       service.reading((store) => store.runConfig(id)),
       id,
     );
+    const { config } = recipe;
+    const protocol = protocolOf(recipe);
+    if (measured === 'trainingCredit') {
+      const settings = { contexts: contexts ?? LEARNED_CONTEXTS, replays: replays ?? LEARNED_PAIRS, role, seed };
+      await service.replayLearned(id, settings, { signal, onContext });
+      const learned = { run: id, config, protocol };
+      const found = service.reading((store) => readTrainingCredit({ store, ...learned }, settings));
+      const { method } = config;
+      printed({ run: id, method, settings, trainingCredit: found }, trainingCreditWords(method, settings, found));
+      return;
+    }
+    if (sample) {
+      const drawn = { contexts: contexts ?? SAMPLED_CONTEXTS, replays: replays ?? DIAGNOSED_REPLAYS, role, seed };
+      await service.sampleDiagnostics(id, { ...drawn, alternatives, valueSamples }, { signal, onContext });
+    }
     const found = service.reading((store) =>
-      diagnose(store, id, { origin, estimator: contextEstimator(recipe.config), protocol: protocolOf(recipe) }),
+      diagnose(store, id, { origin, estimator: contextEstimator(config), protocol }),
     );
     print(given.json ? JSON.stringify(found) : diagnosisWords(found));
   });

@@ -40,6 +40,7 @@ import { bucketsOf, bucketsOfSample, type StoredBucket } from './diagnoseBuckets
 import { costOf, type Overhead } from './diagnoseCost.ts';
 import { newestEvaluations } from './newestEvaluations.ts';
 import { teamDiagnosis, type TeamDiagnosis } from './teamDiagnosis.ts';
+import { contextSamples } from './trainingCredit.ts';
 import { solvedReturn } from '../../team/rounds.ts';
 
 export interface DiagnoseSettings {
@@ -228,7 +229,7 @@ function bucketsFor(
   readonly others: number;
   readonly sample: unknown;
 } {
-  const newest = store.diagnosticSamples(run).findLast(({ id }) => store.diagnosticBuckets(id, 0, 1).length > 0);
+  const newest = contextSamples(store, run).findLast(({ id }) => store.diagnosticBuckets(id, 0, 1).length > 0);
   const chosen = origin ?? (newest === undefined ? 'training' : 'diagnostic');
   const found =
     chosen === 'diagnostic' && newest !== undefined

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { scoredText, type Evaluator } from '../../evaluate/evaluator.ts';
 import type { AlternativeReturns } from '../../replay/tree.ts';
-import { REPLAY_LIMITS } from '../../replay/request.ts';
+import { REPLAY_LIMITS, type ReplayRequest } from '../../replay/request.ts';
 import { replayMessage } from '../../replay/replayMessage.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
@@ -82,11 +82,11 @@ export async function sampleDiagnostics(
   dependencies: SampleDependencies,
   control: SampleControl,
 ): Promise<number> {
-  const { store, protocol, source } = dependencies;
+  const { store, protocol } = dependencies;
   checkSettings(settings, protocol);
   const sampled = protocol.occurrences.filter(({ role }) => dependencies.samples(role));
   const population = populationOf(store, run, protocol, sampled, settings.role);
-  const drawn = draw(population.messages, settings);
+  const drawn = draw(population.messages, settings, placeOf);
   if (drawn.length === 0) {
     throw new C3Error(
       'input',
@@ -102,11 +102,40 @@ export async function sampleDiagnostics(
       drawn: drawn.length,
     }),
   );
+  const { alternatives, replays, valueSamples } = settings;
+  // The message itself is the first of the credited alternatives.
+  const asked = { alternatives: alternatives - 1 + valueSamples, replays, text: null, independent: true };
+  const design: SampleDesign = { request: asked, origin: 'diagnostic', credited: alternatives, values: valueSamples };
+  await fillSample(sample, drawn, design, dependencies, control);
+  return sample;
+}
+
+/** How each message of a sample is replayed, and what its bucket is to the diagnostics. */
+export interface SampleDesign {
+  readonly request: Omit<ReplayRequest, 'message'>;
+  readonly origin: 'request' | 'diagnostic';
+  /** So many alternatives are credited, the message itself first, and so many after them only say the value. */
+  readonly credited: number;
+  readonly values: number;
+}
+
+/**
+ * Replays messages snapshot by snapshot, and stores the bucket of each as one of the sample.
+ * @throws as sampleDiagnostics; what is complete stays
+ */
+export async function fillSample(
+  sample: number,
+  messages: readonly Message[],
+  { request, origin, credited, values }: SampleDesign,
+  dependencies: SampleDependencies,
+  control: SampleControl,
+): Promise<void> {
+  const { store, source } = dependencies;
   let done = 0;
-  for (const snapshot of new Set(drawn.map((message) => message.snapshot))) {
+  for (const snapshot of new Set(messages.map((message) => message.snapshot))) {
     await using taken = await source(snapshot);
     const { policy, stateValue } = taken;
-    for (const message of drawn.filter((one) => one.snapshot === snapshot)) {
+    for (const message of messages.filter((one) => one.snapshot === snapshot)) {
       if (control.signal.aborted) {
         throw new CancelledError();
       }
@@ -114,22 +143,15 @@ export async function sampleDiagnostics(
       const energy = startEnergy();
       // First, so that a value head that cannot be had costs no sampling.
       const creditOf = stateValue === undefined ? null : await creditAgainst(message, stateValue, dependencies);
-      // The message itself is the first of the credited alternatives.
-      const request = {
-        message: message.id,
-        alternatives: settings.alternatives - 1 + settings.valueSamples,
-        replays: settings.replays,
-        text: null,
-        independent: true,
-      };
       const bucket = await replayMessage(
-        request,
-        { ...dependencies, policy, credit: (all) => all.map(() => null), origin: 'diagnostic' },
-        { signal: control.signal, onProgress: () => undefined },
+        { ...request, message: message.id },
+        { ...dependencies, policy, credit: (all) => all.map(() => null), origin },
+        // Reports on the way would read the whole bucket for nobody.
+        { signal: control.signal, onProgress: () => undefined, due: () => false },
       );
       const seconds = (performance.now() - started) / 1000;
       store.transaction(() => {
-        for (const alternative of bucket.alternatives.slice(0, settings.alternatives)) {
+        for (const alternative of bucket.alternatives.slice(0, credited)) {
           const credit = creditOf?.(alternative) ?? null;
           if (credit !== null) {
             store.insertCredit(bucket.id, alternative.message, credit);
@@ -138,19 +160,18 @@ export async function sampleDiagnostics(
         store.insertDiagnosticBucket({
           bucket: bucket.id,
           sample,
-          credited: settings.alternatives,
-          valueFrom: settings.alternatives,
-          valueCount: settings.valueSamples,
+          credited,
+          valueFrom: credited,
+          valueCount: values,
           real: 0,
           seconds,
           joules: energy(),
           source: null,
         });
       });
-      control.onContext?.(++done, drawn.length);
+      control.onContext?.(++done, messages.length);
     }
   }
-  return sample;
 }
 
 /**
@@ -187,18 +208,28 @@ function checkSettings(
   { contexts, alternatives, replays, valueSamples, role }: SampleSettings,
   protocol: Protocol,
 ): void {
-  const within = (name: string, value: number, low: number, high: number): void => {
-    if (!Number.isInteger(value) || value < low || value > high) {
-      throw new C3Error(
-        'input',
-        `--${name} must be a whole number from ${String(low)} to ${String(high)}, not ${String(value)}.`,
-      );
-    }
-  };
-  within('contexts', contexts, 1, 10_000);
-  within('alternatives', alternatives, 2, REPLAY_LIMITS.alternatives);
-  within('replays', replays, 1, REPLAY_LIMITS.replays);
-  within('value-samples', valueSamples, 0, REPLAY_LIMITS.alternatives + 1 - alternatives);
+  checkCount('contexts', contexts, 1, MOST_CONTEXTS);
+  checkCount('alternatives', alternatives, 2, REPLAY_LIMITS.alternatives);
+  checkCount('replays', replays, 1, REPLAY_LIMITS.replays);
+  checkCount('value-samples', valueSamples, 0, REPLAY_LIMITS.alternatives + 1 - alternatives);
+  checkRole(role, protocol);
+}
+
+/** Contexts of a sample, at most. */
+export const MOST_CONTEXTS = 10_000;
+
+/** @throws C3Error('input') for a number out of bounds */
+export function checkCount(name: string, value: number, low: number, high: number): void {
+  if (!Number.isInteger(value) || value < low || value > high) {
+    throw new C3Error(
+      'input',
+      `--${name} must be a whole number from ${String(low)} to ${String(high)}, not ${String(value)}.`,
+    );
+  }
+}
+
+/** @throws C3Error('input') for a role that the protocol does not have */
+export function checkRole(role: string | null, protocol: Protocol): void {
   if (role !== null && !protocol.occurrences.some((occurrence) => occurrence.role === role)) {
     throw new C3Error(
       'input',
@@ -295,21 +326,30 @@ function distinct(messages: Iterable<Message>, positions: ReadonlySet<number>): 
   return [...found.values()];
 }
 
+/** By what messages of an evaluation are drawn. */
+export const placeOf = ({ problem, position, contextKey }: Message): readonly unknown[] => [
+  problem,
+  position,
+  contextKey,
+];
+
 /**
  * So many of them, drawn without putting back: those whose hash with the seed comes first, so that the order of the
  * rows does not matter.
+ * @param nameOf what tells each from the others
  */
-export function draw(
-  messages: readonly Message[],
+export function draw<Row>(
+  rows: readonly Row[],
   { contexts, seed }: Pick<SampleSettings, 'contexts' | 'seed'>,
-): Message[] {
+  nameOf: (row: Row) => readonly unknown[],
+): Row[] {
   const rank = new Map(
-    messages.map((message) => [
-      message,
+    rows.map((row) => [
+      row,
       createHash('sha256')
-        .update(JSON.stringify([seed, message.problem, message.position, message.contextKey]))
+        .update(JSON.stringify([seed, ...nameOf(row)]))
         .digest('hex'),
     ]),
   );
-  return [...messages].sort((a, b) => ((rank.get(a) ?? '') < (rank.get(b) ?? '') ? -1 : 1)).slice(0, contexts);
+  return [...rows].sort((a, b) => ((rank.get(a) ?? '') < (rank.get(b) ?? '') ? -1 : 1)).slice(0, contexts);
 }

@@ -3,7 +3,7 @@ import { C3Error } from '../../shared/errors.ts';
 import type { Message } from '../../domain/message.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
-import { draw, heldOutContexts } from './diagnoseSample.ts';
+import { draw, heldOutContexts, placeOf } from './diagnoseSample.ts';
 
 export interface EmptiedSettings {
   /** Questions at most; each has one message. */
@@ -42,7 +42,7 @@ export function messagesToEmpty(
     );
   }
   // A question may have several messages of the role, one for each sample: the first one drawn answers for it.
-  const drawn = draw(held.messages, { contexts: held.messages.length, seed });
+  const drawn = draw(held.messages, { contexts: held.messages.length, seed }, placeOf);
   return [...new Map(drawn.toReversed().map((message) => [message.problem, message])).values()]
     .reverse()
     .slice(0, contexts);

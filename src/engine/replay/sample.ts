@@ -2,7 +2,13 @@
 import { C3Error } from '../../shared/errors.ts';
 import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
 import { valuesStates } from '../../training/methods/methods.ts';
-import { sampleDiagnostics, type SampleControl, type SampleSettings } from '../diagnose/diagnoseSample.ts';
+import {
+  sampleDiagnostics,
+  type SampleControl,
+  type SampleDependencies,
+  type SampleSettings,
+} from '../diagnose/diagnoseSample.ts';
+import { sampleTrainingCredit, type TrainingCreditSettings } from '../diagnose/trainingCredit.ts';
 import type { RunSession } from '../session/session.ts';
 
 /**
@@ -15,22 +21,44 @@ export async function sampleStored(
   settings: SampleSettings,
   control: SampleControl,
 ): Promise<number> {
-  const { run, signal, rules } = session;
+  const { run, signal } = session;
+  const { config } = session.recipe;
+  const dependencies = dependenciesOf(session, settings.role);
+  const source = valuesStates(config) ? (snapshot: string) => session.valuedTeam(snapshot) : dependencies.source;
+  return sampleDiagnostics(run, settings, { ...dependencies, source }, { ...control, signal });
+}
+
+/**
+ * Replays messages that the session's run learned from.
+ * @throws as sampleTrainingCredit
+ */
+export async function replayLearned(
+  session: RunSession,
+  settings: TrainingCreditSettings,
+  control: SampleControl,
+): Promise<void> {
+  const { run, recipe, signal } = session;
+  const dependencies = dependenciesOf(session, settings.role);
+  await sampleTrainingCredit({ run, config: recipe.config }, settings, dependencies, { ...control, signal });
+}
+
+/** @throws C3Error('input') for a run that was recorded elsewhere, or a role that cannot be sampled */
+function dependenciesOf(session: RunSession, role: string | null): SampleDependencies {
+  const { run, rules } = session;
   if (session.isImported) {
     throw new C3Error(
       'input',
       `Run ${run} was recorded elsewhere, so nothing of it is sampled here; fork its messages with \`c3 replay --team\`, then use --origin request.`,
     );
   }
-  const { config } = session.recipe;
-  if (settings.role !== null) {
-    requireCapability(config.policies, settings.role, 'samples', 'measure another role');
+  const { policies } = session.recipe.config;
+  if (role !== null) {
+    requireCapability(policies, role, 'samples', 'measure another role');
   }
-  const dependencies = {
+  return {
     ...rules,
     evaluator: session.evaluator(session.judge),
-    samples: (role: string) => capabilitiesOf(config.policies, role).samples,
-    source: (snapshot: string) => (valuesStates(config) ? session.valuedTeam(snapshot) : session.team(snapshot)),
+    samples: (name) => capabilitiesOf(policies, name).samples,
+    source: (snapshot) => session.team(snapshot),
   };
-  return sampleDiagnostics(run, settings, dependencies, { ...control, signal });
 }

@@ -23,7 +23,7 @@ import { inheritsCredit, loneCredits } from './loneMessages.ts';
 import { comparedMessages, type Method } from './method.ts';
 import { comparedCredits } from '../../credit/compared.ts';
 import { mergedCredits } from '../../credit/merged.ts';
-import { ppoEpochs, valueEpochs } from './ppo.ts';
+import { ppoEpochs, taughtAfterWarmup, valueEpochs } from './ppo.ts';
 import { replayTrees, treeFault, uniqueFault } from './tree.ts';
 import { redrawnCredits } from '../../credit/redrawn.ts';
 
@@ -116,6 +116,10 @@ export const c3: Method = {
   updates(step) {
     const { credit, magrpo: joint } = step.settings;
     return joint !== null ? nodeUpdates(step) : takesValues(credit.estimator) ? valueEpochs(step) : ppoEpochs(step);
+  },
+  taught: (step) => {
+    const { credit, magrpo: joint } = step.settings;
+    return joint === null && takesValues(credit.estimator) ? taughtAfterWarmup(step) : step.roles;
   },
 };
 

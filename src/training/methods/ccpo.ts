@@ -15,7 +15,16 @@ import { paired, signalsOf, withinPrompt, type Signal } from './ccpoShaping.ts';
 import { measuresOf, NO_STATISTICS, stateOf, statisticsOf, updated } from './ccpoStatistics.ts';
 import { creditVotes, isVotingState, votingMeasures, votingFault, votingRemarks } from './ccpoVoting.ts';
 import { wholeEpisodes } from './episodes.ts';
-import type { LearningStep, Method, MethodSettings, Outcome, PolicyUpdate, Rollout, Update } from './method.ts';
+import type {
+  LearningStep,
+  Method,
+  MethodSettings,
+  Outcome,
+  PolicyUpdate,
+  Rollout,
+  TaughtStep,
+  Update,
+} from './method.ts';
 import { ppoEpochs } from './ppo.ts';
 
 /** Whole episodes of a problem: half of the evaluator calls, the other half is for solo rollouts. */
@@ -123,6 +132,7 @@ export const ccpo: Method = {
   },
 
   updates: takingTurns,
+  taught: rolesInTurn,
   measures: (state, settings) => (isVotingState(state) ? votingMeasures(state) : measuresOf(state, settings)),
 };
 
@@ -162,12 +172,20 @@ function scaled(signals: readonly Signal[], by: MethodSettings['ccpo']['normalis
   return signals.map((_, index) => ({ thinker: thinkers[index] ?? 0, solver: solvers[index] ?? 0 }));
 }
 
+/** All roles, or in blocks of steps one after the other. */
+function rolesInTurn({ settings, iteration, roles }: TaughtStep): readonly string[] {
+  const { alternate_every: every, alternate_first: first } = settings.ccpo;
+  if (every === 0) {
+    return roles;
+  }
+  const place = (Math.floor((iteration - 1) / every) + (first === 'thinker' ? 0 : 1)) % roles.length;
+  return roles.slice(place, place + 1);
+}
+
 /** PPO for all roles, or in blocks of steps for one after the other; credits and statistics are those of all. */
 function* takingTurns(step: LearningStep): Generator<Update, void, Outcome> {
-  const { alternate_every: every, alternate_first: first } = step.settings.ccpo;
-  const turn = every === 0 ? 0 : Math.floor((step.iteration - 1) / every) + (first === 'thinker' ? 0 : 1);
-  const place = turn % step.roles.length;
-  const changed = { ...(every > 0 && { roles: step.roles.slice(place, place + 1) }), ...lossOf(step.settings) };
+  const takesTurns = step.settings.ccpo.alternate_every > 0;
+  const changed = { ...(takesTurns && { roles: rolesInTurn(step) }), ...lossOf(step.settings) };
   const updates = ppoEpochs(step);
   for (let next = updates.next({}); next.done !== true;) {
     const update = next.value;

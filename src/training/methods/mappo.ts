@@ -13,7 +13,7 @@ import { alternativeReturns, type AlternativeReturns, type TreeMessage } from '.
 import type { Credit } from '../../shared/credit/credit.ts';
 import { episodesFault, wholeEpisodes } from './episodes.ts';
 import { episodeOf, type Method } from './method.ts';
-import { valueEpochs } from './ppo.ts';
+import { taughtAfterWarmup, valueEpochs } from './ppo.ts';
 
 export const mappo: Method = {
   words: {
@@ -56,6 +56,7 @@ export const mappo: Method = {
   },
 
   updates: valueEpochs,
+  taught: taughtAfterWarmup,
 };
 
 /**

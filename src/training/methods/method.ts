@@ -116,6 +116,9 @@ export interface LearningStep {
   readonly random: (purpose: string) => (position: number) => number;
 }
 
+/** What decides which roles the updates of a step teach. */
+export type TaughtStep = Omit<LearningStep, 'nodes'>;
+
 /** A part of the contexts of a pass. */
 export interface MiniBatch {
   /** From 0. */
@@ -277,6 +280,8 @@ export interface Method {
   ) => readonly Rollout[];
   readonly credit: (step: SampledStep) => Credited;
   readonly updates: (step: LearningStep) => Updates;
+  /** The roles that the updates teach on the messages of a stage of a step; left out: all that learn. */
+  readonly taught?: (step: TaughtStep, stage: number) => readonly string[];
   /** What a step shows of the state that `credit` left; see STEP_MEASURES. */
   readonly measures?: (state: MethodState, settings: MethodSettings) => MethodMeasures;
 }

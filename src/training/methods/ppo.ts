@@ -1,6 +1,6 @@
 /** The updates that methods share. */
 import { cosineSchedule } from '../schedule.ts';
-import type { LearningStep, Outcome, Update } from './method.ts';
+import type { LearningStep, Outcome, TaughtStep, Update } from './method.ts';
 
 /**
  * PPO: in each epoch one step of AdamW for each mini-batch, down the gradient of the mean of (C3 equation 16, for each
@@ -48,7 +48,12 @@ export function* valueEpochs(step: LearningStep): Generator<Update, void, Outcom
     clip,
     ...(fit === 'least_squares' && { leastSquares: { ridge, keep } }),
   };
-  if (iteration > head.warmup_steps) {
+  if (movesPolicy(step)) {
     yield* ppoEpochs(step);
   }
 }
+
+const movesPolicy = ({ settings, iteration }: TaughtStep): boolean => iteration > settings.value_head.warmup_steps;
+
+/** The roles that `valueEpochs` teaches: none while the value head learns alone. */
+export const taughtAfterWarmup = (step: TaughtStep): readonly string[] => (movesPolicy(step) ? step.roles : []);

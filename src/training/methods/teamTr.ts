@@ -40,6 +40,7 @@ import type {
   Outcome,
   PolicyUpdate,
   SampledStep,
+  TaughtStep,
   Update,
 } from './method.ts';
 import { DriftWatch } from './driftWatch.ts';
@@ -99,6 +100,12 @@ export const teamTr: Method = {
 
   // In units of the return; what is learned from are their standard scores.
   credit: (step) => ({ credits: episodeCredits(step, 'magrpo'), state: withReturn(step) }),
+
+  taught(step, stage) {
+    const { resample_every: every } = step.settings.teamtr;
+    const order = orderOf(step, numbersIn(step.state.json, 'gain'));
+    return every === null ? order : order.slice(stage * every, (stage + 1) * every);
+  },
 
   *updates(step) {
     const { settings, iteration } = step;
@@ -283,7 +290,7 @@ export function adaptedWeight(
 }
 
 function orderOf(
-  { settings: { teamtr }, iteration, roles, random }: LearningStep,
+  { settings: { teamtr }, iteration, roles, random }: TaughtStep,
   gains: ReadonlyMap<string, number>,
 ): readonly string[] {
   switch (teamtr.order) {

@@ -6,6 +6,7 @@ import type { Ledger } from '../../../domain/run.ts';
 import type { StoreReader } from '../../../store/types.ts';
 import { contextEstimator } from '../../../training/methods/methods.ts';
 import { diagnose, evaluationSamples } from '../../diagnose/diagnose.ts';
+import { contextSamples } from '../../diagnose/trainingCredit.ts';
 import { parseRecipe, protocolOf } from '../../recipe/recipe.ts';
 import { solvedReturn } from '../../../team/rounds.ts';
 
@@ -39,7 +40,7 @@ export function methodRunOf(store: StoreReader, run: string, budget: Budget): Me
   };
   const steps = store.steps(run, 0, store.countSteps(run));
   const ledger = steps.at(-1)?.ledger;
-  const sampled = store.diagnosticSamples(run).length > 0;
+  const sampled = contextSamples(store, run).length > 0;
   const diagnosis = sampled
     ? diagnose(store, run, { origin: 'diagnostic', estimator: contextEstimator(config), protocol })
     : null;

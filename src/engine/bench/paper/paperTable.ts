@@ -12,6 +12,7 @@ import { CancelledError } from '../../../shared/errors.ts';
 import { methodWords, type MethodName, valuesStates } from '../../../training/methods/methods.ts';
 import { parseRecipe, type Recipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
+import { contextSamples } from '../../diagnose/trainingCredit.ts';
 import { VERSION } from '../../version.ts';
 import { methodRunOf } from './methodRun.ts';
 import { paperPage, type PaperReport } from './paperPage.ts';
@@ -249,7 +250,7 @@ class PaperTable {
     const complete = this.service.reading((store) => {
       // Samples of a method with a value head were once made without its credits: those are made anew.
       const stored = valuesStates(parseRecipe(store.runConfig(run), run).config);
-      return store.diagnosticSamples(run).some(({ id }) => {
+      return contextSamples(store, run).some(({ id }) => {
         const buckets = store.diagnosticBuckets(id, 0, settings.contexts);
         return (
           buckets.length === settings.contexts &&

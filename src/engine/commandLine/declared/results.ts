@@ -47,6 +47,11 @@ export const LABEL = {
 export const SAMPLED_CONTEXTS = 40;
 /** Questions that --emptied asks unless told. */
 export const EMPTIED_CONTEXTS = 64;
+/** Contexts of each role that --training-credit draws unless told. */
+export const LEARNED_CONTEXTS = 32;
+/** Replays of a message unless told, and pairs with --training-credit. */
+export const DIAGNOSED_REPLAYS = 4;
+export const LEARNED_PAIRS = 8;
 
 /** The paper names S, J, c and J_V and gives no numbers; the J and c here are those of its published analysis. */
 export const DIAGNOSE = {
@@ -63,11 +68,19 @@ export const DIAGNOSE = {
     },
     sample: { kind: 'flag', help: 'First draws buckets to measure on, from the last evaluation of the run.' },
     emptied: { kind: 'flag', help: 'Instead replays held-out questions with and without what a role says.' },
+    trainingCredit: {
+      kind: 'flag',
+      help:
+        'Instead replays messages that updates learned from, and compares the credits that the updates used with what ' +
+        'these messages are worth.',
+    },
     contexts: {
       kind: 'whole',
       value: 'N',
       least: 1,
-      help: `Draws N contexts. Default: ${SAMPLED_CONTEXTS} with --sample, ${EMPTIED_CONTEXTS} with --emptied.`,
+      help:
+        `Draws N contexts. Default: ${SAMPLED_CONTEXTS} with --sample, ${EMPTIED_CONTEXTS} with --emptied, and ` +
+        `${LEARNED_CONTEXTS} of each role with --training-credit.`,
     },
     alternatives: {
       kind: 'whole',
@@ -80,8 +93,9 @@ export const DIAGNOSE = {
       kind: 'whole',
       value: 'N',
       least: 1,
-      fallback: 4,
-      help: 'With --sample or --emptied: replays each message N times.',
+      help:
+        `Replays each message N times. Default: ${DIAGNOSED_REPLAYS} with --sample or --emptied, and ${LEARNED_PAIRS} ` +
+        'with --training-credit, each beside another message.',
     },
     valueSamples: {
       kind: 'whole',
@@ -90,21 +104,22 @@ export const DIAGNOSE = {
       fallback: 4,
       help: 'With --sample: samples N further messages, which only say the value of the context.',
     },
-    role: { kind: 'text', value: 'ROLE', help: 'With --sample or --emptied: measures the messages of this role.' },
+    role: { kind: 'text', value: 'ROLE', help: 'When contexts are drawn: measures the messages of this role.' },
     seed: {
       kind: 'whole',
       value: 'N',
       least: 0,
       fallback: 0,
-      help: 'With --sample or --emptied: draws other contexts for another number.',
+      help: 'When contexts are drawn: draws other contexts for another number.',
     },
     ...STORE_AND_JSON,
   },
   examples: [
     ['c3 diagnose --run c3-0-1a2b3c4d --sample', 'Draws buckets, and measures on them.'],
     ['c3 diagnose --run c3-0-1a2b3c4d --emptied --role reasoner', 'Measures what the reasoner is worth.'],
+    ['c3 diagnose --run c3-0-1a2b3c4d --training-credit', 'Measures whether the run learned from the right credits.'],
   ],
-  onlyReads: (args) => !args.includes('--sample') && !args.includes('--emptied'),
+  onlyReads: (args) => !['--sample', '--emptied', '--training-credit'].some((option) => args.includes(option)),
 } as const satisfies Declaration;
 
 export const REPORT = {

@@ -93,6 +93,41 @@ describe('c3 diagnose', () => {
     assert.match(readFileSync(join(folder, 'run.html'), 'utf8'), /Held-out questions without a message/u);
   });
 
+  it('replays what a run learned from, once, and says how its credits go with what that is worth', async (t) => {
+    const folder = copyOf(t, workspace);
+    const asked = ['diagnose', '--run', run, '--training-credit', '--contexts', '3', '--replays', '2'];
+    const first = await c3(folder, [...asked, '--json']);
+    assert.equal(first.code, 0, first.stderr);
+    const again = await c3(folder, [...asked, '--json']);
+    assert.equal(again.stdout, first.stdout);
+    const found = parseLine(first.stdout);
+    assert.deepEqual(
+      [found['run'], found['method'], found['settings']],
+      [run, 'c3', { contexts: 3, replays: 2, role: null, seed: 0 }],
+    );
+    const roles = z
+      .array(
+        z.object({ role: z.string(), contexts: z.int(), messages: z.int(), pairs: z.int(), evaluatorCalls: z.int() }),
+      )
+      .parse(found['trainingCredit']);
+    const buckets = withStore(folder, (store) => store.bucketsOfRun({ run, origin: 'request', offset: 0, limit: 99 }));
+    for (const { role, contexts, messages, pairs, evaluatorCalls } of roles) {
+      const own = buckets.filter((bucket) => bucket.role === role);
+      const calls = own.flatMap(({ alternatives }) => alternatives.map((one) => one.evaluatorCalls));
+      assert.deepEqual(
+        [contexts, messages, pairs, evaluatorCalls],
+        [3, own.length, 2 * own.length, calls.reduce((sum, one) => sum + one, 0)],
+      );
+    }
+    assert.equal(roles.length, 2);
+    const words = (await c3(folder, asked)).stdout;
+    assert.match(words, /credit that c3 learned with against the target advantage/u);
+    assert.match(words, /3 contexts, \d+ messages, \d+ pairs, \d+ evaluator calls/u);
+    assert.equal(parseLine((await c3(folder, ['diagnose', '--run', run, '--json'])).stdout)['origin'], 'training');
+    const verified = parseLine((await c3(folder, ['verify', '--run', run, '--json'])).stdout);
+    assert.deepEqual([verified['different'], verified['notComparable']], [0, 0]);
+  });
+
   it('measures a run of another method, by the baseline that it has', (t) => diagnosesMethod(t, workspace, 'magrpo'));
 
   it('refuses what it cannot do, in one line', async () => {
@@ -102,6 +137,17 @@ describe('c3 diagnose', () => {
       [['diagnose', '--run', run, '--origin', 'x'], /--origin is training, request or diagnostic/],
       [['diagnose', '--run', run, '--contexts', '3'], /--contexts configures sampling; add --sample/],
       [['diagnose', '--run', run, '--emptied', '--sample'], /--emptied measures by itself; omit --sample/],
+      [
+        ['diagnose', '--run', run, '--emptied', '--training-credit'],
+        /--emptied measures by itself; omit --training-credit/,
+      ],
+      [
+        ['diagnose', '--run', run, '--training-credit', '--sample'],
+        /--training-credit measures by itself; omit --sample/,
+      ],
+      [['diagnose', '--run', run, '--training-credit', '--role', 'nobody'], /no role "nobody"/],
+      [['diagnose', '--run', run, '--training-credit', '--replays', '300'], /--replays must be .* from 1 to 256/],
+      [['diagnose', '--run', 'none', '--training-credit'], /no run none/],
       [['diagnose', '--run', run, '--emptied', '--role', 'nobody'], /nobody follows .nobody.*; name /],
       [['diagnose', '--run', run, '--origin', 'request'], /has no request buckets/],
       [['export', '--run', run, '--format', 'pdf', '--out', 'x'], /--format is buckets, adapter or model, not "pdf"/],

@@ -123,6 +123,7 @@ describe('Ctrl+C', () => {
     ]);
     assert.equal(isCancellable(['diagnose', '--run', 'x', '--sample']), true);
     assert.equal(isCancellable(['diagnose', '--run', 'x', '--emptied']), true);
+    assert.equal(isCancellable(['diagnose', '--run', 'x', '--training-credit']), true);
     assert.equal(isCancellable(['record', '--', 'program', '--help']), true);
     for (const args of [[], ['help'], ['--version'], ['run', '--help'], ['repaly'], ['constructor']]) {
       assert.equal(isCancellable(args), false, args.join(' '));

@@ -1,0 +1,161 @@
+/**
+ * `c3 diagnose --training-credit`: fresh replays of messages that a run learned from, and how the credits that its
+ * updates used go with what these say.
+ */
+import {
+  trainingCreditFidelity,
+  type TargetedMessage,
+  type TrainingCreditFidelity,
+} from '../../diagnostics/trainingCredit.ts';
+import { REPLAY_LIMITS } from '../../replay/request.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { isRecord } from '../../shared/guard.ts';
+import type { DiagnosticSample, StoreReader } from '../../store/types.ts';
+import { learnedMessages, type LearnedMessage, type LearnedRun } from '../../training/learnedMessages.ts';
+import {
+  checkCount,
+  checkRole,
+  draw,
+  fillSample,
+  MOST_CONTEXTS,
+  type SampleControl,
+  type SampleDependencies,
+  type SampleDesign,
+} from './diagnoseSample.ts';
+
+export interface TrainingCreditSettings {
+  /** Contexts of each role, over all steps of the run; all messages of each that were learned from are replayed. */
+  readonly contexts: number;
+  /** Pairs of each message: it and a fresh alternative, each continued once. */
+  readonly replays: number;
+  /** One role, or null: every role that learns. */
+  readonly role: string | null;
+  /** Which contexts are drawn; nothing else. */
+  readonly seed: number;
+}
+
+/** What the credits of a role that learned are worth. */
+export interface RoleTrainingCredit extends TrainingCreditFidelity {
+  readonly role: string;
+  /** That the replays made; what an equal text determined was not asked for again. */
+  readonly evaluatorCalls: number;
+}
+
+/** The key under which a sample's settings say that it is one of these. */
+const KEY = 'trainingCredit';
+
+/** The samples of contexts of a run, oldest first, without those of messages that it learned from. */
+export const contextSamples = (store: Pick<StoreReader, 'diagnosticSamples'>, run: string): DiagnosticSample[] =>
+  store.diagnosticSamples(run).filter(({ settings }) => {
+    const read: unknown = JSON.parse(settings);
+    return !isRecord(read) || !Object.hasOwn(read, KEY);
+  });
+
+/** A sample as it is stored: with more steps, a run has other contexts. */
+const settingsText = (store: StoreReader, run: string, settings: TrainingCreditSettings): string =>
+  JSON.stringify({ [KEY]: { ...settings, steps: store.run(run).steps } });
+
+/** The number of the sample with these settings; null where there is none. */
+const sampleWith = (store: StoreReader, run: string, settings: string): number | null =>
+  store.diagnosticSamples(run).find((one) => one.settings === settings)?.id ?? null;
+
+/**
+ * Replays the messages of drawn contexts in pairs. Called again with the same settings, it goes on where it ended.
+ * @throws C3Error('input') for settings out of bounds, or a run that learned from no message; C3Error('model') where
+ *   weights cannot be had; CancelledError, keeping the complete buckets
+ */
+export async function sampleTrainingCredit(
+  { run, config }: Pick<LearnedRun, 'run' | 'config'>,
+  settings: TrainingCreditSettings,
+  dependencies: SampleDependencies,
+  control: SampleControl,
+): Promise<void> {
+  const { store, protocol } = dependencies;
+  checkCount('contexts', settings.contexts, 1, MOST_CONTEXTS);
+  checkCount('replays', settings.replays, 1, REPLAY_LIMITS.replays);
+  checkRole(settings.role, protocol);
+  const drawn = drawMessages({ store, run, config, protocol }, settings);
+  const text = settingsText(store, run, settings);
+  const sample = sampleWith(store, run, text) ?? store.insertDiagnosticSample(run, text);
+  const done = new Set(bucketsIn(store, sample).map((bucket) => store.bucket(bucket).message));
+  const missing = store.messages(drawn.map(({ message }) => message).filter((id) => !done.has(id)));
+  const { replays } = settings;
+  const pairs = { alternatives: replays, replays: 1, text: null, design: 'paired' } as const;
+  // Requests: no taxonomy counts these contexts a second time, and the transcript shows the replays.
+  const design: SampleDesign = { request: pairs, origin: 'request', credited: 1, values: replays };
+  await fillSample(sample, missing, design, dependencies, control);
+}
+
+/** What was measured with these settings, role by role; nothing before that. @throws as sampleTrainingCredit */
+export function readTrainingCredit(learned: LearnedRun, settings: TrainingCreditSettings): RoleTrainingCredit[] {
+  const { store, run, protocol } = learned;
+  const sample = sampleWith(store, run, settingsText(store, run, settings));
+  const replayed = new Map(
+    (sample === null ? [] : bucketsIn(store, sample)).map((bucket) => {
+      const view = store.bucketView(bucket);
+      return [view.message, view.alternatives];
+    }),
+  );
+  const found = drawMessages(learned, settings).flatMap((message) => {
+    const [own, ...others] = replayed.get(message.message) ?? [];
+    if (own === undefined) {
+      return [];
+    }
+    // A message that ends its episode has one return, which its text determines.
+    const returnOf = (pair: number): number | null => own.returns[own.returns.length === 1 ? 0 : pair] ?? null;
+    const target: TargetedMessage = {
+      problem: message.problem,
+      context: contextOf(message),
+      credit: message.advantage,
+      pairs: others.map(({ returns: [other = null] }, pair) => [returnOf(pair), other]),
+    };
+    const evaluatorCalls = [own, ...others].reduce((sum, one) => sum + one.evaluatorCalls, 0);
+    return [{ role: message.role, target, evaluatorCalls }];
+  });
+  return protocol.roles.flatMap(({ name: role }) => {
+    const own = found.filter((one) => one.role === role);
+    return own.length === 0
+      ? []
+      : [
+          {
+            role,
+            ...trainingCreditFidelity(own.map(({ target }) => target)),
+            evaluatorCalls: own.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0),
+          },
+        ];
+  });
+}
+
+/** All messages of the drawn contexts, role by role. */
+function drawMessages(learned: LearnedRun, { role, ...settings }: TrainingCreditSettings): LearnedMessage[] {
+  const contexts = Map.groupBy(learnedMessages(learned), contextOf);
+  const asked = learned.protocol.roles.filter(({ name }) => role === null || name === role);
+  const drawn = asked.flatMap(({ name }) => {
+    const own = [...contexts].filter(([, [first]]) => first?.role === name);
+    return draw(own, settings, ([context]) => [context]).flatMap(([, messages]) => messages);
+  });
+  if (drawn.length === 0) {
+    throw new C3Error(
+      'input',
+      `Run ${learned.run} learned from no message${role === null ? '' : ` of the role ${JSON.stringify(role)}`}; train it first.`,
+    );
+  }
+  return drawn;
+}
+
+/** Names the context that a message answers, with the weights that answer in it. */
+const contextOf = ({ iteration, stage, problem, position, context }: LearnedMessage): string =>
+  JSON.stringify([iteration, stage, problem, position, context]);
+
+const PAGE = 500;
+
+/** The complete buckets of a sample. */
+function bucketsIn(store: StoreReader, sample: number): number[] {
+  const found: number[] = [];
+  for (let page = PAGE; page === PAGE;) {
+    const rows = store.diagnosticBuckets(sample, found.length, PAGE);
+    found.push(...rows.map(({ bucket }) => bucket));
+    page = rows.length;
+  }
+  return found;
+}

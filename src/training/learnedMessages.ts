@@ -1,0 +1,45 @@
+/** The stored messages that the updates of a run learned from. */
+import type { StoreReader } from '../store/types.ts';
+import type { Protocol } from '../team/protocol.ts';
+import type { RunConfig } from './config/config.ts';
+import { learningRoles, randomOf } from './learningStep.ts';
+import { methodNamed } from './methods/methods.ts';
+import { stageAdvantages, type AdvantagedMessage } from './stageMessages.ts';
+import { stateAfter } from './state/methodStates.ts';
+
+export interface LearnedMessage extends AdvantagedMessage {
+  readonly iteration: number;
+  /** 0 for what a step sampled at its beginning. */
+  readonly stage: number;
+}
+
+/** What a run is read with. */
+export interface LearnedRun {
+  readonly store: StoreReader;
+  readonly run: string;
+  readonly config: RunConfig;
+  readonly protocol: Protocol;
+}
+
+/**
+ * The messages of all finished steps of a run that its updates learned from, with the advantages that they learned
+ * with, step by step. A turn of TeamTR counts also where its update was taken back, and with its held-out part.
+ * @throws C3Error as stateAfter
+ */
+export function* learnedMessages({ store, run, config, protocol }: LearnedRun): Generator<LearnedMessage> {
+  const method = methodNamed(config.method);
+  const roles = learningRoles(config, protocol);
+  const finished = store.steps(run, 0, store.countSteps(run)).filter(({ metrics }) => metrics !== null);
+  for (const { iteration } of finished) {
+    for (const stage of [0, ...store.stages(run, iteration).map((one) => one.stage)]) {
+      const state = stateAfter({ store, run, method }, iteration, 0);
+      const step = { settings: config, iteration, state, roles, random: randomOf(config, iteration) };
+      const taught = method.taught?.(step, stage) ?? roles;
+      for (const message of stageAdvantages({ store, run, config, method, protocol }, iteration, stage)) {
+        if (taught.includes(message.role)) {
+          yield { ...message, iteration, stage };
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/** What a step of a method begins with, beside its messages and its state. */
+import { Stream, streamKey } from '../runtime/random.ts';
+import { learns } from '../shared/rolePolicies.ts';
+import type { Protocol } from '../team/protocol.ts';
+import type { RunConfig } from './config/config.ts';
+import type { LearningStep } from './methods/method.ts';
+
+/** The roles of a protocol that learn, in its order. */
+export const learningRoles = ({ policies }: Pick<RunConfig, 'policies'>, { roles }: Protocol): readonly string[] =>
+  roles.map(({ name }) => name).filter((role) => learns(policies, role));
+
+/** The random numbers of a step, a stream for each purpose. */
+export const randomOf =
+  ({ seed }: Pick<RunConfig, 'seed'>, iteration: number): LearningStep['random'] =>
+  (purpose) => {
+    const scope = `iteration:${String(iteration)}`;
+    const stream = new Stream(streamKey({ seed, scope, uidSha: '', role: purpose, turn: 0, sibling: 0 }));
+    return (position) => stream.uniform(position);
+  };
