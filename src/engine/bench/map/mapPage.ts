@@ -184,7 +184,7 @@ function searchSection(search: readonly MapRun[]): string {
         : `<tr><th scope="row">rho about ${String(levelRule(first.level).rho)}, ${first.method === 'c3' ? 'C3' : 'MAGRPO'}</th>${cells.join('')}</tr>`;
     },
   );
-  return `<section><h2>Search of the learning rate</h2>${table('Search of the learning rate', ['% of the gain, mean, at rate', ...rates.map(String)], lines, 'results')}<p class="note">The same rates for both methods, with a team of two whose dealer does not learn, on seeds outside the map. Each method has the best of its level for all teams.</p></section>`;
+  return `<section><h2>Search of the learning rate</h2>${table('Search of the learning rate', ['% of the gain, mean, at rate', ...rates.map(String)], lines, 'results')}<p class="note">The same rates for both methods, with a team of two whose dealer does not learn, on seeds outside the map. Each method has the best of its rho for all teams, also where the dealer learns.</p></section>`;
 }
 
 const READING = `<section class="reading"><h2>How to read this page</h2><dl>

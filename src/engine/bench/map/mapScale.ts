@@ -3,12 +3,17 @@ import type { MapPlace } from './mapTable.ts';
 
 export type Keys = Readonly<Record<string, unknown>>;
 
+/** Places that are compared with each other, by the same seeds. */
+export interface MapRow {
+  readonly places: readonly MapPlace[];
+  readonly seeds: readonly number[];
+}
+
 /** What a map is made with; both methods alike. */
 export interface MapScale {
   /** In the order in which they are measured: row by row, and in a row seed by seed. */
-  readonly rows: readonly (readonly MapPlace[])[];
-  readonly seeds: readonly number[];
-  /** Tried by each method at each level with a team of two whose dealer does not learn; of one there is no choice. */
+  readonly rows: readonly MapRow[];
+  /** Tried by each method at each rho with a team of two whose dealer does not learn; of one there is no choice. */
   readonly rates: readonly number[];
   /** Outside the map: what the rates are tried with. */
   readonly searchSeeds: readonly number[];
@@ -53,28 +58,34 @@ const COMMON: Keys = {
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-const row = (levels: readonly number[], teams: readonly number[], learns: boolean): MapPlace[] =>
-  teams.flatMap((roles) => levels.map((level) => ({ level, roles, learns })));
+const row = (
+  levels: readonly number[],
+  teams: readonly number[],
+  { learns, seeds }: { readonly learns: boolean; readonly seeds: number },
+): MapRow => ({
+  places: teams.flatMap((roles) => levels.map((level) => ({ level, roles, learns }))),
+  seeds: upTo(seeds),
+});
+/** Single runs differ by 7 points per doubling of rho, so 24 seeds show a trend of 4. */
+const FROZEN = { learns: false, seeds: 24 };
+/** The intervals of 8 seeds are twice as wide as those of 24. */
+const LEARNING = { learns: true, seeds: 8 };
 
-/**
- * Rows that show most first: what there is after a stop. Single runs differ by 7 points per doubling of rho, so 24
- * seeds show a trend of 4.
- */
+/** Rows that show most first: what there is after a stop. */
 export const FULL: MapScale = {
   rows: [
-    row(ENDS, [2], false),
-    row(ENDS, [3], false),
-    row(ENDS, [4], false),
-    row(ENDS, [6], false),
-    row(BETWEEN, [2], false),
-    row(BETWEEN, [3], false),
-    row(BETWEEN, [4], false),
-    row(BETWEEN, [6], false),
-    row(LEVELS, [2], true),
-    row(ENDS, [3, 4, 6], true),
-    row(LEARNED_LEVELS, [2], true),
+    row(ENDS, [2], FROZEN),
+    row(ENDS, [3], FROZEN),
+    row(ENDS, [4], FROZEN),
+    row(LEVELS, [2], LEARNING),
+    row(LEARNED_LEVELS, [2], LEARNING),
+    row(ENDS, [6], FROZEN),
+    row(BETWEEN, [2], FROZEN),
+    row(BETWEEN, [3], FROZEN),
+    row(BETWEEN, [4], FROZEN),
+    row(BETWEEN, [6], FROZEN),
+    row(ENDS, [3, 4, 6], LEARNING),
   ],
-  seeds: upTo(24),
   rates: [3e-4, 1e-3, 3e-3],
   searchSeeds: [1000, 1001, 1002, 1003],
   run: COMMON,
@@ -84,8 +95,7 @@ export const FULL: MapScale = {
 };
 export const QUICK: MapScale = {
   ...FULL,
-  rows: [row(LEVELS, [2], false)],
-  seeds: [0, 1],
+  rows: [row(LEVELS, [2], { learns: false, seeds: 2 })],
   rates: [1e-3],
   run: { ...COMMON, steps: 10, instances_per_step: 8, 'evaluation.instances': 64 },
   pilot: { questions: 32, alternatives: 6, replays: 4 },

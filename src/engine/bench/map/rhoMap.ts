@@ -81,14 +81,15 @@ class RhoMap {
   }
 
   async make(): Promise<BenchReport> {
-    const { rows, seeds } = this.scale;
     await this.continueEarlier();
     const rates = new Map<string, number>();
     const ready = new Set<MapPlace>();
     // Seed by seed: what there is after a stop compares all places of a row. All that is known is shown first.
-    const parts = rows.flatMap((row) => seeds.map((seed) => ({ row, seed, known: this.knows(row, seed) })));
-    for (const { row, seed } of parts.toSorted((a, b) => Number(b.known) - Number(a.known))) {
-      for (const place of row.filter((one) => !ready.has(one))) {
+    const parts = this.scale.rows.flatMap(({ places, seeds }) =>
+      seeds.map((seed) => ({ places, seed, known: this.knows(places, seed) })),
+    );
+    for (const { places, seed } of parts.toSorted((a, b) => Number(b.known) - Number(a.known))) {
+      for (const place of places.filter((one) => !ready.has(one))) {
         ready.add(place);
         this.pilots.push(await this.pilot(place));
         this.variances.push(...(await this.variance(place)));
@@ -97,7 +98,7 @@ class RhoMap {
           rates.set(name, rates.get(name) ?? (await this.bestRate(place.level, method)));
         }
       }
-      for (const place of row) {
+      for (const place of places) {
         for (const method of MAP_METHODS) {
           this.runs.push(await this.run(place, method, seed, rates.get(rateName(place, method)) ?? 0));
         }
@@ -108,8 +109,8 @@ class RhoMap {
   }
 
   /** Whether all runs of a row with this seed were made; their rates were chosen then. */
-  private readonly knows = (row: readonly MapPlace[], seed: number): boolean =>
-    row.every((place) =>
+  private readonly knows = (places: readonly MapPlace[], seed: number): boolean =>
+    places.every((place) =>
       MAP_METHODS.every((method) =>
         this.scale.rates.some((rate) => this.lines.has(this.runNamed(place, method, seed, rate))),
       ),
@@ -287,11 +288,11 @@ class RhoMap {
 
   /** What a map is made with, in words. */
   private settings(): Record<string, string> {
-    const { run, seeds, rates, searchSeeds, teams, pilot, noiseSteps } = this.scale;
+    const { run, rates, searchSeeds, teams, pilot, noiseSteps } = this.scale;
     const measured = new Set(this.runs.map(({ seed }) => seed));
     const settings: Keys = {
       ...run,
-      seeds: seeds.filter((seed) => measured.has(seed)).join(', '),
+      seeds: [...measured].toSorted((a, b) => a - b).join(', '),
       'learning rates tried': rates.join(', '),
       'seeds of the search': searchSeeds.join(', '),
       ...Object.fromEntries(Object.entries(teams).map(([roles, keys]) => [`${roles} roles`, JSON.stringify(keys)])),
@@ -354,7 +355,8 @@ class RhoMap {
   }
 }
 
-const rateName = ({ level }: MapPlace, method: MapMethod): string => `${String(level)} ${method}`;
+/** Levels of one rho have one rate, that of the first: where no dealer learns, they ask the same of the player. */
+const rateName = ({ level }: MapPlace, method: MapMethod): string => `${String(levelRule(level).rho)} ${method}`;
 
 const overridesOf = (keys: Keys): string[] =>
   Object.entries(keys).map(([key, value]) => `${key}=${JSON.stringify(value)}`);

@@ -8,10 +8,13 @@ import { makeRhoMap } from '../../../../../src/engine/bench/map/rhoMap.ts';
 import type { MapScale } from '../../../../../src/engine/bench/map/mapScale.ts';
 import { CancelledError } from '../../../../../src/shared/errors.ts';
 
-/** One step of two places: nothing is learned, but all of it is there. */
+/** One step of three places: nothing is learned, but all of it is there. */
 const MAP_SCALE: MapScale = {
-  rows: [[{ level: 4, roles: 2, learns: false }], [{ level: 1, roles: 3, learns: true }]],
-  seeds: [0, 1],
+  rows: [
+    { places: [{ level: 4, roles: 2, learns: false }], seeds: [0, 1] },
+    { places: [{ level: 1, roles: 3, learns: true }], seeds: [0, 1] },
+    { places: [{ level: 8, roles: 2, learns: true }], seeds: [0] },
+  ],
   rates: [1e-3, 3e-3],
   searchSeeds: [1000],
   run: {
@@ -56,24 +59,29 @@ function continuedMap(scale: MapScale): void {
     // What a kill leaves of a line that was being written.
     appendFileSync(path, '{"overrides":["task');
     await make(Infinity);
-    // Two pilots and a ratio; two methods at two levels try two rates; then two seeds at two places.
-    assert.equal(lines().length, 3 + 8 + 8);
+    // Three pilots and a ratio; two methods at two rhos try two rates; then each row with its seeds.
+    assert.equal(lines().length, 4 + 8 + 10);
     assert.deepEqual(lines().slice(0, stopped.length), stopped);
     const text = (name: string): string => readFileSync(join(folder, '.c3/rho-map-quick', name), 'utf8');
     const map = JSON.parse(text('map.json')) as {
       runs: { method: string; seed: number; level: number; evaluatorCalls: number; before: number }[];
       trends: { learns: boolean; trends: { roles: number | null }[] }[];
-      cells: { rho: { value: number }; difference: { n: number } }[];
+      cells: { level: number; difference: { n: number } }[];
     };
-    assert.equal(map.runs.length, 8);
+    assert.equal(map.runs.length, 10);
     assert.deepEqual(
       map.trends.map(({ learns, trends }) => [learns, trends.map(({ roles }) => roles)]),
       [
         [false, [2]],
         [true, [3]],
+        [true, [2]],
       ],
     );
-    assert.deepEqual([...new Set(map.cells.map(({ difference }) => difference.n))], [2]);
+    assert.deepEqual(map.cells.map(({ level, difference }) => `${String(level)} ${String(difference.n)}`).sort(), [
+      '1 2',
+      '4 2',
+      '8 1',
+    ]);
     for (const { level, seed, before: untrained } of map.runs) {
       const same = map.runs.filter((one) => one.level === level && one.seed === seed);
       assert.deepEqual([...new Set(same.map((one) => one.before))], [untrained]);
@@ -84,13 +92,13 @@ function continuedMap(scale: MapScale): void {
     await make(Infinity);
     assert.equal(readFileSync(path, 'utf8'), all);
     // Of each row and seed, that the page was written.
-    assert.equal(notes, 4);
+    assert.equal(notes, 5);
 
     // The map alone, as it comes from another machine, says as much as the lines.
     rmSync(path);
     notes = 0;
     await make(Infinity);
-    assert.equal(notes, 4);
+    assert.equal(notes, 5);
     assert.deepEqual(lines().toSorted(), all.trim().split('\n').toSorted());
     const { variances } = JSON.parse(text('map.json')) as { variances: { level: number; ratio: { n: number } }[] };
     assert.deepEqual(
@@ -110,11 +118,11 @@ function continuedMap(scale: MapScale): void {
     writeFileSync(path, rest.map((line) => `${line}\n`).join(''));
     rmSync(file);
     notes = 0;
-    await assert.rejects(make(4), CancelledError);
+    await assert.rejects(make(5), CancelledError);
     const { runs } = JSON.parse(text('map.json')) as typeof map;
     assert.deepEqual(
       runs.map(({ level, seed }) => `${String(level)} ${String(seed)}`),
-      ['4 0', '4 0', '1 0', '1 0', '1 1', '1 1'],
+      ['4 0', '4 0', '1 0', '1 0', '1 1', '1 1', '8 0', '8 0'],
     );
     // One of other settings is not continued.
     rmSync(path);
