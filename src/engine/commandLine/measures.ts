@@ -73,18 +73,17 @@ export async function credit(given: Given<typeof CREDIT>, context: CommandContex
 
 export async function diagnoseRun(given: Given<typeof DIAGNOSE>, context: CommandContext): Promise<void> {
   const { print } = context;
-  const { run: id, origin, sample, contexts, replays, alternatives, valueSamples, role, seed, named } = given;
-  const alone = (['emptied', 'trainingCredit'] as const).filter((name) => given[name]);
-  const [measured] = alone;
-  const foreign = [...alone.slice(1), ...(['sample', 'alternatives', 'valueSamples', 'origin'] as const)].find((name) =>
-    named.has(name),
-  );
-  if (measured !== undefined && foreign !== undefined) {
+  const { run: id, origin, sample, emptied, trainingCredit, contexts, replays, role, seed, named } = given;
+  const { alternatives, valueSamples } = given;
+  const measured = emptied ? 'emptied' : trainingCredit ? 'trainingCredit' : null;
+  const others = ['emptied', 'trainingCredit', 'sample', 'alternatives', 'valueSamples', 'origin'] as const;
+  const foreign = others.find((name) => name !== measured && named.has(name));
+  if (measured !== null && foreign !== undefined) {
     throw new C3Error('input', `${flagOf(measured)} measures by itself; omit ${flagOf(foreign)}.`);
   }
   const sampling = ['contexts', 'alternatives', 'replays', 'valueSamples', 'role', 'seed'] as const;
   const needless = sampling.find((name) => named.has(name));
-  if (measured === undefined && !sample && needless !== undefined) {
+  if (measured === null && !sample && needless !== undefined) {
     throw new C3Error('input', `${flagOf(needless)} configures sampling; add --sample.`);
   }
   const printed = (json: object, words: readonly string[]): void => {
