@@ -129,3 +129,32 @@ it('the accuracies in the README and the guide are those of the stored results',
     assert.ok(readme.includes(`| ${text}, `) && measured.includes(`| ${text} |`), text);
   }
 });
+
+const mapSchema = z.object({
+  cells: z.array(
+    z.object({
+      roles: z.number(),
+      rho: bounded,
+      difference: z.object({ value: z.number(), low: z.number(), high: z.number(), n: z.number() }),
+      verdict: z.string(),
+    }),
+  ),
+});
+
+it('the map in the guide is that of the stored results', async () => {
+  const { cells } = mapSchema.parse(JSON.parse(await read('test/results/rho-map.json')));
+  const lines = (await read(`${GUIDE}/measured.md`)).split('\n');
+  const points = (share: number): string => (100 * share).toFixed(1);
+  for (const { roles, rho, difference, verdict } of cells) {
+    const { value, low, high, n } = difference;
+    const parts = [
+      `| ${roles} | ${rho.value.toFixed(2)} |`,
+      `| ${value < 0 ? '' : '+'}${points(value)} [${points(low)}, ${points(high)}] |`,
+      `| ${n} | ${verdict} |`,
+    ];
+    assert.ok(
+      lines.some((line) => parts.every((part) => line.includes(part))),
+      parts.join(' '),
+    );
+  }
+});
