@@ -19,7 +19,8 @@ export const configSchema = z.strictObject({
     .meta({ choices: Object.fromEntries(METHOD_NAMES.map((name) => [name, methodWords(name).help])) })
     .default('c3')
     .describe(
-      'How messages are credited. Every method makes the same evaluator calls per problem and step (`evaluator_budget`).',
+      'This method credits messages. Every method makes the same evaluator calls per problem and step ' +
+        '(`evaluator_budget`).',
     ),
   ...others,
 });

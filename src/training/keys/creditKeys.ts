@@ -7,33 +7,38 @@ export const creditSchema = z
   .strictObject({
     estimator: described(CONFIGURABLE_ESTIMATORS)
       .default('loo')
-      .describe('The baseline that method c3 measures a message against; the other methods bring their own.'),
-    alpha: share.default(1).describe('The weight of the values in `estimator: value_assisted`.'),
+      .describe('Method c3 measures a message against this baseline; the other methods bring their own.'),
+    alpha: share.default(1).describe('With `estimator: value_assisted`, the values have this weight.'),
     group_normalise: z
       .boolean()
       .default(false)
       .describe(
-        'Z-scoring within a group. It erases ablations: c3 and c3_full_mean then give the same advantages, and so do c3_no_replay and magrpo.',
+        'true turns credits into z-scores within a group. It erases ablations: c3 and c3_full_mean then give ' +
+          'the same advantages, and so do c3_no_replay and magrpo.',
       ),
     normalise_scope: oneOf(['published', 'group'], {
       published: 'As the published code of each method: mappo over the step, the others over what was compared.',
       group: 'Over what was compared with each other, for mappo too.',
     })
       .default('published')
-      .describe('Over what `group_normalise` takes mean and deviation.')
+      .describe('Mean and deviation of `group_normalise` are taken over this.')
       .meta({ since: '0.2.0', earlier: 'group' }),
     common_random_numbers: z
       .boolean()
       .default(false)
       .describe(
-        'In training, replay m of one alternative draws the same random numbers as replay m of its siblings. Equal alternatives then have equal continuations, so that nothing is learned from the second one. Replays on request share theirs whatever this says; whole episodes never do.',
+        'true lets replay m of one alternative draw the same random numbers in training as replay m of its ' +
+          'siblings. Equal alternatives then have equal continuations, and nothing is learned from the second ' +
+          'one. Replays on request always share numbers; whole episodes never do.',
       )
       .meta({ earlier: true, alwaysStored: true }),
     merge_contexts: z
       .boolean()
       .default(true)
       .describe(
-        'Compares the alternatives of all equal contexts of a problem in a step with each other, as Algorithm 1 keys them; equal alternatives share one credit. false compares siblings only. Methods of whole episodes have no contexts to merge.',
+        'true compares the alternatives of all equal contexts of a problem in a step with each other, as ' +
+          'Algorithm 1 keys them, and equal alternatives share one credit. false compares siblings only. Methods ' +
+          'of whole episodes have no contexts to merge.',
       )
       .meta({ since: '0.2.0', earlier: false }),
     lone_messages: oneOf(['none', 'parent'], {
@@ -42,9 +47,9 @@ export const creditSchema = z
         'The credit of the message before it, as whole episodes have: unbiased, and the role learns. Never on common random numbers.',
     })
       .default('parent')
-      .describe('What c3 and c3_full_mean credit a message with that has no alternatives in its context.')
+      .describe('Methods c3 and c3_full_mean give this credit to a message without alternatives in its context.')
       .meta({ since: '0.2.0', earlier: 'none' }),
-    return_clip: z.number().positive().default(10).describe('Returns are clipped to plus and minus this value.'),
+    return_clip: z.number().positive().default(10).describe('Returns are clipped to plus and minus this number.'),
   })
   .prefault({})
-  .describe('How returns become credit.');
+  .describe('These keys say how returns become credit.');

@@ -25,16 +25,22 @@ export const EXTERNAL_KEYS = {
     expert_edits: 'Edits that an expert proposes, who does not see the tests.',
   })
     .default('level_feedback')
-    .describe('What the roles read between two turns.'),
+    .describe('The roles read this between two turns.'),
   memory_mode: oneOf(MEMORY_MODES, {
     last: 'The original instruction and the newest function.',
     full: 'All earlier prompts and responses of the role, numbered.',
     memoryful: 'Nothing is repeated: the role continues its own conversation.',
   })
     .default('full')
-    .describe("What a role remembers of its own earlier turns; never another role's."),
-  previous_prompts: z.boolean().default(false).describe('Whether earlier prompts are repeated (last and full).'),
-  previous_responses: z.boolean().default(true).describe('Whether earlier responses are repeated (last and full).'),
+    .describe("A role remembers this of its own earlier turns, and never another role's."),
+  previous_prompts: z
+    .boolean()
+    .default(false)
+    .describe('true repeats earlier prompts (`memory_mode: last` and `full`).'),
+  previous_responses: z
+    .boolean()
+    .default(true)
+    .describe('true repeats earlier responses (`memory_mode: last` and `full`).'),
 } as const;
 
 export const externalSchema = z
@@ -48,7 +54,8 @@ export const externalSchema = z
       .default(1)
       .meta({
         description:
-          'Which assertions the feedback executes: the first n, the last n for -n, all for 0, null and `all`. Rewards always use all of them.',
+          'The feedback executes the first n assertions, the last n for -n, or all for 0, null and `all`. ' +
+          'Rewards always use all of them.',
         choices: { all: 'All of them, as 0 and null.' },
       }),
     expert_edits_model: z
@@ -56,7 +63,8 @@ export const externalSchema = z
       .default('rules')
       .meta({
         description:
-          'Who proposes edits with `mode: expert_edits`; it reads the problem and the program, never the tests.',
+          'With `mode: expert_edits`, this expert proposes edits. It reads the problem and the program, never ' +
+          'the tests.',
         choices: {
           rules: 'Rules that come with the product; no model is asked.',
           policy: 'What `policies` has for the role `expert`, such as `{expert: {model: FOLDER}}`.',
@@ -66,7 +74,7 @@ export const externalSchema = z
   .nullable()
   .default(null)
   .describe(
-    'What a helper and a main role on code read between two turns, as in the published scripts, in ' +
+    'A helper and a main role on code read this between two turns, as in the published scripts, in ' +
       'place of `environment` and `history` in the `rounds` of the protocol. null takes those of the ' +
       'protocol.',
   )

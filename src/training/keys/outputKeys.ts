@@ -7,7 +7,8 @@ export const outputSchema = z
       .boolean()
       .default(false)
       .describe(
-        'Writes the trained weights into a folder when the run ends: a model in the Hugging Face layout, or the adapters where adapters were trained.',
+        'true writes the trained weights into a folder when the run ends: a model in the Hugging Face layout, ' +
+          'or the adapters where adapters were trained.',
       )
       .meta({ earlier: false }),
     save_path: z
@@ -17,15 +18,16 @@ export const outputSchema = z
       .nullable()
       .default(null)
       .describe(
-        'The folder of `save_model`, relative to this file. It must be new or empty. null: `output/` with the id of the run.',
+        'This folder, relative to this file, takes the weights of `save_model`. It must be new or empty. ' +
+          'null takes `output/` with the id of the run.',
       )
       .meta({ earlier: null }),
     verbose: z
       .boolean()
       .default(false)
-      .describe('Prints messages and returns of the first question of each step while the run is in progress.')
+      .describe('true prints messages and returns of the first question of each step while the run is in progress.')
       .meta({ earlier: false }),
   })
   .prefault({})
-  .describe('What a run writes besides the store.')
+  .describe('These keys say what a run writes besides the store.')
   .meta({ since: '0.2.0' });

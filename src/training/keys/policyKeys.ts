@@ -19,21 +19,25 @@ const MOST_NAME = 200;
 const answers = z
   .array(
     z.strictObject({
-      answer: z.string().max(MOST_CHARACTERS).describe('What the role says.'),
-      question: z.string().min(1).max(MOST_CHARACTERS).optional().describe('Only to this question.'),
-      turn: positive.max(MOST_ANSWERS).optional().describe('Only the n-th time that the role speaks, from 1.'),
+      answer: z.string().max(MOST_CHARACTERS).describe('The role gives this answer.'),
+      question: z.string().min(1).max(MOST_CHARACTERS).optional().describe('The row holds for this question alone.'),
+      turn: positive
+        .max(MOST_ANSWERS)
+        .optional()
+        .describe('The row holds for the n-th message of the role in an episode, from 1.'),
       context_key: z
         .string()
         .regex(/^\d{1,19}$/u, 'must be a context key, digits in quotes')
         .optional()
-        .describe('Only in the context of this key, in quotes; the details of a message show it.'),
+        .describe('The row holds for the context of this key, in quotes. The details of a message show the key.'),
     }),
   )
   .min(1)
   .max(MOST_ANSWERS)
   .optional()
   .describe(
-    '`kind: scripted`: the first row whose conditions all hold gives the answer; a row without conditions always does.',
+    '`kind: scripted`: the first row whose conditions all hold gives the answer. A row without conditions ' +
+      'always holds.',
   );
 
 /** Bounds of an endpoint. */
@@ -64,79 +68,107 @@ const amount = z.number().min(0).max(MOST_COUNT);
 const keysSchema = z.strictObject({
   kind: described(POLICY_KINDS)
     .optional()
-    .describe('What answers for the role. May be omitted where another key says it.'),
+    .describe('A policy of this kind answers for the role. The key may be omitted where another key says the kind.'),
   answers,
   snapshot: z
     .preprocess((value) => (typeof value === 'number' ? String(value) : value), z.string().min(1).max(MOST_NAME))
     .optional()
     .describe(
-      '`kind: snapshot`: `base` for the weights that this run begins with, or, with `run`, a step of that run or the first digits of one of its snapshots.',
+      '`kind: snapshot`: `base` takes the weights that this run begins with. With `run`, a number takes those ' +
+        'after a step of that run, and digits those of the snapshot whose name begins with them.',
     ),
   run: z
     .string()
     .min(1)
     .max(MOST_NAME)
     .optional()
-    .describe('`kind: snapshot`: the earlier run in the same store that the snapshot is of.'),
+    .describe('`kind: snapshot`: the snapshot is of this earlier run in the same store.'),
   adapter: pathTo('folder')
     .optional()
-    .describe("`kind: adapter`: a folder with an adapter of the run's model in PEFT's layout, relative to this file."),
+    .describe(
+      "`kind: adapter`: this folder, relative to the configuration, has an adapter of the run's model in " +
+        "PEFT's layout.",
+    ),
   model: pathTo('folder', { [BUNDLED_MODEL]: 'The team that comes with the bundled task.', [SMALL_MODEL]: SMALL_WORDS })
     .optional()
-    .describe('`kind: model`: the folder of another model in the Hugging Face layout, relative to this file.'),
+    .describe(
+      '`kind: model`: this folder, relative to the configuration, has another model in the Hugging Face layout.',
+    ),
   endpoint: addresses
     .optional()
     .describe(
-      '`kind: endpoint`: the base address of an OpenAI-compatible server, or several that share the requests. Its key is set with C3: Set endpoint key, or is the variable C3_KEY_HOST of the environment.',
+      '`kind: endpoint`: this is the base address of an OpenAI-compatible server. Several addresses in a list ' +
+        'share the requests. **C3: Set endpoint key** sets its key, or the variable C3_KEY_HOST of the ' +
+        'environment has it.',
     ),
   vscode: z
     .strictObject({
-      vendor: name.optional().describe('Who offers the model, such as `copilot`.'),
-      family: name.optional().describe('Its family, such as `gpt-4.1`.'),
-      version: name.optional().describe('Its version.'),
-      id: name.optional().describe('Its own name, which no other model of the vendor has.'),
+      vendor: name.optional().describe('This vendor offers the model, such as `copilot`.'),
+      family: name.optional().describe('The model is of this family, such as `gpt-4.1`.'),
+      version: name.optional().describe('The model has this version.'),
+      id: name.optional().describe('The model has this name, which no other model of the vendor has.'),
     })
     .optional()
     .describe(
-      '`kind: vscode`: a chat model of VS Code; the first one that fits all keys, and of `{}` the first of all. A window of VS Code asks it.',
+      '`kind: vscode`: a window of VS Code asks the first of its chat models that fits all these keys; `{}` fits any.',
     ),
-  model_name: z.string().min(1).max(MOST_NAME).optional().describe('`kind: endpoint`: how the server names the model.'),
-  api: described(ENDPOINT_APIS).optional().describe('`kind: endpoint`: how it is asked; chat unless given.'),
-  stream: z.boolean().optional().describe('`kind: endpoint`: whether answers come in pieces; false unless given.'),
+  model_name: z
+    .string()
+    .min(1)
+    .max(MOST_NAME)
+    .optional()
+    .describe('`kind: endpoint`: the server has the model under this name.'),
+  api: described(ENDPOINT_APIS)
+    .optional()
+    .describe('`kind: endpoint`: the server is asked in this form; chat unless given.'),
+  stream: z.boolean().optional().describe('`kind: endpoint`: true receives answers in pieces; false unless given.'),
   concurrency: positive
     .max(MOST_UNDER_WAY)
     .optional()
     .describe(
-      '`kind: endpoint` or `vscode`: requests under way at one address at most; 8 unless given, 4 of `vscode`.',
+      '`kind: endpoint` or `vscode`: one address has at most this many requests under way; 8 unless given, 4 ' +
+        'for `vscode`.',
     ),
   requests_per_minute: positive
     .max(MOST_ANSWERS * MOST_ANSWERS)
     .nullish()
-    .describe('`kind: endpoint` or `vscode`: requests in a minute at one address at most; any number unless given.'),
+    .describe(
+      '`kind: endpoint` or `vscode`: one address gets at most this many requests in a minute; any number unless given.',
+    ),
   retries: z
     .int()
     .min(0)
     .max(MOST_RETRIES)
     .optional()
-    .describe('`kind: endpoint` or `vscode`: attempts after the first, where another may help; 5 unless given.'),
+    .describe(
+      '`kind: endpoint` or `vscode`: a request is repeated at most this many times where that may help; 5 ' +
+        'unless given.',
+    ),
   time_limit: z
     .number()
     .min(1)
     .max(MOST_SECONDS)
     .optional()
-    .describe('`kind: endpoint` or `vscode`: seconds for one attempt; 120 unless given.'),
+    .describe('`kind: endpoint` or `vscode`: one attempt has this many seconds; 120 unless given.'),
   prices: z
-    .strictObject({ input: amount.describe('Of prompts.'), output: amount.describe('Of answers.') })
-    .optional()
-    .describe('`kind: endpoint` or `vscode`: money for a million tokens; nothing unless given.'),
-  spending: z
     .strictObject({
-      tokens: positive.max(MOST_COUNT).nullish().describe('Tokens of prompts and answers.'),
-      money: amount.nullish().describe('In the unit of `prices`.'),
+      input: amount.describe('A million tokens of prompts cost this much.'),
+      output: amount.describe('A million tokens of answers cost this much.'),
     })
     .optional()
     .describe(
-      '`kind: endpoint` or `vscode`: the most that the role may cost in a run with all of its replays; no limit unless given.',
+      '`kind: endpoint` or `vscode`: a million tokens cost this much, in a currency of your choice; nothing ' +
+        'unless given.',
+    ),
+  spending: z
+    .strictObject({
+      tokens: positive.max(MOST_COUNT).nullish().describe('The role may use this many tokens of prompts and answers.'),
+      money: amount.nullish().describe('The role may cost this much, in the currency of `prices`.'),
+    })
+    .optional()
+    .describe(
+      '`kind: endpoint` or `vscode`: these keys bound the cost of the role in a run with all of its replays; ' +
+        'no bound unless given.',
     ),
   learns: z
     .boolean()

@@ -4,17 +4,23 @@ import { oneOf, positive, share } from './keyKinds.ts';
 
 export const ppoSchema = z
   .strictObject({
-    learning_rate: z.number().positive().default(1e-4).describe('The peak learning rate of the optimizer (AdamW).'),
-    warmup_fraction: share.default(0.03).describe('The share of the steps in which the learning rate warms up.'),
-    final_fraction: share.default(0.1).describe('The final learning rate, as a share of the peak.'),
+    learning_rate: z
+      .number()
+      .positive()
+      .default(1e-4)
+      .describe('The optimizer (AdamW) has this learning rate at its peak.'),
+    warmup_fraction: share.default(0.03).describe('The learning rate warms up in this share of the steps.'),
+    final_fraction: share.default(0.1).describe('The learning rate ends at this share of its peak.'),
     epochs: positive
       .default(1)
-      .describe('Passes over the messages of a step; ratios are always to the policy that sampled them.'),
+      .describe('A step makes this many passes over its messages. Ratios are always to the policy that sampled them.'),
     mini_batches: positive
       .max(1000)
       .default(1)
       .describe(
-        "Optimizer steps of a pass, each on a part of the contexts, in an order drawn from the seed. With 1 and one pass ratios are 1 and PPO clips nothing; the paper's code takes about 10 steps.",
+        'A pass makes this many optimizer steps, each on a part of the contexts, in an order drawn from the ' +
+          "seed. With one pass of one step, ratios are 1 and PPO clips nothing; the paper's code takes about 10 " +
+          'steps.',
       )
       .meta({ since: '0.2.0', earlier: 1 }),
     loss_weight: oneOf(['token', 'message', 'role'], {
@@ -23,33 +29,34 @@ export const ppoSchema = z
       role: "Every role counts the same, however many messages it was sampled (C3's equation 18).",
     })
       .default('role')
-      .describe('What counts the same in the loss, for every method alike.')
+      .describe('These have equal weight in the loss, for every method.')
       .meta({ since: '0.2.0', earlier: 'token' }),
     skip_zero_credit: z
       .boolean()
       .default(true)
       .describe(
-        'Computes nothing for messages whose advantage is 0, where the loss has no KL penalty of its own (`kl_coefficient: 0` or `kl_estimator: k1`): the gradient is the same without them.',
+        'true computes nothing for messages whose advantage is 0. It applies where the loss has no KL penalty ' +
+          'of its own (`kl_coefficient: 0` or `kl_estimator: k1`); the gradient is the same without them.',
       )
       .meta({ since: '0.2.0', earlier: false }),
-    kl_coefficient: z.number().min(0).default(0.01).describe('The weight of the KL penalty; 0 turns it off.'),
+    kl_coefficient: z.number().min(0).default(0.01).describe('The KL penalty has this weight; 0 turns it off.'),
     kl_estimator: oneOf(['k3', 'k1', 'exact'], {
       k3: 'In the loss, estimated from the sampled tokens.',
       k1: 'Subtracted from the advantages, token by token; only against `reference`.',
       exact: 'In the loss, over the whole vocabulary at every token; for vocabularies of up to 8,192 tokens.',
     })
       .default('k3')
-      .describe('How the divergence is estimated and applied.'),
+      .describe('This key estimates the KL penalty and says where it enters.'),
     kl_against: oneOf(['reference', 'last'], {
       reference: 'The policy that the run began with.',
       last: 'The policy that sampled the messages of the step: the penalty holds each step near the one before.',
     })
       .default('reference')
-      .describe('From which policy the KL penalty keeps the trained one.')
+      .describe('The KL penalty keeps the trained policy near this one.')
       .meta({ since: '0.2.0', earlier: 'reference' }),
   })
   .prefault({})
-  .describe('How the policy is updated.');
+  .describe('These keys say how the policy is updated.');
 
 export const valueHeadSchema = z
   .strictObject({
@@ -58,24 +65,25 @@ export const valueHeadSchema = z
       gradient: 'Without a bias, by some optimizer steps on what the step sampled (`learning_rate`, `epochs`, `clip`).',
     })
       .default('least_squares')
-      .describe('How the head is fitted to the returns.')
+      .describe('This key fits the head to the returns.')
       .meta({ since: '0.2.0', earlier: 'gradient' }),
     ridge: z
       .number()
       .positive()
       .default(20)
-      .describe('With `fit: least_squares`, as many examples speak for a value that is the same everywhere.')
+      .describe('With `fit: least_squares`, a value that is the same everywhere weighs as much as this many examples.')
       .meta({ since: '0.2.0', earlier: 20 }),
     keep: share
       .default(0.95)
-      .describe('With `fit: least_squares`, what the examples of a step count in the step after it: 1 is as much.')
+      .describe('With `fit: least_squares`, the examples of a step keep this share of their weight in the next step.')
       .meta({ since: '0.2.0', earlier: 0.95 }),
     warmup_steps: z
       .int()
       .min(0)
       .default(1)
       .describe(
-        'First steps of a run in which the head learns and the policy does not: until then it explains nothing.',
+        'In this many first steps of a run the head learns and the policy does not: until then the head ' +
+          'explains nothing.',
       )
       .meta({ since: '0.2.0', earlier: 0 }),
     learning_rate: z
@@ -83,14 +91,15 @@ export const valueHeadSchema = z
       .positive()
       .default(1e-3)
       .describe(
-        'The peak learning rate of the head, on the schedule of the policy. The published rate of 5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more.',
+        'The head has this learning rate at its peak, on the schedule of the policy. The published rate of ' +
+          '5e-5 is that of a whole network as critic; a single layer that begins at 0 needs more.',
       ),
-    epochs: positive.default(8).describe('Optimizer steps of the head per step of the run.'),
+    epochs: positive.default(8).describe('The head makes this many optimizer steps per step of the run.'),
     clip: z
       .number()
       .positive()
       .default(0.5)
-      .describe('A value that has moved by more than this in a step is not updated further in that step.'),
+      .describe('A value that has moved by more than this number in a step is not updated further in that step.'),
   })
   .prefault({})
-  .describe('How the value head learns: of method mappo and of `credit.estimator: value_assisted`.');
+  .describe('The value head of method mappo and of `credit.estimator: value_assisted` learns by these keys.');

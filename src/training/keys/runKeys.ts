@@ -29,13 +29,14 @@ export const RUN_KEYS = {
     .min(1)
     .max(200)
     .default('Bundled team, arithmetic')
-    .describe('The name of the run, as lists and panels show it.'),
+    .describe('Lists and panels show the run under this name.'),
   seed: z
     .int()
     .min(0)
     .default(0)
     .describe(
-      'The seed of all randomness in the run. The same seed, configuration and machine give the same run, token by token.',
+      'All randomness of the run comes from this seed. The same seed, configuration and machine give the same ' +
+        'run, token by token.',
     ),
   model: pathTo('folder', {
     [BUNDLED_MODEL]: 'The small team that comes with the bundled task; it needs no download.',
@@ -43,23 +44,24 @@ export const RUN_KEYS = {
   })
     .default(BUNDLED_MODEL)
     .describe(
-      'A model folder in the Hugging Face layout, relative to this file: config.json, safetensors, tokenizer.json.',
+      'The run trains the model of this folder, relative to this file, in the Hugging Face layout: ' +
+        'config.json, safetensors, tokenizer.json.',
     ),
   adapter: z
     .strictObject({
       per: oneOf(['team', 'role'], { team: 'All roles share one adapter.', role: 'Each role has its own adapter.' })
         .default('team')
-        .describe('Who shares an adapter.'),
+        .describe('These roles share an adapter.'),
       rank: positive
         .max(4096)
         .default(16)
-        .describe('The rank of the factors: a higher one can learn more and takes more memory.'),
+        .describe('The factors have this rank. A higher one can learn more and takes more memory.'),
       alpha: z
         .number()
         .positive()
         .max(1e6)
         .default(32)
-        .describe('How much the factors count: their product is scaled by alpha / rank.'),
+        .describe('The product of the factors is scaled by this number divided by `rank`.'),
       target_modules: z
         .array(
           oneOf(ADAPTER_MODULES, {
@@ -74,11 +76,11 @@ export const RUN_KEYS = {
         )
         .min(1)
         .default([...ADAPTER_MODULES])
-        .describe('The matrices in every layer that get low-rank factors.'),
+        .describe('These matrices get low-rank factors, in every layer.'),
     })
     .nullable()
     .default(null)
-    .describe('Trains low-rank factors over the frozen model (LoRA). null trains the whole model.'),
+    .describe('The run trains low-rank factors over the frozen model (LoRA). null trains the whole model.'),
   chat: z
     .strictObject({
       template: oneOf(['auto', 'none'], {
@@ -86,14 +88,14 @@ export const RUN_KEYS = {
         none: 'As plain text.',
       })
         .default('auto')
-        .describe('How contexts are written for the model.'),
+        .describe('Contexts are written for the model in this form.'),
       thinking: z
         .boolean()
         .default(false)
-        .describe('Lets a model that can reason in tags do so before it answers. Needs `template: auto`.'),
+        .describe('true lets a model that can reason in tags do so before it answers. Needs `template: auto`.'),
     })
     .prefault({})
-    .describe('How a model reads its contexts.'),
+    .describe('The model reads its contexts by these keys.'),
   protocol: pathTo('protocol', {
     bundled:
       'That of the bundled task: a reasoner and an actor, a planner and a coder (python), a dealer and ' +
@@ -101,12 +103,15 @@ export const RUN_KEYS = {
       'others).',
   })
     .default('bundled')
-    .describe('Who speaks when and sees what: a protocol file in JSON or YAML, relative to this file.'),
+    .describe(
+      'A protocol says who speaks when and sees what. This key names its file in JSON or YAML, relative to this file.',
+    ),
   prompts: z
     .record(z.string().min(1), z.string().max(MOST_PROMPT).regex(/\S/u, 'is blank; write what the role is to do'))
     .optional()
     .describe(
-      'Prompts in the place of those of the protocol, by role: `{reasoner: "Plan the steps."}`. `C3: Try a change` says whether one helps, and writes it here.',
+      'These prompts take the place of those of the protocol, by role: `{reasoner: "Plan the steps."}`. `C3: ' +
+        'Try a change` says whether one helps, and writes it here.',
     )
     .meta({ since: '0.2.0' }),
   begin: beginSchema,
@@ -114,14 +119,15 @@ export const RUN_KEYS = {
     .record(z.string().min(1), rolePolicySchema)
     .optional()
     .describe(
-      'Roles that the weights in training do not answer for, by name: `{checker: {kind: scripted, answers: [...]}, critic: {model: FOLDER}}`. ' +
-        'What they say is credited and replayed, and never trained on. `expert` is what the mode expert_edits asks.',
+      'These policies answer for roles in place of the weights in training, by role: `{checker: {kind: ' +
+        'scripted, answers: [...]}, critic: {model: FOLDER}}`. Their messages are credited and replayed, and ' +
+        'never trained on. The mode expert_edits asks the policy `expert`.',
     )
     .meta({ since: '0.2.0' }),
   task: taskSchema,
   evaluator: described(EVALUATOR_KINDS)
     .default('auto')
-    .describe('What scores the last message.')
+    .describe('The evaluator scores the last message of an episode.')
     .meta({ earlier: 'answer', alwaysStored: true }),
   code_blocks: oneOf(CODE_BLOCKS, {
     first: 'The first one, as the published extraction.',
@@ -129,7 +135,10 @@ export const RUN_KEYS = {
     all: 'All of them as one program.',
   })
     .default('first')
-    .describe('Which of several blocks of a message are its code: of those fenced as Python, else as no language.')
+    .describe(
+      'Where a message has several blocks of code, these blocks are its code: of the blocks fenced as Python, ' +
+        'else of those without a language.',
+    )
     .meta({ since: '0.2.0', earlier: 'first' }),
   scorer: z
     .strictObject({
@@ -138,20 +147,22 @@ export const RUN_KEYS = {
         .min(1)
         .optional()
         .describe(
-          'The program of `evaluator: command` and its arguments, started in the folder of this file without a shell. It reads one JSON object (`uid`, `question`, `answer`, `text`) and prints a number from 0 to 1.',
+          'This program scores with `evaluator: command`. It is started with its arguments in the folder of ' +
+            'this file, without a shell, reads one JSON object (`uid`, `question`, `answer`, `text`) and prints ' +
+            'a number from 0 to 1.',
         ),
       time_limit: z
         .number()
         .positive()
         .max(600)
         .default(30)
-        .describe('Seconds that the program of `evaluator: command` has for one message.'),
+        .describe('The program of `evaluator: command` has this many seconds for one message.'),
       rubric: z
         .string()
         .min(1)
         .max(20_000)
         .optional()
-        .describe('What a good message is for `evaluator: judge`, in your words.'),
+        .describe('This text tells `evaluator: judge` what a good message is, in your words.'),
       judge: z
         .record(z.string(), z.unknown())
         .pipe(rolePolicySchema)
@@ -159,37 +170,46 @@ export const RUN_KEYS = {
           error: 'must be an endpoint with api: chat, or a chat model of VS Code',
         })
         .optional()
-        .describe('The model that scores with `evaluator: judge`: the keys of a policy with `endpoint` or `vscode`.'),
+        .describe(
+          'This model scores with `evaluator: judge`. It has the keys of a policy with `endpoint` or `vscode`.',
+        ),
       labels: pathTo('rows')
         .optional()
         .describe(
-          'Messages that you scored, for `evaluator: judge`: one JSON object a line (`question`, `text`, `score` from 0 to 1, and `answer`), relative to this file. The judge is measured on them before the run.',
+          'This file, relative to the configuration, has messages that you scored: one JSON object a line ' +
+            '(`question`, `text`, `score` from 0 to 1, and `answer`). `evaluator: judge` is measured on them ' +
+            'before the run.',
         ),
     })
     .nullable()
     .default(null)
     .describe(
-      'What scores a message with `evaluator: command`, which runs with your rights, in trusted workspaces only, or `evaluator: judge`.',
+      'These keys say how `evaluator: command`, which runs with your rights and in trusted workspaces only, or ' +
+        '`evaluator: judge` scores a message.',
     )
     .meta({ since: '0.2.0', earlier: null }),
-  steps: z.int().min(0).default(36).describe('Training steps; 0 evaluates only.'),
-  instances_per_step: positive.default(32).describe('Questions that each training step works on.'),
+  steps: z.int().min(0).default(36).describe('The run makes this many training steps; 0 evaluates only.'),
+  instances_per_step: positive.default(32).describe('Each training step works on this many questions.'),
   dynamic_sampling: z
     .boolean()
     .default(false)
     .describe(
-      'Replaces questions of which no message has a credit other than 0 by further ones (DAPO), as far as evaluator calls are left in the step: those that were not made because their result was determined. Nothing is learned from the replaced ones.',
+      'true replaces questions without a credit other than 0 by further ones (DAPO). The evaluator calls that ' +
+        'the step saved because their result was determined pay for them. Nothing is learned from the replaced ' +
+        'questions.',
     )
     .meta({ since: '0.2.0', earlier: false }),
   checkpoint_every: positive
     .default(6)
     .describe(
-      'Steps between two checkpoints of the optimizer. A crash loses no step, but those since the last checkpoint are executed again.',
+      'The optimizer has a checkpoint every n steps. A crash loses no step, but the steps since the last ' +
+        'checkpoint are executed again.',
     ),
   snapshot_every: positive
     .default(1)
     .describe(
-      'Steps between two snapshots whose weights are kept; the last always is. Those between are rebuilt when a replay needs them, from a checkpoint that is kept for each such stretch.',
+      'The run keeps the weights of every n-th step and of the last. A replay that needs those of a step ' +
+        'between rebuilds them from a checkpoint, which is kept for each such stretch.',
     ),
   shape: oneOf(['nested', 'spine', 'spine_rho'], {
     nested: 'A tree: every message is continued by as many as `fanout` says.',
@@ -198,25 +218,35 @@ export const RUN_KEYS = {
     spine_rho: 'The same, with more alternatives where returns varied more in the step before.',
   })
     .default('nested')
-    .describe('How c3 and c3_full_mean spend their evaluator calls. For teams of three and more roles try `spine`.')
+    .describe(
+      'Methods c3 and c3_full_mean spend their evaluator calls in this shape. For teams of three and more ' +
+        'roles try `spine`.',
+    )
     .meta({ since: '0.2.0', earlier: 'nested' }),
   fanout: z
     .array(positive)
     .min(1)
     .default([2, 4])
     .describe(
-      'Messages sampled per position of the protocol, by c3 and c3_full_mean with `shape: nested`. Their product may not exceed `evaluator_budget`; the other methods sample as many whole episodes as that pays for.',
+      'With `shape: nested`, c3 and c3_full_mean sample this many messages per position of the protocol. The ' +
+        'product may not exceed `evaluator_budget`. The other methods sample as many whole episodes as the ' +
+        'budget pays for.',
     ),
   fanout_unique: z
     .boolean()
     .default(false)
     .describe(
-      'Of equal messages that end episodes in one context only the first is evaluated; for each of the others c3 draws another message, until as many are distinct as were planned there, or twice as many were drawn. Needs `shape: nested`, `credit.estimator: loo` and `credit.merge_contexts`.',
+      'true evaluates only the first of equal last messages of a context. c3 draws another message for each of ' +
+        'the others, until all planned ones are distinct or twice as many were drawn. Needs `shape: nested`, ' +
+        '`credit.estimator: loo` and `credit.merge_contexts`.',
     )
     .meta({ since: '0.2.0', earlier: false }),
   evaluator_budget: positive
     .default(8)
-    .describe('Evaluator calls per problem and step, in all stages of a step together; the same for all methods.'),
+    .describe(
+      'A step makes this many evaluator calls per problem, in all of its stages together. The budget is the ' +
+        'same for all methods.',
+    ),
   sampling: z
     .strictObject({
       temperature: z
@@ -224,20 +254,29 @@ export const RUN_KEYS = {
         .positive()
         .max(10)
         .default(1)
-        .describe('How far sampling strays from the likeliest token; small values stay close to it.'),
+        .describe(
+          'The probabilities of tokens are sharpened below 1 and flattened above 1; small numbers stay close ' +
+            'to the likeliest token.',
+        ),
       top_p: z
         .number()
         .positive()
         .max(1)
         .default(1)
-        .describe('Samples among the likeliest tokens that together have this probability; 1 among all.'),
-      top_k: z.int().min(0).default(0).describe('Samples among this many likeliest tokens; 0 among all.'),
+        .describe(
+          'Tokens are sampled among the likeliest ones that together have this probability; 1 samples among all.',
+        ),
+      top_k: z
+        .int()
+        .min(0)
+        .default(0)
+        .describe('Tokens are sampled among this many likeliest ones; 0 samples among all.'),
       max_new_tokens: positive
         .default(48)
-        .describe('The longest message, in tokens; a role of the protocol may have its own cap.'),
+        .describe('A message has at most this many tokens. A role of the protocol may have a limit of its own.'),
     })
     .prefault({})
-    .describe('How messages are sampled, in training and in sampled evaluations.'),
+    .describe('Messages are sampled by these keys, in training and in sampled evaluations.'),
   magrpo: magrpoSchema,
   external: externalSchema,
   credit: creditSchema,
@@ -253,65 +292,73 @@ export const RUN_KEYS = {
         .nullable()
         .default(null)
         .describe(
-          'The memory that a run may use, in GB of 1e9 bytes; null uses what the machine has. On an accelerator, its own memory.',
+          'The run may use this much memory, in GB of 1e9 bytes, on an accelerator of its own memory. null ' +
+            'uses all that the machine has.',
         ),
       micro_batch_tokens: positive
         .default(2048)
-        .describe('Tokens per training micro-batch: fewer take less memory and more time.'),
+        .describe('A training micro-batch has at most this many tokens. Fewer take less memory and more time.'),
       recompute: z
         .boolean()
         .default(false)
         .describe(
-          'Computes activations again in the backward pass instead of keeping them: less memory, about a third more time.',
+          'true computes activations again in the backward pass instead of keeping them. It takes less memory ' +
+            'and about a third more time.',
         ),
     })
     .prefault({})
-    .describe('Limits on the memory of a run.'),
+    .describe('These keys limit the memory of a run.'),
   evaluation: z
     .strictObject({
       instances: z
         .int()
         .min(0)
         .default(512)
-        .describe('Held-out questions of each evaluation; 0 leaves evaluation out.'),
+        .describe('Each evaluation takes this many held-out questions; 0 leaves evaluation out.'),
       samples: positive
         .max(1000)
         .default(1)
         .describe(
-          'Episodes per question of a sampled evaluation. pass@k needs k of them, and every question counts with their mean.',
+          'A sampled evaluation takes this many episodes per question. pass@k needs k of them, and every ' +
+            'question counts with their mean.',
         ),
-      before: z.boolean().default(true).describe('Whether the team is evaluated before it is trained too.'),
+      before: z.boolean().default(true).describe('true evaluates the team also before it is trained.'),
       every: z
         .int()
         .min(0)
         .default(0)
         .describe(
-          'Steps between two evaluations during training; 0 evaluates only before and after it. Training itself is the same either way.',
+          'The team is evaluated every n steps during training; 0 evaluates only before and after it. Training ' +
+            'itself is the same either way.',
         )
         .meta({ since: '0.2.0' }),
-      batch: positive.default(256).describe('Episodes that are sampled together: fewer take less memory.'),
+      batch: positive.default(256).describe('This many episodes are sampled together. Fewer take less memory.'),
     })
     .prefault({})
-    .describe('How the team is evaluated, before, during and after training.'),
+    .describe('The team is evaluated by these keys, before, during and after training.'),
   output: outputSchema,
   device: z
     .preprocess(
       (value) => (typeof value === 'string' ? { provider: value } : value),
       z.strictObject({
-        provider: described(DEVICE_CHOICES).default(DEFAULT_PROVIDER).describe('What the run computes on.'),
-        threads: z.int().positive().max(64).default(2).describe('Threads of the CPU.'),
+        provider: described(DEVICE_CHOICES).default(DEFAULT_PROVIDER).describe('The run computes on this device.'),
+        threads: z.int().positive().max(64).default(2).describe('The CPU computes with this many threads.'),
         precision: oneOf(PRECISIONS, {
           float32: 'As they are trained.',
           float16: 'Half the memory; the weights are rounded.',
         })
           .default('float32')
           .describe(
-            "The precision of the model's weights while an adapter is trained over them, or nothing is trained.",
+            'The weights of the model have this precision while an adapter is trained over them, or nothing is ' +
+              'trained.',
           ),
       }),
     )
     .prefault({})
-    .meta({ description: 'Where the run computes; `device: webgpu` is short for its provider.', shortFor: 'provider' }),
+    .meta({
+      description: 'The run computes on this device. `device: webgpu` is short for its provider.',
+      shortFor: 'provider',
+    }),
 };
 
 export type RunKeys = z.infer<z.ZodObject<typeof RUN_KEYS>>;

@@ -19,19 +19,24 @@ export const taskSchema = z
     })
       .default('arithmetic')
       .describe(
-        'A bundled task: its questions are generated unless files are given, and its team and protocol are what `bundled` means; zebra, numbers and blocksworld have a protocol and no team. ' +
+        'The team works on this bundled task. Its questions are generated unless files are given; its team and ' +
+          'protocol are called `bundled` (zebra, numbers and blocksworld have no team). ' +
           'For your own questions omit it and write `train_file`, with `evaluation_file` or `split`, and `format` if need be.',
       ),
     train_file: pathTo('rows')
       .nullable()
       .default(null)
       .describe(
-        'Questions to train on: JSON Lines or CSV, relative to this file. null generates those of the bundled task.',
+        'The team is trained on the questions of this file: JSON Lines or CSV, relative to the configuration. ' +
+          'null generates those of the bundled task.',
       ),
     evaluation_file: pathTo('rows')
       .nullable()
       .default(null)
-      .describe('Questions to evaluate on, in the same forms; needs `train_file`. null holds some of those out.'),
+      .describe(
+        'The team is evaluated on the questions of this file, in the same forms. Needs `train_file`. null ' +
+          'holds some of its questions out.',
+      ),
     split: z
       .strictObject({
         evaluation: z
@@ -39,19 +44,21 @@ export const taskSchema = z
           .gt(0)
           .lt(1)
           .default(0.2)
-          .describe('The share of the questions of `train_file` that are evaluated and never trained on.'),
+          .describe('This share of the questions of `train_file` is evaluated and never trained on.'),
         seed: z
           .int()
           .min(0)
           .default(0)
           .describe(
-            'Another seed holds out other questions. It is separate from the seed of the run, so that runs can be compared.',
+            'The questions that are held out are drawn from this seed. It is separate from the seed of the ' +
+              'run, so that runs can be compared.',
           ),
       })
       .nullable()
       .default(null)
       .describe(
-        'Splits `train_file` by the hash of each question, whatever the order of the file: equal questions are on one side. ' +
+        'The hash of each question splits `train_file`, whatever the order of the file: equal questions ' +
+          'are on one side. ' +
           'null holds out its first questions, at most `evaluation.instances` and a quarter.',
       )
       .meta({ since: '0.2.0' }),
@@ -59,14 +66,16 @@ export const taskSchema = z
       .nullable()
       .default(null)
       .describe(
-        'The questions of `train_file` that are trained on, by their places in it, such as `train[16:]`; the name before the brackets says nothing. null: all that are not evaluated.',
+        'The team is trained on these questions of `train_file`, by their places in it, such as `train[16:]`. ' +
+          'The name before the brackets says nothing. null takes all that are not evaluated.',
       )
       .meta({ since: '0.2.0', earlier: null }),
     evaluation_split: rowSlice
       .nullable()
       .default(null)
       .describe(
-        'The questions that are evaluated, such as `test[:16]`: of `evaluation_file`, or else of `train_file`. At most `evaluation.instances` are.',
+        'The team is evaluated on these questions of `evaluation_file`, or else of `train_file`, such as ' +
+          '`test[:16]`. At most `evaluation.instances` are.',
       )
       .meta({ since: '0.2.0', earlier: null }),
     format: oneOf(TASK_FORMATS, {
@@ -90,31 +99,35 @@ export const taskSchema = z
       csv: 'Columns such as question and answer, as CSV.',
     })
       .default('auto')
-      .describe('The form of the rows of the files.'),
+      .describe('The rows of the files have this form.'),
     show_tests: oneOf(SHOWN_TESTS, { none: 'None: the text alone asks.', first: 'The first one.', all: 'All of them.' })
       .default('first')
-      .describe('How many of its tests an MBPP question shows; they alone name the function.'),
+      .describe('An MBPP question shows these of its tests, which alone name the function.'),
     levels: z
       .array(z.number().min(0))
       .min(1)
       .max(8)
       .default([1, 1, 1, 1])
       .describe(
-        'Mix weights of the levels of the bundled task, the easiest first: arithmetic has 8, python and logic 6, hints 3 (help, redundant, mislead), others 4. Those of dealer are games: ' +
-          'the dealer weighs 0.2, 1, 3 and 8 times what follows, by luck (1 to 4) or by what it can learn (5 to 8).',
+        'The levels of the bundled task are mixed by these weights, the easiest first: arithmetic has 8, ' +
+          'python and logic 6, hints 3 (help, redundant, mislead), others 4. Those of dealer weigh the first ' +
+          'message 0.2, 1, 3 and 8 times the rest, by luck (1 to 4) or by what the dealer can learn (5 to 8).',
       ),
     roles: positive
       .default(2)
       .describe(
-        'Roles of the bundled team: 2, 3, 4 or 6 for task dealer, 2 to 8 for chain, 2 or 1 for functions, 3 or 1 for logic, 2 or 3 for zebra, numbers and blocksworld, 2 for the others. `fanout` has a number for each.',
+        'The bundled team has this many roles: 2, 3, 4 or 6 for task dealer, 2 to 8 for chain, 2 or 1 for ' +
+          'functions, 3 or 1 for logic, 2 or 3 for zebra, numbers and blocksworld, 2 for the others. `fanout` ' +
+          'has a number for each.',
       )
       .meta({ since: '0.2.0', earlier: 2 }),
     refuse_overlap: z
       .boolean()
       .default(true)
       .describe(
-        'Stops the run if a training question is also evaluated, even with different case or whitespace; false only warns.',
+        'true stops the run if a training question is also evaluated, even with different case or whitespace. ' +
+          'false warns.',
       ),
   })
   .prefault({})
-  .describe('What the team works on.');
+  .describe('The team works on the questions that these keys name.');

@@ -8,9 +8,9 @@ export const teamTrSchema = z
       .nullable()
       .default(1)
       .describe(
-        'Samples fresh episodes before every so many turns: with 1 each role learns from those of the ' +
-          'team as the roles before left it. null samples once in a step, before any role is updated. ' +
-          '`evaluator_budget` is split evenly over the samplings of a step.',
+        'The team samples fresh episodes before every n-th turn: with 1, each role learns from episodes of the ' +
+          'team as the roles before left it. null samples once in a step, before the first turn. The samplings ' +
+          'of a step share `evaluator_budget` evenly.',
       )
       .meta({ earlier: 1 }),
     reuse: oneOf(['as_is', 'weighted'], {
@@ -21,7 +21,8 @@ export const teamTrSchema = z
     })
       .default('as_is')
       .describe(
-        'What the episodes of an earlier turn count where `resample_every` lets later turns learn from them too.',
+        'This key says how much episodes of an earlier turn count. It matters where `resample_every` lets ' +
+          'later turns learn from them too.',
       )
       .meta({ earlier: 'as_is' }),
     weight_cap: z
@@ -31,7 +32,7 @@ export const teamTrSchema = z
       .nullable()
       .default(null)
       .describe(
-        'With `reuse: weighted`, a larger importance weight counts as this; null leaves them as they are, up to e^10.',
+        'With `reuse: weighted`, this number bounds the importance weight of an episode. null bounds it at e^10.',
       )
       .meta({ earlier: null }),
     order: oneOf(['fixed', 'reverse', 'round_robin', 'random', 'gain'], {
@@ -42,7 +43,7 @@ export const teamTrSchema = z
       gain: 'First those whose last turn gained most by the surrogate; those without one before all others.',
     })
       .default('fixed')
-      .describe('In which order the roles are updated in a step.')
+      .describe('The roles of a team are updated in this order in each step.')
       .meta({ earlier: 'fixed' }),
     delta: z
       .number()
@@ -50,8 +51,8 @@ export const teamTrSchema = z
       .max(100)
       .default(0.01)
       .describe(
-        'How far a role may move in a step: the largest mean KL of its messages from the policy that ' +
-          'sampled them, summed over the tokens of a message, in nats.',
+        'A role may move this far in a step, in nats: its largest mean KL from the policy that sampled its ' +
+          'messages, summed over the tokens of a message.',
       )
       .meta({ earlier: 0.01 }),
     kl_estimator: oneOf(['k3', 'k1', 'exact'], {
@@ -60,7 +61,7 @@ export const teamTrSchema = z
       exact: 'Over the whole vocabulary at every token; for vocabularies of up to 8,192 tokens.',
     })
       .default('k3')
-      .describe('How the KL that `delta` bounds is measured.')
+      .describe('This key measures the KL that `delta` bounds.')
       .meta({ earlier: 'k3' }),
     held_out: z
       .int()
@@ -69,21 +70,25 @@ export const teamTrSchema = z
       .nullable()
       .default(null)
       .describe(
-        "Measures the KL on one of this many parts of a role's contexts, drawn from the seed, and learns " +
-          'from the others only. null learns from all and measures on all.',
+        "A role's contexts are divided into this many parts, drawn from the seed. The KL is measured on one " +
+          'part, and the role learns from the others. null learns from all contexts and measures on all.',
       )
       .meta({ earlier: null }),
     epochs: positive
       .max(1000)
       .default(4)
-      .describe("Optimizer steps of a role in a step of the run, at most; each is on all of the role's messages.")
+      .describe(
+        "A role makes at most this many optimizer steps in a step of the run, each on all of the role's messages.",
+      )
       .meta({ earlier: 4 }),
     clip: z
       .number()
       .gt(0)
       .lt(1)
       .default(0.2)
-      .describe("The ratio of a whole message, the product of its tokens' ratios, is clipped to 1 plus and minus this.")
+      .describe(
+        "The ratio of a whole message, the product of its tokens' ratios, is clipped to 1 plus and minus this number.",
+      )
       .meta({ earlier: 0.2 }),
     advantage_clip: z
       .number()
@@ -91,7 +96,8 @@ export const teamTrSchema = z
       .nullable()
       .default(3)
       .describe(
-        'Advantages are clipped to plus and minus this, in what `advantage_scale` leaves, standard deviations by default; null clips none.',
+        'Advantages are clipped to plus and minus this number, in the unit that `advantage_scale` leaves: ' +
+          'standard deviations by default. null clips none.',
       )
       .meta({ earlier: 3 }),
     advantage_scale: oneOf(['variance', 'deviation', 'none'], {
@@ -100,21 +106,24 @@ export const teamTrSchema = z
       none: 'Nothing: advantages are in units of the return, and so is their clip (without group normalization).',
     })
       .default('variance')
-      .describe('By what the distance of a return from the mean of its problem is divided.')
+      .describe('An advantage is the distance of a return from the mean of its problem, divided by this.')
       .meta({ earlier: 'variance' }),
     advantage_epsilon: z
       .number()
       .positive()
       .max(1)
       .default(1e-6)
-      .describe("Added to the variance of a problem's returns, or to their deviation, by `advantage_scale`.")
+      .describe(
+        "This number is added to the variance of a problem's returns, or to their deviation, as " +
+          '`advantage_scale` says. It keeps the divisor above 0.',
+      )
       .meta({ earlier: 1e-6 }),
     beta: z
       .number()
       .min(0)
       .max(1e6)
       .default(1)
-      .describe('The weight of the KL penalty with which each role begins the run; 0 turns it off.')
+      .describe('Each role begins the run with this weight of the KL penalty; 0 turns the penalty off.')
       .meta({ earlier: 1 }),
     beta_factor: z
       .number()
@@ -122,7 +131,9 @@ export const teamTrSchema = z
       .max(1000)
       .default(2)
       .describe(
-        'After each optimizer step the weight is multiplied by this where the KL is above the tolerance, and divided where it is below; 1 keeps it. It stays between a millionth and a million.',
+        'The weight of the KL penalty is multiplied by this factor after an optimizer step whose KL is too ' +
+          'high, and divided by it where the KL is too low (`beta_tolerance`). 1 keeps the weight. It stays ' +
+          'between a millionth and a million.',
       )
       .meta({ earlier: 2 }),
     beta_tolerance: z
@@ -130,14 +141,14 @@ export const teamTrSchema = z
       .min(1)
       .max(1000)
       .default(1.5)
-      .describe('The weight changes where the KL is above `delta` times this, or below `delta` divided by it.')
+      .describe('A KL is too high above `delta` times this factor, and too low below `delta` divided by it.')
       .meta({ earlier: 1.5 }),
     stop: z
       .number()
       .positive()
       .max(1000)
       .default(0.9)
-      .describe('A role is not updated further in a step once its KL has come to this share of `delta`.')
+      .describe('The turn of a role ends when its KL reaches this share of `delta`.')
       .meta({ earlier: 0.9 }),
     backtrack: z
       .number()
@@ -145,8 +156,8 @@ export const teamTrSchema = z
       .lt(1)
       .default(0.5)
       .describe(
-        'A role whose KL is above `delta` goes back to this share of the way that its weights have gone, ' +
-          'again and again until it is not.',
+        'A role whose KL is above `delta` keeps this share of the change of its weights. This is repeated ' +
+          'until the KL is within `delta`.',
       )
       .meta({ earlier: 0.5 }),
     backtrack_tries: z
@@ -154,7 +165,10 @@ export const teamTrSchema = z
       .min(0)
       .max(100)
       .default(8)
-      .describe('How often, at most; then its update is undone. 0 undoes it at once.')
+      .describe(
+        'The change of a role is shortened at most this many times (`backtrack`); then it is undone. 0 undoes ' +
+          'it at once.',
+      )
       .meta({ earlier: 8 }),
     certificate_gamma: z
       .number()
@@ -162,7 +176,8 @@ export const teamTrSchema = z
       .lt(1)
       .default(0.5)
       .describe(
-        'The discount with which the certificate of a step is computed, and the bound on the shift of its contexts; nothing is learned from them. Near 1 they are vacuous.',
+        'The certificate of a step and the bound on the shift of its contexts use this discount. Nothing is ' +
+          'learned from them. With a discount near 1 they are vacuous.',
       )
       .meta({ earlier: 0.5 }),
     certificate_bound: z
@@ -171,7 +186,8 @@ export const teamTrSchema = z
       .max(1e6)
       .default(1)
       .describe(
-        'How far an advantage is from 0, at most, in units of the return, as the certificate takes it: 1 for scores from 0 to 1. Where a step shows a larger one, that counts.',
+        'The certificate takes this number as the largest distance of an advantage from 0, in units of the ' +
+          'return: 1 for scores from 0 to 1. A larger advantage of the step replaces it.',
       )
       .meta({ earlier: 1 }),
     certificate_confidence: z
@@ -179,23 +195,27 @@ export const teamTrSchema = z
       .gt(0)
       .lt(1)
       .default(0.95)
-      .describe('The probability of the high-probability certificate.')
+      .describe('The high-probability certificate holds with this probability.')
       .meta({ earlier: 0.95 }),
     diagnostics: z
       .boolean()
       .default(false)
       .describe(
-        'Measures more in each step: how stale its first episodes become with each turn, how far the team drifts from what sampled them, the parts of the zeta proxy, and how reliable the KL is on a part of the tokens. It scores messages once more and changes nothing that is learned.',
+        'true measures more in each step: how stale its first episodes become with each turn, the drift of the ' +
+          'team, the parts of the zeta proxy, and the error of a KL on some of the tokens. It scores messages ' +
+          'once more and changes nothing that is learned.',
       )
       .meta({ earlier: false }),
     rank_shifts: z
       .boolean()
       .default(false)
       .describe(
-        'Measures for each update how it moved the probabilities of tokens by their rank before it, of those that left the trust region before they went back; for vocabularies of up to 8,192 tokens. It changes nothing that is learned.',
+        'true measures how each update changed the probabilities of tokens by their rank before it, before an ' +
+          'update that left the trust region goes back. It needs a vocabulary of at most 8,192 tokens and ' +
+          'changes nothing that is learned.',
       )
       .meta({ earlier: false }),
   })
   .prefault({})
-  .describe('How method teamtr updates one role after the other, each within its trust region.')
+  .describe('Method teamtr updates one role after the other, each within its trust region, by these keys.')
   .meta({ since: '0.2.0' });

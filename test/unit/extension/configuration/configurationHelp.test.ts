@@ -209,12 +209,15 @@ describe('suggestions', () => {
       'model',
       'own',
     ]);
-    assert.match(hoverAt('policies: {checker: {model: other}}', 10 + 11)?.markdown ?? '', /folder of another model/);
+    assert.match(
+      hoverAt('policies: {checker: {model: other}}', 10 + 11)?.markdown ?? '',
+      /another model in the Hugging Face layout/,
+    );
     const row = 'policies:\n  checker:\n    kind: scripted\n    answers:\n      - answer: a\n        |\n';
     assert.deepEqual(labels(row), ['question', 'turn', 'context_key']);
     assert.match(
       hoverAt('policies: {checker: {kind: scripted}}', 10 + 11)?.markdown ?? '',
-      /What answers for the role/,
+      /A policy of this kind answers for the role/,
     );
   });
 
@@ -260,7 +263,7 @@ describe('hovers', () => {
   it('say what a key means, its bounds and its default', () => {
     assert.match(
       hover('seed: 1\nppo:\n  ep|ochs: 3\n'),
-      /^\*\*ppo\.epochs\*\*\n\nPasses over .*\n\nWhole number, above 0\. Default: `1`\.$/u,
+      /^\*\*ppo\.epochs\*\*\n\nA step makes this many passes over .*\n\nWhole number, above 0\. Default: `1`\.$/u,
     );
     assert.match(hover('ppo:\n  epochs: 3|\n'), /^\*\*ppo\.epochs\*\*/u);
     assert.match(hover('me|thod: c3\n'), /- `magrpo`: Compares whole episodes/u);
