@@ -70,7 +70,7 @@ function withOwnKeys(published: ConfigKey): ConfigKey {
 
 function readKey(schema: JsonSchema, path: string, name: string): ConfigKey {
   const options = (schema.anyOf ?? []).filter(isSchema);
-  const nullable = options.some(({ type }) => type === 'null');
+  const nullable = typesOf(schema).includes('null') || options.some(({ type }) => type === 'null');
   const given = options.find(({ type }) => type !== 'null') ?? {};
   const own: JsonSchema = nullable ? { ...given, ...schema } : schema;
   const named: unknown = own['choices'];
@@ -100,11 +100,16 @@ function readKey(schema: JsonSchema, path: string, name: string): ConfigKey {
   };
 }
 
-function kindOf({ type, enum: names }: JsonSchema): KeyKind {
-  if (names !== undefined) {
+/** A number without bounds that may be null has both types. */
+function typesOf({ type }: JsonSchema): readonly unknown[] {
+  return [type].flat();
+}
+
+function kindOf(schema: JsonSchema): KeyKind {
+  if (schema.enum !== undefined) {
     return 'choice';
   }
-  switch (type) {
+  switch (typesOf(schema).find((type) => type !== 'null')) {
     case 'object':
       return 'section';
     case 'array':

@@ -119,6 +119,7 @@ describe('the words of the keys', () => {
     assert.equal(summary('device', 'threads'), 'whole number, above 0, at most 64; default 2');
     assert.equal(summary('sampling', 'top_p'), 'number, above 0, at most 1; default 1');
     assert.equal(summary('memory', 'limit_gb'), 'number, above 0, or null; default null');
+    assert.equal(summary('magrpo', 'reward_shift'), 'number, or null; default null');
     assert.equal(summary('fanout'), 'list of whole numbers, above 0; default [2, 4]');
     assert.equal(summary('model'), 'path of a folder; default bundled');
     assert.equal(summary('ppo'), 'section');
