@@ -318,7 +318,7 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
       full ? 'An adapter has far fewer.' : null,
     );
     put(
-      'Optimiser',
+      'Optimizer',
       work,
       (accelerated ? 4 : 2) * trained,
       full ? 'An adapter needs it for its own factors only.' : null,

@@ -1,7 +1,7 @@
 /**
- * The controls of the webview toolkit. The only file that imports it, so that it can be replaced. Elements of the browser
- * stay where the toolkit has no such control (search fields, numbers, sliders, buttons that look like links) and in rows
- * and charts, of which there may be hundreds.
+ * The controls of the webview toolkit. The only file that imports it, so that it can be replaced. Elements of the
+ * browser stay where the toolkit has no such control (search fields, numbers, sliders, buttons that look like links),
+ * in rows and charts, of which there may be hundreds, and in the filters of episodes and transcripts.
  */
 import {
   Button,

@@ -149,8 +149,8 @@ export interface TranscriptRow {
   readonly leaves: number;
   readonly credit: Headline | null;
   /**
-   * What training learned from it, where nothing else was sampled in its context or it is a voter beside others that was
-   * not replayed; left out for all others.
+   * What training learned from it, where nothing else was sampled in its context or it is a voter beside others that
+   * was not replayed; left out for all others.
    */
   readonly learned?: Credit;
   /** True when a replay request sampled it, so that it is no part of the run itself. */

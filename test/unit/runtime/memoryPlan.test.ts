@@ -93,7 +93,7 @@ describe('what is counted', () => {
 
   it('weights and moments in float32: three sets and two moments where all is trained', () => {
     assert.equal(item(DEMAND, 'Weights'), 3 * 4 * PARAMETERS);
-    assert.equal(item(DEMAND, 'Optimiser'), 2 * 4 * PARAMETERS);
+    assert.equal(item(DEMAND, 'Optimizer'), 2 * 4 * PARAMETERS);
     assert.ok(item(DEMAND, 'Gradients') >= 4 * PARAMETERS);
   });
 
@@ -101,7 +101,7 @@ describe('what is counted', () => {
     const factors = adapterParameterCount(HALF_BILLION, ADAPTER);
     const demand = training({ adapter: ADAPTER, adapters: 2 });
     assert.equal(item(demand, 'Weights'), 4 * PARAMETERS + 3 * 4 * 2 * factors);
-    assert.equal(item(demand, 'Optimiser'), 2 * 4 * 2 * factors);
+    assert.equal(item(demand, 'Optimizer'), 2 * 4 * 2 * factors);
     assert.ok(item(demand, 'Gradients') < 0.1 * item(DEMAND, 'Gradients'));
   });
 

@@ -36,7 +36,7 @@ interface BucketPlace {
   /** Of the returns of its run; null where its evaluator is not known. */
   readonly scale: ReturnScale | null;
   readonly draws: Draws | null | undefined;
-  /** Its place among the lists of the run, or among those of replays, from 1: lists of one kind have different names. */
+  /** Its place among the lists of the run, or among those of replays, from 1; each has a name of its own. */
   readonly place: number;
   /** The message whose alternatives they are. */
   readonly message: number;
