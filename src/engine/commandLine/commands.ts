@@ -103,8 +103,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: async (...given) => (await import('./report.ts')).report(...given),
   },
   note: {
-    usage: 'note RUN [--title TITLE] [--note TEXT] [--tags TAG,TAG ...] [--json]',
-    summary: 'what you call a run and say of it; what is left out stays',
+    usage: 'note RUN|MESSAGE [--title TITLE] [--score VALUE|none] [--note TEXT] [--tags TAG,TAG ...] [--json]',
+    summary: 'what you call a run and say of it, or of the episode of a message; what is left out stays',
     run: async (...given) => (await import('./ownRuns.ts')).note(...given),
   },
   delete: {
