@@ -459,6 +459,7 @@ function rowOf(node: Node, message: Message): TranscriptRow {
     finish: message.finish,
     return: message.return,
     leaves: message.leaves,
+    ...(message.byHand === true && { byHand: true }),
     credit: message.credit,
     ...(learned !== null && { learned }),
     branch: node.branch,
