@@ -2,6 +2,7 @@
  * Deterministic findings about one episode, beside the paper's classes. Each says present, absent or not measured, and
  * shows why.
  */
+import { BY_HAND } from '../domain/episode.ts';
 import { extractAnswer, tidyAnswer } from '../evaluate/math/extract.ts';
 import { gradeAnswer } from '../evaluate/answer.ts';
 
@@ -75,7 +76,9 @@ export function detect(episode: DetectedEpisode): Finding[] {
       episode.return === null,
       episode.return === null
         ? `The evaluator failed (${episode.rule}); the episode has no return.`
-        : 'The episode was scored.',
+        : episode.rule === BY_HAND
+          ? 'The episode was scored by hand.'
+          : 'The episode was scored.',
     ]),
   ];
 }

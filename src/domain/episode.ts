@@ -89,6 +89,9 @@ export function extractedOf({ json }: Pick<EnvironmentEvent, 'json'>, role: stri
 /** The longest text of an environment event. */
 export const MAX_EVENT_TEXT = 16_384;
 
+/** The rule of an episode whose return is the score that the user gave it, in words. */
+export const BY_HAND = 'scored by hand';
+
 /** What runs are called whose messages come from a file: their method, weights, environment and the rule of scores. */
 export const IMPORTED = 'imported';
 

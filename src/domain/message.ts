@@ -103,6 +103,8 @@ export interface Message extends Said {
   /** Mean return of the leaves below; null while none is scored or all are masked. */
   readonly return: number | null;
   readonly leaves: number;
+  /** Where the user gave the return of one of these. */
+  readonly byHand?: true;
   /**
    * The one credit that the message shows, pooled over all replays in its context under the model and settings of its
    * run.

@@ -73,6 +73,8 @@ export const PROBLEM_COLUMNS = [
   'tokens',
   'seconds',
   'calls',
+  'byHand',
+  'tags',
 ] as const;
 
 export type ProblemColumn = (typeof PROBLEM_COLUMNS)[number];
@@ -103,7 +105,7 @@ export interface ProblemFilter {
   readonly role: string | null;
   /** A taxonomy class, or NOT_CLASSIFIED; null for any. */
   readonly className: string | null;
-  /** Words, and `level:`, `source:`, `uid:`, `question:`, `message:` in front of one. */
+  /** Words, and `level:`, `source:`, `uid:`, `question:`, `message:`, `tag:`, `note:` in front of one. */
   readonly search: string;
 }
 
@@ -201,6 +203,12 @@ export interface ProblemRow {
   readonly returns: number;
   readonly masked: number;
   readonly clearest: ClearestCredit | null;
+  /** Mean of the scores that the user gave its episodes; null where none. */
+  readonly handScore: number | null;
+  /** How many of these are what the episode returned: nothing else scored it. */
+  readonly handReturns: number;
+  /** What its episodes are tagged with, each tag once. */
+  readonly tags: readonly string[];
   readonly tokens: { readonly prompt: number; readonly reused: number; readonly completion: number };
   /**
    * Its share, by tokens, of the seconds that its training steps took; null where it was not trained on, or the step

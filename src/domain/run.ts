@@ -201,11 +201,16 @@ export function noteFault({ title, note, tags }: RunNote): string | null {
   if (title.trim() === '' || title.length > LONGEST_TITLE || /[\n\r]/u.test(title)) {
     return `A title is one line of 1 to ${String(LONGEST_TITLE)} characters.`;
   }
+  return wordsFault({ note, tags }, 'A run');
+}
+
+/** The same of a note and tags alone. @param noted what they are of, as the beginning of a sentence */
+export function wordsFault({ note, tags }: Pick<RunNote, 'note' | 'tags'>, noted: string): string | null {
   if (note.length > LONGEST_NOTE) {
     return `A note has up to ${LONGEST_NOTE.toLocaleString('en')} characters.`;
   }
   if (tags.length > MOST_TAGS || tags.some((tag) => tag.length > LONGEST_TAG)) {
-    return `A run has up to ${String(MOST_TAGS)} tags of up to ${String(LONGEST_TAG)} characters.`;
+    return `${noted} has up to ${String(MOST_TAGS)} tags of up to ${String(LONGEST_TAG)} characters.`;
   }
   return null;
 }

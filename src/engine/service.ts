@@ -12,6 +12,7 @@ import type { EndpointCost } from '../shared/endpointCost.ts';
 import type { BucketView, ReplayResult } from '../domain/replay.ts';
 import type { RunSummary, NoteRunParams, RunNote } from '../domain/run.ts';
 import type { LogImport } from '../domain/episode.ts';
+import { NO_EPISODE_NOTE, type NotedEpisode, type NoteEpisodeParams } from '../domain/episodeNote.ts';
 import type {
   BlameParams,
   CheckFindingParams,
@@ -26,7 +27,13 @@ import type { Blame, RunBlame, CheckedFinding, KeptFinding } from '../domain/ans
 import type { Trial } from '../domain/trial.ts';
 import type { RhoReport } from '../domain/credit.ts';
 import type { LostProblemRow } from '../domain/problem.ts';
-import type { LabelParams, TaxonomyParams, TaxonomyThresholds, TaxonomyView } from '../domain/taxonomy.ts';
+import {
+  LABEL_AUTHOR,
+  type LabelParams,
+  type TaxonomyParams,
+  type TaxonomyThresholds,
+  type TaxonomyView,
+} from '../domain/taxonomy.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Label, StoreWriter } from '../store/write/writer.ts';
 import { snapshotAfter } from '../training/state/restore.ts';
@@ -42,6 +49,7 @@ import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
 import type { Endpoints } from './models/endpoints.ts';
 import { ModelPool } from './models/models.ts';
 import { pilotRun, type PilotSettings } from './run/pilot.ts';
+import { changedEpisodeNote, episodeOf } from './run/ownEpisodes.ts';
 import { changedNote, deleteRun } from './run/ownRuns.ts';
 import { saveModel, speaking } from './run/runOutput.ts';
 import { planRun } from './run/plan.ts';
@@ -483,6 +491,21 @@ export class EngineService {
       const note = changedNote(store.run(run), changes);
       store.insertRunNote({ run, ...note, createdAt: new Date().toISOString() });
       return note;
+    });
+  }
+
+  /** Appends what the user says of an episode. @throws as episodeOf and changedEpisodeNote; CancelledError */
+  async noteEpisode({ message, ...changes }: NoteEpisodeParams, signal: AbortSignal): Promise<NotedEpisode> {
+    // No store is made for a message that is not there.
+    this.work.reading((store) => episodeOf(store, message));
+    return this.work.writing('note', signal, (store) => {
+      const episode = episodeOf(store, message);
+      const run = store.messageRun(episode);
+      const before = store.episodeNote(episode) ?? NO_EPISODE_NOTE;
+      const note = changedEpisodeNote(before, changes, store.returnScale(run));
+      const createdAt = new Date().toISOString();
+      store.insertEpisodeNote({ run, leaf: episode, ...note, author: LABEL_AUTHOR, createdAt });
+      return { episode, ...note, isReturn: store.episodeNote(episode)?.isReturn === true };
     });
   }
 

@@ -31,6 +31,12 @@ export function messageOfMenu(argument: unknown): number | undefined {
   return typeof message === 'number' && Number.isSafeInteger(message) ? message : undefined;
 }
 
+/** The problem on which a context menu was opened in the episodes panel. */
+export function problemOfMenu(argument: unknown): number | undefined {
+  const problem = isRecord(argument) ? argument['problem'] : undefined;
+  return typeof problem === 'number' && Number.isSafeInteger(problem) ? problem : undefined;
+}
+
 /** Whether a value is a node of a tree view. */
 export function isNode<T extends { readonly kind: string }>(value: unknown, kind: T['kind']): value is T {
   return isRecord(value) && value['kind'] === kind;

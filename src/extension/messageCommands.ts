@@ -1,7 +1,10 @@
 /** The commands about one message: the one of a menu, or the one that a transcript shows. */
 import { C3Error } from '../shared/errors.ts';
-import { messageOfMenu } from './commandArguments.ts';
+import type { EpisodeNote } from '../domain/episodeNote.ts';
+import type { StoreReader } from '../store/read/reader.ts';
+import { messageOfMenu, problemOfMenu } from './commandArguments.ts';
 import { keepAsTest } from './findings/keepFinding.ts';
+import { askForEpisodeNote, pickEpisode } from './run/ownEpisodes.ts';
 import type { Services } from './services.ts';
 import { targetOf } from './transcript/reading/transcriptOutline.ts';
 import { openGrid, readerOf, type Views } from './views.ts';
@@ -67,6 +70,37 @@ export async function showContext(services: Services, views: Views, argument: un
   if (message !== undefined) {
     await services.comparing.openContext(message, readerOf(services).message(message).role);
   }
+}
+
+/** Asks for the score, the note or the tags of an episode: of a menu, of the row in front, or of the transcript. */
+export async function noteEpisode(
+  services: Services,
+  views: Views,
+  argument: unknown,
+  part: keyof EpisodeNote,
+): Promise<void> {
+  services.engine.client();
+  const reader = readerOf(services);
+  const problem =
+    problemOfMenu(argument) ?? (messageOfMenu(argument) === undefined ? views.episodes.problemInFront : null);
+  const ends = problem === null ? endsThrough(reader, views, argument) : endsOf(reader, problem);
+  const episode = ends === null ? undefined : await pickEpisode(reader, ends);
+  if (episode !== undefined) {
+    await askForEpisodeNote(services, reader, episode, part);
+  }
+}
+
+/** The last messages of the episodes through a message; null where none is chosen. */
+function endsThrough(reader: StoreReader, views: Views, argument: unknown): readonly number[] | null {
+  const message = chosenMessage(views, argument, 'give this command again');
+  return message === undefined ? null : reader.lastMessages(message);
+}
+
+/** The last messages of the episodes of a problem, in the round at which its transcript opens. */
+function endsOf(reader: StoreReader, problem: number): readonly number[] {
+  const opening = reader.problemOpening(problem, null);
+  const outline = opening === null ? [] : reader.outline(opening.target).messages;
+  return outline.filter(({ parent }) => parent === null).flatMap(({ id }) => reader.lastMessages(id));
 }
 
 /**

@@ -66,11 +66,14 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
     trainingCredit: message.trainingCredit,
     estimates: estimatesOf(message, all),
   };
+  const noted = store.episodeNote(id);
   const reported = {
     ...reportedMessage(message, allowance),
     ...credits,
+    ...(noted !== null && { noted: { ...noted, note: noted.note.slice(0, 2000) } }),
     return: message.return,
     leaves: message.leaves,
+    ...(message.byHand === true && { byHand: true as const }),
     sampling: said.sampling,
     snapshot: said.snapshot,
     environment: store.environment(said.environment),

@@ -1,6 +1,8 @@
 /**
  * A finding as a page: what was said, what else could have been, and what each was worth. Pure: a report in, text out.
  */
+import { BY_HAND } from '../domain/episode.ts';
+import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
 import { DRAWS_WORDS } from '../domain/replay.ts';
 import { ESTIMATE_WORDS } from '../domain/credit.ts';
 import type { Credit } from '../shared/credit/credit.ts';
@@ -42,6 +44,21 @@ const FINISHED: Readonly<Record<ReportedMessage['finish'], string>> = {
   typed: 'typed by a person',
 };
 
+/** What the user says of the episode: each where there is one. */
+function notedFacts(noted: StoredEpisodeNote | undefined): readonly [string, string][] {
+  if (noted === undefined) {
+    return [];
+  }
+  const { score, tags, note, isReturn } = noted;
+  const counts = isReturn ? 'the return of the episode' : 'beside its return';
+  const rows: readonly [string, string][] = [
+    ['Scored by hand', score === null ? '' : `${returned(score)}, ${counts}`],
+    ['Tags', escaped(tags.join(', '), 2000)],
+    ['Note', escaped(note, 2000)],
+  ];
+  return rows.filter(([, words]) => words !== '');
+}
+
 /** The whole page. All texts are shown as text, whatever they hold. */
 export function findingPage(report: FindingReport): string {
   const { run, message, place, instance: problem, context, before, buckets, branches, labels } = report;
@@ -56,8 +73,9 @@ ${facts([
     'Return',
     message.return === null
       ? NOT_MEASURED
-      : `${returned(message.return)}${message.leaves === 1 ? '' : `, mean of ${count(message.leaves)} episodes`}`,
+      : `${returned(message.return)}${message.leaves === 1 ? '' : `, mean of ${count(message.leaves)} episodes`}${message.byHand === true ? `, ${BY_HAND}` : ''}`,
   ],
+  ...notedFacts(message.noted),
   ['Ended', FINISHED[message.finish]],
   ...message.measured.map(([name, words]): [string, string] => [name, escaped(words, 200)]),
   ['Sampled at', samplingWords(message.sampling)],

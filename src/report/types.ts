@@ -8,6 +8,7 @@ import type { MessageEstimate, Interval } from '../domain/credit.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { Phase } from '../domain/episode.ts';
+import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
 import type { RunSummary, Tokens } from '../domain/run.ts';
 import type { VerificationMark, VerificationResult } from '../domain/verification.ts';
 import type { StepMetrics } from '../domain/step.ts';
@@ -174,6 +175,10 @@ export interface FindingReport {
     /** Mean of what was scored at or below it, of `leaves` episodes. */
     readonly return: number | null;
     readonly leaves: number;
+    /** Where the user gave one of them. */
+    readonly byHand?: true;
+    /** What the user says of its episode, where anything. */
+    readonly noted?: StoredEpisodeNote;
     /** The one credit that it shows everywhere. */
     readonly credit: ReportedCredit | null;
     /** What training learned from it, by its method's own estimator. */

@@ -16,6 +16,7 @@ import type {
   BucketOrigin,
 } from '../domain/replay.ts';
 import type { Episode } from '../domain/episode.ts';
+import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
 import type { Problem, ProblemFacets, ProblemRow } from '../domain/problem.ts';
 import type { Ledger, RunRecord } from '../domain/run.ts';
 import type { NumericEnvironment, Snapshot } from '../domain/snapshot.ts';
@@ -161,6 +162,8 @@ export interface EpisodeReader {
   children(message: number): Message[];
   /** The path from the root of the episode to this message. */
   chain(leaf: number): Message[];
+  /** The last messages of the episodes that go through a message in its own round, in the order of their tree. */
+  lastMessages(message: number): number[];
   /**
    * What the alternatives of a message are continued with as recorded: its own weights and temperature; of one that was
    * picked greedily the run's temperature.
@@ -286,7 +289,7 @@ export interface ProblemReader {
   ): ProblemOpening | null;
 }
 
-/** The user's labels. */
+/** The user's labels and notes. */
 export interface LabelReader {
   /** Names of the labels that messages of a run have, in alphabetical order. */
   labelNames(run: string): string[];
@@ -301,6 +304,8 @@ export interface LabelReader {
   labelsOfBucket(bucket: number): Label[];
   /** The user's labels on all buckets of a run, oldest first. */
   labelsOfRun(run: string): Label[];
+  /** What the user says of the one episode that a message is of; null where nothing was ever said, or of several. */
+  episodeNote(message: number): StoredEpisodeNote | null;
 }
 
 /** Buckets that were sampled to be measured on. */

@@ -1,5 +1,6 @@
 /** What the store is asked with and answers in: the rows as they cross its doors. */
 import type { EnvironmentEvent, Phase } from '../domain/episode.ts';
+import type { EpisodeNote } from '../domain/episodeNote.ts';
 import type { BucketOrigin, Replay, BucketFilter, BucketOrder } from '../domain/replay.ts';
 import type { Ledger } from '../domain/run.ts';
 import type { MessagePage } from '../domain/message.ts';
@@ -362,6 +363,16 @@ export interface NewRunNote {
   readonly title: string;
   readonly note: string;
   readonly tags: readonly string[];
+  /** ISO 8601. */
+  readonly createdAt: string;
+}
+
+/** What the user says of an episode. */
+export interface NewEpisodeNote extends EpisodeNote {
+  readonly run: string;
+  /** The last message of the episode. */
+  readonly leaf: number;
+  readonly author: string;
   /** ISO 8601. */
   readonly createdAt: string;
 }

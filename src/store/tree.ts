@@ -13,6 +13,8 @@ export interface LeafEpisode {
   readonly leaf: number;
   readonly return: number | null;
   readonly evaluatorCalls: number;
+  /** 1 where the user gave the return. */
+  readonly byHand?: 0 | 1;
 }
 
 /** A place in the outline of a tree. */
@@ -24,8 +26,10 @@ export interface TreeEntry {
 export interface Tree {
   /** Every message in depth-first order, siblings by their index, the roots of later stages last. */
   readonly entries: readonly TreeEntry[];
-  /** The mean return of the unmasked episodes at or below a message and their number. */
-  outcome(id: number): { readonly return: number | null; readonly leaves: number };
+  /** The mean return of the unmasked episodes at or below a message, their number, and whether the user gave any. */
+  outcome(id: number): { readonly return: number | null; readonly leaves: number; readonly byHand?: true };
+  /** The messages at or below a message that nothing follows, in depth-first order. */
+  leaves(id: number): number[];
   /** The episodes at or below a message, leaves in depth-first order. */
   episodes(id: number): LeafEpisode[];
 }
@@ -39,13 +43,14 @@ interface Node {
   readonly episodes: LeafEpisode[];
   sum: number;
   leaves: number;
+  byHand: boolean;
 }
 
 /** @param rows any order; a parent's id is below its children's, as in every store */
 export function buildTree(rows: readonly TreeRow[], episodes: readonly LeafEpisode[]): Tree {
   const nodes = new Map<number, Node>();
   for (const row of rows) {
-    nodes.set(row.id, { row, children: [], episodes: [], sum: 0, leaves: 0 });
+    nodes.set(row.id, { row, children: [], episodes: [], sum: 0, leaves: 0, byHand: false });
   }
   for (const episode of episodes) {
     nodes.get(episode.leaf)?.episodes.push(episode);
@@ -66,7 +71,13 @@ export function buildTree(rows: readonly TreeRow[], episodes: readonly LeafEpiso
       const node = nodes.get(id);
       return node === undefined || node.leaves === 0
         ? { return: null, leaves: 0 }
-        : { return: node.sum / node.leaves, leaves: node.leaves };
+        : { return: node.sum / node.leaves, leaves: node.leaves, ...(node.byHand && { byHand: true }) };
+    },
+    leaves: (id) => {
+      const node = nodes.get(id);
+      return node === undefined
+        ? []
+        : depthFirst([node]).flatMap(({ row, children }) => (children.length === 0 ? [row.id] : []));
     },
     episodes: (id) => {
       const node = nodes.get(id);
@@ -94,12 +105,14 @@ function addUp(ordered: readonly Node[], nodes: ReadonlyMap<number, Node>): void
       if (episode.return !== null) {
         node.sum += episode.return;
         node.leaves += 1;
+        node.byHand ||= episode.byHand === 1;
       }
     }
     const parent = node.row.parent === null ? undefined : nodes.get(node.row.parent);
     if (parent !== undefined) {
       parent.sum += node.sum;
       parent.leaves += node.leaves;
+      parent.byHand ||= node.byHand;
     }
   }
 }

@@ -17,6 +17,7 @@ import type {
   NewVerification,
   NewEvent,
   NewLabel,
+  NewEpisodeNote,
   NewRunNote,
   DeletedRun,
   DiagnosticRow,
@@ -142,6 +143,8 @@ export interface StoreWriter extends StoreReader {
   insertLabel(label: NewLabel): number;
   /** Appends what the user calls a run and says of it, in the place of what was there. */
   insertRunNote(note: NewRunNote): void;
+  /** Appends what the user says of an episode, in the place of what was there. */
+  insertEpisodeNote(note: NewEpisodeNote): void;
   /**
    * Takes a run out of the store with all that belongs to it and makes the file smaller; not within a transaction. What
    * other runs refer to stays.

@@ -2,8 +2,9 @@
  * The episodes panel: a run's problems by mouse and by keyboard, while the run grows, and as text whatever they say.
  */
 import assert from 'node:assert/strict';
-import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addTree, problem, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
+import type { Locator } from 'playwright-core';
+import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';
+import { addMessage, addRun, addTree, problem, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { heading, listed, openGrid, row, selected, withEpisodes } from './episodesPanel.ts';
 import { fillEpisodes } from './episodesStore.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
@@ -133,3 +134,60 @@ scenario('a command that needs an episode opens the panel and says what to do', 
   await workbench.runCommand('C3: Replay alternatives');
   await panel.getByText('press R on the message to replay in its transcript').waitFor();
 });
+
+scenario(
+  'an episode without a score is scored, tagged and noted from its menu, and the score taken back',
+  async (workbench) => {
+    await withEpisodes(workbench, addRecorded);
+    const view = await workbench.openView('C3');
+    await workbench.treeItem(view, 'Run recorded-1').click();
+    const panel = await workbench.webview('Episodes');
+    await listed(panel, '1 problem');
+    const of = (column: string): Locator => row(panel, 1).locator(`.cell-${column}`);
+    const says = (column: string, words: string): Promise<unknown> =>
+      eventually(
+        `${column}: ${words}`,
+        async () => (await of(column).getAttribute('aria-label'))?.includes(words) ?? false,
+      );
+
+    await workbench.chooseOnceOffered(of('question'), 'Score episode');
+    await workbench.answer('2');
+    await workbench.page.getByText('A score of this run is a number from 0 to 1.').waitFor();
+    await workbench.answer('0');
+    await says('byHand', 'scored by hand: 0, the return');
+    await says('outcome', 'scored by hand');
+    await workbench.chooseOnceOffered(of('question'), "Edit episode's tags");
+    await workbench.answer('odd, late');
+    await says('tags', 'odd, late');
+    await panel.getByRole('searchbox').fill('tag:early');
+    await listed(panel, '0 of 1 problem');
+    await panel.getByRole('searchbox').fill('tag:odd');
+    await listed(panel, '1 problem');
+    await workbench.screenshot('episodes-scored-by-hand');
+
+    await panel.getByRole('grid').focus();
+    await workbench.page.keyboard.press('Enter');
+    const transcript = await workbench.webview(/^Where to/u);
+    const said = transcript.locator('[role="treeitem"][aria-label*="return 0, scored by hand"]');
+    await said.last().waitFor();
+    await workbench.chooseOnceOffered(said.last(), "Edit episode's note");
+    await workbench.answer('It never asked.');
+    await transcript.getByText('It never asked.').waitFor();
+    await workbench.screenshot('transcript-scored-by-hand');
+    await workbench.chooseOnceOffered(said.last(), 'Score episode');
+    await workbench.answer('');
+    await transcript.locator('[role="treeitem"][aria-label*="return not measured"]').first().waitFor();
+    assert.equal(await said.count(), 0);
+    assertQuiet(workbench);
+  },
+);
+
+/** A recorded run with one episode of two messages, which nothing scored. */
+function addRecorded(writer: StoreWriter): void {
+  const asked = { ...problem(400), question: 'Where to?' };
+  const place = { run: 'recorded-1', phase: 'evaluate', iteration: 2, problem: asked, bucket: null, index: 0 } as const;
+  addRun(writer, place.run);
+  writer.insertProblems([asked]);
+  const first = addMessage(writer, { ...place, role: 'planner', position: 0, parent: null, text: 'North, I think.' });
+  addMessage(writer, { ...place, role: 'solver', position: 1, parent: first, text: 'North it is.' });
+}

@@ -1,5 +1,6 @@
 /** A return as a mark and a number: won, failed, between, masked, or not measured. */
 import type { Outcome } from '../../src/shared/credit/returns.ts';
+import { BY_HAND } from '../../src/domain/episode.ts';
 import { h, icon, type IconName } from './dom.ts';
 import { NOT_MEASURED, returnText } from './format.ts';
 
@@ -23,9 +24,18 @@ export function markOf(
   return { icon: null, tone: 'plain', label: returnText(value) };
 }
 
-/** The mark with its number, for a message: the mean of what was scored below it. */
-export function returnCell(value: number | null, outcome: Outcome | null): HTMLElement {
+/**
+ * The mark with its number, for a message: the mean of what was scored below it.
+ * @param byHand whether the user gave it
+ */
+export function returnCell(value: number | null, outcome: Outcome | null, byHand = false): HTMLElement {
   const mark = markOf(value, outcome);
   const number = h('span', value === null ? { title: mark.label } : {}, value === null ? '–' : mark.label);
-  return h('span', { class: `return tone-${mark.tone}` }, mark.icon === null ? null : icon(mark.icon), number);
+  return h(
+    'span',
+    { class: `return tone-${mark.tone}`, title: byHand ? BY_HAND : null },
+    mark.icon === null ? null : icon(mark.icon),
+    number,
+    byHand ? icon('pencil') : null,
+  );
 }

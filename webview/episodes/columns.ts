@@ -1,6 +1,7 @@
 /** The columns of the grid: what is in each cell, and what it says to those who do not see it. */
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import { outcomeOf, type ReturnScale } from '../../src/shared/credit/returns.ts';
+import { BY_HAND } from '../../src/domain/episode.ts';
 import { chanceWords } from '../../src/domain/answer.ts';
 import { NOT_CLASSIFIED, type LostProblem, type ProblemColumn } from '../../src/domain/problem.ts';
 import { signed } from '../../src/shared/text/figures.ts';
@@ -11,6 +12,7 @@ import { count, creditText, decimal, duration, oneLine, returnText } from '../co
 import { markOf } from '../common/returnMark.ts';
 import { shownText } from '../common/shownText.ts';
 import { SPARK_WIDTH, sparkline, sparklineText } from './sparkline.ts';
+import { handWords } from './words.ts';
 
 export interface Column {
   readonly name: ProblemColumn;
@@ -69,8 +71,8 @@ export const COLUMNS: readonly Column[] = [
       'Mean return in each round with this problem: rings are evaluations, points are training steps; sorted by the latest',
     descending: false,
     numeric: false,
-    cell: (row) => h('span', { class: 'spark', title: sparklineText(row.rounds) }, sparkline(row.rounds, row.scale)),
-    words: ({ rounds }) => sparklineText(rounds),
+    cell: (row) => h('span', { class: 'spark', title: outcomeWords(row) }, sparkline(row.rounds, row.scale)),
+    words: outcomeWords,
   },
   {
     name: 'before',
@@ -192,7 +194,33 @@ export const COLUMNS: readonly Column[] = [
     cell: ({ evaluatorCalls }) => plain(count(evaluatorCalls)),
     words: ({ evaluatorCalls }) => `${count(evaluatorCalls)} evaluator calls`,
   },
+  {
+    name: 'byHand',
+    width: '56px',
+    least: 56,
+    title: 'By hand',
+    meaning: 'Mean of the scores that you gave its episodes; where nothing else scored one, it is its return',
+    descending: false,
+    numeric: true,
+    cell: (row) => plain(row.handScore === null ? '–' : returnText(row.handScore), handWords(row)),
+    words: handWords,
+  },
+  {
+    name: 'tags',
+    width: 'minmax(60px, 10%)',
+    least: 60,
+    title: 'Tags',
+    meaning: 'Tags that you gave its episodes; tag:WORD in the search finds them',
+    descending: false,
+    numeric: false,
+    cell: ({ tags }) => h('span', { class: tags.length === 0 ? 'muted' : null }, ...shownText(tags.join(', ') || '–')),
+    words: ({ tags }) => (tags.length === 0 ? 'no tags' : disarmed(tags.join(', '))),
+  },
 ];
+
+function outcomeWords({ rounds, handReturns }: ShownProblem): string {
+  return `${sparklineText(rounds)}${handReturns === 0 ? '' : `, ${BY_HAND}`}`;
+}
 
 function plain(words: string, title: string | null = null): HTMLElement {
   return h('span', { title, class: words === '–' ? 'muted' : null }, words);

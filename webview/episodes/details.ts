@@ -7,6 +7,7 @@ import { h, replace } from '../common/dom.ts';
 import { count, creditText, oneLine, returnText } from '../common/format.ts';
 import { copyAsWritten, shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
+import { handWords } from './words.ts';
 
 export interface DetailEvents {
   open(row: ShownProblem, round: ProblemRound | null): void;
@@ -64,6 +65,8 @@ export class Details {
           `uid ${row.uid}`,
           row.source === '' ? '' : `source ${row.source}`,
           row.level === null ? '' : `level ${String(row.level)}`,
+          row.handScore === null ? '' : handWords(row),
+          row.tags.length === 0 ? '' : `tags ${row.tags.join(', ')}`,
         ]
           .filter((part) => part !== '')
           .join(' · '),

@@ -15,6 +15,11 @@ export function rowId(index: number): string {
 /** The row of a problem. */
 export function rowElement(row: ShownProblem, index: number, columns: readonly Column[]): HTMLElement {
   const element = shell(index);
+  element.dataset['vscodeContext'] = JSON.stringify({
+    webviewSection: 'problem',
+    problem: row.id,
+    preventDefaultContextMenuItems: true,
+  });
   element.append(...columns.map((column, place) => cellElement(column, place, row, index)));
   return element;
 }

@@ -81,7 +81,7 @@ export class ComparisonView {
       h(
         'div',
         { class: 'side-facts' },
-        h('span', {}, 'Return ', returnCell(side.return, side.outcome)),
+        h('span', {}, 'Return ', returnCell(side.return, side.outcome, side.byHand)),
         h(
           'span',
           {},

@@ -1,4 +1,6 @@
-/** `c3 note` and `c3 delete`: what a user does with the runs of a store. */
+/** `c3 note` and `c3 delete`: what a user does with the runs and episodes of a store. */
+import { BY_HAND } from '../../domain/episode.ts';
+import type { NotedEpisode } from '../../domain/episodeNote.ts';
 import { tagsOf } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
@@ -8,29 +10,75 @@ import type { DELETE, NOTE } from './declared/results.ts';
 import { withService } from './support.ts';
 
 export async function note(given: Given<typeof NOTE>, context: CommandContext): Promise<void> {
-  const { print, signal } = context;
-  const { run } = given;
-  if (given.title === null && given.note === null && given.tags.length === 0) {
-    throw new C3Error('input', 'c3 note needs --title, --note or --tags.');
+  const { subject, title, note: words, named } = given;
+  const own = {
+    ...(words !== null && { note: words }),
+    ...(named.has('tags') && { tags: tagsOf(given.tags.join(',')) }),
+  };
+  if (/^\d+$/u.test(subject)) {
+    await noteEpisode(given, own, context);
+    return;
+  }
+  if (given.score !== null) {
+    throw new C3Error('input', 'c3 note takes --score for an episode; give the number of one of its messages.');
+  }
+  if (title === null && Object.keys(own).length === 0) {
+    throw new C3Error('input', 'c3 note needs --title, --note or --tags for a run.');
   }
   await withService(given, context, async (service) => {
-    const noted = await service.noteRun(
-      {
-        run,
-        ...(given.title !== null && { title: given.title }),
-        ...(given.note !== null && { note: given.note }),
-        ...(given.tags.length > 0 && { tags: tagsOf(given.tags.join(',')) }),
-      },
-      signal,
-    );
-    print(
+    const noted = await service.noteRun({ run: subject, ...(title !== null && { title }), ...own }, context.signal);
+    context.print(
       given.json
-        ? JSON.stringify({ run, ...noted })
-        : [`${run}: ${noted.title}`, ...(noted.tags.length === 0 ? [] : [noted.tags.join(', ')]), noted.note]
+        ? JSON.stringify({ run: subject, ...noted })
+        : [`${subject}: ${noted.title}`, ...(noted.tags.length === 0 ? [] : [noted.tags.join(', ')]), noted.note]
             .filter((line) => line !== '')
             .join('\n'),
     );
   });
+}
+
+async function noteEpisode(
+  given: Given<typeof NOTE>,
+  own: { readonly note?: string; readonly tags?: readonly string[] },
+  context: CommandContext,
+): Promise<void> {
+  const message = Number(given.subject);
+  if (!Number.isSafeInteger(message) || message < 1) {
+    throw new C3Error('input', 'c3 note needs the number of a message, for example `c3 note 17`.');
+  }
+  const score = given.score === null ? undefined : askedScore(given.score);
+  if (score === undefined && Object.keys(own).length === 0) {
+    throw new C3Error('input', 'c3 note needs --score, --note or --tags for an episode.');
+  }
+  if (given.title !== null) {
+    throw new C3Error('input', 'An episode has no title; c3 note takes --title for a run.');
+  }
+  await withService(given, context, async (service) => {
+    await service.updated(context.signal);
+    const noted = await service.noteEpisode({ message, ...own, ...(score !== undefined && { score }) }, context.signal);
+    context.print(given.json ? JSON.stringify(noted) : episodeLines(noted).join('\n'));
+  });
+}
+
+/** Null takes the score back. @throws C3Error('input') for what is no number */
+function askedScore(given: string): number | null {
+  if (given === 'none') {
+    return null;
+  }
+  const score = given.trim() === '' ? NaN : Number(given);
+  if (!Number.isFinite(score)) {
+    throw new C3Error(
+      'input',
+      `--score needs a number, or none to take it back, not ${JSON.stringify(given.slice(0, 40))}.`,
+    );
+  }
+  return score;
+}
+
+function episodeLines({ episode, score, note: words, tags, isReturn }: NotedEpisode): readonly string[] {
+  const scored = score === null ? 'no score by hand' : `${BY_HAND}: ${String(score)}`;
+  const counts = score === null ? '' : isReturn ? ', which is its return' : ', beside what it returned';
+  return [`episode ${String(episode)}, ${scored}${counts}`, tags.join(', '), words].filter((line) => line !== '');
 }
 
 export async function deleteCommand(given: Given<typeof DELETE>, context: CommandContext): Promise<void> {

@@ -11,7 +11,7 @@ import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
-import { IMPORTED } from '../../domain/episode.ts';
+import { BY_HAND, IMPORTED } from '../../domain/episode.ts';
 import { BLAME_BUDGET, blameSentence, type Blame, type Remedy } from '../../domain/answer.ts';
 import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
 import type { Message } from '../../domain/message.ts';
@@ -60,6 +60,10 @@ export async function findWhatLost(engine: Engine, request: BlameParams, control
   }
   if (greedy) {
     control.onRemark?.('The episode was recorded greedily; it is read at the sampling temperature of its run.');
+  }
+  const byHand = handRemark([episode]);
+  if (byHand !== null) {
+    control.onRemark?.(byHand);
   }
   for (const cost of await searchCosts(engine, budget, [episode])) {
     control.onRemark?.(costWords(cost));
@@ -196,6 +200,14 @@ export async function samplePairs(
 
 const sumCalls = ({ alternatives }: ReplayResult): number =>
   alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
+
+/** What is said before a search of episodes that the user scored; null where another one scored all. */
+export function handRemark(episodes: readonly Pick<LostEpisode, 'messages'>[]): string | null {
+  const count = episodes.filter(({ messages }) => messages.at(-1)?.byHand === true).length;
+  return count === 0
+    ? null
+    : `${count === 1 ? 'An episode is' : `${String(count)} episodes are`} ${BY_HAND}; replays are scored by the evaluator.`;
+}
 
 /** Who goes on with a recorded episode, and what that may cost. */
 export type AskedTeam = Pick<BlameParams, 'team' | 'teamHash' | 'spending'>;

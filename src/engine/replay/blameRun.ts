@@ -26,6 +26,7 @@ import {
   callsOfPairs,
   checkBudget,
   checkTeam,
+  handRemark,
   lostEpisode,
   PAIRS_AT_A_TIME,
   saidOnce,
@@ -78,6 +79,10 @@ export async function findWhatLosesRun(
   const { greedy, marks, lost, tooLong } = await searchedEpisodes(engine, { run, budget, only, ...asked });
   if (greedy) {
     onRemark('The episodes were recorded greedily; they are read at the sampling temperature of the run.');
+  }
+  const byHand = handRemark(lost.map(({ episode }) => episode));
+  if (byHand !== null) {
+    onRemark(byHand);
   }
   for (const cost of await costsOfLost(engine, budget, lost)) {
     onRemark(costWords(cost));

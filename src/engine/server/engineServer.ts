@@ -290,6 +290,7 @@ export class EngineServer {
       taxonomy: (params) => service.taxonomyView(params),
       label: (params, signal) => service.label(params, signal()),
       noteRun: (params, signal) => service.noteRun(params, signal()),
+      noteEpisode: (params, signal) => service.noteEpisode(params, signal()),
       deleteRun: ({ run }, signal) => service.deleteRun(run, signal()),
       importLog: (params, signal) => service.importLog(params, signal()),
       record: (params, signal) => this.record(client, params, signal()),

@@ -45,6 +45,7 @@ export function branchOf(reader: Reader, message: number): Branch {
       return: value,
     })),
     return: end,
+    ...(messages.at(-1)?.byHand === true && { byHand: true }),
     outcome: end === null ? null : outcomeOf(end, reader.returnScale(chosen.run)),
     otherContinuations,
   };

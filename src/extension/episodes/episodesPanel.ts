@@ -45,6 +45,11 @@ export class Episodes {
     return this.panel.isInFront ? (this.panel.session?.shownRun ?? null) : null;
   }
 
+  /** The problem with the keyboard, where the panel is the editor in front. */
+  get problemInFront(): number | null {
+    return this.panel.isInFront ? (this.panel.session?.activeProblem ?? null) : null;
+  }
+
   /** Closes the panel where it shows a run that was deleted. */
   closeRun(run: string): void {
     if (this.panel.session?.shownRun === run) {

@@ -183,6 +183,11 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     return this.run;
   }
 
+  /** The problem with the keyboard; null where none has it. */
+  get activeProblem(): number | null {
+    return this.place.active;
+  }
+
   /**
    * Shows another run, or the same with another note; a filter for roles and classes of the run before would hide all.
    */

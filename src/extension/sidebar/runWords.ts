@@ -1,6 +1,6 @@
 /** How runs are put in words outside the panels. */
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import type { Episode } from '../../domain/episode.ts';
+import { BY_HAND, type Episode } from '../../domain/episode.ts';
 import type { Step } from '../../domain/step.ts';
 import { remainingWords } from '../../shared/text/times.ts';
 import { isResumable } from '../../domain/run.ts';
@@ -40,8 +40,11 @@ export function episodeLabel(episode: Episode): string {
 }
 
 /** The return in words; an evaluator that failed gives none. */
-export function episodeReturn(value: number | null): string {
-  return value === null ? 'masked: the evaluator failed' : `return ${String(Math.round(1000 * value) / 1000)}`;
+export function episodeReturn({ return: value, rule }: Pick<Episode, 'return' | 'rule'>): string {
+  if (value === null) {
+    return 'masked: the evaluator failed';
+  }
+  return `return ${String(Math.round(1000 * value) / 1000)}${rule === BY_HAND ? `, ${BY_HAND}` : ''}`;
 }
 
 function percent(value: number): string {

@@ -85,8 +85,8 @@ function episodeItem(node: EpisodeNode): TreeItem {
   item.id = node.id;
   item.iconPath = EPISODE_ICONS[node.outcome ?? 'masked'];
   item.description = oneLine(node.text);
-  item.tooltip = `${episode.question}\n\n${node.text.slice(0, 1000)}\n${episodeReturn(episode.return)}, expected ${episode.answer}`;
-  item.accessibilityInformation = { label: `${episodeReturn(episode.return)}: ${episodeLabel(episode)}` };
+  item.tooltip = `${episode.question}\n\n${node.text.slice(0, 1000)}\n${episodeReturn(episode)}, expected ${episode.answer}`;
+  item.accessibilityInformation = { label: `${episodeReturn(episode)}: ${episodeLabel(episode)}` };
   item.contextValue = 'episode';
   item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
   return item;

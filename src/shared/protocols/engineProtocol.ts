@@ -11,6 +11,7 @@ import type { TeamChange, Trial, TrialProblems } from '../../domain/trial.ts';
 import type { VerificationReport } from '../../domain/verification.ts';
 import type { LostProblemRow, RightAnswer } from '../../domain/problem.ts';
 import type { LogImport, Recorded } from '../../domain/episode.ts';
+import type { NotedEpisode, NoteEpisodeParams } from '../../domain/episodeNote.ts';
 import type { NoteRunParams, RunNote } from '../../domain/run.ts';
 import type { Selection } from '../../domain/selection.ts';
 import type { Rename } from '../speakerNames.ts';
@@ -421,6 +422,8 @@ export const REQUESTS = {
   label: new RequestType<LabelParams, CaseLabel, void>('taxonomy/label'),
   /** Appends what the user calls a run and says of it. */
   noteRun: new RequestType<NoteRunParams, RunNote, void>('run/note'),
+  /** Appends what the user says of an episode. */
+  noteEpisode: new RequestType<NoteEpisodeParams, NotedEpisode, void>('episode/note'),
   /** Deletes a run with its files; answers with the bytes that are free now. */
   deleteRun: new RequestType<RunParams, number, void>('run/delete'),
   /** Stores what other programs recorded of their agents; a log that is stored already changes nothing. */

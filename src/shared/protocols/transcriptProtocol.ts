@@ -15,6 +15,7 @@ import {
   type BucketView,
 } from '../../domain/replay.ts';
 import { MAX_EVENT_TEXT } from '../../domain/episode.ts';
+import type { StoredEpisodeNote } from '../../domain/episodeNote.ts';
 import type { MessageEstimate } from '../../domain/credit.ts';
 import { holding, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import type { Comparison } from '../transcript/comparison.ts';
@@ -147,6 +148,8 @@ export interface TranscriptRow {
   readonly finish: FinishReason | null;
   readonly return: number | null;
   readonly leaves: number;
+  /** Where the user gave the return, or some of those that it is the mean of. */
+  readonly byHand?: true;
   readonly credit: Headline | null;
   /**
    * What training learned from it, where nothing else was sampled in its context or it is a voter beside others that
@@ -242,6 +245,8 @@ export interface MessageDetail {
   readonly policy: PolicyKind | null;
   /** How far the model judge that scored its run is to be believed, in one sentence; null where none scored. */
   readonly judge: string | null;
+  /** What the user says of its episode; null where nothing, and for a message of several episodes. */
+  readonly noted: StoredEpisodeNote | null;
   /** What was measured of the call; of one that another program recorded, what was not too. */
   readonly measured: readonly MeasuredFact[];
   /** What environments added before it, and after it where it ends its episode. */

@@ -22,6 +22,8 @@ export interface Branch {
   readonly messages: readonly BranchMessage[];
   /** What the end of the branch returned; null where it was not scored or was masked. */
   readonly return: number | null;
+  /** Where the user gave the return. */
+  readonly byHand?: true;
   /** How it ended; null where it was not scored or was masked. */
   readonly outcome: Outcome | null;
   /** Continuations that the chosen message has beside the one shown. */

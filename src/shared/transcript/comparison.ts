@@ -10,6 +10,8 @@ export interface ComparedSide {
   readonly message: number;
   readonly title: string;
   readonly return: number | null;
+  /** Where the user gave the return. */
+  readonly byHand?: true;
   readonly outcome: Outcome | null;
   readonly otherContinuations: number;
   readonly messages: number;
@@ -44,6 +46,7 @@ function sideOf(own: Branch, other: Branch, parting: Parting): ComparedSide {
     message,
     title,
     return: own.return,
+    ...(own.byHand === true && { byHand: true }),
     outcome,
     otherContinuations,
     ...lengthOf(own),

@@ -14,7 +14,7 @@ import type { StoreReader, TreeGroup } from '../types.ts';
 
 type MessageReaders = Pick<
   StoreReader,
-  'fullMessage' | 'message' | 'messageRun' | 'messages' | 'children' | 'chain' | 'transcript'
+  'fullMessage' | 'message' | 'messageRun' | 'messages' | 'children' | 'chain' | 'lastMessages' | 'transcript'
 >;
 
 type CreditRow = { readonly [Field in keyof Credit]: Credit[Field] | null };
@@ -87,6 +87,8 @@ export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: Mes
       prompt_tokens AS promptTokens, reused_tokens AS reusedTokens, token_hash AS tokenHash, tokens, logprobs,
       decision.context AS context
     FROM decision ${JOINED} WHERE decision.id = ?`);
+  const group = db.prepare<[number], TreeGroup>(`
+    SELECT run, phase, iteration, uid_sha AS problem FROM decision JOIN instance ON instance.id = decision.instance WHERE decision.id = ?`);
   const runs = db.prepare<[number], string>('SELECT run FROM decision WHERE id = ?').pluck();
   const children = db
     .prepare<[number], number>(
@@ -126,6 +128,10 @@ export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: Mes
     chain: guarded(session, (leaf) => {
       const ids = chain.all(leaf);
       return ids.length === 0 ? notFound(session, 'message', leaf) : messagesOf(ids);
+    }),
+    lastMessages: guarded(session, (id) => {
+      const of = group.get(id) ?? notFound(session, 'message', id);
+      return treeOf(of).leaves(id);
     }),
     transcript: guarded(session, (query) => {
       const { offset, limit } = checkedPage(query);

@@ -1,6 +1,8 @@
 /** Reading the trees that transcripts show: their shape and their returns, without the texts. */
+import { BY_HAND } from '../../domain/episode.ts';
 import { IN_TREE, PROBLEM_NUMBER } from '../conditions.ts';
 import { inOrder } from '../rows.ts';
+import { EPISODES } from '../tables/episodeNotes.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import { buildTree } from '../tree.ts';
@@ -29,13 +31,14 @@ export function treeReader(session: Session): TreeOf {
      WHERE run = @run AND iteration = @iteration AND @phase = 'train' ORDER BY stage DESC`,
   );
   const episodes = db.prepare<[TreeGroup], LeafEpisode>(
-    `SELECT leaf, return, evaluator_calls AS evaluatorCalls FROM episode WHERE ${IN_TREE} ORDER BY id`,
+    `SELECT leaf, return, rule = '${BY_HAND}' AS byHand, evaluator_calls AS evaluatorCalls FROM ${EPISODES} WHERE ${IN_TREE} ORDER BY id`,
   );
   const newest = db
     .prepare<[TreeGroup], string>(
       `
     SELECT (SELECT coalesce(max(id), 0) FROM decision WHERE ${IN_TREE}) || ' ' ||
-      (SELECT coalesce(max(id), 0) FROM episode WHERE ${IN_TREE})`,
+      (SELECT coalesce(max(id), 0) FROM episode WHERE ${IN_TREE}) || ' ' ||
+      (SELECT coalesce(max(id), 0) FROM episode_note WHERE run = @run)`,
     )
     .pluck();
   // Within a run a committed id is never used again, so the newest ones name the state of a group.

@@ -3,6 +3,7 @@ import { realFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { diagnosticReaders } from '../tables/diagnostics.ts';
 import { environmentEventReaders } from '../tables/environmentEvents.ts';
+import { episodeNoteReader } from '../tables/episodeNotes.ts';
 import { evaluationReaders } from '../tables/evaluations.ts';
 import { labelReaders } from '../tables/labels.ts';
 import { measurementReaders } from '../tables/measurements.ts';
@@ -83,6 +84,7 @@ export function readersOf(session: Session, close: () => void): StoreReader {
   return translate(session.path, () => {
     const treeOf = treeReader(session);
     const messagesOf = messageReader(session, treeOf);
+    const messages = messageReaders(session, treeOf, messagesOf);
     const continuationOf = continuationReader(session);
     return {
       path: session.path,
@@ -100,7 +102,8 @@ export function readersOf(session: Session, close: () => void): StoreReader {
       ...environmentEventReaders(session),
       ...labelReaders(session),
       ...measurementReaders(session),
-      ...messageReaders(session, treeOf, messagesOf),
+      ...messages,
+      ...episodeNoteReader(session, messages.lastMessages),
       ...outlineReaders(session, treeOf),
       ...searchReaders(session, messagesOf),
       ...questionReaders(session),

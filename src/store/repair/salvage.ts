@@ -126,6 +126,7 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
       done.push(copyTable({ source, db, table: 'verification_difference' }, isWhole));
       const isKept = (message: unknown): boolean => whole.get('decision')?.kept.has(message) === true;
       done.push(copyTable({ source, db, table: 'measurement' }, isKept));
+      done.push(copyTable({ source, db, table: 'episode_note' }, (_, { leaf }) => isKept(leaf)));
       done.push(...copyEvents({ source, db }, isKept, runs));
     })();
     return done;

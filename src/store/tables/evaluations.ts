@@ -48,7 +48,8 @@ export function evaluationReaders(session: Session): Pick<StoreReader, 'evaluati
       SELECT (SELECT min(iteration) FROM episode WHERE run = @run AND phase = 'evaluate' AND iteration > found.iteration)
       FROM found WHERE found.iteration IS NOT NULL
     )
-    SELECT iteration FROM found WHERE iteration IS NOT NULL`,
+    SELECT iteration FROM found WHERE iteration IS NOT NULL
+    UNION SELECT iteration FROM hand_return WHERE run = @run AND phase = 'evaluate' ORDER BY 1`,
     )
     .pluck();
   return {

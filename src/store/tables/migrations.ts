@@ -6,6 +6,7 @@ import { CONTEXT_BASES } from './contextBases.ts';
 import { CREDIT_ORDER } from './creditOrder.ts';
 import { VERSION_4 } from './diagnostics.ts';
 import { ENVIRONMENT_EVENTS } from './environmentEvents.ts';
+import { EPISODE_NOTES } from './episodeNotes.ts';
 import { EVALUATIONS } from './evaluations.ts';
 import { HEADLINES } from './headlines.ts';
 import { VERSION_3 } from './problemTests.ts';
@@ -56,6 +57,7 @@ export const MIGRATIONS: readonly string[] = [
   CONTEXT_BASES,
   MEASUREMENTS,
   RUN_NOTES,
+  EPISODE_NOTES,
 ];
 
 /** What kind of file is at a path; `store` also when the file is one of an older version. */

@@ -17,6 +17,7 @@ import { stageWriter } from '../tables/stages.ts';
 import { accountWriter } from '../tables/runAccounts.ts';
 import { guarded, translate, type Session } from '../files/sqlite.ts';
 import { textWriter, type TextWriter } from './texts.ts';
+import { episodeNoteWriter } from '../tables/episodeNotes.ts';
 import { runNoteWriter } from '../tables/runNotes.ts';
 import { bytesOf, tokenHash } from '../tokens.ts';
 import type { NewRun, NewVerification, StoreReader, StoreWriter } from '../types.ts';
@@ -84,6 +85,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     ...environmentEventWriters(session),
     ...labelWriter(session),
     ...runNoteWriter(session),
+    ...episodeNoteWriter(session),
     ...runDeleter(session, forget),
     insertProblems: together((problems) => {
       problems.forEach(keys.storeProblem);

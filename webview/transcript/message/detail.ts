@@ -1,5 +1,6 @@
 /** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
 import type { Draws, BucketView } from '../../../src/domain/replay.ts';
+import { BY_HAND } from '../../../src/domain/episode.ts';
 import { learnedFrom } from '../../../src/domain/message.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';
@@ -24,6 +25,7 @@ import { fact } from './fact.ts';
 import type { ReplayFields } from '../replay/drafts.ts';
 import type { WithMathematics } from './formulas.ts';
 import { shownKey } from '../keys.ts';
+import { notedFacts } from './noted.ts';
 import { KeysAndHashes } from './keysAndHashes.ts';
 import { MessageText, type TextLook } from './messageText.ts';
 import { ReplayForm, type ReplayFormEvents } from '../replay/replayForm.ts';
@@ -53,6 +55,7 @@ export class DetailPane {
   private form: ReplayForm | null = null;
   private shown: number | null = null;
   private readonly returned = h('span', {});
+  private readonly noted = h('dl', { class: 'facts noted' });
   private credit: CreditFact | null = null;
   private settle: SettleControl | null = null;
   /** The credit of the message on screen. */
@@ -154,9 +157,15 @@ export class DetailPane {
     this.scale = detail.scale;
     replace(
       this.returned,
-      returnCell(message.return, message.return === null ? null : outcomeOf(message.return, detail.scale)),
+      returnCell(
+        message.return,
+        message.return === null ? null : outcomeOf(message.return, detail.scale),
+        message.byHand,
+      ),
       message.leaves > 1 ? h('span', { class: 'muted' }, ` mean of ${count(message.leaves)}`) : null,
+      message.byHand === true ? h('span', { class: 'muted' }, ` ${BY_HAND}`) : null,
     );
+    replace(this.noted, ...notedFacts(detail.noted));
     this.credit?.update(message.credit, learnedFrom(message));
     this.keys.show(detail);
     this.estimates?.update(detail.estimates);
@@ -317,6 +326,7 @@ export class DetailPane {
         ...detail.measured.flatMap(([name, words]) => fact(name, ...shownText(words))),
         ...(message.finish === 'length' ? fact('Cut off', 'by the length limit') : []),
       ),
+      this.noted,
       context === null
         ? null
         : h(

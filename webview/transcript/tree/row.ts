@@ -1,4 +1,5 @@
 /** One row of the transcript tree. */
+import { BY_HAND } from '../../../src/domain/episode.ts';
 import { OTHER_DISTRIBUTION } from '../../../src/domain/replay.ts';
 import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { ShownEvent } from '../../../src/shared/transcript/shownEvents.ts';
@@ -47,7 +48,7 @@ export function rowLabel(row: MarkedRow): string {
     `${row.role}${place}${voted}${stage}${row.branch ? ', replayed' : ''}`,
     row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`,
     `${said(row.events?.before)}: ${text === '' ? 'empty message' : text}${said(row.events?.after)}`,
-    `; return ${returnText(row.return)}; ${credit}`,
+    `; return ${returnText(row.return)}${row.byHand === true ? `, ${BY_HAND}` : ''}; ${credit}`,
     row.verification === null ? '' : `; ${verificationText(row.verification)}`,
   ].join('');
 }
@@ -74,7 +75,7 @@ export function rowElement(row: MarkedRow, state: RowState, query: string): HTML
       preventDefaultContextMenuItems: true,
     });
     element.classList.toggle('passed', !row.match);
-    element.append(returnCell(row.return, row.outcome), credited(row));
+    element.append(returnCell(row.return, row.outcome, row.byHand), credited(row));
   }
   return element;
 }

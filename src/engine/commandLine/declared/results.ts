@@ -141,16 +141,30 @@ export const REPORT = {
 
 export const NOTE = {
   name: 'note',
-  summary: 'Stores a title, a note and tags of a run.',
+  summary: 'Stores what you say of a run or an episode, and your score of it.',
   details: 'What is left out stays as it was.',
-  arguments: { run: { kind: 'text', value: 'RUN', help: 'The id of a run.' } },
+  arguments: {
+    subject: {
+      kind: 'text',
+      value: 'RUN|MESSAGE',
+      help: 'The id of a run, or the number of a message, which stands for its episode.',
+    },
+  },
   options: {
     title: { kind: 'text', value: 'TITLE', help: 'What the run is called.' },
+    score: {
+      kind: 'text',
+      value: 'VALUE|none',
+      help: 'Your score of the episode; none takes it back. It is the return of an episode that has no other score.',
+    },
     note: { kind: 'text', value: 'TEXT', help: 'What you say of it.' },
     tags: { kind: 'texts', value: 'TAG,TAG', help: 'Its tags, with commas between them.' },
     ...STORE_AND_JSON,
   },
-  examples: [['c3 note c3-0-1a2b3c4d --title Baseline --tags paper,small', 'Gives a run a title and two tags.']],
+  examples: [
+    ['c3 note c3-0-1a2b3c4d --title Baseline --tags paper,small', 'Gives a run a title and two tags.'],
+    ['c3 note 1234 --score 0 --note "Books the wrong day."', 'Scores the episode of message 1234, and says why.'],
+  ],
 } as const satisfies Declaration;
 
 export const DELETE = {

@@ -115,6 +115,7 @@ export async function messageDetail(
     message,
     scale: reader.returnScale(message.run),
     policy: policyOfRole(reader, message.run, message.role),
+    noted: reader.episodeNote(id),
     measured: measuredOf(reader, message),
     judge: judgeWordsIn(reader.runConfig(message.run)),
     code: isCode(reader, target, graph, message),

@@ -472,6 +472,7 @@ function rowOf(node: Node, message: Message, voter: boolean): TranscriptRow {
     finish: message.finish,
     return: message.return,
     leaves: message.leaves,
+    ...(message.byHand === true && { byHand: true }),
     credit: message.credit,
     ...(learned !== null && { learned }),
     branch: node.branch,

@@ -20,6 +20,7 @@ import {
 import { returnsOf, type ReturnScale } from '../../../shared/credit/returns.ts';
 import type { MessagesOf } from '../readMessages.ts';
 import { scaleReader } from '../../tables/returnScales.ts';
+import { EPISODES, IS_NEWEST_NOTE } from '../../tables/episodeNotes.ts';
 import { matchOf } from './readSearch.ts';
 import { guarded, type Session } from '../../files/sqlite.ts';
 import type { ProblemQuery, StoreReader, TreeGroup } from '../../types.ts';
@@ -35,6 +36,9 @@ interface Row extends Omit<
   | 'sampledAfter'
   | 'meanReturn'
   | 'clearest'
+  | 'handScore'
+  | 'handReturns'
+  | 'tags'
   | 'tokens'
   | 'cut'
 > {
@@ -44,6 +48,14 @@ interface Row extends Omit<
   readonly reused: number;
   readonly completion: number;
   readonly clearMessage: number | null;
+}
+
+/** What the user says of one episode of a problem. */
+interface NoteRow {
+  readonly problem: number;
+  readonly score: number | null;
+  readonly tags: string;
+  readonly isReturn: 0 | 1;
 }
 
 interface RoundRow extends ProblemRound {
@@ -86,7 +98,14 @@ const ORDERS: Readonly<Record<ProblemColumn, string>> = {
   tokens: 'prompt_tokens - reused_tokens + completion_tokens',
   seconds: 'seconds',
   calls: 'evaluator_calls',
+  byHand: '(SELECT avg(score) FROM noted WHERE noted.instance = problem.instance)',
+  tags: '(SELECT min(tag.value) FROM noted JOIN json_each(noted.tags) AS tag WHERE noted.instance = problem.instance)',
 };
+
+/** What the user says of the episodes of a run, @run, with their problems. */
+const NOTED = `noted AS (
+  SELECT instance, score, note, tags FROM episode_note AS own JOIN decision ON decision.id = own.leaf
+  WHERE own.run = @run AND ${IS_NEWEST_NOTE})`;
 
 /** What is latest lies between the bounds of these returns. */
 const isLatest = (outcome: 'won' | 'failed'): string => `${LATEST} BETWEEN @${outcome}Low AND @${outcome}High`;
@@ -121,6 +140,8 @@ const FILLED: Readonly<Partial<Record<ProblemColumn, string>>> = {
   tokens: 'prompt_tokens + completion_tokens > 0',
   seconds: 'seconds IS NOT NULL',
   calls: 'evaluator_calls > 0',
+  byHand: `EXISTS (SELECT 1 FROM episode_note AS own WHERE own.run = @run AND score IS NOT NULL AND ${IS_NEWEST_NOTE})`,
+  tags: `EXISTS (SELECT 1 FROM episode_note AS own WHERE own.run = @run AND tags <> '[]' AND ${IS_NEWEST_NOTE})`,
 };
 
 const ROWS = `
@@ -131,11 +152,19 @@ const ROUNDS = `
   SELECT problem, phase, iteration, iif(returns > 0, total / returns, NULL) AS mean, episodes
   FROM json_each(?) AS asked CROSS JOIN problem_round ON problem = asked.value ORDER BY problem, phase, iteration`;
 
+// From the notes, of which there are few, to their problems.
+const NOTES = `
+  SELECT problem.id AS problem, score, tags, EXISTS (SELECT 1 FROM hand_return WHERE hand_return.leaf = own.leaf) AS isReturn
+  FROM episode_note AS own CROSS JOIN decision ON decision.id = own.leaf
+  CROSS JOIN problem ON problem.run = own.run AND problem.instance = decision.instance
+  WHERE problem.id IN (SELECT value FROM json_each(?)) AND ${IS_NEWEST_NOTE} ORDER BY own.leaf`;
+
 /** The readers of problems. */
 export function problemReaders(session: Session, messagesOf: MessagesOf): ProblemReaders {
   const { db } = session;
   const rows = db.prepare<[string], Row>(ROWS);
   const rounds = db.prepare<[string], RoundRow>(ROUNDS);
+  const notes = db.prepare<[string], NoteRow>(NOTES);
   const count = db.prepare<[string], number>('SELECT count(*) FROM problem WHERE run = ?').pluck();
   const split = db
     .prepare<[string], number>(`SELECT count(*) FROM problem WHERE run = ? AND ${hasRound('train')}`)
@@ -160,7 +189,7 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
   const lostLeaf = db
     .prepare<[{ run: string; phase: string; iteration: number; instance: number }], number>(
       `
-    SELECT leaf FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = @instance ORDER BY return IS NULL, return, id LIMIT 1`,
+    SELECT leaf FROM ${EPISODES} WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = @instance ORDER BY return IS NULL, return, id LIMIT 1`,
     )
     .pluck();
   const unscored = db
@@ -179,11 +208,17 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
       const asked = JSON.stringify(ids);
       const found = rows.all(asked);
       const byProblem = Map.groupBy(rounds.all(asked), ({ problem }) => problem);
+      const noted = Map.groupBy(notes.all(asked), ({ problem }) => problem);
       const messages = new Map(
         messagesOf(found.flatMap(({ clearMessage }) => clearMessage ?? [])).map((message) => [message.id, message]),
       );
       return found.map((row) =>
-        rowOf(row, byProblem.get(row.id) ?? [], clearestOf(messages.get(row.clearMessage ?? -1))),
+        rowOf(
+          row,
+          byProblem.get(row.id) ?? [],
+          noted.get(row.id) ?? [],
+          clearestOf(messages.get(row.clearMessage ?? -1)),
+        ),
       );
     }),
     problemFacets: guarded(session, (run): ProblemFacets => ({
@@ -233,7 +268,7 @@ function statementOf(
 ): { readonly sql: string; readonly values: Values } {
   const values: Record<string, string | number> = { run };
   const conditions = ['problem.run = @run'];
-  const tables: string[] = [];
+  const tables: string[] = [NOTED];
   const joins: string[] = [];
   const join = (name: string, columns: string, known: object): void => {
     values[name] = JSON.stringify(known);
@@ -271,7 +306,7 @@ function statementOf(
   const direction = sort.descending ? 'DESC' : 'ASC';
   return {
     values,
-    sql: `${tables.length === 0 ? '' : `WITH ${tables.join(', ')}`}
+    sql: `WITH ${tables.join(', ')}
       SELECT problem.id FROM problem CROSS JOIN instance ON instance.id = problem.instance ${joins.join(' ')}
       WHERE ${conditions.join(' AND ')} ORDER BY (${expression}) IS NULL, ${expression} ${direction}, problem.id`,
   };
@@ -285,6 +320,13 @@ const FIELDS = {
   question: 'question LIKE',
 } as const;
 const MESSAGE_FIELD = 'message';
+/** The same of what the user says of an episode of the problem. @param like a pattern */
+const NOTE_FIELDS = {
+  tag: (like: string) =>
+    `EXISTS (SELECT 1 FROM noted JOIN json_each(noted.tags) AS tag WHERE noted.instance = problem.instance AND tag.value LIKE ${like})`,
+  note: (like: string) =>
+    `EXISTS (SELECT 1 FROM noted WHERE noted.instance = problem.instance AND noted.note LIKE ${like})`,
+} as const;
 
 interface SearchWord {
   readonly field: string | null;
@@ -300,7 +342,10 @@ export function searchWords(search: string): readonly SearchWord[] {
       if (word === '') {
         return [];
       }
-      return field === null || field === MESSAGE_FIELD || Object.hasOwn(FIELDS, field)
+      return field === null ||
+        field === MESSAGE_FIELD ||
+        Object.hasOwn(FIELDS, field) ||
+        Object.hasOwn(NOTE_FIELDS, field)
         ? [{ field, word }]
         : [{ field: null, word: whole }];
     },
@@ -350,6 +395,8 @@ function wordConditions(search: string, values: Record<string, string | number>)
       conditions.push(`(level = cast(@word${String(index)} AS REAL) AND @word${String(index)} GLOB '*[0-9]*')`);
     } else if (field !== null && Object.hasOwn(FIELDS, field)) {
       conditions.push(`${FIELDS[field as keyof typeof FIELDS]} ${like(word, index)}`);
+    } else if (field !== null && Object.hasOwn(NOTE_FIELDS, field)) {
+      conditions.push(NOTE_FIELDS[field as keyof typeof NOTE_FIELDS](like(word, index)));
     } else {
       const pattern = like(word, index);
       anywhere.push(`(question LIKE ${pattern} OR uid LIKE ${pattern} OR source LIKE ${pattern})`);
@@ -378,8 +425,10 @@ const TEXT_LIMIT = 240;
 function rowOf(
   { total, length, prompt, reused, completion, clearMessage: _, ...row }: Row,
   rounds: readonly RoundRow[],
+  notes: readonly NoteRow[],
   clearest: ClearestCredit | null,
 ): ProblemRow {
+  const scores = notes.flatMap(({ score }) => score ?? []);
   const meanOf = (stage: EvaluationRound['stage'], kind: EvaluationKind): number | null => {
     const known = EVALUATION_ROUNDS.find((round) => round.stage === stage && round.kind === kind);
     return rounds.find(({ phase, iteration }) => phase === 'evaluate' && iteration === known?.iteration)?.mean ?? null;
@@ -394,6 +443,10 @@ function rowOf(
     sampledAfter: meanOf('after', 'sampled'),
     meanReturn: row.returns === 0 ? null : total / row.returns,
     clearest,
+    handScore: scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0) / scores.length,
+    handReturns: notes.filter(({ isReturn }) => isReturn === 1).length,
+    // The store wrote this JSON itself.
+    tags: [...new Set(notes.flatMap(({ tags }) => JSON.parse(tags) as string[]))],
     tokens: { prompt, reused, completion },
   };
 }

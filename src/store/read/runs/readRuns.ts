@@ -4,6 +4,7 @@ import type { Ledger, RunRecord, RunSummary } from '../../../domain/run.ts';
 import { OTHER_MODEL, WITHIN_STEP, type NumericEnvironment, type Snapshot } from '../../../domain/snapshot.ts';
 import type { Step, StepMetrics } from '../../../domain/step.ts';
 import { problemOf, type StoredProblem } from '../../tables/problemTests.ts';
+import { EPISODES } from '../../tables/episodeNotes.ts';
 import { checkedPage, notFound } from '../../rows.ts';
 import { scaleReader } from '../../tables/returnScales.ts';
 import { guarded, type Session } from '../../files/sqlite.ts';
@@ -36,9 +37,9 @@ const RUN = `
     coalesce(run_note.title, run.title) AS title, coalesce(note, '') AS note, tags,
     (SELECT count(*) FROM step WHERE step.run = run.id AND metrics IS NOT NULL) AS steps
   FROM run LEFT JOIN run_note ON run_note.id = (SELECT max(id) FROM run_note WHERE run_note.run = run.id)`;
-const EPISODES = `
-  SELECT episode.id, run, phase, iteration, uid_sha AS problem, leaf, return, rule, evaluator_calls AS evaluatorCalls, question, answer
-  FROM episode JOIN instance ON instance.id = episode.instance
+const EPISODE_ROWS = `
+  SELECT scored.id, run, phase, iteration, uid_sha AS problem, leaf, return, rule, evaluator_calls AS evaluatorCalls, question, answer
+  FROM ${EPISODES} AS scored JOIN instance ON instance.id = scored.instance
   WHERE run = @run AND phase = @phase AND iteration = @iteration`;
 const SNAPSHOT = 'SELECT weights AS id, run, iteration, base, file FROM snapshot';
 
@@ -67,10 +68,12 @@ export function runReaders(session: Session): RunReaders {
   const environment = db.prepare<[number], NumericEnvironment>(
     'SELECT runtime, provider, device, threads, platform FROM environment WHERE id = ?',
   );
-  const episodes = db.prepare<[Round & Page], Episode>(`${EPISODES} ORDER BY episode.id LIMIT @limit OFFSET @offset`);
+  const episodes = db.prepare<[Round & Page], Episode>(
+    `${EPISODE_ROWS} ORDER BY scored.id LIMIT @limit OFFSET @offset`,
+  );
   const countEpisodes = db
     .prepare<[Round], number>(
-      'SELECT count(*) FROM episode WHERE run = @run AND phase = @phase AND iteration = @iteration',
+      `SELECT count(*) FROM ${EPISODES} WHERE run = @run AND phase = @phase AND iteration = @iteration`,
     )
     .pluck();
   const masked = db

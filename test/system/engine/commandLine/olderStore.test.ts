@@ -24,6 +24,7 @@ after(() => {
 
 for (const [what, args] of [
   ['verify', ['verify', '--json']],
+  ['note', ['note', '2', '--tags', 'odd']],
   ['replay', ['replay', '1', '--alternatives', '1', '--replays', '1', '--json']],
 ] as const) {
   it(`c3 ${what} brings an older store up to date, and a command that only reads says how`, async (t) => {

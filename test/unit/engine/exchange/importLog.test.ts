@@ -4,18 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { isBucketFile } from '../../../../src/engine/exchange/exchangeImport.ts';
-import { LogIndex } from '../../../../src/engine/exchange/logIndex.ts';
-import { storeLog, surveyLog } from '../../../../src/engine/exchange/importLog.ts';
-import { sourceOf } from '../../logs/wholeLog.ts';
+import { importText } from './importText.ts';
 import { rawConnection } from '../../store/helpers.ts';
 import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
-import type { LogImport } from '../../../../src/domain/episode.ts';
 import { NOTHING_MEASURED } from '../../../../src/domain/message.ts';
-import { renamesOf, type Rename } from '../../../../src/shared/speakerNames.ts';
+import { renamesOf } from '../../../../src/shared/speakerNames.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
-
-const NOW = '2026-01-01T00:00:00.000Z';
 
 function storeOf(t: TestContext): StoreWriter {
   const folder = mkdtempSync(join(tmpdir(), 'c3-logs-'));
@@ -25,23 +20,6 @@ function storeOf(t: TestContext): StoreWriter {
     rmSync(folder, { recursive: true, force: true });
   });
   return store;
-}
-async function importText(
-  store: StoreWriter,
-  text: string | Buffer,
-  maskSecrets = false,
-  renames: readonly Rename[] = [],
-  kept?: number,
-): Promise<LogImport> {
-  const path = '/logs/mine.json';
-  const index = new LogIndex(path);
-  try {
-    const open = { source: sourceOf(text, path), leftOut: [], index };
-    const { signal } = new AbortController();
-    return storeLog(store, await surveyLog(open, { path, maskSecrets, renames }, signal, kept), NOW);
-  } finally {
-    index.close();
-  }
 }
 
 const conversation = (...messages: readonly unknown[]): string => JSON.stringify({ messages });

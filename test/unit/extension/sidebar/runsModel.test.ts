@@ -78,7 +78,7 @@ test('a masked episode is distinguished from one that returned 0', () => {
   const step = find(childrenOf(writer, find(childrenOf(writer, null, limits), RUN), limits), `${RUN}/train/1`);
   const words = childrenOf(writer, step, limits)
     .slice(0, 2)
-    .map((node) => node.kind === 'episode' && `${episodeLabel(node.episode)} ${episodeReturn(node.episode.return)}`);
+    .map((node) => node.kind === 'episode' && `${episodeLabel(node.episode)} ${episodeReturn(node.episode)}`);
   assert.deepEqual(words, [
     'Question 0: what is 0 + 1? masked: the evaluator failed',
     'Question 1: what is 1 + 1? return 1',

@@ -39,6 +39,10 @@ function fill(store: StoreWriter, run: string, said: string): void {
   store.insertLabel({ message: leaf, bucket: null, name: said, note: '', author: 'you', createdAt: '2026' });
   store.insertSpending(run, 'reasoner', { prompt: 3, completion: 4 });
   store.insertRunNote({ run, title: `the ${said} run`, note: 'a note', tags: [said], createdAt: '2026' });
+  const recorded = store.insertMessage(newMessage({ run, phase: 'evaluate', iteration: 2, text: 'noted' }));
+  store.insertEpisodeNote({
+    ...{ run, leaf: recorded, score: 1, note: said, tags: [], author: 'you', createdAt: '2026' },
+  });
 }
 
 test('a deleted run leaves the store as if it had never been in it, and the file smaller', (t) => {
@@ -63,11 +67,11 @@ test('a deleted run leaves the store as if it had never been in it, and the file
   assert.deepEqual(store.counts(), {
     runs: 1,
     instances: 2,
-    messages: 3,
+    messages: 4,
     episodes: 1,
     buckets: 1,
     replays: 1,
-    texts: 5,
+    texts: 6,
   });
   const found = (query: string): number => store.searchMessages({ query, offset: 0, limit: 9 }).messages.length;
   assert.equal(found('walrus'), 0);

@@ -30,6 +30,9 @@ function fullStore(t: TestContext): Connection {
   });
   store.insertLabel({ message: message, bucket: null, name: 'odd', note: '', author: 'you', createdAt: '2026' });
   store.insertRunNote({ run: 'run-1', title: 'mine', note: '', tags: [], createdAt: '2026' });
+  store.insertEpisodeNote({
+    ...{ run: 'run-1', leaf: message, score: 1, note: '', tags: [], author: 'you', createdAt: '2026' },
+  });
   return rawConnection(t, store.path);
 }
 
@@ -49,6 +52,7 @@ const TABLES = [
   'diagnostic_sample',
   'diagnostic_bucket',
   'run_note',
+  'episode_note',
 ];
 
 for (const table of TABLES) {

@@ -201,7 +201,7 @@ test('a disk too full for a new store leaves nothing behind', (t) => {
 });
 
 test('a disk that fills up undoes the append and keeps what was stored', (t) => {
-  const store = filledStore(t, { maxPages: 104 });
+  const store = filledStore(t, { maxPages: 124 });
   let stored = 0;
   const append = (): void => {
     for (;;) {

@@ -1,0 +1,103 @@
+/** What a user says of an episode: a score of their own, a note and tags. */
+import { window } from 'vscode';
+import { BY_HAND } from '../../domain/episode.ts';
+import { episodeNoteFault, NO_EPISODE_NOTE, UNKNOWN_RANGE, type EpisodeNote } from '../../domain/episodeNote.ts';
+import { LONGEST_NOTE, tagsOf } from '../../domain/run.ts';
+import type { ReturnRange } from '../../shared/credit/creditPool.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
+import type { Services } from '../services.ts';
+
+/** Characters of a message in a list. */
+const SHOWN = 200;
+/** Episodes in a list. */
+const LISTED = 500;
+
+/** What a question is about. */
+interface Asked {
+  readonly before: EpisodeNote;
+  readonly range: ReturnRange;
+  /** What the evaluator or the log gave; null where neither did. */
+  readonly returned: number | null;
+}
+
+interface Question {
+  readonly title: string;
+  readonly prompt: string;
+  readonly value: string;
+  readonly changes: (typed: string) => Partial<EpisodeNote>;
+}
+
+const QUESTIONS: Readonly<Record<keyof EpisodeNote, (asked: Asked) => Question>> = {
+  score: ({ before, range, returned }) => ({
+    title: 'Score episode',
+    prompt: `${String(range.low)} to ${String(range.high)}, ${counts(returned)}; leave it empty to take the score back`,
+    value: before.score === null ? '' : String(before.score),
+    changes: (typed) => ({ score: typed.trim() === '' ? null : Number(typed) }),
+  }),
+  note: ({ before }) => ({
+    title: "Edit episode's note",
+    prompt: `What is worth knowing of the episode, up to ${LONGEST_NOTE.toLocaleString('en')} characters`,
+    value: before.note,
+    changes: (typed) => ({ note: typed }),
+  }),
+  tags: ({ before }) => ({
+    title: "Edit episode's tags",
+    prompt: 'Tags of the episode, with commas between them; tag:WORD in the search of the episodes finds them',
+    value: before.tags.join(', '),
+    changes: (typed) => ({ tags: tagsOf(typed) }),
+  }),
+};
+
+const counts = (returned: number | null): string =>
+  returned === null
+    ? 'the return of the episode where nothing else gave one'
+    : `shown beside its return ${String(returned)}, and used nowhere`;
+
+/** Asks for another score, note or tags of an episode. @param episode its last message */
+export async function askForEpisodeNote(
+  { engine, store }: Services,
+  reader: StoreReader,
+  episode: number,
+  part: keyof EpisodeNote,
+): Promise<void> {
+  const asked = askedOf(reader, episode);
+  const { changes, ...question } = QUESTIONS[part](asked);
+  const typed = await window.showInputBox({
+    ...question,
+    // The panel whose menu asked may take the keyboard late.
+    ignoreFocusOut: true,
+    validateInput: (value) => episodeNoteFault({ ...asked.before, ...changes(value) }, asked.range),
+  });
+  if (typed !== undefined) {
+    await engine.client().noteEpisode({ message: episode, ...changes(typed) });
+    store.touch();
+  }
+}
+
+function askedOf(reader: StoreReader, episode: number): Asked {
+  const { run, return: value, byHand } = reader.message(episode);
+  return {
+    before: reader.episodeNote(episode) ?? NO_EPISODE_NOTE,
+    range: reader.returnScale(run) ?? UNKNOWN_RANGE,
+    returned: byHand === true ? null : value,
+  };
+}
+
+/** The one of several episodes that the user means; undefined where the question was left. */
+export async function pickEpisode(reader: StoreReader, ends: readonly number[]): Promise<number | undefined> {
+  const [only, ...others] = ends;
+  if (only === undefined || others.length === 0) {
+    return only;
+  }
+  const items = reader
+    .messages(ends.slice(0, LISTED))
+    .map(({ id, return: value, byHand, text }, index) => ({
+      label: `Episode ${String(index + 1)} of ${String(ends.length)}`,
+      description: value === null ? 'no return' : `return ${String(value)}${byHand === true ? `, ${BY_HAND}` : ''}`,
+      detail: oneLine(text, SHOWN),
+      id,
+    }));
+  return (await window.showQuickPick(items, { title: 'Which episode?', matchOnDetail: true, ignoreFocusOut: true }))
+    ?.id;
+}
