@@ -56,7 +56,7 @@ scenario(
     await rows.filter({ hasText: 'stepz: unknown key; did you mean steps?' }).waitFor();
     await workbench.openFile('elsewhere.c3.yaml');
     await lens(workbench, 'Starting and planning require a trusted workspace').waitFor();
-    await hoverOver(workbench, /^model$/u, /A model folder/u);
+    await hoverOver(workbench, /^model$/u, /trains the model of this folder/u);
     // What a path names is not looked for on the disk.
     assert.equal(await rows.filter({ hasText: 'There is no such folder' }).count(), 0);
     await workbench.screenshot('configuration-untrusted');

@@ -163,7 +163,7 @@ export const NOTE = {
   },
   examples: [
     ['c3 note c3-0-1a2b3c4d --title Baseline --tags paper,small', 'Gives a run a title and two tags.'],
-    ['c3 note 1234 --score 0 --note "Books the wrong day."', 'Scores the episode of message 1234, and says why.'],
+    ['c3 note 1234 --score 0 --tags dates', 'Scores the episode of message 1234, and gives it a tag.'],
   ],
 } as const satisfies Declaration;
 
