@@ -36,6 +36,8 @@ import {
  * Buckets of replay requests, alternatives of a bucket, branches of an alternative; characters of a context and of a
  * question.
  */
+/** Characters of a note. */
+const NOTE_LIMIT = 2000;
 const REQUESTS = 12;
 const ALTERNATIVES = 128;
 const BRANCHES_EACH = 64;
@@ -70,7 +72,7 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
   const reported = {
     ...reportedMessage(message, allowance),
     ...credits,
-    ...(noted !== null && { noted: { ...noted, note: noted.note.slice(0, 2000) } }),
+    ...(noted !== null && { noted: { ...noted, note: shortened(noted.note) } }),
     return: message.return,
     leaves: message.leaves,
     ...(message.byHand === true && { byHand: true as const }),
@@ -140,6 +142,9 @@ export function reportedRun(store: Pick<StoreReader, 'run' | 'runConfig'>, id: s
 }
 
 /** The protocol that a stored configuration holds; null where it cannot be known. */
+/** A note as far as a report has room for it. */
+const shortened = (note: string): string => (note.length > NOTE_LIMIT ? `${note.slice(0, NOTE_LIMIT)}…` : note);
+
 function protocolName(configuration: string): string | null {
   const text = keyOf(configuration, 'protocolText');
   const name = typeof text === 'string' ? keyOf(text, 'name') : undefined;

@@ -120,7 +120,7 @@ scenario('resting on a key says what it means, its bounds and its default', asyn
   await hoverOver(
     workbench,
     /^evaluator_budget$/u,
-    /makes this many evaluator calls per problem.*Whole number, above 0\. Default: 8\./su,
+    /at most this many evaluator calls per problem.*Whole number, above 0\. Default: 8\./su,
   );
   await workbench.screenshot('configuration-hover');
   await workbench.page.keyboard.press('Escape');

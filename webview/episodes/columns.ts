@@ -199,7 +199,7 @@ export const COLUMNS: readonly Column[] = [
     width: '56px',
     least: 56,
     title: 'By hand',
-    meaning: 'Mean of the scores that you gave its episodes; where nothing else scored one, it is its return',
+    meaning: 'Mean of the scores that you gave its episodes',
     descending: false,
     numeric: true,
     cell: (row) => plain(row.handScore === null ? '–' : returnText(row.handScore), handWords(row)),

@@ -9,10 +9,10 @@ export function listedWords({ rows, facets: { total } }: Pick<ProblemLayout, 'ro
   return rows === total ? `${count(total)} ${problems}` : `${count(rows)} of ${count(total)} ${problems}`;
 }
 
-/** The mean of the scores by hand of a problem, and whether it is what was returned. */
+/** The mean of the scores by hand of a problem, and how many of them are returns. */
 export function handWords({ handScore, handReturns }: ShownProblem): string {
   if (handScore === null) {
     return 'not scored by hand';
   }
-  return `${BY_HAND}: ${returnText(handScore)}, ${handReturns === 0 ? 'beside the return' : 'the return'}`;
+  return `${BY_HAND}: ${returnText(handScore)}, ${handReturns === 0 ? 'beside the return' : handReturns === 1 ? 'the return of an episode' : `returns of ${count(handReturns)} episodes`}`;
 }

@@ -1,4 +1,5 @@
 /** A diagnosis in words, for people at a terminal. */
+import { counted } from '../../shared/text/words.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { Ledger } from '../../domain/run.ts';
 import type { Diagnosis } from '../diagnose/diagnose.ts';
@@ -104,12 +105,12 @@ export const trainingCreditWords = (
       reliability === null
         ? 'it needs two pairs of a message, and targets that differ'
         : 'the two halves of the pairs do not go together, so that all may be noise';
-    const left = leftOut === 0 ? '' : `; ${String(leftOut)} messages without a return were left out`;
+    const left = leftOut === 0 ? '' : `; without a return: ${counted(leftOut, 'message')}`;
     return [
       `${role}: credit that ${method} learned with against the target advantage, 95 % intervals over questions`,
       `  correlation       ${interval(correlation, degenerate ?? undefined)}`,
       `  without noise     ${interval(disattenuated, degenerate ?? noise)}`,
       `  reliability       ${number(reliability)}, of targets from ${String(replays)} pairs of replays`,
-      `  measured on       ${String(counts.contexts)} contexts, ${String(counts.messages)} messages, ${String(counts.pairs)} pairs, ${String(counts.evaluatorCalls)} evaluator calls${left}`,
+      `  measured on       ${counted(counts.contexts, 'context')}, ${counted(counts.messages, 'message')}, ${counted(counts.pairs, 'pair')}, ${counted(counts.evaluatorCalls, 'evaluator call')}${left}`,
     ];
   });

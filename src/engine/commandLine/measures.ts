@@ -92,7 +92,8 @@ export async function diagnoseRun(given: Given<typeof DIAGNOSE>, context: Comman
   await withService(given, context, async (service) => {
     const show = progressPrinter(context);
     const onContext = (done: number, total: number): void => {
-      const what = measured === 'emptied' ? 'Replaying questions' : 'Sampling contexts';
+      const replaying = { emptied: 'Replaying questions', trainingCredit: 'Replaying messages' } as const;
+      const what = measured === null ? 'Sampling contexts' : replaying[measured];
       show({ done, total, message: `${what}: ${done} of ${total}` });
     };
     const { signal } = context;

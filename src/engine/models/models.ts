@@ -107,7 +107,8 @@ export class ModelPool {
       },
     });
     // What trains may come to need all that is free now.
-    const info = await loadInto(slot, runtime, tokenizer, recipe, { cacheBytes: LEAST_CACHE_BYTES, ...control });
+    await runtime.boundCache(control.cacheBytes ?? LEAST_CACHE_BYTES);
+    const info = await loadInto(slot, runtime, tokenizer, recipe, control);
     return { runtime, tokenizer, info, remark: slot.remark, ...disposing(holds.move()) };
   }
 
@@ -116,7 +117,7 @@ export class ModelPool {
    * @throws C3Error('model') where they cannot be loaded; CancelledError
    */
   async takeFolder(recipe: Recipe, adapter: string | null, control: LoadControl = {}): Promise<LentPolicy> {
-    await using opened = await this.open(recipe, false);
+    await using opened = await this.open(recipe, false, control.cacheBytes);
     const { slot, runtime } = opened;
     const base = await this.base(recipe, control);
     const snapshot = adapter === null ? base : await runtime.loadAdapter(adapter, base);
@@ -131,7 +132,7 @@ export class ModelPool {
   async take(recipe: Recipe, snapshot: string, weights: WeightsFinder, control: LoadControl = {}): Promise<LentPolicy> {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
     await using holds = new Holds();
-    const { slot, runtime } = await holds.take(this.open(recipe, false));
+    const { slot, runtime } = await holds.take(this.open(recipe, false, control.cacheBytes));
     holds.add(use(slot, runtime, snapshot));
     const gone = await provide(slot, runtime, tokenizer, recipe, snapshot, weights, control);
     if (gone !== null) {
@@ -151,7 +152,7 @@ export class ModelPool {
    */
   async base(recipe: Recipe, control: LoadControl = {}): Promise<string> {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
-    await using opened = await this.open(recipe, false);
+    await using opened = await this.open(recipe, false, control.cacheBytes);
     const { slot, runtime } = opened;
     if (slot.info !== undefined) {
       return slot.info.snapshot;
@@ -168,7 +169,7 @@ export class ModelPool {
     await Promise.all(slots.map(closeSlot));
   }
 
-  private async open(recipe: Recipe, exclusive: boolean): Promise<OpenSlot> {
+  private async open(recipe: Recipe, exclusive: boolean, cacheBytes?: number): Promise<OpenSlot> {
     const { provider, threads, precision } = recipe.config.device;
     const { settings: device, remark } = await resolveDevice(provider, threads, this.probe);
     const settings = precision === 'float32' ? device : { ...device, precision };
@@ -200,6 +201,12 @@ export class ModelPool {
     try {
       await Promise.all(left.map(closeSlot));
       const runtime = await given.started;
+      if (!exclusive && given.users === 1) {
+        // What is free now, others that work beside it may count on.
+        const isAlone = this.slots.every((other) => other === given || other.users === 0);
+        const bytes = isAlone ? await freeCacheRoom(recipe, given.provider) : LEAST_CACHE_BYTES;
+        await runtime.boundCache(cacheBytes ?? bytes);
+      }
       return { slot: given, runtime, [Symbol.asyncDispose]: () => this.release(given, runtime) };
     } catch (error) {
       this.forget(given);
@@ -249,11 +256,9 @@ async function loadInto(
   slot: Slot,
   runtime: EndableRuntime,
   tokenizer: Tokenizer,
-  recipe: Recipe,
-  { onProgress, signal = NEVER, cacheBytes }: LoadControl = {},
+  { modelFolder }: Recipe,
+  { onProgress, signal = NEVER }: LoadControl = {},
 ): Promise<ModelInfo> {
-  const { modelFolder } = recipe;
-  await runtime.boundCache(cacheBytes ?? (await freeCacheRoom(recipe, slot.provider)));
   const loading = runtime.load(modelFolder, onProgress, signal);
   const state = { ended: false };
   const end = (): void => {
@@ -287,13 +292,27 @@ async function loadInto(
   return info;
 }
 
-/** What the key-value cache may take of the memory that is free beside a model's weights. */
+/**
+ * What the key-value cache may take of the memory that is free beside a model's weights. An accelerator says only how
+ * much it has.
+ */
 async function freeCacheRoom({ config, modelFolder }: Recipe, provider: Provider): Promise<number> {
-  const { accelerator: accelerated } = traitsOf({ provider });
-  const { precision } = config.device;
-  const demand = { config: await loadConfig(modelFolder), precision, accelerated, generation: [], training: null };
-  const available = await availableMemory(provider, memoryLimit(config.memory));
-  return cacheRoom(planMemory(demand, available), accelerated, FREE_SHARE);
+  if (traitsOf({ provider }).accelerator) {
+    return LEAST_CACHE_BYTES;
+  }
+  try {
+    const { precision } = config.device;
+    const model = await loadConfig(modelFolder);
+    const demand = { config: model, precision, accelerated: false, generation: [], training: null };
+    return cacheRoom(
+      planMemory(demand, await availableMemory(provider, memoryLimit(config.memory))),
+      false,
+      FREE_SHARE,
+    );
+  } catch {
+    // Whoever loads the model hears what is wrong with its folder; weights that are loaded still answer.
+    return LEAST_CACHE_BYTES;
+  }
 }
 
 async function provide(

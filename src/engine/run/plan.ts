@@ -7,6 +7,7 @@ import { readRendering } from '../../policy/rendering.ts';
 import { capabilitiesOf } from '../../shared/rolePolicies.ts';
 import { samplingOf } from '../../replay/grow.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
+import { LEAST_CACHE_BYTES } from '../../runtime/generate/bounds.ts';
 import {
   cacheRoom,
   lacking,
@@ -43,8 +44,8 @@ import { prepareBeginning } from './prepareBeginning.ts';
 import { prepareRoles, roleRenderers, type RunSources } from './prepareRoles.ts';
 import { estimateDemand, longestPrompts, roleItems, type PlanInputs, type RunInputs } from './runDemand.ts';
 
-/** How much of the memory that a run leaves its key-value cache may take, beside what it always may. */
-const LEFT_SHARE = 0.5;
+/** How much of the memory that a run leaves its key-value cache may take: logits grow with the rows, too. */
+const LEFT_SHARE = 0.25;
 /** Values that advice tries, from little to much. */
 const SMALLER_MICRO_BATCHES = [1024, 512, 256];
 const SMALLER_EVALUATIONS = [128, 64, 32, 8];
@@ -53,7 +54,7 @@ const FEWEST_NEW_TOKENS = 16;
 const ADVISED_RANK = 16;
 
 /** The memory plan of a run. */
-export interface RunMemory extends MemoryPlan {
+interface RunMemory extends MemoryPlan {
   /** What the key-value cache of a call may take. */
   readonly cacheBytes: number;
 }
@@ -132,8 +133,11 @@ export async function memoryPlan(
     device: available.device === null ? null : available.device - taken('device'),
   };
   const own = demand(config);
-  const cacheBytes = cacheRoom(planMemory(own, left), own.accelerated, LEFT_SHARE);
-  const plan = planMemory({ ...own, cacheBytes }, left);
+  const smallest = planMemory(own, left);
+  const larger = { ...own, cacheBytes: cacheRoom(smallest, own.accelerated, LEFT_SHARE) };
+  const roomy = planMemory(larger, left);
+  // More rows are no reason to refuse a run.
+  const [plan, cacheBytes] = lacking(roomy) === null ? [roomy, larger.cacheBytes] : [smallest, LEAST_CACHE_BYTES];
   return {
     cacheBytes,
     items: [...plan.items, ...others],

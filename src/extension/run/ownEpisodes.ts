@@ -6,6 +6,7 @@ import { LONGEST_NOTE, tagsOf } from '../../domain/run.ts';
 import type { ReturnRange } from '../../shared/credit/creditPool.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
+import { withoutIcons } from '../common/plainText.ts';
 import type { Services } from '../services.ts';
 
 /** Characters of a message in a list. */
@@ -51,7 +52,7 @@ const QUESTIONS: Readonly<Record<keyof EpisodeNote, (asked: Asked) => Question>>
 
 const counts = (returned: number | null): string =>
   returned === null
-    ? 'the return of the episode where nothing else gave one'
+    ? 'the return of the episode if it was recorded and nothing else scored it'
     : `shown beside its return ${String(returned)}, and used nowhere`;
 
 /** Asks for another score, note or tags of an episode. @param episode its last message */
@@ -95,9 +96,12 @@ export async function pickEpisode(reader: StoreReader, ends: readonly number[]):
     .map(({ id, return: value, byHand, text }, index) => ({
       label: `Episode ${String(index + 1)} of ${String(ends.length)}`,
       description: value === null ? 'no return' : `return ${String(value)}${byHand === true ? `, ${BY_HAND}` : ''}`,
-      detail: oneLine(text, SHOWN),
+      detail: withoutIcons(oneLine(text, SHOWN)),
       id,
     }));
-  return (await window.showQuickPick(items, { title: 'Which episode?', matchOnDetail: true, ignoreFocusOut: true }))
-    ?.id;
+  const left = ends.length - items.length;
+  const placeHolder =
+    left > 0 ? `The first ${String(items.length)} are listed; open the transcript for the others` : '';
+  const options = { title: 'Which episode?', placeHolder, matchOnDetail: true, ignoreFocusOut: true };
+  return (await window.showQuickPick(items, options))?.id;
 }

@@ -124,6 +124,7 @@ export class Generator {
       return await new Wave(requests, batch, capacity, this.config.vocabularySize, control).run();
     } finally {
       batch.release();
+      this.memory.trim();
     }
   }
 

@@ -28,6 +28,14 @@ export class CacheMemory {
   limit = LEAST_CACHE_BYTES;
   private readonly arrays: Float32Array[] = [];
 
+  /** Lets go of what the caches of large models took; those of small ones are soon needed again. */
+  trim(): void {
+    const bytes = this.arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    if (bytes > 2 * LEAST_CACHE_BYTES) {
+      this.arrays.length = 0;
+    }
+  }
+
   /** The array of a number, of at least the given length; its content is left from earlier. */
   array(number: number, length: number): Float32Array {
     const known = this.arrays[number];

@@ -19,8 +19,8 @@ export const configSchema = z.strictObject({
     .meta({ choices: Object.fromEntries(METHOD_NAMES.map((name) => [name, methodWords(name).help])) })
     .default('c3')
     .describe(
-      'This method credits messages. Every method makes the same evaluator calls per problem and step ' +
-        '(`evaluator_budget`).',
+      'This method credits messages. Every method scores at most `evaluator_budget` episodes per problem and ' +
+        'step.',
     ),
   ...others,
 });

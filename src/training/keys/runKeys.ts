@@ -51,7 +51,7 @@ export const RUN_KEYS = {
     .strictObject({
       per: oneOf(['team', 'role'], { team: 'All roles share one adapter.', role: 'Each role has its own adapter.' })
         .default('team')
-        .describe('These roles share an adapter.'),
+        .describe('This key says which roles share an adapter.'),
       rank: positive
         .max(4096)
         .default(16)
@@ -95,7 +95,7 @@ export const RUN_KEYS = {
         .describe('true lets a model that can reason in tags do so before it answers. Needs `template: auto`.'),
     })
     .prefault({})
-    .describe('The model reads its contexts by these keys.'),
+    .describe('These keys say how contexts are written for the model.'),
   protocol: pathTo('protocol', {
     bundled:
       'That of the bundled task: a reasoner and an actor, a planner and a coder (python), a dealer and ' +
@@ -244,8 +244,8 @@ export const RUN_KEYS = {
   evaluator_budget: positive
     .default(8)
     .describe(
-      'A step makes this many evaluator calls per problem, in all of its stages together. The budget is the ' +
-        'same for all methods.',
+      'A step makes at most this many evaluator calls per problem for the ends of its episodes, in all of its ' +
+        'stages together. Each vote that `ccpo` scores by itself counts besides.',
     ),
   sampling: z
     .strictObject({

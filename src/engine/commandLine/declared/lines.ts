@@ -73,7 +73,7 @@ export const GENERATE = {
       least: 1,
       help: 'Ends an answer after N tokens. Default: 256, or as many as the model has positions for.',
     },
-    seed: { kind: 'whole', value: 'N', least: 0, fallback: 0, help: 'Draws other random numbers for another number.' },
+    seed: { kind: 'whole', value: 'N', least: 0, fallback: 0, help: 'The seed of the random numbers.' },
     thinking: { kind: 'flag', help: 'Lets a chat model reason before it answers.' },
   },
   examples: [['c3 generate --model my-model --greedy', 'Reads prompts, and answers each.']],

@@ -110,7 +110,7 @@ export const DIAGNOSE = {
       value: 'N',
       least: 0,
       fallback: 0,
-      help: 'When contexts are drawn: draws other contexts for another number.',
+      help: 'When contexts are drawn: another seed draws other ones.',
     },
     ...STORE_AND_JSON,
   },
@@ -125,6 +125,7 @@ export const DIAGNOSE = {
 export const REPORT = {
   name: 'report',
   summary: 'Writes a report of a run or of one message to a file.',
+  details: 'Give --run or --message, and --out or --json.',
   arguments: {},
   options: {
     run: { kind: 'text', value: 'RUN', help: 'The run that is reported.' },
@@ -155,7 +156,9 @@ export const NOTE = {
     score: {
       kind: 'text',
       value: 'VALUE|none',
-      help: 'Your score of the episode; none takes it back. It is the return of an episode that has no other score.',
+      help:
+        'Your score of the episode; none takes it back. Where nothing else scored a recorded episode, your score is ' +
+        'its return.',
     },
     note: { kind: 'text', value: 'TEXT', help: 'What you say of it.' },
     tags: { kind: 'texts', value: 'TAG,TAG', help: 'Its tags, with commas between them.' },

@@ -154,10 +154,12 @@ const ROUNDS = `
 
 // From the notes, of which there are few, to their problems.
 const NOTES = `
+  WITH asked AS (SELECT value AS id FROM json_each(?))
   SELECT problem.id AS problem, score, tags, EXISTS (SELECT 1 FROM hand_return WHERE hand_return.leaf = own.leaf) AS isReturn
   FROM episode_note AS own CROSS JOIN decision ON decision.id = own.leaf
   CROSS JOIN problem ON problem.run = own.run AND problem.instance = decision.instance
-  WHERE problem.id IN (SELECT value FROM json_each(?)) AND ${IS_NEWEST_NOTE} ORDER BY own.leaf`;
+  WHERE own.run IN (SELECT run FROM problem WHERE id IN (SELECT id FROM asked))
+    AND problem.id IN (SELECT id FROM asked) AND ${IS_NEWEST_NOTE} ORDER BY own.leaf`;
 
 /** The readers of problems. */
 export function problemReaders(session: Session, messagesOf: MessagesOf): ProblemReaders {
@@ -323,9 +325,8 @@ const MESSAGE_FIELD = 'message';
 /** The same of what the user says of an episode of the problem. @param like a pattern */
 const NOTE_FIELDS = {
   tag: (like: string) =>
-    `EXISTS (SELECT 1 FROM noted JOIN json_each(noted.tags) AS tag WHERE noted.instance = problem.instance AND tag.value LIKE ${like})`,
-  note: (like: string) =>
-    `EXISTS (SELECT 1 FROM noted WHERE noted.instance = problem.instance AND noted.note LIKE ${like})`,
+    `problem.instance IN (SELECT noted.instance FROM noted JOIN json_each(noted.tags) AS tag WHERE tag.value LIKE ${like})`,
+  note: (like: string) => `problem.instance IN (SELECT instance FROM noted WHERE note LIKE ${like})`,
 } as const;
 
 interface SearchWord {

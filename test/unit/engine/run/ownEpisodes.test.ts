@@ -148,7 +148,7 @@ test('a score by hand is named as one wherever it is the return', async (t) => {
   const [episode] = store.episodes({ run, phase: 'evaluate', iteration: 2, offset: 0, limit: 9 });
   assert.equal(episode?.rule, BY_HAND);
   const lost = lostEpisode(store, 1);
-  assert.match(lost === null ? '' : (handRemark([lost]) ?? ''), /^An episode is scored by hand/u);
+  assert.match(lost === null ? '' : (handRemark([lost]) ?? ''), /^The episode was scored by hand/u);
   const page = findingPage(findingReport(store, 1));
   assert.match(page, /0.*, scored by hand/u);
   assert.match(page, /odd, late[\s\S]*It looked once\./u);
