@@ -73,7 +73,8 @@ ${facts([
     'Return',
     message.return === null
       ? NOT_MEASURED
-      : `${returned(message.return)}${message.leaves === 1 ? '' : `, mean of ${count(message.leaves)} episodes`}${message.byHand === true ? `, ${BY_HAND}` : ''}`,
+      : `${returned(message.return)}${message.leaves === 1 ? '' : `, mean of ${count(message.leaves)} episodes`}` +
+        (message.byHand === true ? `, ${BY_HAND}` : ''),
   ],
   ...notedFacts(message.noted),
   ['Ended', FINISHED[message.finish]],

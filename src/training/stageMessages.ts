@@ -208,7 +208,8 @@ async function withPrompts(
     if (prompt.length !== promptTokens) {
       throw new C3Error(
         'model',
-        `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens where it had ${String(promptTokens)}; put the model's own tokenizer back.`,
+        `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens ` +
+          `where it had ${String(promptTokens)}; put the model's own tokenizer back.`,
       );
     }
     return { ...group, prompt };

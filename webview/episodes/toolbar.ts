@@ -64,7 +64,8 @@ export class Toolbar {
     maxlength: SEARCH_LIMIT,
     spellcheck: 'false',
     title:
-      'Words in questions, messages and metadata. level:3, source:gsm8k, uid:12, question:apples, message:"two words", tag:odd and note:late search one field only.',
+      'Words in questions, messages and metadata. level:3, source:gsm8k, uid:12, question:apples, ' +
+      'message:"two words", tag:odd and note:late search one field only.',
   });
   private readonly outcome = chooser('Outcome');
   private readonly verdict = chooser('Verdict of the clearest credit');

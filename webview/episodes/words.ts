@@ -14,5 +14,6 @@ export function handWords({ handScore, handReturns }: ShownProblem): string {
   if (handScore === null) {
     return 'not scored by hand';
   }
-  return `${BY_HAND}: ${returnText(handScore)}, ${handReturns === 0 ? 'beside the return' : handReturns === 1 ? 'the return of an episode' : `returns of ${count(handReturns)} episodes`}`;
+  const returns = handReturns === 1 ? 'the return of an episode' : `returns of ${count(handReturns)} episodes`;
+  return `${BY_HAND}: ${returnText(handScore)}, ${handReturns === 0 ? 'beside the return' : returns}`;
 }

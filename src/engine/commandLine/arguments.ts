@@ -31,7 +31,7 @@ function withEachOverride(args: readonly string[]): string[] {
   });
 }
 
-/** The arguments of a command's own, and what stands behind `--` where it takes something there. */
+/** Splits arguments at `--`, if the command takes arguments after it. */
 export function ownArguments(
   declared: Pick<Declaration, 'rest'>,
   args: readonly string[],
@@ -62,7 +62,8 @@ export function readArguments<Declared extends Declaration>(
   if (extra !== undefined) {
     throw new C3Error(
       'input',
-      `c3 ${command} takes ${entries.length === 0 ? 'no argument' : `at most ${entries.length}`}; ${JSON.stringify(extra.slice(0, 80))} is one too many.`,
+      `c3 ${command} takes ${entries.length === 0 ? 'no argument' : `at most ${entries.length}`}; ` +
+        `${JSON.stringify(extra.slice(0, 80))} is one too many.`,
     );
   }
   const valueOf = (name: string): Parsed => values[flagOf(name).slice(2)];
@@ -195,7 +196,8 @@ function readChoice(what: string, value: string, choices: readonly string[]): st
     const nearest = nearestName(shown, choices);
     throw new C3Error(
       'input',
-      `${what} is ${orWords(choices)}, not ${JSON.stringify(shown)}${nearest === undefined ? '.' : `; did you mean ${nearest}?`}`,
+      `${what} is ${orWords(choices)}, not ${JSON.stringify(shown)}` +
+        (nearest === undefined ? '.' : `; did you mean ${nearest}?`),
     );
   }
   return found;

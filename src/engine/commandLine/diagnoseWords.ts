@@ -111,6 +111,7 @@ export const trainingCreditWords = (
       `  correlation       ${interval(correlation, degenerate ?? undefined)}`,
       `  without noise     ${interval(disattenuated, degenerate ?? noise)}`,
       `  reliability       ${number(reliability)}, of targets from ${String(replays)} pairs of replays`,
-      `  measured on       ${counted(counts.contexts, 'context')}, ${counted(counts.messages, 'message')}, ${counted(counts.pairs, 'pair')}, ${counted(counts.evaluatorCalls, 'evaluator call')}${left}`,
+      `  measured on       ${counted(counts.contexts, 'context')}, ${counted(counts.messages, 'message')}, ` +
+        `${counted(counts.pairs, 'pair')}, ${counted(counts.evaluatorCalls, 'evaluator call')}${left}`,
     ];
   });

@@ -71,7 +71,7 @@ export function usage({ name, arguments: args, options, rest }: Declaration): st
   ].join(' ');
 }
 
-/** The arguments of a command, each with its sentence; what stands behind `--` is the last one. */
+/** The arguments of a command with their sentences. The arguments after `--` come last. */
 export const argumentRows = ({ arguments: args, rest }: Declaration): (readonly [name: string, text: string])[] => [
   ...Object.values(args).map((one) => [valueWords(one), explanation(one)] as const),
   ...(rest === undefined ? [] : [[rest.value, rest.help] as const]),

@@ -115,7 +115,8 @@ export async function detach(
     `${job.id}: "${oneLine(job.title, LONGEST_TITLE)}" ${ahead > 0 ? `is queued behind ${String(ahead)} ${ahead === 1 ? 'run' : 'runs'}` : 'starts'}; it continues when this terminal is closed.`,
   );
   print(
-    `Follow it with c3 status${storeOption(given)}, stop it with c3 cancel ${job.id}${storeOption(given)}; in VS Code it shows in the C3 view of its folder.`,
+    `Follow it with c3 status${storeOption(given)}, stop it with c3 cancel ` +
+      `${job.id}${storeOption(given)}; in VS Code it shows in the C3 view of its folder.`,
   );
 }
 

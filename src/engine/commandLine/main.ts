@@ -87,7 +87,8 @@ function commandOf(name: string): Command {
     const nearest = nearestName(name, [...Object.keys(COMMANDS), 'help']);
     throw new C3Error(
       'input',
-      `c3 has no command ${JSON.stringify(name.slice(0, 40))}; ${nearest === undefined ? 'see `c3 help`' : `did you mean ${nearest}?`}`,
+      `c3 has no command ${JSON.stringify(name.slice(0, 40))}; ` +
+        (nearest === undefined ? 'see `c3 help`' : `did you mean ${nearest}?`),
     );
   }
   return command;

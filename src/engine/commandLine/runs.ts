@@ -40,7 +40,8 @@ export async function run(given: Given<typeof RUN>, context: CommandContext): Pr
   if (resumed !== null && isConfigured) {
     throw new C3Error(
       'input',
-      `c3 run --resume ${JSON.stringify(resumed.slice(0, 80))} continues with the configuration that the run began with; omit ${overrides.length === 0 ? 'the configuration' : '--override'}.`,
+      `c3 run --resume ${JSON.stringify(resumed.slice(0, 80))} continues with the configuration that the run ` +
+        `began with; omit ${overrides.length === 0 ? 'the configuration' : '--override'}.`,
     );
   }
   if (again !== null && (resumed !== null || isConfigured)) {

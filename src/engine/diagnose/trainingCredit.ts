@@ -137,7 +137,8 @@ function drawMessages(learned: LearnedRun, { role, ...settings }: TrainingCredit
   if (drawn.length === 0) {
     throw new C3Error(
       'input',
-      `Run ${learned.run} learned from no message${role === null ? '' : ` of the role ${JSON.stringify(role)}`}; train it first.`,
+      `Run ${learned.run} learned from no message` +
+        `${role === null ? '' : ` of the role ${JSON.stringify(role)}`}; train it first.`,
     );
   }
   return drawn;

@@ -206,7 +206,8 @@ export function handRemark(episodes: readonly Pick<LostEpisode, 'messages'>[]): 
   const count = episodes.filter(({ messages }) => messages.at(-1)?.byHand === true).length;
   return count === 0
     ? null
-    : `${count === 1 ? 'The episode was' : `${String(count)} episodes were`} ${BY_HAND}; replays are scored by the evaluator.`;
+    : `${count === 1 ? 'The episode was' : `${String(count)} episodes were`} ${BY_HAND}; ` +
+        'replays are scored by the evaluator.';
 }
 
 /** Who goes on with a recorded episode, and what that may cost. */

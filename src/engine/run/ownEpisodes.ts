@@ -16,7 +16,8 @@ export function episodeOf(store: Pick<StoreReader, 'message' | 'lastMessages'>, 
   if (store.message(id).phase === 'replay') {
     throw new C3Error(
       'input',
-      `Message ${String(id)} is of a replay, and no episode of its run; name a message of the episode that was replayed.`,
+      `Message ${String(id)} is of a replay, and no episode of its run; name a message of the episode that was ` +
+        'replayed.',
     );
   }
   const [only, ...others] = store.lastMessages(id);
@@ -25,7 +26,8 @@ export function episodeOf(store: Pick<StoreReader, 'message' | 'lastMessages'>, 
     const more = others.length < LISTED ? '' : ` or ${String(others.length + 1 - LISTED)} more`;
     throw new C3Error(
       'input',
-      `Message ${String(id)} is in ${String(others.length + 1)} episodes; name the last message of one: ${named}${more}.`,
+      `Message ${String(id)} is in ${String(others.length + 1)} episodes; name the last message of one: ` +
+        `${named}${more}.`,
     );
   }
   return only;

@@ -99,9 +99,7 @@ export async function pickEpisode(reader: StoreReader, ends: readonly number[]):
       detail: withoutIcons(oneLine(text, SHOWN)),
       id,
     }));
-  const left = ends.length - items.length;
-  const placeHolder =
-    left > 0 ? `The first ${String(items.length)} are listed; open the transcript for the others` : '';
-  const options = { title: 'Which episode?', placeHolder, matchOnDetail: true, ignoreFocusOut: true };
+  const listed = items.length < ends.length ? ` The first ${String(items.length)} are listed.` : '';
+  const options = { title: `Which episode?${listed}`, matchOnDetail: true, ignoreFocusOut: true };
   return (await window.showQuickPick(items, options))?.id;
 }

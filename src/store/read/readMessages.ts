@@ -88,7 +88,8 @@ export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: Mes
       decision.context AS context
     FROM decision ${JOINED} WHERE decision.id = ?`);
   const group = db.prepare<[number], TreeGroup>(`
-    SELECT run, phase, iteration, uid_sha AS problem FROM decision JOIN instance ON instance.id = decision.instance WHERE decision.id = ?`);
+    SELECT run, phase, iteration, uid_sha AS problem
+    FROM decision JOIN instance ON instance.id = decision.instance WHERE decision.id = ?`);
   const runs = db.prepare<[number], string>('SELECT run FROM decision WHERE id = ?').pluck();
   const children = db
     .prepare<[number], number>(

@@ -31,7 +31,8 @@ export function treeReader(session: Session): TreeOf {
      WHERE run = @run AND iteration = @iteration AND @phase = 'train' ORDER BY stage DESC`,
   );
   const episodes = db.prepare<[TreeGroup], LeafEpisode>(
-    `SELECT leaf, return, rule = '${BY_HAND}' AS byHand, evaluator_calls AS evaluatorCalls FROM ${EPISODES} WHERE ${IN_TREE} ORDER BY id`,
+    `SELECT leaf, return, rule = '${BY_HAND}' AS byHand, evaluator_calls AS evaluatorCalls
+    FROM ${EPISODES} WHERE ${IN_TREE} ORDER BY id`,
   );
   const newest = db
     .prepare<[TreeGroup], string>(

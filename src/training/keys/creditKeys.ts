@@ -44,7 +44,8 @@ export const creditSchema = z
     lone_messages: oneOf(['none', 'parent'], {
       none: 'It has no credit, and nothing is learned from it.',
       parent:
-        'The credit of the message before it, as whole episodes have: unbiased, and the role learns. Never on common random numbers.',
+        'The credit of the message before it, as whole episodes have: unbiased, and the role learns. Never on ' +
+        'common random numbers.',
     })
       .default('parent')
       .describe('Methods c3 and c3_full_mean give this credit to a message without alternatives in its context.')

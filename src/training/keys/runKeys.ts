@@ -214,7 +214,8 @@ export const RUN_KEYS = {
   shape: oneOf(['nested', 'spine', 'spine_rho'], {
     nested: 'A tree: every message is continued by as many as `fanout` says.',
     spine:
-      'One episode, and alternatives to each of its messages that are continued once; `evaluator_budget` is split evenly over the roles that learn.',
+      'One episode, and alternatives to each of its messages that are continued once; `evaluator_budget` is ' +
+      'split evenly over the roles that learn.',
     spine_rho: 'The same, with more alternatives where returns varied more in the step before.',
   })
     .default('nested')

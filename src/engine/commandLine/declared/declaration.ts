@@ -11,7 +11,7 @@ interface Described {
 /** A text as it is given. Completion offers files for `file`, and folders for `folder`. */
 interface TextKind extends Described {
   readonly kind: 'text' | 'file' | 'folder';
-  /** What stands for the text in help. */
+  /** The name of the value in help, such as `FILE`. */
   readonly value: string;
   readonly fallback?: string;
   /** Values that completion offers; the command itself says which others it takes. */
@@ -22,7 +22,7 @@ interface TextKind extends Described {
 interface ChoiceKind extends Described {
   readonly kind: 'choice';
   readonly choices: readonly string[];
-  /** What stands for the choice in help; the choices themselves where it is left out. */
+  /** The name of the value in help. Default: the list of choices. */
   readonly value?: string;
   readonly fallback?: string;
 }
@@ -57,7 +57,7 @@ export interface Declaration {
   /** In their order. */
   readonly arguments: Readonly<Record<string, Argument>>;
   readonly options: Readonly<Record<string, Option>>;
-  /** What stands behind `--`, where the command takes something there. */
+  /** The arguments after `--`. Left out: the command takes none. */
   readonly rest?: Described & { readonly value: string };
   /** Complete command lines, each with what it does. */
   readonly examples: readonly (readonly [line: string, does: string])[];
@@ -97,7 +97,7 @@ export type Given<Declared extends Declaration> = {
 } & OptionsGiven<Declared['options']> & {
     /** The options that were named, whatever their value. */
     readonly named: Named<keyof Declared['options']>;
-    /** What stood behind `--`. */
+    /** The arguments after `--`. */
     readonly rest: readonly string[];
   };
 
@@ -114,7 +114,7 @@ export type OptionsGiven<Options extends Declaration['options']> = {
 export const flagOf = (name: string): string =>
   `--${name.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** What stands for a value in help: `N`, `turn|class`; empty for a flag. */
+/** The name of an option's value in help, such as `N` or `turn|class`. A flag has none. */
 export function valueWords(kind: Option | Argument): string {
   if (kind.kind === 'flag') {
     return '';

@@ -27,8 +27,8 @@ export const GRADE = {
   summary: 'Scores answers to mathematics, or Python code.',
   details:
     'A line is {id, gold, prediction} of math, or {id, code, tests} or {id, code, test, entryPoint} of Python, with ' +
-    'setup where code comes first. Its answer is {id, score, rule}, with masked where it could not be scored; the exit ' +
-    'code is then 1.',
+    'setup where code comes first. Its answer is {id, score, rule}, with masked where it could not be scored; the ' +
+    'exit code is then 1.',
   arguments: {},
   options: {
     kind: { kind: 'choice', choices: ['math', 'python'], required: true, help: 'What is scored.' },

@@ -78,7 +78,9 @@ export const BLAME = {
       kind: 'whole',
       value: 'N',
       least: BLAME_BUDGET.least,
-      help: `Spends at most N continuations. Default: ${BLAME_BUDGET.usual} for an episode, ${RUN_BLAME_BUDGET.usual} for a run.`,
+      help:
+        `Spends at most N continuations. Default: ${BLAME_BUDGET.usual} for an episode, ` +
+        `${RUN_BLAME_BUDGET.usual} for a run.`,
     },
     ...RUN_OR_NEWEST,
     ...ONLY,
@@ -103,7 +105,9 @@ export const TRY = {
       kind: 'row',
       value: 'MESSAGE',
       optional: true,
-      help: 'The number of a message in whose context each episode begins. Without one, episodes begin at the question.',
+      help:
+        'The number of a message in whose context each episode begins. Without one, episodes begin at the ' +
+        'question.',
     },
   },
   options: {

@@ -43,13 +43,13 @@ export const LABEL = {
   examples: [['c3 label 12 slip', 'Labels bucket 12.']],
 } as const satisfies Declaration;
 
-/** Contexts that --sample draws unless told. The paper gives no number of them. */
+/** Default of --contexts with --sample. The paper gives no number. */
 export const SAMPLED_CONTEXTS = 40;
-/** Questions that --emptied asks unless told. */
+/** Default of --contexts with --emptied: questions. */
 export const EMPTIED_CONTEXTS = 64;
-/** Contexts of each role that --training-credit draws unless told. */
+/** Default of --contexts with --training-credit: contexts of each role. */
 export const LEARNED_CONTEXTS = 32;
-/** Replays of a message unless told, and pairs with --training-credit. */
+/** Defaults of --replays: with --sample or --emptied, and with --training-credit. */
 export const DIAGNOSED_REPLAYS = 4;
 export const LEARNED_PAIRS = 8;
 
@@ -71,8 +71,8 @@ export const DIAGNOSE = {
     trainingCredit: {
       kind: 'flag',
       help:
-        'Instead replays messages that updates learned from, and compares the credits that the updates used with what ' +
-        'these messages are worth.',
+        'Instead replays messages that updates learned from, and compares the credits that the updates used with ' +
+        'what these messages are worth.',
     },
     contexts: {
       kind: 'whole',
@@ -94,8 +94,8 @@ export const DIAGNOSE = {
       value: 'N',
       least: 1,
       help:
-        `Replays each message N times. Default: ${DIAGNOSED_REPLAYS} with --sample or --emptied, and ${LEARNED_PAIRS} ` +
-        'with --training-credit, each beside another message.',
+        `Replays each message N times. Default: ${DIAGNOSED_REPLAYS} with --sample or --emptied, and ` +
+        `${LEARNED_PAIRS} with --training-credit, each beside another message.`,
     },
     valueSamples: {
       kind: 'whole',

@@ -43,7 +43,9 @@ export const REPLACE = {
     swap: {
       kind: 'text',
       value: 'ROLE=SOURCE',
-      help: 'A role and what takes its place: base, bundled-small, the folder of an adapter or of a model, or RUN:STEP:ROLE.',
+      help:
+        'A role and what takes its place: base, bundled-small, the folder of an adapter or of a model, or ' +
+        'RUN:STEP:ROLE.',
     },
   },
   options: {
@@ -76,8 +78,8 @@ export const PLAN = {
     rho: {
       kind: 'flag',
       help:
-        'Also measures what each message of the untrained team decides (rho), and predicts the variance of C3 against ' +
-        'that of MAGRPO.',
+        'Also measures what each message of the untrained team decides (rho), and predicts the variance of C3 ' +
+        'against that of MAGRPO.',
     },
     questions: { kind: 'whole', value: 'N', least: 2, fallback: 64, help: 'With --rho: asks N questions.' },
     alternatives: {

@@ -155,7 +155,8 @@ const ROUNDS = `
 // From the notes, of which there are few, to their problems.
 const NOTES = `
   WITH asked AS (SELECT value AS id FROM json_each(?))
-  SELECT problem.id AS problem, score, tags, EXISTS (SELECT 1 FROM hand_return WHERE hand_return.leaf = own.leaf) AS isReturn
+  SELECT problem.id AS problem, score, tags,
+    EXISTS (SELECT 1 FROM hand_return WHERE hand_return.leaf = own.leaf) AS isReturn
   FROM episode_note AS own CROSS JOIN decision ON decision.id = own.leaf
   CROSS JOIN problem ON problem.run = own.run AND problem.instance = decision.instance
   WHERE own.run IN (SELECT run FROM problem WHERE id IN (SELECT id FROM asked))
@@ -191,7 +192,8 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
   const lostLeaf = db
     .prepare<[{ run: string; phase: string; iteration: number; instance: number }], number>(
       `
-    SELECT leaf FROM ${EPISODES} WHERE run = @run AND phase = @phase AND iteration = @iteration AND instance = @instance ORDER BY return IS NULL, return, id LIMIT 1`,
+    SELECT leaf FROM ${EPISODES} WHERE run = @run AND phase = @phase AND iteration = @iteration
+      AND instance = @instance ORDER BY return IS NULL, return, id LIMIT 1`,
     )
     .pluck();
   const unscored = db
@@ -325,7 +327,8 @@ const MESSAGE_FIELD = 'message';
 /** The same of what the user says of an episode of the problem. @param like a pattern */
 const NOTE_FIELDS = {
   tag: (like: string) =>
-    `problem.instance IN (SELECT noted.instance FROM noted JOIN json_each(noted.tags) AS tag WHERE tag.value LIKE ${like})`,
+    `problem.instance IN
+      (SELECT noted.instance FROM noted JOIN json_each(noted.tags) AS tag WHERE tag.value LIKE ${like})`,
   note: (like: string) => `problem.instance IN (SELECT instance FROM noted WHERE note LIKE ${like})`,
 } as const;
 

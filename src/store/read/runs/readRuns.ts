@@ -38,7 +38,8 @@ const RUN = `
     (SELECT count(*) FROM step WHERE step.run = run.id AND metrics IS NOT NULL) AS steps
   FROM run LEFT JOIN run_note ON run_note.id = (SELECT max(id) FROM run_note WHERE run_note.run = run.id)`;
 const EPISODE_ROWS = `
-  SELECT scored.id, run, phase, iteration, uid_sha AS problem, leaf, return, rule, evaluator_calls AS evaluatorCalls, question, answer
+  SELECT scored.id, run, phase, iteration, uid_sha AS problem, leaf, return, rule,
+    evaluator_calls AS evaluatorCalls, question, answer
   FROM ${EPISODES} AS scored JOIN instance ON instance.id = scored.instance
   WHERE run = @run AND phase = @phase AND iteration = @iteration`;
 const SNAPSHOT = 'SELECT weights AS id, run, iteration, base, file FROM snapshot';
