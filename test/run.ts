@@ -23,9 +23,9 @@ import { runTasks, type Task } from './runner/schedule.ts';
 import { runTestFiles } from './runner/testFile.ts';
 import { cacheFolder } from './support/cache.ts';
 import { run } from './support/command.ts';
+import { BUILT } from './support/programs.ts';
 import { copyRecorded } from './support/recordedStores.ts';
 import { RECORDINGS, type RecordingName } from './support/recordings.ts';
-import { BUILT } from './support/programs.ts';
 import { installSwiftShader } from './support/swiftShader.ts';
 import { chromium, codeServer } from './support/tools.ts';
 

@@ -3,8 +3,8 @@
  * the AI SDK and OpenTelemetry. Nothing that is said is dropped: a part of an unknown form is shown as JSON.
  */
 import { isRecord } from '../shared/guard.ts';
-import { asText, fieldsAt, jsonWithoutBytes, listAtKey, structured, textAt, valueAt, type Fields } from './fields.ts';
 import { contains } from '../shared/text/contains.ts';
+import { asText, fieldsAt, jsonWithoutBytes, listAtKey, structured, textAt, valueAt, type Fields } from './fields.ts';
 
 /** What a tool gave, within a message. */
 export interface ToolResult {
@@ -140,7 +140,7 @@ export function addCall(content: Content, call: unknown, type = 'tool_call'): vo
     (/^(?:tool|function)[_-]?(?:call|use)$/iu.test(type) ? 'tool' : type.replace(/^tool-|[_-]?call$/gu, ''));
   const id = textAt(inner, ...CALL_IDS) ?? textAt(call, ...CALL_IDS);
   // A call without an id is found by the name of its tool.
-  content.calls.set(id ?? `#${String(content.calls.size)}`, name);
+  content.calls.set(id ?? `#${content.calls.size}`, name);
   const given = valueAt(of, ...ARGUMENTS) ?? (of === inner ? restOf(inner) : undefined);
   content.texts.push(callLine(name, given));
   const gave = valueAt(inner, 'output', 'outputs', 'result', 'results', 'errorText', 'error');

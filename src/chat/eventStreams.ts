@@ -27,7 +27,7 @@ class Numbered {
       return found;
     }
     if (this.all.size >= MOST_PARTS) {
-      throw new RangeError(`an answer has more than ${String(MOST_PARTS)} parts`);
+      throw new RangeError(`an answer has more than ${MOST_PARTS} parts`);
     }
     const made: Collected = { given: {}, done: false, text: '', thinking: '', json: '', citations: [] };
     this.all.set(key, made);
@@ -196,7 +196,7 @@ function addPart(parts: Fields[], part: Fields): void {
     return;
   }
   if (parts.length >= MOST_PARTS) {
-    throw new RangeError(`an answer has more than ${String(MOST_PARTS)} parts`);
+    throw new RangeError(`an answer has more than ${MOST_PARTS} parts`);
   }
   parts.push(part);
 }

@@ -17,8 +17,8 @@ import {
   type Content,
   type ToolResult,
 } from './content.ts';
-import { finishOf, reasonIn } from './finish.ts';
 import { asText, fieldsAt, listAtKey, parsedJson, textAt, valueAt, type Fields } from './fields.ts';
+import { finishOf, reasonIn } from './finish.ts';
 import { programMessages, withTasks } from './programs.ts';
 
 /** A message of a chat as a model is asked with it. */

@@ -1,7 +1,7 @@
 /** What single programs keep of a conversation under keys of their own, in the keys of messages of chats. */
 import { isRecord } from '../shared/guard.ts';
-import { asText, fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
 import { contains } from '../shared/text/contains.ts';
+import { asText, fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
 
 /** The messages that an entry of one of these programs is; null for an entry of none. */
 export function programMessages(entry: Fields): readonly Fields[] | null {

@@ -70,7 +70,7 @@ export class StreamedCalls {
       return before;
     }
     if (this.all.length >= MOST_CALLS) {
-      throw new RangeError(`an answer calls more than ${String(MOST_CALLS)} tools`);
+      throw new RangeError(`an answer calls more than ${MOST_CALLS} tools`);
     }
     const call: StreamedCall = { id: null, name: '', arguments: '', whole: undefined, closed: false };
     this.all.push(call);

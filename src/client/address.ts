@@ -58,7 +58,7 @@ export function storeName(store: string): string {
 
 /** The folders in which engines of this user are, the usual one first. */
 function folders({ XDG_RUNTIME_DIR: runtime }: NodeJS.ProcessEnv): readonly string[] {
-  const own = join(tmpdir(), `c3-replay-${String(process.getuid?.() ?? 0)}`);
+  const own = join(tmpdir(), `c3-replay-${process.getuid?.() ?? 0}`);
   return runtime !== undefined && isAbsolute(runtime) && isThere(runtime) ? [join(runtime, 'c3-replay'), own] : [own];
 }
 
@@ -105,7 +105,7 @@ export function folderFault(
     return 'is not a folder';
   }
   if (stats.uid !== user) {
-    return `belongs to user ${String(stats.uid)}`;
+    return `belongs to user ${stats.uid}`;
   }
   return (stats.mode & 0o077) === 0 ? null : 'can be opened by other users';
 }

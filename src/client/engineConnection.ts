@@ -3,6 +3,12 @@ import type { Socket } from 'node:net';
 import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
 import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
 import {
+  EditorAnswerRequest,
+  EditorOpenRequest,
+  EditorWaitRequest,
+  type EditorModels,
+} from '../shared/protocols/editorProtocol.ts';
+import {
   BlameProgressNotification,
   CANCELLED_CODE,
   FAILED_CODE,
@@ -27,14 +33,8 @@ import {
   type TrialProgress,
   type VerifyProgress,
 } from '../shared/protocols/engineProtocol.ts';
-import { socketConnection } from '../shared/protocols/socketConnection.ts';
-import {
-  EditorAnswerRequest,
-  EditorOpenRequest,
-  EditorWaitRequest,
-  type EditorModels,
-} from '../shared/protocols/editorProtocol.ts';
 import { jobInProgress, type ClientKind, type JobList, type RunProgress } from '../shared/protocols/jobs.ts';
+import { socketConnection } from '../shared/protocols/socketConnection.ts';
 import { ALLOW_COMMANDS } from '../shared/runNames.ts';
 import { connectOrStart, connectToEngine } from './startEngine.ts';
 

@@ -47,7 +47,7 @@ export function examineApart(
     child.on('exit', (code, signal) => {
       fail(
         signal === 'SIGKILL'
-          ? `The examination of the store did not end within ${String(limit / SECOND)} seconds: damage can keep it from ending.`
+          ? `The examination of the store did not end within ${limit / SECOND} seconds: damage can keep it from ending.`
           : `The examination of the store ended with ${signal ?? `code ${String(code)}`}.`,
       );
     });

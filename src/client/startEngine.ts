@@ -58,7 +58,7 @@ export async function connectOrStart(store: string, script: string, more: Enviro
     if (performance.now() > until) {
       throw new C3Error(
         'engine',
-        `The engine did not answer within ${String(START_MILLISECONDS / 1000)} seconds: see ${engineAddresses(store, true)[0]?.log ?? 'its log'}, then try again.`,
+        `The engine did not answer within ${START_MILLISECONDS / 1000} seconds: see ${engineAddresses(store, true)[0]?.log ?? 'its log'}, then try again.`,
       );
     }
     await delay(LOOK_EVERY_MILLISECONDS);

@@ -1,6 +1,6 @@
+import { isReturn, RETURN_WORDS } from '../shared/credit/returns.ts';
 /** The return of an alternative: the mean over its replays (C3 eq. 11). */
 import { C3Error } from '../shared/errors.ts';
-import { isReturn, RETURN_WORDS } from '../shared/credit/returns.ts';
 import { mean } from './describe.ts';
 
 export interface Aggregate {

@@ -33,7 +33,7 @@ export function removalContributions(roles: number, rewardOf: (coalition: Coalit
  */
 export function shapleyValues(roles: number, rewardOf: (coalition: Coalition) => number): number[] {
   if (roles > MOST_ROLES) {
-    throw new RangeError(`Shapley values of ${String(roles)} roles were asked for; ${String(MOST_ROLES)} are most.`);
+    throw new RangeError(`Shapley values of ${roles} roles were asked for; ${MOST_ROLES} are most.`);
   }
   const sets = Array.from({ length: 2 ** roles }, (_, set) =>
     Array.from({ length: roles }, (__, role) => ((set >> role) & 1) === 1),

@@ -137,7 +137,7 @@ class ResultNames {
       for (const { key, results } of members) {
         for (const result of results) {
           // A message that ends the episode has one result, in whatever bucket.
-          const shared = terminal ? key : result.source === null ? null : `${key} ${String(id)} ${result.source}`;
+          const shared = terminal ? key : result.source === null ? null : `${key} ${id} ${result.source}`;
           const name = (shared === null ? undefined : known.get(shared)) ?? next++;
           if (shared !== null) {
             known.set(shared, name);

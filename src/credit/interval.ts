@@ -1,6 +1,6 @@
+import type { Interval } from '../domain/credit.ts';
 /** Intervals at the 95 % level for proportions, means and their differences. */
 import { C3Error } from '../shared/errors.ts';
-import type { Interval } from '../domain/credit.ts';
 import { openStream, uniform } from './counter.ts';
 import { hasSpread, mean } from './describe.ts';
 import { momentsOf, type Sample } from './leftOut.ts';

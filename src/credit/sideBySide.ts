@@ -3,8 +3,8 @@
  * of its own continuation distribution.
  */
 import type { EstimateName, MessageEstimate } from '../domain/credit.ts';
-import type { Headline } from '../shared/credit/headline.ts';
 import type { Credit } from '../shared/credit/credit.ts';
+import type { Headline } from '../shared/credit/headline.ts';
 import { unmasked } from './aggregate.ts';
 import { bettingInterval } from './betting.ts';
 import type { CreditInput } from './estimator.ts';

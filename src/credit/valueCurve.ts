@@ -1,3 +1,4 @@
+import type { BlameVerdict, Chance } from '../domain/answer.ts';
 /**
  * How the expected return moves through an episode, and which message lost it.
  *
@@ -7,7 +8,6 @@
  * pairs. All intervals are betting confidence sequences (betting.ts), so that a search may stop at any look.
  */
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
-import type { BlameVerdict, Chance } from '../domain/answer.ts';
 import { ALPHA, bettingInterval, mixedCapital, stakeCapitals, type Side } from './betting.ts';
 import type { BucketEvidence } from './pairing.ts';
 import { judgeCurve, type CurveCounts, type CurveModel } from './pooledCurves.ts';

@@ -3,8 +3,8 @@
  * shows why.
  */
 import { BY_HAND } from '../domain/episode.ts';
-import { extractAnswer, tidyAnswer } from '../evaluate/math/extract.ts';
 import { gradeAnswer } from '../evaluate/answer.ts';
+import { extractAnswer, tidyAnswer } from '../evaluate/math/extract.ts';
 
 export const DETECTORS = [
   'no final answer',
@@ -128,7 +128,7 @@ function planIgnored({ emptied }: DetectedEpisode, plan: EpisodeMessage | undefi
     return [null, 'Not measured: the episode has one message and no plan.'];
   }
   if (emptied === null || emptied.length === 0) {
-    return [null, `Not measured: replay the plan with an empty text, \`c3 replay ${String(plan.id)} --text ""\`.`];
+    return [null, `Not measured: replay the plan with an empty text, \`c3 replay ${plan.id} --text ""\`.`];
   }
   const changed = emptied.findIndex(({ kept, emptied: without }) => answerOf(kept) !== answerOf(without));
   if (changed === -1) {

@@ -1,7 +1,7 @@
 /** How often a context's alternatives repeat each other (reference section 12). */
 import type { Interval } from '../domain/credit.ts';
-import { bootstrapMean } from './statistics/bootstrap.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
+import { bootstrapMean } from './statistics/bootstrap.ts';
 
 /** Words shared above this share of all words make two alternatives nearly the same. */
 const NEAR = 0.9;

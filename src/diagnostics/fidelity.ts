@@ -2,8 +2,8 @@
 import { unmasked } from '../credit/aggregate.ts';
 import { estimatorNamed, type CreditEstimator } from '../credit/estimators.ts';
 import type { Interval } from '../domain/credit.ts';
-import { bootstrap } from './statistics/bootstrap.ts';
 import { creditedOf, valueSamplesOf, type DiagnosticAlternative, type DiagnosticBucket } from './bucket.ts';
+import { bootstrap } from './statistics/bootstrap.ts';
 import { spearman, type Pair } from './statistics/rank.ts';
 import { pairwiseSum } from './statistics/summation.ts';
 

@@ -3,9 +3,9 @@
  * section 8.3 and 12).
  */
 import type { Interval } from '../domain/credit.ts';
-import { bootstrapMean } from './statistics/bootstrap.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 import { symbolOf, type Canonicalisation } from './canonical.ts';
+import { bootstrapMean } from './statistics/bootstrap.ts';
 
 export interface InfluenceSettings {
   /** How a text becomes a symbol: one of the two published ways, or your own function. */

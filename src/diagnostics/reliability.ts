@@ -1,3 +1,4 @@
+import { unmasked } from '../credit/aggregate.ts';
 /**
  * Does credit come out the same twice? Split-half reliability and the law of its noise (reference section 10, noise
  * law, and 12).
@@ -5,10 +6,9 @@
 import { openStream, uniform } from '../credit/counter.ts';
 import { hasSpread, mean, populationVariance, squaredDeviations } from '../credit/describe.ts';
 import { leaveOneOut } from '../credit/estimators/loo.ts';
-import { unmasked } from '../credit/aggregate.ts';
 import type { Interval } from '../domain/credit.ts';
-import { bootstrap, bootstrapMean } from './statistics/bootstrap.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
+import { bootstrap, bootstrapMean } from './statistics/bootstrap.ts';
 import { spearman, type Pair } from './statistics/rank.ts';
 
 /** Fewer alternatives than this have no ranking worth the name. */

@@ -2,7 +2,6 @@
 import { aggregate, unmasked } from '../credit/aggregate.ts';
 import { mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
 import { differenceInterval } from '../credit/interval.ts';
-import { isSolved } from '../shared/credit/returns.ts';
 import { fUpperTail } from '../credit/studentT.ts';
 import type { Alternative, BucketView } from '../domain/replay.ts';
 import {
@@ -13,6 +12,7 @@ import {
   type TaxonomyThresholds,
   type VerdictName,
 } from '../domain/taxonomy.ts';
+import { isSolved } from '../shared/credit/returns.ts';
 
 /** What the classes are decided on; a BucketView with its question and whether its role is terminal will do. */
 export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'role'> {

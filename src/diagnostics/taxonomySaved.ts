@@ -1,3 +1,4 @@
+import { unmasked } from '../credit/aggregate.ts';
 /**
  * What the classes of the failure taxonomy explain: the share of the losses within reach that fresh messages save in
  * the place of those that a class flags, beside the share of as many cases chosen at random. Pure.
@@ -9,8 +10,6 @@
  */
 import { mean } from '../credit/describe.ts';
 import { ratioOfMeans } from '../credit/ratio.ts';
-import { unmasked } from '../credit/aggregate.ts';
-import { isSolved } from '../shared/credit/returns.ts';
 import {
   TAXONOMY_CLASSES,
   type SavedShare,
@@ -18,6 +17,7 @@ import {
   type TaxonomyThresholds,
   type VerdictName,
 } from '../domain/taxonomy.ts';
+import { isSolved } from '../shared/credit/returns.ts';
 import { realOf, studyBucket, verdictOf, type TaxonomyBucket } from './taxonomy.ts';
 
 /** What is looked at: a bucket, and the problem that it is of. */

@@ -1,9 +1,9 @@
+import { mean, populationVariance, sampleVariance } from '../credit/describe.ts';
 /** Within-context variance of credit (C3 section 5.4, figure 4; reference section 8.3). */
 import type { CreditEstimator } from '../credit/estimators.ts';
-import { mean, populationVariance, sampleVariance } from '../credit/describe.ts';
 import type { Interval } from '../domain/credit.ts';
-import { bootstrapMean } from './statistics/bootstrap.ts';
 import { creditsOf, type DiagnosticBucket } from './bucket.ts';
+import { bootstrapMean } from './statistics/bootstrap.ts';
 
 /** population divides by the number of alternatives, as the paper's code does; sample by one less. */
 export type VarianceKind = 'population' | 'sample';

@@ -1,7 +1,7 @@
 /** Answers: which message lost an episode, what loses those of a run, and whether a finding holds. In words, too. */
 import { isRecord } from '../shared/guard.ts';
-import type { Interval } from './credit.ts';
 import { signed } from '../shared/text/figures.ts';
+import type { Interval } from './credit.ts';
 import { selectionWords, type Selection } from './selection.ts';
 
 /**
@@ -213,7 +213,7 @@ function namesOf(curve: readonly CurvePoint[], messages: readonly number[]): str
     const { role } = curve.find((point) => point.message === message) ?? {};
     const own = curve.filter((point) => point.role === role);
     const turn = own.findIndex((point) => point.message === message) + 1;
-    return own.length < 2 ? (role ?? '') : `${role ?? ''} (message ${String(turn)} of ${String(own.length)})`;
+    return own.length < 2 ? (role ?? '') : `${role ?? ''} (message ${turn} of ${own.length})`;
   });
 }
 
@@ -402,7 +402,7 @@ export interface KeptFinding {
 export const passes = (verdict: FindingVerdict, expect: Expectation): boolean | null =>
   verdict === 'undecided' ? null : FINDING_VERDICTS.indexOf(verdict) >= FINDING_VERDICTS.indexOf(expect);
 
-const share = (value: number, most: number): string => `${String(Math.round((100 * value) / most))} %`;
+const share = (value: number, most: number): string => `${Math.round((100 * value) / most)} %`;
 
 /** The outcome of a check in a sentence or two. @param most the highest return that there is */
 export function checkSentence(
@@ -415,8 +415,8 @@ export function checkSentence(
   const { value, low, high, n } = difference;
   const name = `${verdict.slice(0, 1).toUpperCase()}${verdict.slice(1)}`;
   const fell = `the chance from here was ${share(then.value, most)} and is ${share(now.value, most)}`;
-  const size = `${points(value, most)} points [${points(low, most)}, ${points(high, most)}] in ${String(n)} draws`;
-  const message = ` Its message was said in ${String(then.said)} of them, and is in ${String(now.said)}.`;
+  const size = `${points(value, most)} points [${points(low, most)}, ${points(high, most)}] in ${n} draws`;
+  const message = ` Its message was said in ${then.said} of them, and is in ${now.said}.`;
   const others = differs.length === 0 ? '' : ` Other than then: ${differs.join('; ')}.`;
   return `${name}: ${fell}, ${size}.${message}${others}`;
 }
@@ -427,8 +427,8 @@ export function checksSentence(findings: readonly CheckedFinding[]): string {
   const broken = findings.filter(({ error }) => error !== null).length;
   const counts = FINDING_VERDICTS.toReversed().flatMap((verdict) => {
     const count = findings.filter((one) => one.verdict === verdict && one.error === null).length;
-    return count === 0 ? [] : [`${String(count)} ${verdict}`];
+    return count === 0 ? [] : [`${count} ${verdict}`];
   });
-  const words = [...counts, ...(broken === 0 ? [] : [`${String(broken)} could not be checked`])].join(', ');
-  return `${String(findings.length)} ${findings.length === 1 ? 'finding' : 'findings'}: ${words}.${failed === 0 ? '' : ` ${String(failed)} worse than expected.`}`;
+  const words = [...counts, ...(broken === 0 ? [] : [`${broken} could not be checked`])].join(', ');
+  return `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'}: ${words}.${failed === 0 ? '' : ` ${failed} worse than expected.`}`;
 }

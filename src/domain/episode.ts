@@ -139,7 +139,7 @@ const BY: Readonly<Record<SpeakerSource, string>> = {
 /** An import in lines: what was stored, who spoke and how sure that is, and what was left out. */
 export function importLines(report: LogImport): string[] {
   const { run, known, format, episodes, messages, events, scored, speakers, leftOut, masked } = report;
-  const found = `${counted(episodes, 'episode')} from ${format}, with ${counted(messages, 'message')} and ${counted(events, 'event')} from outside; ${String(scored)} with a score.`;
+  const found = `${counted(episodes, 'episode')} from ${format}, with ${counted(messages, 'message')} and ${counted(events, 'event')} from outside; ${scored} with a score.`;
   return [
     known
       ? `Run ${run} holds this log already; nothing was stored.`
@@ -147,7 +147,7 @@ export function importLines(report: LogImport): string[] {
         ? 'Nothing was stored: no episode was found.'
         : `Run ${run}: ${found}`,
     ...speakers.map(({ name, by, messages: said }) => `  ${name}: ${counted(said, 'message')}, ${BY[by]}`),
-    ...Object.entries(leftOut).map(([reason, count]) => `Left out: ${reason}: ${String(count)}.`),
+    ...Object.entries(leftOut).map(([reason, count]) => `Left out: ${reason}: ${count}.`),
     ...(masked === null
       ? []
       : [`Masked: ${counted(masked, 'text')} that ${masked === 1 ? 'looks like a key' : 'look like keys'}.`]),
@@ -164,6 +164,6 @@ export function importNotice(report: LogImport): string {
   }
   const total = reasons.reduce((sum, [, count]) => sum + count, 0);
   return others.length === 0
-    ? `${first} Left out: ${only[0]}: ${String(only[1])}.`
-    : `${first} Left out: ${String(total)}, for ${String(reasons.length)} reasons, which the log names.`;
+    ? `${first} Left out: ${only[0]}: ${only[1]}.`
+    : `${first} Left out: ${total}, for ${reasons.length} reasons, which the log names.`;
 }

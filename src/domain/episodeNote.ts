@@ -42,5 +42,5 @@ export function episodeNoteFault({ score, ...words }: EpisodeNote, { low, high }
   // NaN lies between no bounds.
   return score === null || (score >= low && score <= high)
     ? wordsFault(words, 'An episode')
-    : `A score of this run is a number from ${String(low)} to ${String(high)}.`;
+    : `A score of this run is a number from ${low} to ${high}.`;
 }

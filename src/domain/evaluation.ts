@@ -1,6 +1,6 @@
+import type { Interval } from './credit.ts';
 /** Evaluations of a run: when they happen, and what they measured over its training. */
 import { IMPORTED, type Phase } from './episode.ts';
-import type { Interval } from './credit.ts';
 import type { RunRecord } from './run.ts';
 
 export type EvaluationKind = 'greedy' | 'sampled';
@@ -84,10 +84,10 @@ export function evaluationTimes({
  */
 export function roundTitle(phase: Phase, iteration: number): string {
   if (phase !== 'evaluate') {
-    return phase === 'train' ? `Step ${String(iteration)}` : `Replay request ${String(iteration)}`;
+    return phase === 'train' ? `Step ${iteration}` : `Replay request ${iteration}`;
   }
   const round = evaluationRound(iteration);
-  return round === null ? `Evaluation ${String(iteration)}` : evaluationTitle(round);
+  return round === null ? `Evaluation ${iteration}` : evaluationTitle(round);
 }
 
 /** The same for a round of a run; of one that was imported nothing but that it was recorded. */

@@ -1,10 +1,10 @@
 /** Replays: alternatives to a message in its context, and their continuations to the end of the episode. */
 import type { Credit } from '../shared/credit/credit.ts';
 import type { Headline } from '../shared/credit/headline.ts';
-import type { VerificationMark } from './verification.ts';
-import type { FinishReason } from './message.ts';
 import { nullable, number, object, text, list, literal, type Guarded } from '../shared/guard.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
+import type { FinishReason } from './message.ts';
+import type { VerificationMark } from './verification.ts';
 
 /**
  * training: a group that was learned from; request: a replay that a user asked for; diagnostic: sampled, or imported,
@@ -133,7 +133,7 @@ export function choiceFault(choice: ContinuationChoice): string | null {
     return `${JSON.stringify(snapshot.slice(0, 80))} is not a snapshot; give a step of the run, or at least the first 8 digits of a snapshot's hash.`;
   }
   if (temperature !== null && !(temperature >= TEMPERATURE.low && temperature <= TEMPERATURE.high)) {
-    return `The temperature must be a number from ${String(TEMPERATURE.low)} to ${String(TEMPERATURE.high)}.`;
+    return `The temperature must be a number from ${TEMPERATURE.low} to ${TEMPERATURE.high}.`;
   }
   if (model !== null && (model.trim() === '' || model.length > FOLDER_LENGTH)) {
     return 'The model must be the path of a folder.';
@@ -217,7 +217,7 @@ export const ownWords = ({ own }: OtherContinuation): string => `The message its
 
 function settingWords({ snapshot, step, temperature }: OwnContinuation): readonly string[] {
   return [
-    `snapshot ${snapshot.slice(0, 12)}${step === null ? '' : ` (step ${String(step)})`}`,
+    `snapshot ${snapshot.slice(0, 12)}${step === null ? '' : ` (step ${step})`}`,
     `temperature ${temperature === null ? 'unknown' : String(temperature)}`,
   ];
 }
@@ -361,7 +361,7 @@ export function settleFault({
   }
   const { least, most } = SETTLE_LIMITS;
   if (!Number.isInteger(settle.replays) || settle.replays < least || settle.replays > most) {
-    return `Settling takes a whole number of replays from ${String(least)} to ${most.toLocaleString('en-US')}.`;
+    return `Settling takes a whole number of replays from ${least} to ${most.toLocaleString('en-US')}.`;
   }
   if (text !== null) {
     return 'A credit is settled against sampled messages only; replay the text first, then settle the message that it has become.';

@@ -199,7 +199,7 @@ export function tagsOf(typed: string): readonly string[] {
 /** What keeps a note from being stored, as a sentence; null where nothing does. */
 export function noteFault({ title, note, tags }: RunNote): string | null {
   if (title.trim() === '' || title.length > LONGEST_TITLE || /[\n\r]/u.test(title)) {
-    return `A title is one line of 1 to ${String(LONGEST_TITLE)} characters.`;
+    return `A title is one line of 1 to ${LONGEST_TITLE} characters.`;
   }
   return wordsFault({ note, tags }, 'A run');
 }
@@ -210,7 +210,7 @@ export function wordsFault({ note, tags }: Pick<RunNote, 'note' | 'tags'>, noted
     return `A note has up to ${LONGEST_NOTE.toLocaleString('en')} characters.`;
   }
   if (tags.length > MOST_TAGS || tags.some((tag) => tag.length > LONGEST_TAG)) {
-    return `${noted} has up to ${String(MOST_TAGS)} tags of up to ${String(LONGEST_TAG)} characters.`;
+    return `${noted} has up to ${MOST_TAGS} tags of up to ${LONGEST_TAG} characters.`;
   }
   return null;
 }
@@ -300,9 +300,9 @@ export function judgeWords({ labels, unread, self, user }: JudgeAgreement): stri
       return 'no message';
     }
     const [value, low, high] = [same.value, same.low, same.high].map((one) => decimal(100 * one, 0));
-    return `${value} % [${low}, ${high}] of ${String(n)} messages (mean difference ${decimal(distance, 2)})`;
+    return `${value} % [${low}, ${high}] of ${n} messages (mean difference ${decimal(distance, 2)})`;
   };
-  const missing = unread === 0 ? '' : ` ${String(unread)} of ${String(2 * labels)} answers had no score.`;
+  const missing = unread === 0 ? '' : ` ${unread} of ${2 * labels} answers had no score.`;
   return `Scored by a model judge: pass or fail is the same as its own second answer for ${share(self)}, and the same as your labels for ${share(user)}.${missing}`;
 }
 
@@ -405,5 +405,5 @@ export function shockWords({ before, direct, aligned, directChange, alignedChang
       ? ''
       : ` (${(100 * change.value).toFixed(1)} points${change.low === null || change.high === null ? '' : ` [${(100 * change.low).toFixed(1)}, ${(100 * change.high).toFixed(1)}]`})`;
   const last = aligned === null ? '' : `, ${shareWords(aligned)}${points(alignedChange)} after stage 0`;
-  return `Swap shock, greedy on ${String(before?.n ?? 0)} held-out questions: ${shareWords(before)} before the swap, ${shareWords(direct)}${points(directChange)} after a direct swap${last}.`;
+  return `Swap shock, greedy on ${before?.n ?? 0} held-out questions: ${shareWords(before)} before the swap, ${shareWords(direct)}${points(directChange)} after a direct swap${last}.`;
 }

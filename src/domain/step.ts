@@ -1,6 +1,6 @@
+import type { Json } from './episode.ts';
 /** A training step: its row, what it was measured by, and what its method carries to the next one. */
 import type { Ledger } from './run.ts';
-import type { Json } from './episode.ts';
 
 /**
  * One update of the weights: episodes are sampled, their messages get credit, and the policies learn from it.
@@ -91,7 +91,7 @@ export type RankMeasureName = RankName | TurnsName;
 const SIDES: Readonly<Record<Region, string>> = { Inside: 'in the region', Outside: 'out of it' };
 
 /** As tables name a rank. */
-export const rankWords = (rank: number): string => (rank <= SINGLE_RANKS ? `rank ${String(rank)}` : 'all others');
+export const rankWords = (rank: number): string => (rank <= SINGLE_RANKS ? `rank ${rank}` : 'all others');
 
 const named = <Name extends RankMeasureName>(name: Name, title: string, written: number): [Name, RankMeasure] => [
   name,
@@ -178,7 +178,7 @@ const byTurn = <Name extends string>(
   Object.fromEntries(
     ROLE_TURNS.map((turn) => [
       `${name}${turn}`,
-      { title: `${title}, turn ${String(turn)}`, written: 5, everyStep: false, figure: { beside } },
+      { title: `${title}, turn ${turn}`, written: 5, everyStep: false, figure: { beside } },
     ]),
   ) as Readonly<Record<`${Name}${RoleTurn}`, DriftMeasure>>;
 
@@ -285,12 +285,12 @@ const TURN_MEASURES = Object.fromEntries(
     ...LEVELS.map(({ key, title }): [TurnMeasureName, TurnMeasure] => [
       `turn${turn}${key}`,
       {
-        title: `${title}, turn ${String(turn)}`,
+        title: `${title}, turn ${turn}`,
         written: 3,
         everyStep: false,
         figure: {
-          id: `turn-${String(turn)}-${key.toLowerCase()}`,
-          title: `${title}, turn ${String(turn)}`,
+          id: `turn-${turn}-${key.toLowerCase()}`,
+          title: `${title}, turn ${turn}`,
           unit: 'share of the points',
           always: [0, 1],
           digits: 2,
@@ -300,14 +300,14 @@ const TURN_MEASURES = Object.fromEntries(
     ...SAMPLES.map((samples): [TurnMeasureName, TurnMeasure] => [
       `turn${turn}PassAt${samples}`,
       {
-        title: `pass@${String(samples)}, turn ${String(turn)}`,
+        title: `pass@${samples}, turn ${turn}`,
         written: 3,
         everyStep: false,
         figure:
           samples === 1
             ? {
-                id: `turn-${String(turn)}-pass`,
-                title: `All tests passed, turn ${String(turn)}`,
+                id: `turn-${turn}-pass`,
+                title: `All tests passed, turn ${turn}`,
                 unit: 'pass@1',
                 always: [0, 1],
                 digits: 2,

@@ -1,3 +1,4 @@
+import { isRecord } from '../shared/guard.ts';
 /** What the training steps of a run showed and cost, one row for each, as charts draw them. */
 import {
   addTokens,
@@ -9,7 +10,6 @@ import {
   type Replacement,
 } from './run.ts';
 import { MEASURED_ROLE_TURNS, type StepMetrics } from './step.ts';
-import { isRecord } from '../shared/guard.ts';
 
 /**
  * Five numbers of some values: quartiles by linear interpolation between order statistics (Hyndman and Fan's type 7, as
@@ -177,7 +177,7 @@ export function pairingsOf<Team extends TeamContributions>(teams: readonly Team[
 
 /** What its models are, for those who read the labels: `1 team-logic, 2 team-logic-small`. */
 export const modelWords = (models: readonly string[]): string =>
-  models.map((name, index) => `${String(index + 1)} ${name}`).join(', ');
+  models.map((name, index) => `${index + 1} ${name}`).join(', ');
 
 /** An episode, the solo return of its number, and what its messages were credited with. */
 export interface RemovalRollout {

@@ -1,10 +1,10 @@
+import type { Interval } from './credit.ts';
 /**
  * The failure taxonomy as every process speaks of it: its thresholds, the user's labels, and what a view of a run
  * shows.
  */
 import type { ProblemClassRow } from './problem.ts';
 import type { BucketOrigin } from './replay.ts';
-import type { Interval } from './credit.ts';
 
 export const TAXONOMY_CLASSES = [
   'Successful Credit Shift',
@@ -31,11 +31,11 @@ export interface TaxonomyCase {
 export const CHANCE_ROUNDS = 39;
 
 /** What `chance` is, in one or two sentences. */
-export const CHANCE_MEANING = `By chance: what a class counts where messages make no difference, the mean and the range of ${String(CHANCE_ROUNDS)} rounds in which the returns of every bucket are dealt out anew among its messages.`;
+export const CHANCE_MEANING = `By chance: what a class counts where messages make no difference, the mean and the range of ${CHANCE_ROUNDS} rounds in which the returns of every bucket are dealt out anew among its messages.`;
 
 /** `by chance 3.2 [1, 6]`. */
 export function chanceWords({ value, low, high }: Interval): string {
-  return `by chance ${String(Number(value.toFixed(1)))} [${String(low ?? 0)}, ${String(high ?? 0)}]`;
+  return `by chance ${Number(value.toFixed(1))} [${low ?? 0}, ${high ?? 0}]`;
 }
 
 /** What fresh messages in the place of those that a class flags save of the losses within reach. */
@@ -160,11 +160,11 @@ export interface LeftOutBuckets {
 /** What was left out, in one sentence; null where nothing was. */
 export function leftOutWords({ requested, otherDistribution }: LeftOutBuckets): string | null {
   const parts = [
-    ...(requested === 0 ? [] : [`${String(requested)} requested ${requested === 1 ? 'replay' : 'replays'}`]),
+    ...(requested === 0 ? [] : [`${requested} requested ${requested === 1 ? 'replay' : 'replays'}`]),
     ...(otherDistribution === 0
       ? []
       : [
-          `${String(otherDistribution)} ${otherDistribution === 1 ? 'bucket' : 'buckets'} of another continuation distribution`,
+          `${otherDistribution} ${otherDistribution === 1 ? 'bucket' : 'buckets'} of another continuation distribution`,
         ]),
   ];
   if (parts.length === 0) {

@@ -70,7 +70,7 @@ export function recordedSampling(runConfig: string): Partial<Sampling> {
 
 /** What it must be: `a number from 0 to 10`. */
 export const decodingWords = ({ low, high, whole }: DecodingNumber): string =>
-  `a ${whole ? 'whole ' : ''}number from ${String(low)} to ${String(high)}`;
+  `a ${whole ? 'whole ' : ''}number from ${low} to ${high}`;
 
 function policyWords(policy: PolicyChange): string {
   if ('endpoint' in policy) {
@@ -83,7 +83,7 @@ function policyWords(policy: PolicyChange): string {
 export function changeWords({ prompts, sampling, policy, roles }: TeamChange): string {
   return [
     ...Object.keys(prompts).map((role) => `another prompt of ${role}`),
-    ...DECODING.flatMap(({ key, of }) => (sampling[of] === undefined ? [] : [`${key} ${String(sampling[of])}`])),
+    ...DECODING.flatMap(({ key, of }) => (sampling[of] === undefined ? [] : [`${key} ${sampling[of]}`])),
     ...(policy === null ? [] : [policyWords(policy)]),
     ...Object.entries(roles).map(([role, own]) => `${policyWords(own)} for ${role}`),
   ].join(', ');
@@ -181,7 +181,7 @@ export function trialSentence({
   if (better + worse === 0) {
     return `The change made no difference in any of ${pairsWords(n)}.${left}${unpaired} ${spent}`;
   }
-  const flips = `better in ${String(better)} and worse in ${String(worse)} of ${pairsWords(n)}`;
+  const flips = `better in ${better} and worse in ${worse} of ${pairsWords(n)}`;
   const size = `${points(value, most)} points [${points(low, most)}, ${points(high, most)}]`;
   const verdict = low > 0 ? 'The change helps' : high < 0 ? 'The change harms' : 'Undecided';
   return `${verdict}: ${size}, ${flips}.${left}${unpaired} ${spent}`;

@@ -77,7 +77,7 @@ const ROW_CHANGED = ': the row was changed';
 
 /** A message that came out with another token; tokens count from 0. */
 export function tokenDifference(message: number, token: number): string {
-  return `message ${String(message)} differs at token ${String(token)}`;
+  return `message ${message} differs at token ${token}`;
 }
 
 /** A message whose tokens are the same and whose probabilities are not. */
@@ -109,7 +109,7 @@ export function markOf(verdicts: readonly Verdict[]): VerificationMark | null {
     verdicts.filter((verdict) => verdict.result === result);
   const [different, notComparable, unverified] = [of('different'), of('notComparable'), of(null)];
   const share = (some: readonly Verdict[]): string =>
-    verdicts.length === 1 ? '' : ` (${String(some.length)} of ${String(verdicts.length)} replays)`;
+    verdicts.length === 1 ? '' : ` (${some.length} of ${verdicts.length} replays)`;
   if (different[0] !== undefined) {
     return { state: 'different', label: labelOf(different[0]), detail: `${different[0].detail}${share(different)}` };
   }
@@ -131,7 +131,7 @@ function returnsWords({ n, mean, difference: { value, low, high }, p }: ReturnCo
   const digits = (number: number): string => number.toFixed(3);
   const interval = low === null || high === null ? '' : ` [${digits(low)}, ${digits(high)}]`;
   const verdict = p < 0.05 ? 'the returns have changed' : 'no difference of the returns was found';
-  return `sampled, not exact, so returns were compared instead: mean ${digits(mean.stored)} stored (n ${String(n.stored)}), ${digits(mean.again)} sampled again (n ${String(n.again)}), difference ${digits(value)}${interval}, p ${p.toPrecision(2)} by permutation: ${verdict}`;
+  return `sampled, not exact, so returns were compared instead: mean ${digits(mean.stored)} stored (n ${n.stored}), ${digits(mean.again)} sampled again (n ${n.again}), difference ${digits(value)}${interval}, p ${p.toPrecision(2)} by permutation: ${verdict}`;
 }
 
 /** What re-execution showed, in one line. */
@@ -139,7 +139,7 @@ export function reportWords(
   of: string,
   { checked, identical, different, notComparable, firstDifference, firstReason, returns }: VerificationReport,
 ): string {
-  const counts = `${String(checked)} ${checked === 1 ? 'replay' : 'replays'} of ${of} re-executed: ${String(identical)} identical, ${String(different)} different, ${String(notComparable)} not comparable`;
+  const counts = `${checked} ${checked === 1 ? 'replay' : 'replays'} of ${of} re-executed: ${identical} identical, ${different} different, ${notComparable} not comparable`;
   return [
     counts,
     ...(firstDifference === null ? [] : [`first difference: ${firstDifference.detail}`]),
@@ -171,7 +171,7 @@ function labelOf({ detail, difference }: Verdict): string {
   const known = difference ?? earlierDifference(detail);
   switch (known?.kind) {
     case 'token':
-      return `differs at token ${String(known.token)}`;
+      return `differs at token ${known.token}`;
     case 'return':
       return RETURN_DIFFERS;
     case 'row':

@@ -148,7 +148,7 @@ class Graph {
       const thread = this.threadOf(way);
       this.unread = before;
       leftOut.add('messages of steps that did not end', this.pending(end, thread));
-      write(thread, `${id}, fork ${String(forks)}`);
+      write(thread, `${id}, fork ${forks}`);
       addAll(said, thread.said());
     }
     // Checkpoints that no end leads to follow each other in a circle.

@@ -123,7 +123,7 @@ function serve(store: string, { socket: path }: EngineAddress, lock: StoreLock):
   // What a program of the user's started ends with the engine that runs it.
   process.once('SIGTERM', endNow);
   listener.listen(path, () => {
-    log.write(`c3 engine ${VERSION}, process ${String(process.pid)}`);
+    log.write(`c3 engine ${VERSION}, process ${process.pid}`);
     watch();
   });
 }

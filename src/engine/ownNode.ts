@@ -16,7 +16,7 @@ export const isNewEnough = (version: string): boolean => Number.parseInt(version
 
 /** What is said where none is. */
 export const tooOldWords = (version: string): string =>
-  `c3: This is Node ${version}, and c3 needs Node ${String(OLDEST)} or newer: install it from https://nodejs.org, or run \`npm install\` where c3 is, which brings one.`;
+  `c3: This is Node ${version}, and c3 needs Node ${OLDEST} or newer: install it from https://nodejs.org, or run \`npm install\` where c3 is, which brings one.`;
 
 /**
  * The Node that came along.

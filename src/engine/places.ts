@@ -119,7 +119,7 @@ export const bundledTeams = (): readonly string[] =>
 
 /** The protocol of a bundled task that has so many roles: one of its TEAM_SIZES. */
 export function bundledProtocol(task: TaskName, roles: number): string {
-  const file = `${roles === TEAM_SIZES[task][0] ? '' : `-${String(roles)}`}.json`;
+  const file = `${roles === TEAM_SIZES[task][0] ? '' : `-${roles}`}.json`;
   return hasTeam(task) ? join(bundledTeam(task), `protocol${file}`) : inMedia(`protocols/${task}${file}`);
 }
 

@@ -39,7 +39,7 @@ const { begins, ...recipe } = isSmall ? smallRecipe(task) : pretrainRecipe(task)
 const steps = recipe.phases.reduce((sum, phase) => sum + phase.steps, 0);
 const after = Number(values.after);
 if (!Number.isInteger(after) || after < 0 || after >= steps) {
-  process.stderr.write(`--after is a whole number of steps, from 0 to ${String(steps - 1)}.\n`);
+  process.stderr.write(`--after is a whole number of steps, from 0 to ${steps - 1}.\n`);
   process.exit(1);
 }
 const threads = Number(values.threads);
@@ -50,7 +50,7 @@ if (!Number.isInteger(threads) || threads < 1) {
 const ownWork = `.c3/pretrain${task === 'arithmetic' ? '' : `-${task}`}${isSmall ? '-small' : ''}`;
 const [
   folder = isSmall ? smallTeam(task) : bundledTeam(task),
-  workFolder = after === 0 ? ownWork : `${ownWork}-after-${String(after)}`,
+  workFolder = after === 0 ? ownWork : `${ownWork}-after-${after}`,
 ] = positionals;
 // The largest team: its first roles are those of the smaller ones.
 const protocolPath = bundledProtocol(task, Math.max(...TEAM_SIZES[task]));

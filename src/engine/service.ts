@@ -1,18 +1,28 @@
 /** What the engine can do, for both of its doors: one run at a time, replays beside it, one writer of the store. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Blame, RunBlame, CheckedFinding, KeptFinding } from '../domain/answer.ts';
+import type { RhoReport } from '../domain/credit.ts';
+import type { LogImport } from '../domain/episode.ts';
+import { NO_EPISODE_NOTE, type NotedEpisode, type NoteEpisodeParams } from '../domain/episodeNote.ts';
+import type { LostProblemRow } from '../domain/problem.ts';
+import type { BucketView, ReplayResult } from '../domain/replay.ts';
+import type { RunSummary, NoteRunParams, RunNote } from '../domain/run.ts';
+import {
+  LABEL_AUTHOR,
+  type LabelParams,
+  type TaxonomyParams,
+  type TaxonomyThresholds,
+  type TaxonomyView,
+} from '../domain/taxonomy.ts';
+import type { Trial } from '../domain/trial.ts';
 import { realFile } from '../files/realFile.ts';
 import type { ReplayControl } from '../replay/request.ts';
 import type { VerificationReport } from '../replay/verify.ts';
 import { NEVER } from '../shared/cancellation.ts';
-import { C3Error } from '../shared/errors.ts';
-import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
-import type { RunPlan } from '../shared/models.ts';
 import type { EndpointCost } from '../shared/endpointCost.ts';
-import type { BucketView, ReplayResult } from '../domain/replay.ts';
-import type { RunSummary, NoteRunParams, RunNote } from '../domain/run.ts';
-import type { LogImport } from '../domain/episode.ts';
-import { NO_EPISODE_NOTE, type NotedEpisode, type NoteEpisodeParams } from '../domain/episodeNote.ts';
+import { C3Error } from '../shared/errors.ts';
+import type { RunPlan } from '../shared/models.ts';
 import type {
   BlameParams,
   CheckFindingParams,
@@ -23,36 +33,20 @@ import type {
   StartRunParams,
   TrialParams,
 } from '../shared/protocols/engineProtocol.ts';
-import type { Blame, RunBlame, CheckedFinding, KeptFinding } from '../domain/answer.ts';
-import type { Trial } from '../domain/trial.ts';
-import type { RhoReport } from '../domain/credit.ts';
-import type { LostProblemRow } from '../domain/problem.ts';
-import {
-  LABEL_AUTHOR,
-  type LabelParams,
-  type TaxonomyParams,
-  type TaxonomyThresholds,
-  type TaxonomyView,
-} from '../domain/taxonomy.ts';
+import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Label, StoreWriter } from '../store/write/writer.ts';
-import { snapshotAfter } from '../training/state/restore.ts';
 import type { RunControl } from '../training/runContext.ts';
-import { messageTokens } from './replay/contextTokens.ts';
+import { snapshotAfter } from '../training/state/restore.ts';
 import type { SampleControl, SampleSettings } from './diagnose/diagnoseSample.ts';
 import type { TrainingCreditSettings } from './diagnose/trainingCredit.ts';
+import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
+import { importLog } from './exchange/importLog.ts';
 import { checkFinding } from './findings/checkFinding.ts';
 import { keepFinding } from './findings/keepFinding.ts';
-import { Evaluators } from './recipe/evaluators.ts';
-import { importLog } from './exchange/importLog.ts';
-import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
 import type { Endpoints } from './models/endpoints.ts';
 import { ModelPool } from './models/models.ts';
-import { pilotRun, type PilotSettings } from './run/pilot.ts';
-import { changedEpisodeNote, episodeOf } from './run/ownEpisodes.ts';
-import { changedNote, deleteRun } from './run/ownRuns.ts';
-import { saveModel, speaking } from './run/runOutput.ts';
-import { planRun } from './run/plan.ts';
+import { Evaluators } from './recipe/evaluators.ts';
 import { parseRecipe, protocolOfRun, type Recipe } from './recipe/recipe.ts';
 import { blameCosts, findWhatLost, type BlameControl } from './replay/blame.ts';
 import {
@@ -62,10 +56,11 @@ import {
   runBlameCosts,
   type RunBlameControl,
 } from './replay/blameRun.ts';
+import type { TrialControl } from './replay/comparePairs.ts';
+import { messageTokens } from './replay/contextTokens.ts';
 import { checkReplay, replayCosts, replayStored } from './replay/replay.ts';
 import { replayLearned, sampleStored } from './replay/sample.ts';
 import type { EngineReplay } from './replay/settling.ts';
-import type { TrialControl } from './replay/comparePairs.ts';
 import { changeCosts, tryChange } from './replay/tryChange.ts';
 import {
   knownReplays,
@@ -75,20 +70,25 @@ import {
   verifyReturns,
   type AgainControl,
 } from './replay/verifyStored.ts';
-import { TaxonomyDesk } from './taxonomy/taxonomyDesk.ts';
-import { newLabel } from './taxonomy/newLabel.ts';
-import { taxonomyReport, type TaxonomyReport } from './taxonomy/taxonomyReport.ts';
-import { readBuckets } from './taxonomy/taxonomyView.ts';
-import { Timing } from './run/timing.ts';
-import { replacementRun } from './run/replacePolicy.ts';
-import { prepareRun, type Interrupted } from './run/prepareRun.ts';
+import { changedEpisodeNote, episodeOf } from './run/ownEpisodes.ts';
+import { changedNote, deleteRun } from './run/ownRuns.ts';
+import { pilotRun, type PilotSettings } from './run/pilot.ts';
+import { planRun } from './run/plan.ts';
 import type { RunSources } from './run/prepareRoles.ts';
+import { prepareRun, type Interrupted } from './run/prepareRun.ts';
+import { replacementRun } from './run/replacePolicy.ts';
+import { saveModel, speaking } from './run/runOutput.ts';
+import { Timing } from './run/timing.ts';
 import { trainRun } from './run/trainRun.ts';
 import { earlierIn } from './session/earlier.ts';
 import { RunSession, type Engine, type SessionSettings } from './session/session.ts';
 import type { Lease } from './session/storeHold.ts';
 import { StoreWork, type ServiceOptions } from './session/storeWork.ts';
 import { Weights } from './session/weights.ts';
+import { newLabel } from './taxonomy/newLabel.ts';
+import { TaxonomyDesk } from './taxonomy/taxonomyDesk.ts';
+import { taxonomyReport, type TaxonomyReport } from './taxonomy/taxonomyReport.ts';
+import { readBuckets } from './taxonomy/taxonomyView.ts';
 
 export class EngineService {
   private readonly engine: Engine;
@@ -277,7 +277,7 @@ export class EngineService {
     checkReplay(request);
     const { message, spending: limit } = request;
     const run = this.reading((store) => store.messageRun(message));
-    const work = { what: `replay of message ${String(message)}`, run, limit };
+    const work = { what: `replay of message ${message}`, run, limit };
     await using session = await this.session(work, control.signal);
     return await replayStored(session, request, control);
   }
@@ -356,7 +356,7 @@ export class EngineService {
    */
   async verifyMessage(message: number, control: AgainControl): Promise<VerificationReport> {
     const run = this.reading((store) => store.messageRun(message));
-    const work = { what: `verification of message ${String(message)}`, run };
+    const work = { what: `verification of message ${message}`, run };
     await using session = await this.session(work, control.signal);
     return await verifyReturns(session, knownReplays(session.store, message), control);
   }
@@ -400,7 +400,7 @@ export class EngineService {
   ): Promise<readonly string[]> {
     const { steps } = store.run(run);
     if (step !== null && step > steps) {
-      throw new C3Error('input', `Run ${run} has ${String(steps)} steps; --step ${String(step)} is not one of them.`);
+      throw new C3Error('input', `Run ${run} has ${steps} steps; --step ${step} is not one of them.`);
     }
     const recipe = parseRecipe(store.runConfig(run), run);
     const snapshot = snapshotAfter(store, run, step ?? steps).id;

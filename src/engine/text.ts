@@ -1,9 +1,9 @@
+import type { TextReply, TextRequest } from '../policy/textRequests.ts';
 /**
  * Entry of the process that works with the tokenizer and the chat template of one folder: `text SECONDS`, which one
  * piece of work may take.
  */
 import { TextServer } from '../policy/textServer.ts';
-import type { TextReply, TextRequest } from '../policy/textRequests.ts';
 
 if (process.send === undefined) {
   throw new Error('This file is the entry of a process that works with texts.');

@@ -1,6 +1,6 @@
+import { parseRational } from '../evaluate/math/exact/rational.ts';
 /** How a vote is counted: what a message votes for, and which answers have the most votes. */
 import { extractAnswer } from '../evaluate/math/extract.ts';
-import { parseRational } from '../evaluate/math/exact/rational.ts';
 
 /**
  * What is chosen of several answers with the most votes; the first rule holds where a protocol gives none. expected:

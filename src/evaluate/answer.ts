@@ -1,7 +1,7 @@
 /** Compares the answer that a message states with the gold, as exact numbers or as texts. */
 import { C3Error } from '../shared/errors.ts';
-import { extractAnswer, tidyAnswer } from './math/extract.ts';
 import { parseRational, sameNumber } from './math/exact/rational.ts';
+import { extractAnswer, tidyAnswer } from './math/extract.ts';
 
 export interface Verdict {
   readonly score: 0 | 1;

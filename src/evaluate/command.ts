@@ -1,3 +1,4 @@
+import type { Problem } from '../domain/problem.ts';
 /**
  * Scoring by a command of the user's: JSON on its standard input, a number from 0 to 1 on its standard output. It is
  * started without a shell, bounded in time and output, and what goes wrong with it is never a score.
@@ -7,7 +8,6 @@ import { NEVER } from '../shared/cancellation.ts';
 import { withoutKeys } from '../shared/endpointKeys.ts';
 import { messageOf } from '../shared/errors.ts';
 import { Lanes } from '../shared/lanes.ts';
-import type { Problem } from '../domain/problem.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import type { Evaluator, Graded } from './evaluator.ts';
 import { EvaluatorLost } from './lost.ts';
@@ -63,13 +63,13 @@ async function runOnce(
         'the scoring command can be started',
       );
     case 'flood':
-      return masked(`printed ${String(MOST_OUTPUT)} characters and more`);
+      return masked(`printed ${MOST_OUTPUT} characters and more`);
     case 'late':
-      return masked(`took longer than ${String(timeLimit / 1000)} s`);
+      return masked(`took longer than ${timeLimit / 1000} s`);
     case 'signal':
       return masked(`was ended by ${end.signal}${wordsOf(stderr)}`);
     case 'exit':
-      return end.code === 0 ? scored(stdout.trim()) : masked(`ended with ${String(end.code)}${wordsOf(stderr)}`);
+      return end.code === 0 ? scored(stdout.trim()) : masked(`ended with ${end.code}${wordsOf(stderr)}`);
   }
 }
 

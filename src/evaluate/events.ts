@@ -1,8 +1,8 @@
+import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
+import type { Problem } from '../domain/problem.ts';
 /** What scores an event of a log: the door through which evaluators of messages score events too. */
 import { isReturn } from '../shared/credit/returns.ts';
 import { isRecord } from '../shared/guard.ts';
-import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
-import type { Problem } from '../domain/problem.ts';
 import type { Evaluator, Graded } from './evaluator.ts';
 
 export interface LogEvaluator {
@@ -42,7 +42,7 @@ export function onEvents(evaluator: Evaluator): LogEvaluator {
       const sum = graded.reduce((total, { score }) => total + (score ?? 0), 0);
       return graded.length === 1
         ? first
-        : { score: sum / graded.length, rule: `the mean of ${String(graded.length)}: ${first.rule}` };
+        : { score: sum / graded.length, rule: `the mean of ${graded.length}: ${first.rule}` };
     },
   };
 }

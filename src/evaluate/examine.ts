@@ -1,7 +1,7 @@
 /** Examines the program of a helper's function and the main one: what the ladder scores and feedback is made of. */
 import type { Examined } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
-import type { FunctionsVerdict } from './python/functions.ts';
+import { EvaluatorLost } from './lost.ts';
 import {
   assertionsOf,
   entryPointOf,
@@ -12,8 +12,8 @@ import {
   mentionsReturn,
   slicedTests,
 } from './python/functionSource.ts';
+import type { FunctionsVerdict } from './python/functions.ts';
 import type { PythonGrader } from './python/grader.ts';
-import { EvaluatorLost } from './lost.ts';
 
 /** Of what a test showed, as much is kept. */
 const MOST_DETAIL = 300;

@@ -53,7 +53,7 @@ export function climb(examination: Examination, rules: LadderRules): Ladder {
 /** What a ladder says of itself in one line. */
 export function ladderWords({ structure, syntax, cooperation, total, passed }: Ladder, testCount: number): string {
   const points = (value: number): string => String(Math.round(value * 100) / 100);
-  return `ladder: ${points(total)} of ${String(LADDER_POINTS)} (structure ${points(structure)}, syntax ${points(syntax)}, tests ${String(passed)}/${String(testCount)}, cooperation ${points(cooperation)})`;
+  return `ladder: ${points(total)} of ${LADDER_POINTS} (structure ${points(structure)}, syntax ${points(syntax)}, tests ${passed}/${testCount}, cooperation ${points(cooperation)})`;
 }
 
 const SAID = /ladder: [\d.]+ of 4 \(structure ([\d.]+), syntax ([\d.]+), tests (\d+)\/(\d+), cooperation ([\d.]+)\)/gu;

@@ -124,7 +124,7 @@ export function askTwice(
   };
   return Promise.all(
     labels.map((one, index) =>
-      Promise.all([scoreOf(`label ${String(index)} first`, one), scoreOf(`label ${String(index)} second`, one)]),
+      Promise.all([scoreOf(`label ${index} first`, one), scoreOf(`label ${index} second`, one)]),
     ),
   );
 }

@@ -1,3 +1,4 @@
+import type { TaskName } from '../shared/runNames.ts';
 /** Evaluators by the names of their kinds. */
 import {
   answerEvaluator,
@@ -13,7 +14,6 @@ import { blocksworldEvaluator, numbersEvaluator, puzzleEvaluatorOf, zebraEvaluat
 import type { CodeBlocks } from './python/code.ts';
 import type { PythonGrader } from './python/grader.ts';
 import { masked, type PassRule } from './python/rules.ts';
-import type { TaskName } from '../shared/runNames.ts';
 
 /**
  * What the answers of a task are: a number or letter that is stated, where an expression that has its value is none

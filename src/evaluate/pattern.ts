@@ -19,7 +19,7 @@ export function compilePattern(source: string): Pattern | string {
     return 'it is empty';
   }
   if (source.length > MAX_PATTERN) {
-    return `it has more than ${String(MAX_PATTERN)} characters`;
+    return `it has more than ${MAX_PATTERN} characters`;
   }
   try {
     const compiled = RE2JS.compile(source);

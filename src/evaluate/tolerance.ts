@@ -1,6 +1,6 @@
+import { parseRational, type Rational } from './math/exact/rational.ts';
 /** Scores a stated number by its distance from the answer, exactly. */
 import { extractAnswer } from './math/extract.ts';
-import { parseRational, type Rational } from './math/exact/rational.ts';
 
 /** A number, and how far another one may be from it. */
 export interface ToleranceKey {

@@ -1,16 +1,15 @@
 /** The commands, by their ids in package.json. */
 import { commands, Uri, window, workspace } from 'vscode';
+import type { RunNote } from '../domain/run.ts';
+import type { StoreReader } from '../store/read/reader.ts';
 import { isNode, roleOf, runOf } from './commandArguments.ts';
-import { askForModelFolder } from './model/chooseModel.ts';
-import type { AlternativeNode, BucketNode, MoreBucketsNode } from './sidebar/bucketsModel.ts';
-import { copyLink } from './sharing/deepLinks.ts';
 import { Disposables } from './common/disposables.ts';
+import { withoutIcons, withoutLinks } from './common/plainText.ts';
+import { report } from './common/report.ts';
+import { loadService } from './configuration/load.ts';
+import { newConfiguration, openRecorded } from './configuration/newConfiguration.ts';
 import { openGuide } from './documents/guide.ts';
-import { exportReport } from './sharing/exportReport.ts';
 import { goToFinding } from './findings/keepFinding.ts';
-import { importLog, type ImportedViews } from './sharing/importLog.ts';
-import { recordAgents } from './sharing/recordAgents.ts';
-import { findMessage } from './transcript/findMessage.ts';
 import {
   compareWithMarked,
   findLostMessage,
@@ -21,25 +20,26 @@ import {
   showContext,
   verifyReplay,
 } from './messageCommands.ts';
-import { loadService } from './configuration/load.ts';
-import { newConfiguration, openRecorded } from './configuration/newConfiguration.ts';
-import { withoutIcons, withoutLinks } from './common/plainText.ts';
-import { planRun } from './run/planRun.ts';
-import { pickResumable, pickRun } from './sidebar/pick.ts';
+import { askForModelFolder } from './model/chooseModel.ts';
 import { askAndDelete, askForNote } from './run/ownRuns.ts';
-import { report } from './common/report.ts';
-import type { RunNote } from '../domain/run.ts';
-import type { EpisodeNode, MoreNode, QueuedNode, RunNode } from './sidebar/runsModel.ts';
-import type { StoreReader } from '../store/read/reader.ts';
-import type { Services } from './services.ts';
-import { openGrid, readerOf, runInFront, type Views } from './views.ts';
+import { planRun } from './run/planRun.ts';
 import { replacePolicyOf } from './run/replacePolicy.ts';
-import { protocolReader } from './transcript/message/protocolReader.ts';
-import { firstFault } from './run/subjects.ts';
 import { askForConfiguration, askForRun, BUNDLED } from './run/startRun.ts';
+import { firstFault } from './run/subjects.ts';
+import type { Services } from './services.ts';
+import { copyLink } from './sharing/deepLinks.ts';
+import { exportReport } from './sharing/exportReport.ts';
+import { importLog, type ImportedViews } from './sharing/importLog.ts';
+import { recordAgents } from './sharing/recordAgents.ts';
 import { subjectOf } from './sharing/subject.ts';
+import type { AlternativeNode, BucketNode, MoreBucketsNode } from './sidebar/bucketsModel.ts';
+import { pickResumable, pickRun } from './sidebar/pick.ts';
+import type { EpisodeNode, MoreNode, QueuedNode, RunNode } from './sidebar/runsModel.ts';
+import { findMessage } from './transcript/findMessage.ts';
+import { protocolReader } from './transcript/message/protocolReader.ts';
 import { targetOf } from './transcript/reading/transcriptOutline.ts';
 import type { TranscriptPanels } from './transcript/transcriptPanels.ts';
+import { openGrid, readerOf, runInFront, type Views } from './views.ts';
 
 /** Commands that read nothing of the store; the others wait until it is known whether it can be read. */
 const WITHOUT_STORE: ReadonlySet<string> = new Set([

@@ -1,14 +1,14 @@
 /** What the parts of the extension share. */
 import type { Uri } from 'vscode';
-import type { Comparing } from './documents/comparing.ts';
-import type { Engine } from './engine/engine.ts';
 import type { Log } from './common/log.ts';
 import type { RecordedPrograms } from './common/programs.ts';
+import type { Comparing } from './documents/comparing.ts';
+import type { Engine } from './engine/engine.ts';
+import type { StoreAccess } from './engine/storeAccess.ts';
+import type { Verifier } from './engine/verifier.ts';
 import type { ModelFolders } from './model/modelFolders.ts';
 import type { RunController } from './run/runController.ts';
-import type { StoreAccess } from './engine/storeAccess.ts';
 import type { RememberedThresholds } from './taxonomy/taxonomyThresholds.ts';
-import type { Verifier } from './engine/verifier.ts';
 
 export interface Services {
   readonly extensionUri: Uri;

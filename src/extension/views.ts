@@ -2,20 +2,20 @@
 import type { ExtensionContext } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
 import type { StoreReader } from '../store/read/reader.ts';
-import type { BucketsTree } from './sidebar/bucketsTree.ts';
+import type { Reports } from './common/reports.ts';
 import type { Dashboard } from './dashboard/dashboardPanel.ts';
-import type { EndpointKeys } from './engine/endpointKeys.ts';
+import type { RunsTable } from './dashboard/runsTablePanel.ts';
 import type { Doctor } from './engine/doctor.ts';
+import type { EndpointKeys } from './engine/endpointKeys.ts';
 import type { Episodes } from './episodes/episodesPanel.ts';
 import type { ModelFolders } from './model/modelFolders.ts';
 import type { ModelPanel } from './model/modelPanel.ts';
-import type { Reports } from './common/reports.ts';
-import type { RunsTable } from './dashboard/runsTablePanel.ts';
+import type { Services } from './services.ts';
+import type { BucketsTree } from './sidebar/bucketsTree.ts';
 import type { RunsTree } from './sidebar/runsTree.ts';
 import type { TaxonomyPanels } from './taxonomy/taxonomyPanels.ts';
-import type { Services } from './services.ts';
-import type { Trials } from './trial/trials.ts';
 import type { TranscriptPanels } from './transcript/transcriptPanels.ts';
+import type { Trials } from './trial/trials.ts';
 
 export interface Views {
   readonly extension: ExtensionContext['extension'];

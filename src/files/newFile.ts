@@ -34,7 +34,7 @@ export function unguessable(): string {
 
 /** A name beside `path` for the file that is to take its place. */
 export function unfinishedName(path: string): string {
-  return `${path}.${String(process.pid)}.${unguessable()}.tmp`;
+  return `${path}.${process.pid}.${unguessable()}.tmp`;
 }
 
 /**

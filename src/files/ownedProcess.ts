@@ -65,7 +65,7 @@ for leader in $leaders; do
 done 2>/dev/null
 look=0
 quiet=0
-while [ $look -lt ${String(MOST_LOOKS)} ] && [ $quiet -lt ${String(QUIET_LOOKS)} ]; do
+while [ $look -lt ${MOST_LOOKS} ] && [ $quiet -lt ${QUIET_LOOKS} ]; do
   look=$((look + 1))
   left=$(grep -alsF "$1" /proc/[0-9]*/environ)
   quiet=$((quiet + 1))
@@ -87,7 +87,7 @@ let count = 0;
 const living = new Map<ChildProcess, Owned>();
 let watch: ChildProcessByStdio<Writable, null, null> | undefined;
 
-const nameOf = ({ pid, start }: ListedProcess): string => `${String(pid)}:${String(start)}`;
+const nameOf = ({ pid, start }: ListedProcess): string => `${pid}:${start}`;
 
 /** Starts the watching process, unless it runs already. */
 function startWatch(): void {
@@ -112,7 +112,7 @@ function startWatch(): void {
 /** Adds a group to the watching process, or removes it. */
 function tell(sign: '+' | '-', { pid }: ChildProcess, leader: ListedProcess | null): void {
   if (pid !== undefined) {
-    watch?.stdin.write(`${sign} ${leader === null ? `${String(pid)}:` : nameOf(leader)}\n`);
+    watch?.stdin.write(`${sign} ${leader === null ? `${pid}:` : nameOf(leader)}\n`);
   }
 }
 
@@ -134,7 +134,7 @@ export function spawnOwned<Child extends ChildProcess>(
   // First, for this process may be killed at any moment. A copy of this process that is to become the program holds the
   // pipe of the watching process, too: that begins to look once the program has its mark.
   startWatch();
-  const mark = `${own}.${String(count++)};`;
+  const mark = `${own}.${count++};`;
   const child = start({ detached: !isWindows, env: { ...env, [VARIABLE]: `${env[VARIABLE] ?? ''}${mark}` } });
   // It is listed to the next turn at least, though it may have ended.
   const leader = child.pid === undefined ? null : listedProcess(child.pid);

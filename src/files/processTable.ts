@@ -38,7 +38,7 @@ export const environmentOf = (pid: number): string => textOf(pid, 'environ');
 
 function textOf(pid: number, file: string): string {
   try {
-    return readFileSync(`/proc/${String(pid)}/${file}`, 'latin1');
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
   } catch {
     return '';
   }

@@ -30,7 +30,7 @@ export function isAlive({
 export function processStartOf(pid: number): string | null {
   let stat: string;
   try {
-    stat = readFileSync(`/proc/${String(pid)}/stat`, 'latin1');
+    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   } catch {
     return null;
   }

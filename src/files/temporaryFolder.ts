@@ -25,7 +25,7 @@ export function temporaryFolder(purpose: string, within = tmpdir()): string {
   mkdirSync(parent, { recursive: true, mode: PARENT_MODE });
   // Somebody else's, or a link of somebody's: a folder with a name that nobody can know is safe beside it.
   return isOwn(parent)
-    ? mkdtempSync(join(parent, `${MACHINE}.${String(process.pid)}.${processStartOf(process.pid) ?? ''}.${purpose}-`))
+    ? mkdtempSync(join(parent, `${MACHINE}.${process.pid}.${processStartOf(process.pid) ?? ''}.${purpose}-`))
     : mkdtempSync(join(within, `c3-${purpose}-`));
 }
 
@@ -47,7 +47,7 @@ export function removeAbandoned(within = tmpdir()): void {
   }
 }
 
-const parentIn = (within: string): string => join(within, `c3-folders-${String(process.getuid?.() ?? 'user')}`);
+const parentIn = (within: string): string => join(within, `c3-folders-${process.getuid?.() ?? 'user'}`);
 
 /** Whether a folder is there that only this user can change. */
 function isOwn(folder: string): boolean {

@@ -59,7 +59,7 @@ export function contextText(messages: readonly ChatMessage[], most = Number.POSI
     const block = message === undefined ? '' : blockOf(message);
     length += block.length;
     if (length > most && kept.length > 0) {
-      kept.push(`${LEFT_OUT}${String(at + 1)} earlier messages`);
+      kept.push(`${LEFT_OUT}${at + 1} earlier messages`);
       break;
     }
     kept.push(block.length > most ? `${LEFT_OUT}the beginning\n${block.slice(-most)}` : block);

@@ -28,10 +28,10 @@ import {
   type RecordedMessage,
   type Survey,
 } from './episode.ts';
+import { ANSWERED, ASKED, MEANWHILE, MESSAGES } from './keys.ts';
 import { pairOf } from './langSmith.ts';
 import { soleSpeaker } from './promptLabels.ts';
 import { answersIn, askedIn, firstAnswer, isAnswer, isNumbers } from './rows.ts';
-import { ANSWERED, ASKED, MEANWHILE, MESSAGES } from './keys.ts';
 import { firstScore, returnOf } from './scores.ts';
 import { measuredOf, timeOf } from './steps.ts';
 import { FAILED } from './traces.ts';

@@ -474,7 +474,7 @@ export class ElementScanner {
   private error(what: string, line: number): C3Error {
     return new C3Error(
       'input',
-      `${this.source.name}:${String(line)}: this is no log in JSON (${what}); give one JSON document, or one in each line.`,
+      `${this.source.name}:${line}: this is no log in JSON (${what}); give one JSON document, or one in each line.`,
     );
   }
 }

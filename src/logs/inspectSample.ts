@@ -7,11 +7,11 @@ import { errorWords, resultWithError } from '../chat/content.ts';
 import { asText, fieldsAt, textAt, type Fields } from '../chat/fields.ts';
 import { measuresIn } from '../chat/measures.ts';
 import { parsedMessages } from '../chat/messages.ts';
+import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
 import { conversationEpisode } from './conversations.ts';
-import { returnOf } from './scores.ts';
 import type { RecordedEpisode, Survey } from './episode.ts';
-import { spentIn } from '../chat/usage.ts';
+import { returnOf } from './scores.ts';
 import { argumentsText, timeOf, type Step } from './steps.ts';
 import { lightStep, traceEpisode, SystemPrompts } from './traces.ts';
 
@@ -74,7 +74,7 @@ function stepsOf(sample: Fields, trace: string): Step[] {
     const failed = errorWords(event['error']) ?? errorWords(fieldsAt(event, 'output')['error']);
     const step: Step = {
       trace,
-      id: (isSpan ? textAt(event, 'id') : null) ?? `event ${String(index)}`,
+      id: (isSpan ? textAt(event, 'id') : null) ?? `event ${index}`,
       parent: textAt(event, ...(isSpan ? ['parent_id'] : ['span_id'])) ?? '',
       start: BigInt(index),
       end: 0n,

@@ -101,7 +101,7 @@ export class ThreadSteps {
       const all = text ?? 'null';
       const nth = met.get(all) ?? 0;
       met.set(all, nth + 1);
-      const key = nth === 0 ? all : `${String(nth)} ${all}`;
+      const key = nth === 0 ? all : `${nth} ${all}`;
       const place = this.known.get(key) ?? this.pool.push(message) - 1;
       this.known.set(key, place);
       return place;

@@ -1,12 +1,12 @@
+import { answerIn, FURTHER } from '../chat/answers.ts';
 /** Runs of LangSmith, as its client lists them: one object for each run, its episode named by `trace_id`. */
 import { resultWithError } from '../chat/content.ts';
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { measuresIn } from '../chat/measures.ts';
 import { parsedMessages, type ParsedMessage } from '../chat/messages.ts';
-import { answerIn, FURTHER } from '../chat/answers.ts';
+import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
 import { isRecord } from '../shared/guard.ts';
 import { returnOf } from './scores.ts';
-import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
 import { argumentsText, timeOf, type Step } from './steps.ts';
 
 /** The step that a run is; null for a value that is none. */

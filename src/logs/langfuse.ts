@@ -7,9 +7,9 @@ import { resultWithError } from '../chat/content.ts';
 import { jsonWithoutBytes, parsedJson, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { measuresIn } from '../chat/measures.ts';
 import { parsedMessages, type ParsedMessage } from '../chat/messages.ts';
+import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
 import { isRecord } from '../shared/guard.ts';
 import { returnOf } from './scores.ts';
-import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
 import { argumentsText, timeOf, type Step } from './steps.ts';
 
 const KINDS: ReadonlyMap<string, Step['kind']> = new Map([

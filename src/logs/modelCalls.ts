@@ -13,8 +13,8 @@ import { isRecord } from '../shared/guard.ts';
 import { valueOfCut } from './cutJson.ts';
 import { askedWith } from './langSmith.ts';
 import { jsonText, listAt, type Attributes, type Span, type SpanEvent } from './spans.ts';
-import { callOfTool, isToolCall, spanType, toolResult } from './toolCalls.ts';
 import type { Step, ToolResult } from './steps.ts';
+import { callOfTool, isToolCall, spanType, toolResult } from './toolCalls.ts';
 
 const MODEL_OPERATIONS = ['chat', 'text_completion', 'generate_content', 'completion', 'generate'];
 const MODEL_TYPES = ['CHAT_MODEL', 'LLM'];

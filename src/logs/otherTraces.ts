@@ -7,8 +7,8 @@ import { parsedMessages, systemOf } from '../chat/messages.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
 import { spentIn } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
-import { stepOfObservation } from './langfuse.ts';
 import { askedWith } from './langSmith.ts';
+import { stepOfObservation } from './langfuse.ts';
 import { firstScore } from './scores.ts';
 import { argumentsText, nanosecondsOf, type Step } from './steps.ts';
 

@@ -63,7 +63,7 @@ function each(
         bytes: () => (type === BYTES ? content : wrongType()),
       });
     } else {
-      throw new Error(`byte ${String(start)} begins a field of an unknown type`);
+      throw new Error(`byte ${start} begins a field of an unknown type`);
     }
   }
 }
@@ -107,7 +107,7 @@ const id =
   (into: Fields, { bytes }: Field): void => {
     const given = bytes();
     if (given.length !== length && given.length > 0) {
-      throw new Error(`an id has ${String(given.length)} bytes, not ${String(length)}`);
+      throw new Error(`an id has ${given.length} bytes, not ${length}`);
     }
     into[key] = hexIn(given);
   };
@@ -231,7 +231,7 @@ class Damage {
 
   /** A span or a log record that is left out. @param isCut whether nothing follows it in what holds it */
   item(error: unknown, isCut: boolean): void {
-    this.add(`${this.kind} ${String(this.items)}`, error);
+    this.add(`${this.kind} ${this.items}`, error);
     this.ended = isCut ? this.items : this.ended;
   }
 
@@ -239,7 +239,7 @@ class Damage {
   rest(error: unknown): void {
     if (this.ended !== this.items) {
       this.ended = this.items;
-      this.add(`what follows ${this.kind} ${String(this.items)}`, error);
+      this.add(`what follows ${this.kind} ${this.items}`, error);
     }
   }
 

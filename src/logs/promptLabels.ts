@@ -37,8 +37,8 @@ export class PromptLabels {
   number(): string {
     do {
       this.numbers++;
-    } while (this.taken.has(`agent ${String(this.numbers)}`));
-    return `agent ${String(this.numbers)}`;
+    } while (this.taken.has(`agent ${this.numbers}`));
+    return `agent ${this.numbers}`;
   }
 }
 

@@ -14,8 +14,8 @@ import type { EntryGroup, EntryIndex, EntryKind } from './entryIndex.ts';
 import type { RecordedEpisode, RecordedLog, Survey } from './episode.ts';
 import { isSample, sampleEpisode } from './inspectSample.ts';
 import { isThread, threadEpisode } from './langGraph.ts';
-import { langfuseTrace, stepOfObservation } from './langfuse.ts';
 import { pairOf, runsWithin, stepOfRun } from './langSmith.ts';
+import { langfuseTrace, stepOfObservation } from './langfuse.ts';
 import { stepOfSpan } from './modelCalls.ts';
 import { stepOfAgentSpan, stepOfBraintrust, stepOfOpik, stepOfWeaveCall } from './otherTraces.ts';
 import { sessionEpisode, sessionOf } from './sessions.ts';
@@ -224,7 +224,7 @@ export function* readLog(
     throw fault;
   }
   for (const { line } of scanner.broken) {
-    survey.leaveOut(NO_JSON, 1, `line ${String(line)}`);
+    survey.leaveOut(NO_JSON, 1, `line ${line}`);
   }
   survey.leaveOut(NO_JSON, scanner.brokenCount - scanner.broken.length);
   if (
@@ -239,7 +239,7 @@ export function* readLog(
   };
 }
 
-const lineOf = ({ line }: EntryPlace): string | null => (line === 0 ? null : `line ${String(line)}`);
+const lineOf = ({ line }: EntryPlace): string | null => (line === 0 ? null : `line ${line}`);
 
 /** Keys of an entry of no known form that are named. */
 const MOST_KEYS = 6;
@@ -301,7 +301,7 @@ function groupOf(known: Known, value: unknown, { item, document }: LogElement): 
   }
   const named = conversationOf(value);
   // Messages in lines of their own that name nothing are one conversation.
-  return named === null ? (item ? `list ${String(document)}` : 'lines') : `named ${named}`;
+  return named === null ? (item ? `list ${document}` : 'lines') : `named ${named}`;
 }
 
 interface Reading {
@@ -318,7 +318,7 @@ function* episodesOf(reading: Reading): Generator<RecordedEpisode> {
   let number = 0;
   for (const group of index.groups(MOST)) {
     number++;
-    for (const episode of episodesIn(group, `conversation ${String(number)}`, reading)) {
+    for (const episode of episodesIn(group, `conversation ${number}`, reading)) {
       if (episode === null) {
         const { kind } = group;
         const what = kind === 'step' || kind === 'trace' ? 'traces' : kind === 'sample' ? 'samples' : 'conversations';
@@ -338,7 +338,7 @@ function* episodesIn(group: EntryGroup, id: string, reading: Reading): Generator
     return;
   }
   for (const [at, row] of (conversationsIn(again(reading.reader, place)) ?? []).entries()) {
-    yield conversationEpisode(row, `${id}, row ${String(at + 1)}`, reading.survey);
+    yield conversationEpisode(row, `${id}, row ${at + 1}`, reading.survey);
   }
 }
 

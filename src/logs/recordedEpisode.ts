@@ -1,11 +1,11 @@
 /** A stored episode that was recorded elsewhere, as a log, and the team file that its protocol gives. */
 import { stringify } from 'yaml';
-import { C3Error } from '../shared/errors.ts';
 import { IMPORTED, type EnvironmentEvent } from '../domain/episode.ts';
 import type { FullMessage, Message } from '../domain/message.ts';
+import { C3Error } from '../shared/errors.ts';
 import { MAX_YAML_CHARACTERS } from '../shared/text/yaml.ts';
-import { masked } from './secrets.ts';
 import { inferredSteps, MOST_STEPS, unseenSteps, type EpisodeEntry, type EpisodeStep } from './inferred.ts';
+import { masked } from './secrets.ts';
 
 /** What is read of a store. */
 export interface EpisodeReader {
@@ -51,7 +51,7 @@ export function inferredTeam(reader: EpisodeReader, message: number, { endpoint,
   if (reader.run(run).method !== IMPORTED) {
     throw new C3Error(
       'input',
-      `Message ${String(message)} is of a run with a protocol of its own; replay it without a team file.`,
+      `Message ${message} is of a run with a protocol of its own; replay it without a team file.`,
     );
   }
   const steps = inferredSteps(reader.problem(problem).question, episodeThrough(reader, message));
@@ -59,7 +59,7 @@ export function inferredTeam(reader: EpisodeReader, message: number, { endpoint,
   if (file === null || file.length > MAX_YAML_CHARACTERS) {
     throw new C3Error(
       'input',
-      `What each agent saw in the episode of message ${String(message)} is longer than is recorded or written in a team file; write one with a driver.`,
+      `What each agent saw in the episode of message ${message} is longer than is recorded or written in a team file; write one with a driver.`,
     );
   }
   return file;
@@ -93,12 +93,12 @@ export function programTeam({ command, answering, evaluator }: ProgramTeam): str
 }
 
 function teamText(message: number, steps: readonly EpisodeStep[], { endpoint, model }: NamedModel): string {
-  const unknown = steps.flatMap((step, index) => ('event' in step ? [`${String(index + 1)} (${step.event})`] : []));
+  const unknown = steps.flatMap((step, index) => ('event' in step ? [`${index + 1} (${step.event})`] : []));
   const unseen = unseenSteps(steps);
   const policy = { endpoint: endpoint ?? 'http://127.0.0.1:8000/v1', model_name: model ?? 'NAME' };
   const isNamed = endpoint !== null && model !== null;
   const notes = [
-    `Inferred from the episode of message ${String(message)}: who spoke next, and what each saw. Read it, then replay with it.`,
+    `Inferred from the episode of message ${message}: who spoke next, and what each saw. Read it, then replay with it.`,
     '{of: 2} is what step 2 said, {of: question} the question; every other text stays as it was recorded.',
     ...(unknown.length > 0
       ? [

@@ -1,6 +1,6 @@
+import { isReturn } from '../shared/credit/returns.ts';
 /** What an episode scored, as programs write it. */
 import { isRecord } from '../shared/guard.ts';
-import { isReturn } from '../shared/credit/returns.ts';
 
 /** A score as a number; null for what is none, or cannot be a return. */
 export function returnOf(score: unknown): number | null {

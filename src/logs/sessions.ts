@@ -79,7 +79,7 @@ function chainOf(line: Fields, roots: Map<string, string>): string {
   const [own, parent, agent] = [textAt(line, 'uuid') ?? '', textAt(line, 'parentUuid'), valueAt(line, 'agentId')];
   const known = parent === null ? undefined : roots.get(parent);
   const root =
-    typeof agent === 'string' ? `agent ${agent}` : (known ?? `side chain ${String(new Set(roots.values()).size + 1)}`);
+    typeof agent === 'string' ? `agent ${agent}` : (known ?? `side chain ${new Set(roots.values()).size + 1}`);
   roots.set(own, root);
   return root;
 }

@@ -99,7 +99,7 @@ export class LogReader {
           // Something else is wrong too: the first error says it.
         }
       }
-      const place = `${this.source.name}${line === 0 ? '' : `:${String(line)}`}`;
+      const place = `${this.source.name}${line === 0 ? '' : `:${line}`}`;
       const why = masked(messageOf(error)).text.slice(0, 120);
       const what = repaired.includes('bytes')
         ? 'the text is not UTF-8; save the file as UTF-8.'

@@ -5,8 +5,8 @@
 import type { Fields } from '../chat/fields.ts';
 import { opened } from '../chat/pythonLiteral.ts';
 import { isRecord } from '../shared/guard.ts';
-import { isConversation, says } from './conversations.ts';
 import { rowsOf, scalarsOf } from './columns.ts';
+import { isConversation, says } from './conversations.ts';
 
 /** Keys of the two sides of one conversation, which are no names of two. */
 const SIDES = ['input', 'inputs', 'output', 'outputs', 'request', 'response', 'prompt', 'completion'] as const;
@@ -34,7 +34,7 @@ function named(value: Fields): readonly Fields[] | null {
     if (Array.isArray(given) && !isConversation(given)) {
       // An item that is no conversation is kept, so that the import counts it.
       const items = given.some(isConversation) ? given : [];
-      return items.map((item: unknown, at) => ({ id: `${id} ${String(at + 1)}`, given: item }));
+      return items.map((item: unknown, at) => ({ id: `${id} ${at + 1}`, given: item }));
     }
     return typeof given === 'object' && isConversation(given) ? [{ id, given }] : [];
   });

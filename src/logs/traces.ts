@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { callLine } from '../chat/content.ts';
 import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
+import { contains } from '../shared/text/contains.ts';
 import {
   SharedContexts,
   type RecordedEpisode,
@@ -13,7 +14,6 @@ import {
 import { PromptLabels, type PromptLabel } from './promptLabels.ts';
 import { promptName, systemPrompt } from './promptName.ts';
 import { measuredOf, type Step } from './steps.ts';
-import { contains } from '../shared/text/contains.ts';
 
 /** Steps are nested at most so deeply; beyond, nobody is asked who they belong to. */
 const MOST_ANCESTORS = 200;

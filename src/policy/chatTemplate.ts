@@ -72,7 +72,7 @@ export async function readTemplate(folder: string): Promise<TemplateSource | nul
     return null;
   }
   if (text.length > MAX_TEMPLATE) {
-    throw new C3Error('model', `${path}: the chat template is longer than ${String(MAX_TEMPLATE)} characters.`);
+    throw new C3Error('model', `${path}: the chat template is longer than ${MAX_TEMPLATE} characters.`);
   }
   const { bos_token: first, eos_token: end, pad_token: padding } = config;
   return {

@@ -1,11 +1,11 @@
 /** What answers a context. */
 import type { FinishReason, Sampling } from '../domain/message.ts';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
+import type { Completion } from '../runtime/generate/generate.ts';
+import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import { onAbort } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Held } from '../shared/holds.ts';
-import type { Completion } from '../runtime/generate/generate.ts';
-import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { PromptMessage } from '../team/render.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -120,7 +120,7 @@ export function checkRoom(contextTokens: number, maxNewTokens: number, maxPositi
   }
   throw new C3Error(
     'input',
-    `The context of ${place} has ${String(contextTokens)} tokens and its answer may have ${String(maxNewTokens)}, together more than the model's ${String(maxPositions)} positions; lower max_new_tokens, or shorten prompts and questions.`,
+    `The context of ${place} has ${contextTokens} tokens and its answer may have ${maxNewTokens}, together more than the model's ${maxPositions} positions; lower max_new_tokens, or shorten prompts and questions.`,
   );
 }
 
@@ -144,7 +144,7 @@ export class LocalPolicy implements Policy {
 
   async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
     const prompts = await this.encodeAll(requests.map(({ context }) => context));
-    for (const [index, { sampling, place = `request ${String(index)}` }] of requests.entries()) {
+    for (const [index, { sampling, place = `request ${index}` }] of requests.entries()) {
       checkRoom(prompts[index]?.length ?? 0, sampling.maxNewTokens, this.maxPositions, place);
     }
     const answers: PolicyAnswer[] = [];

@@ -1,7 +1,7 @@
 /** A role that answers from a table: for tests, and for what people wrote themselves. */
 import { CancelledError, C3Error } from '../shared/errors.ts';
-import { contextKey } from '../team/contextKey.ts';
 import type { Script, ScriptRow } from '../shared/rolePolicies.ts';
+import { contextKey } from '../team/contextKey.ts';
 import type { PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -71,7 +71,7 @@ export class ScriptedPolicy implements RolePolicy {
     if (first === undefined) {
       throw new C3Error(
         'input',
-        `The script of the role ${role} has no answer for ${place} (context key ${contextKey(context).key}, turn ${String(turn + 1)}); add one to policies.${role}.answers, or a last one without conditions.`,
+        `The script of the role ${role} has no answer for ${place} (context key ${contextKey(context).key}, turn ${turn + 1}); add one to policies.${role}.answers, or a last one without conditions.`,
       );
     }
     return first.row.answer;

@@ -1,6 +1,6 @@
+import type { RolePolicies, RolePolicySettings } from '../shared/rolePolicies.ts';
 /** A team in which some roles are answered by something else than the weights in training. */
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from './policy.ts';
-import type { RolePolicies, RolePolicySettings } from '../shared/rolePolicies.ts';
 import { ScriptedPolicy } from './scripted.ts';
 import type { Tokenizer } from './tokenizer.ts';
 

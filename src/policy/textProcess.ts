@@ -9,9 +9,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { killOwned, spawnOwned } from '../files/ownedProcess.ts';
-import type { TokenSpans } from '../shared/transcript/contextTokens.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import type { TokenSpans } from '../shared/transcript/contextTokens.ts';
 import type { Renderer } from '../team/render.ts';
+import { CallsBySignal } from './callsBySignal.ts';
 import type { ChatMessage, ChatOptions, TemplateSource } from './chatTemplate.ts';
 import { isSimple, rendererOf, type Rendering } from './rendering.ts';
 import {
@@ -30,7 +31,6 @@ import {
   type TokenizerFacts,
   type TokenizerFiles,
 } from './tokenizer.ts';
-import { CallsBySignal } from './callsBySignal.ts';
 
 /** Where the process finds its program. */
 export interface TextPlaces {
@@ -173,7 +173,7 @@ export class TextProcess {
       this.calls.begin(signal);
       this.overdue ??= setTimeout(
         () => {
-          this.replace(`took more than ${String(this.limits.seconds)} s`);
+          this.replace(`took more than ${this.limits.seconds} s`);
         },
         OVERDUE * 1000 * this.limits.seconds,
       );
@@ -238,7 +238,7 @@ export class TextProcess {
       `--allow-fs-read=${readable}`,
       '--disallow-code-generation-from-strings',
       '--no-warnings',
-      `--max-old-space-size=${String(megabytes)}`,
+      `--max-old-space-size=${megabytes}`,
       program,
       String(seconds),
     ];
@@ -275,7 +275,7 @@ export class TextProcess {
       child.on('exit', (code, signal) => {
         resolve(
           signal === 'SIGABRT' || code === 134
-            ? `needed more than ${String(megabytes)} MB of memory`
+            ? `needed more than ${megabytes} MB of memory`
             : `ended its process with ${signal ?? `code ${String(code)}`}`,
         );
       });

@@ -37,7 +37,7 @@ function limited(seconds: number, work: () => void): void {
     script.runInThisContext({ timeout: Math.ceil(seconds * 1000) });
   } catch (error) {
     const timedOut = error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
-    throw timedOut ? new Unusable(`took more than ${String(seconds)} s`) : error;
+    throw timedOut ? new Unusable(`took more than ${seconds} s`) : error;
   }
 }
 
@@ -187,7 +187,7 @@ function checked(result: TextResult): TextResult {
   const length = lengthOf(result);
   if (length > MOST_TEXT) {
     throw new Unusable(
-      `made ${String(length)} ${result instanceof Int32Array ? 'tokens' : 'characters'} of a text, more than the ${String(MOST_TEXT)} that are supported`,
+      `made ${length} ${result instanceof Int32Array ? 'tokens' : 'characters'} of a text, more than the ${MOST_TEXT} that are supported`,
     );
   }
   return result;

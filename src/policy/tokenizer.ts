@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
 import { readModelFile } from '../runtime/files/modelFile.ts';
-import { spansOf, type TokenSpans } from '../shared/transcript/contextTokens.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
+import { spansOf, type TokenSpans } from '../shared/transcript/contextTokens.ts';
 
 export const TOKENIZER_FILE = 'tokenizer.json';
 export const TOKENIZER_CONFIG_FILE = 'tokenizer_config.json';
@@ -138,11 +138,11 @@ export function tokenizerOf({ folder, ...files }: TokenizerFiles): LoadedTokeniz
   const controls = controlsIn(added.data.added_tokens, [endToken, ...otherEndTokens], config.data.bos_token);
   if (controls.length > MAX_CONTROLS) {
     throw unreadable(
-      `added_tokens names ${String(controls.length)} control tokens, more than the ${String(MAX_CONTROLS)} that are supported`,
+      `added_tokens names ${controls.length} control tokens, more than the ${MAX_CONTROLS} that are supported`,
     );
   }
   if (controls.some((control) => control.length > MAX_CONTROL)) {
-    throw unreadable(`added_tokens names a control token of more than ${String(MAX_CONTROL)} characters`);
+    throw unreadable(`added_tokens names a control token of more than ${MAX_CONTROL} characters`);
   }
   const encode = (text: string, whole: boolean): Int32Array =>
     Int32Array.from(tokenizer.encode(text, { add_special_tokens: whole }).ids);

@@ -1,9 +1,9 @@
+import type { Sampling } from '../domain/message.ts';
+import type { Problem } from '../domain/problem.ts';
 /** How environments ask a model: the policy of the role `expert`, one question after the other. */
 import type { Ask } from '../environment/kind.ts';
 import { takesSeeds, type Policy } from '../policy/policy.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
-import type { Problem } from '../domain/problem.ts';
-import type { Sampling } from '../domain/message.ts';
 import { EXPERT_ROLE } from '../shared/rolePolicies.ts';
 import { promptMessages, type Renderer } from '../team/render.ts';
 

@@ -1,7 +1,7 @@
-/** Budgets and the running cost of a run. */
-import { C3Error } from '../shared/errors.ts';
 import type { Ledger, Tokens } from '../domain/run.ts';
 import type { PolicyAnswer } from '../policy/policy.ts';
+/** Budgets and the running cost of a run. */
+import { C3Error } from '../shared/errors.ts';
 import { isReusedAnswer } from './reuse.ts';
 
 /**
@@ -27,7 +27,7 @@ export class EvaluatorBudget {
     if (this.reserved + calls > this.limit) {
       throw new C3Error(
         'budget',
-        `The evaluator budget allows ${String(this.limit)} calls: ${String(this.reserved)} are booked and ${String(calls)} more were asked for; raise evaluator_budget or lower the fan-out.`,
+        `The evaluator budget allows ${this.limit} calls: ${this.reserved} are booked and ${calls} more were asked for; raise evaluator_budget or lower the fan-out.`,
       );
     }
   }

@@ -1,11 +1,11 @@
 /** A stored vote counted again to be shown: who voted what, and what the vote is without each voter. */
 import { MOST_ROLES, removalContributions, shapleyValues } from '../credit/coalitions.ts';
+import type { SaidEvent, EnvironmentEvent } from '../domain/episode.ts';
+import type { Message } from '../domain/message.ts';
+import type { Problem } from '../domain/problem.ts';
 import { ballotOf, tallyOf, TIE_RULES, winnersOf, type Ballot } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';
-import type { SaidEvent, EnvironmentEvent } from '../domain/episode.ts';
-import type { Problem } from '../domain/problem.ts';
-import type { Message } from '../domain/message.ts';
 import type { ShownVote } from '../shared/transcript/shownVote.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { readBy } from '../team/rounds.ts';

@@ -1,5 +1,7 @@
 /** Sampling messages below branches, and scoring them. */
 import { setImmediate } from 'node:timers/promises';
+import type { Sampling } from '../domain/message.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { EnvironmentKind } from '../environment/kind.ts';
 import { scoredText, type Evaluator } from '../evaluate/evaluator.ts';
 import {
@@ -12,8 +14,6 @@ import {
 import { streamKey } from '../runtime/random.ts';
 import { onAbort } from '../shared/cancellation.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Problem } from '../domain/problem.ts';
-import type { Sampling } from '../domain/message.ts';
 import { contextKey } from '../team/contextKey.ts';
 import { occurrenceAt, roleNamed, type Occurrence, type Protocol } from '../team/protocol.ts';
 import { promptMessages, renderContext, renderLog, type PromptMessage, type Renderer } from '../team/render.ts';
@@ -152,9 +152,7 @@ function streamAt(
     return '';
   }
   const scope =
-    replay === null || settings.commonRandomNumbers
-      ? settings.scope
-      : `${settings.scope}/alternative:${String(alternative)}`;
+    replay === null || settings.commonRandomNumbers ? settings.scope : `${settings.scope}/alternative:${alternative}`;
   return streamKey({ seed: settings.seed, scope, uidSha, role, turn, sibling: replay ?? sibling });
 }
 

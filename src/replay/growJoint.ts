@@ -82,7 +82,7 @@ const placeAt = ({ message }: Branch, sibling: number, number: number): Place =>
 
 /** The rows of a turn, with the event that ends them where their node stops. */
 function stopped(rows: readonly Row[], stop: JointGrowth['stop'], perTurn: number): readonly Row[] {
-  const groups = Map.groupBy(rows, ({ branch, node }) => `${branch.problem.uidSha} ${String(node)}`);
+  const groups = Map.groupBy(rows, ({ branch, node }) => `${branch.problem.uidSha} ${node}`);
   const found = new Map(
     [...groups.values()].flatMap((members) => {
       const why = stop(members.map(({ branch }) => rewardOf(branch.message, perTurn)));

@@ -1,10 +1,10 @@
+import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
+import type { FullMessage } from '../domain/message.ts';
+import type { Problem } from '../domain/problem.ts';
 /**
  * Episodes whose order is known to a program of the user's alone: it is given the log so far and says what is next.
  */
 import { C3Error } from '../shared/errors.ts';
-import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
-import type { FullMessage } from '../domain/message.ts';
-import type { Problem } from '../domain/problem.ts';
 import type { Protocol } from '../team/protocol.ts';
 
 /** What a program says is next. */
@@ -33,7 +33,7 @@ export function programEvent(step: Exclude<ProgramStep, { kind: 'message' }>): E
   const isEnd = step.kind === 'end';
   const text = step.text.toWellFormed();
   if (text.length > MAX_EVENT_TEXT) {
-    throw new C3Error('engine', `The program says more than ${String(MAX_EVENT_TEXT)} characters at once.`);
+    throw new C3Error('engine', `The program says more than ${MAX_EVENT_TEXT} characters at once.`);
   }
   return {
     kind: 'environment',
@@ -65,7 +65,7 @@ export function positionAt({ occurrences, name }: Protocol, role: string, turn: 
       'engine',
       own.length === 0
         ? `The program lets ${JSON.stringify(role.slice(0, 60))} speak, who said nothing in ${name}; what this role says has no known source, so nothing was replayed.`
-        : `The program lets ${role} speak more than ${String(own.length)} times in one episode; end it before.`,
+        : `The program lets ${role} speak more than ${own.length} times in one episode; end it before.`,
     );
   }
   return found.position;

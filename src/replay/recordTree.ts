@@ -1,11 +1,11 @@
 /** From trees to rows: messages, episodes, buckets, replays and credits, appended in one transaction per call. */
 import { hash } from 'node:crypto';
+import type { Phase } from '../domain/episode.ts';
 import type { NewMessage } from '../domain/message.ts';
 import type { NewReplay } from '../domain/replay.ts';
-import type { Phase } from '../domain/episode.ts';
 import type { Credit } from '../shared/credit/credit.ts';
-import type { StoreWriter } from '../store/types.ts';
 import { bytesOf, eventHash, textHash, tokenHash } from '../store/tokens.ts';
+import type { StoreWriter } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import {
   alternativeReturns,

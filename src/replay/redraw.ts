@@ -79,7 +79,7 @@ export async function fillDistinct(
   return planned;
 }
 
-const alternativeOf = ({ problem, alternative }: TreeMessage): string => `${problem.uidSha} ${String(alternative)}`;
+const alternativeOf = ({ problem, alternative }: TreeMessage): string => `${problem.uidSha} ${alternative}`;
 
 /** Gives back the calls that were booked and not made. */
 function release({ budget }: TreeSettings, messages: readonly TreeMessage[]): void {

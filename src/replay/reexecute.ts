@@ -1,8 +1,5 @@
-/** One stored message against its re-execution: tokens, text, how it ended, and log-probabilities. */
-import { PolicyGone, takesSeeds, type Policy, type PolicyAnswer } from '../policy/policy.ts';
-import { NO_SEEDS_REMARK } from '../domain/replay.ts';
-import { CancelledError } from '../shared/errors.ts';
 import type { FullMessage } from '../domain/message.ts';
+import { NO_SEEDS_REMARK } from '../domain/replay.ts';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import {
   changedRow,
@@ -11,6 +8,9 @@ import {
   type Difference,
   type VerificationResult,
 } from '../domain/verification.ts';
+/** One stored message against its re-execution: tokens, text, how it ended, and log-probabilities. */
+import { PolicyGone, takesSeeds, type Policy, type PolicyAnswer } from '../policy/policy.ts';
+import { CancelledError } from '../shared/errors.ts';
 import type { StoreReader } from '../store/types.ts';
 
 /** What a message or a replay turned out to be. */
@@ -108,7 +108,7 @@ function environmentReason(stored: NumericEnvironment, current: NumericEnvironme
   const differing = keys.filter((key) => stored[key] !== current[key]);
   return differing.length === 0
     ? null
-    : `other numeric environment: ${differing.map((key) => `${key} ${String(stored[key])}, now ${String(current[key])}`).join('; ')}`;
+    : `other numeric environment: ${differing.map((key) => `${key} ${stored[key]}, now ${current[key]}`).join('; ')}`;
 }
 
 function compare(message: FullMessage, answer: PolicyAnswer | undefined): Outcome {
@@ -124,11 +124,11 @@ function compare(message: FullMessage, answer: PolicyAnswer | undefined): Outcom
     return different(tokenDifference(id, token ?? 0), { kind: 'token', token: token ?? 0 });
   }
   if (answer.text !== text) {
-    return different(changedRow(`the stored text of message ${String(id)} is not that of its tokens`));
+    return different(changedRow(`the stored text of message ${id} is not that of its tokens`));
   }
   if (answer.finish !== finish) {
     return different(
-      changedRow(`message ${String(id)} is stored as ended by ${finish}, re-execution ends by ${answer.finish}`),
+      changedRow(`message ${id} is stored as ended by ${finish}, re-execution ends by ${answer.finish}`),
     );
   }
   const probability = firstDifference(logprobs, answer.logprobs, PROBABILITY_TOLERANCE);

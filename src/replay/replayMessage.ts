@@ -1,7 +1,8 @@
+import type { FullMessage } from '../domain/message.ts';
+import { NO_SEEDS_REMARK, type BucketView, type ReplayResult } from '../domain/replay.ts';
 /** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode. */
 import type { PolicyControl } from '../policy/policy.ts';
-import { NO_SEEDS_REMARK, type BucketView, type ReplayResult } from '../domain/replay.ts';
-import type { FullMessage } from '../domain/message.ts';
+import { unlessCancelled } from '../shared/cancellation.ts';
 import { isTerminal, occurrenceAt } from '../team/protocol.ts';
 import { EvaluatorBudget } from './budget.ts';
 import { continueRounds } from './episodes.ts';
@@ -12,7 +13,6 @@ import { checkRequest, type ReplayControl, type ReplayDependencies, type ReplayR
 import { ScoreBook } from './reuse.ts';
 import { editedResult, frozenBranch, storedMessage, typedMessage, type EditedResult } from './storedBranch.ts';
 import { callsOfReplay, type Branch, type TreeMessage } from './tree.ts';
-import { unlessCancelled } from '../shared/cancellation.ts';
 
 /** Pairs that are sampled together: few enough to stop early, enough to keep a batch busy. */
 const PAIRS_TOGETHER = 8;
@@ -91,7 +91,7 @@ class Replaying {
       budget: new EvaluatorBudget(Infinity),
       sampling,
       seed,
-      scope: `request:${String(number)}`,
+      scope: `request:${number}`,
       commonRandomNumbers: request.independent !== true,
       ...(program !== undefined && { program }),
       ...(dependencies.reuse === false ? { reuse: false } : { scores: new ScoreBook() }),

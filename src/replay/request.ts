@@ -1,13 +1,13 @@
+import { MAX_EVENT_TEXT } from '../domain/episode.ts';
+import type { Sampling } from '../domain/message.ts';
+import { choiceFault, SETTLE_LIMITS, type ContinuationChoice, type BucketView } from '../domain/replay.ts';
 /**
  * Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode, with
  * leave-one-out credit.
  */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
-import { choiceFault, SETTLE_LIMITS, type ContinuationChoice, type BucketView } from '../domain/replay.ts';
 import { C3Error } from '../shared/errors.ts';
-import { MAX_EVENT_TEXT } from '../domain/episode.ts';
-import type { Sampling } from '../domain/message.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
@@ -109,7 +109,7 @@ export function checkRequest({
     Number.isInteger(value) && value >= low && value <= high;
   if (design === 'paired') {
     if (!within(alternatives, 1, REPLAY_LIMITS.pairs)) {
-      throw new C3Error('input', `pairs must be a whole number from 1 to ${String(REPLAY_LIMITS.pairs)}.`);
+      throw new C3Error('input', `pairs must be a whole number from 1 to ${REPLAY_LIMITS.pairs}.`);
     }
     if (replays !== 1 || text !== null || result !== null) {
       throw new C3Error(
@@ -118,19 +118,19 @@ export function checkRequest({
       );
     }
   } else if (!within(alternatives, 0, REPLAY_LIMITS.alternatives)) {
-    throw new C3Error('input', `alternatives must be a whole number from 0 to ${String(REPLAY_LIMITS.alternatives)}.`);
+    throw new C3Error('input', `alternatives must be a whole number from 0 to ${REPLAY_LIMITS.alternatives}.`);
   }
   if (!within(replays, 1, REPLAY_LIMITS.replays)) {
-    throw new C3Error('input', `replays must be a whole number from 1 to ${String(REPLAY_LIMITS.replays)}.`);
+    throw new C3Error('input', `replays must be a whole number from 1 to ${REPLAY_LIMITS.replays}.`);
   }
   if (alternatives === 0 && text === null && result === null) {
     throw new C3Error('input', 'Nothing to replay: ask for at least one alternative or give a text.');
   }
   if (text !== null && text.length > REPLAY_LIMITS.textLength) {
-    throw new C3Error('input', `The text is longer than ${String(REPLAY_LIMITS.textLength)} characters; shorten it.`);
+    throw new C3Error('input', `The text is longer than ${REPLAY_LIMITS.textLength} characters; shorten it.`);
   }
   if (result !== null && result.length > MAX_EVENT_TEXT) {
-    throw new C3Error('input', `The result is longer than ${String(MAX_EVENT_TEXT)} characters; shorten it.`);
+    throw new C3Error('input', `The result is longer than ${MAX_EVENT_TEXT} characters; shorten it.`);
   }
   const fault = continuation === undefined ? null : choiceFault(continuation);
   if (fault !== null) {

@@ -1,14 +1,14 @@
-/** Stored returns against what the evaluator says of the stored messages now. */
-import { onEvents } from '../evaluate/events.ts';
-import { EvaluatorLost, scoredText, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
+import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import type { FullMessage } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { Replay } from '../domain/replay.ts';
-import { CancelledError, messageOf } from '../shared/errors.ts';
-import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import { changedRow, returnDifference } from '../domain/verification.ts';
-import type { StoredEvent, StoreReader } from '../store/types.ts';
+import { EvaluatorLost, scoredText, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
+/** Stored returns against what the evaluator says of the stored messages now. */
+import { onEvents } from '../evaluate/events.ts';
+import { CancelledError, messageOf } from '../shared/errors.ts';
 import { eventHash } from '../store/tokens.ts';
+import type { StoredEvent, StoreReader } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { discountOf, endsTurn, next, turnOf } from '../team/rounds.ts';
 import { TERMINATION } from './jointTree.ts';
@@ -112,7 +112,7 @@ export class ReturnCheck {
         }
         log.push({ kind: 'decision', position, role, text, ...(own !== null && { reward: own.score }) });
         if (own?.score === null && own.rule === LOST) {
-          return { outcome: notAgain(`the evaluator failed for message ${String(id)}: ${own.masked ?? ''}`) };
+          return { outcome: notAgain(`the evaluator failed for message ${id}: ${own.masked ?? ''}`) };
         }
       }
     }
@@ -138,7 +138,7 @@ export class ReturnCheck {
     if (event.source === TERMINATION && !event.derived && event.done !== null && endsTurn(protocol, log)) {
       return null;
     }
-    const words = `environment event ${String(id)} (${event.source})`;
+    const words = `environment event ${id} (${event.source})`;
     const step = next(protocol, log, () => 0);
     if (step.kind !== 'environment' || step.call.name !== event.source || (step.closing !== null) !== event.closing) {
       return {
@@ -241,7 +241,7 @@ function recordedOutcome({ leaf }: Replay, recorded: number): Outcome | null {
   if (recorded === 0) {
     return null;
   }
-  const events = recorded === 1 ? '1 environment event was' : `${String(recorded)} environment events were`;
+  const events = recorded === 1 ? '1 environment event was' : `${recorded} environment events were`;
   const detail = `${events} recorded as they came, and not executed again`;
   return { result: 'identical', detail, message: leaf, difference: null };
 }

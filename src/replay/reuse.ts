@@ -1,3 +1,4 @@
+import type { Problem } from '../domain/problem.ts';
 /**
  * Results that are determined already. The same request (context, stream, sampling, speaker) gets the same answer, bit
  * for bit, and an equal message in the same place of the same problem the same score: the first of equals is paid for,
@@ -5,7 +6,6 @@
  */
 import type { Evaluator, Graded } from '../evaluate/evaluator.ts';
 import type { PolicyAnswer, PolicyRequest } from '../policy/policy.ts';
-import type { Problem } from '../domain/problem.ts';
 import type { EpisodeCost } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { scoredThrough } from '../team/rounds.ts';
@@ -82,7 +82,7 @@ export class ScoreBook {
 
 /** Names equal messages alike. */
 export const nameOf = ({ problem, position, contextKey, text }: ScoredMessage): string =>
-  `${problem.uidSha} ${String(position)} ${contextKey} ${text}`;
+  `${problem.uidSha} ${position} ${contextKey} ${text}`;
 
 /**
  * Evaluations whose result was reused, from the rows: an episode has one call for each scored message up to its leaf,

@@ -46,7 +46,7 @@ export async function sampleAgain(
       ...dependencies,
       budget: new EvaluatorBudget(2 * calls),
       sampling: { ...dependencies.sampling, temperature: temperatureOf(store, own) },
-      scope: `verify:${String(message.id)}`,
+      scope: `verify:${message.id}`,
       commonRandomNumbers: false,
     };
     for (let grown: TreeMessage | null = branch.message; grown !== null; grown = grown.parent) {

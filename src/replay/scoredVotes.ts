@@ -1,9 +1,9 @@
+import type { Problem } from '../domain/problem.ts';
 /** The votes that ended episodes, with the score of every answer: nothing is sampled for it. */
 import { ballotOf } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';
 import { CancelledError } from '../shared/errors.ts';
-import type { Problem } from '../domain/problem.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 import { readBy } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';

@@ -1,7 +1,7 @@
+import { EDITED, type FullMessage, type Message } from '../domain/message.ts';
 /** Stored messages as those of a tree: the branch that a stored message is on. */
 import { NEVER } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
-import { EDITED, type FullMessage, type Message } from '../domain/message.ts';
 import { textHash } from '../store/tokens.ts';
 import { writeContext } from './grow.ts';
 import type { ReplayDependencies } from './request.ts';
@@ -33,7 +33,7 @@ export async function frozenBranch(
       step.kind === 'message' ? `asks ${step.role}` : step.kind === 'end' ? 'ends' : `has an event of ${step.source}`;
     throw new C3Error(
       'engine',
-      `Message ${String(said.id)} cannot be replayed: after what was said before it, the program ${found}` +
+      `Message ${said.id} cannot be replayed: after what was said before it, the program ${found}` +
         (step.kind === 'message' && step.role === role
           ? ' with another context than the recorded one; where the log has the state of the program and not what a ' +
             'model was asked with, as checkpoints of LangGraph do, write contexts: program in the team file.'
@@ -48,7 +48,7 @@ export async function frozenBranch(
   }
   throw new C3Error(
     'engine',
-    `Message ${String(said.id)} cannot be replayed: its context renders to other bytes than the stored ones.`,
+    `Message ${said.id} cannot be replayed: its context renders to other bytes than the stored ones.`,
   );
 }
 
@@ -110,7 +110,7 @@ export function editedResult(
   if (recorded === undefined) {
     throw new C3Error(
       'input',
-      `No result of a tool follows message ${String(id)}; choose the message that called the tool, or leave out the result.`,
+      `No result of a tool follows message ${id}; choose the message that called the tool, or leave out the result.`,
     );
   }
   const event = { ...recorded.event, text: text.toWellFormed(), json: { edited: true } };

@@ -1,12 +1,12 @@
+import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
+import type { Problem } from '../domain/problem.ts';
+import type { EnvironmentInput, EnvironmentKind } from '../environment/kind.ts';
 /** What comes next below a branch: the environments' events are made and scored here, up to the next message. */
 import { environmentKind } from '../environment/kinds.ts';
-import type { EnvironmentInput, EnvironmentKind } from '../environment/kind.ts';
 import { EvaluatorLost, type Evaluator } from '../evaluate/evaluator.ts';
 import { onEvents } from '../evaluate/events.ts';
 import { Stream, streamKey } from '../runtime/random.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
-import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
-import type { Problem } from '../domain/problem.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { discountOf, next, readBy } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';
@@ -66,10 +66,7 @@ export async function advance(
         step,
         key,
         settings.environments,
-        {
-          ...examining,
-          ask: createAsker(settings, problem, (attempt) => keyOf(`{expert ${String(attempt)}}`), signal),
-        },
+        { ...examining, ask: createAsker(settings, problem, (attempt) => keyOf(`{expert ${attempt}}`), signal) },
         signal,
       );
       events = [...events, { event, stored: undefined }];
@@ -122,7 +119,7 @@ function keyAt(
   turn: number,
   number: number | undefined,
 ): string {
-  const own = message === null || commonRandomNumbers ? scope : `${scope}/alternative:${String(message.alternative)}`;
+  const own = message === null || commonRandomNumbers ? scope : `${scope}/alternative:${message.alternative}`;
   return streamKey({ seed, scope: own, uidSha, role, turn, sibling: number ?? message?.replay ?? 0 });
 }
 
@@ -146,7 +143,7 @@ export async function askEnvironment(
   const failed = (what: string, cause?: unknown): C3Error =>
     new C3Error(
       'engine',
-      `The environment '${name}' of the protocol ${protocol.name} failed after ${String(log.length)} events of the problem ${JSON.stringify(problem.uid.slice(0, 120))}: ${what.replace(/\.$/, '')}. What is stored stays; continue the run once this is fixed.`,
+      `The environment '${name}' of the protocol ${protocol.name} failed after ${log.length} events of the problem ${JSON.stringify(problem.uid.slice(0, 120))}: ${what.replace(/\.$/, '')}. What is stored stays; continue the run once this is fixed.`,
       { cause },
     );
   const kind = environments(name);
@@ -168,7 +165,7 @@ export async function askEnvironment(
     });
     const text = outcome.text.toWellFormed();
     if (text.length > MAX_EVENT_TEXT) {
-      throw new Error(`it says more than ${String(MAX_EVENT_TEXT)} characters`);
+      throw new Error(`it says more than ${MAX_EVENT_TEXT} characters`);
     }
     const { json = null, answers, done = closing } = outcome;
     return {

@@ -3,15 +3,15 @@
  * the evaluator, compared with the rows.
  */
 import { hash } from 'node:crypto';
+import type { FullMessage } from '../domain/message.ts';
+import type { Replay } from '../domain/replay.ts';
+import { changedRow, type VerificationReport, type VerificationResult } from '../domain/verification.ts';
 import { PolicyGone, type Policy, type PolicySource } from '../policy/policy.ts';
 import { unlessCancelled } from '../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
 import type { Held } from '../shared/holds.ts';
-import type { FullMessage } from '../domain/message.ts';
-import type { Replay } from '../domain/replay.ts';
-import { changedRow, type VerificationReport, type VerificationResult } from '../domain/verification.ts';
-import type { StoredEvent, StoreReader, StoreWriter } from '../store/types.ts';
 import { eventHash, tokenHash } from '../store/tokens.ts';
+import type { StoredEvent, StoreReader, StoreWriter } from '../store/types.ts';
 import { contextKey } from '../team/contextKey.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { messageHash, replayHash } from './recordTree.ts';
@@ -182,7 +182,7 @@ async function reexecuteStrangers(
       }
       found.set(message.id, {
         result: 'notComparable',
-        detail: `Message ${String(message.id)} cannot be executed again: ${messageOf(error)}`,
+        detail: `Message ${message.id} cannot be executed again: ${messageOf(error)}`,
         message: message.id,
         difference: null,
       });
@@ -296,15 +296,15 @@ function verdict(
 function changeIn({ replay, messages, episode, events }: Path): Outcome | null {
   for (const { id, tokens, tokenHash: stored, context, contextKey: key } of messages) {
     if (tokenHash(tokens) !== stored) {
-      return changed(id, `the stored tokens of message ${String(id)} do not have their hash`);
+      return changed(id, `the stored tokens of message ${id} do not have their hash`);
     }
     if (contextKey(context).key !== key) {
-      return changed(id, `the stored context of message ${String(id)} does not have its key`);
+      return changed(id, `the stored context of message ${id} does not have its key`);
     }
   }
   for (const { id, event, sha256 } of events.flat()) {
     if (eventHash(event) !== sha256) {
-      return changed(replay.leaf, `the stored environment event ${String(id)} does not have its hash`);
+      return changed(replay.leaf, `the stored environment event ${id} does not have its hash`);
     }
   }
   const start = episode.length - messages.length;
@@ -318,10 +318,7 @@ function changeIn({ replay, messages, episode, events }: Path): Outcome | null {
   ) {
     return null;
   }
-  return changed(
-    replay.leaf,
-    `the stored messages of replay ${String(replay.id)}, or what it returned, do not have its hash`,
-  );
+  return changed(replay.leaf, `the stored messages of replay ${replay.id}, or what it returned, do not have its hash`);
 }
 
 const changed = (message: number, what: string): Outcome => ({

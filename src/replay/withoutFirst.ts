@@ -1,6 +1,6 @@
+import type { Problem } from '../domain/problem.ts';
 /** Episodes without what the first role said: an empty message replaces it, and the others are sampled. */
 import type { PolicyControl } from '../policy/policy.ts';
-import type { Problem } from '../domain/problem.ts';
 import { occurrenceAt } from '../team/protocol.ts';
 import { grow } from './episodes.ts';
 import { writeContext, extend, samplingOf, type TreeSettings } from './grow.ts';

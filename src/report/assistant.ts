@@ -45,14 +45,14 @@ export const callsAtMost = (asked: ReplayAsked): number =>
 export function replayWords(asked: ReplayAsked, costs: readonly EndpointCost[], starts?: string | null): string {
   const { message, alternatives = 4, replays = 4, text, result, team } = asked;
   const parts = [
-    `${String(alternatives)} alternatives`,
+    `${alternatives} alternatives`,
     ...(text === undefined ? [] : [`the words ${shown(text)}`]),
     ...(result === undefined ? [] : [`the tool result ${shown(result)}`]),
-    `${String(replays)} continuations`,
+    `${replays} continuations`,
   ];
   const servers = costs.map((one) => ` (${costWords(one)})`).join('');
   const program = team === undefined ? '' : ` ${startingWords(shown(team), starts)}, and`;
-  return `Replaying message ${String(message)} with ${listed(parts)}${program} costs at most ${String(callsAtMost(asked))} evaluator calls${servers}`;
+  return `Replaying message ${message} with ${listed(parts)}${program} costs at most ${callsAtMost(asked)} evaluator calls${servers}`;
 }
 
 /** @param starts undefined where the command is not shown */
@@ -72,7 +72,7 @@ const listed = (parts: readonly string[]): string => `${parts.slice(0, -1).join(
 export const replayRefusal = (asked: ReplayAsked, costs: readonly EndpointCost[]): string | null =>
   callsAtMost(asked) <= asked.max_evaluator_calls
     ? null
-    : `${replayWords(asked, costs)}, more than the ${String(asked.max_evaluator_calls)} allowed; nothing was replayed: ask for fewer.`;
+    : `${replayWords(asked, costs)}, more than the ${asked.max_evaluator_calls} allowed; nothing was replayed: ask for fewer.`;
 
 /**
  * What a search costs at most, and which program it starts, as a sentence without its end.
@@ -86,10 +86,10 @@ export function searchWords(
   const sought =
     'run' in asked
       ? `what loses the episodes of run ${shown(asked.run)}`
-      : `the message that lost the episode of message ${String(asked.message)}`;
+      : `the message that lost the episode of message ${asked.message}`;
   const program = asked.team === undefined ? '' : ` ${startingWords(shown(asked.team), starts)}, and`;
   const servers = costs.map((one) => ` (${costWords(one)})`).join('');
-  return `Searching for ${sought}${program} costs at most ${String(asked.max_evaluator_calls)} evaluator calls${servers}`;
+  return `Searching for ${sought}${program} costs at most ${asked.max_evaluator_calls} evaluator calls${servers}`;
 }
 
 /** Why an assistant gets no search of a run that servers answer: its cost is not known beforehand. */

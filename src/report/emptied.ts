@@ -5,10 +5,10 @@
 import { mean } from '../credit/describe.ts';
 import { meanInterval, student } from '../credit/interval.ts';
 import { isEmptied } from '../credit/sideBySide.ts';
-import { roundTitle } from '../domain/evaluation.ts';
-import type { Alternative } from '../domain/replay.ts';
 import type { Interval } from '../domain/credit.ts';
+import { roundTitle } from '../domain/evaluation.ts';
 import type { Message } from '../domain/message.ts';
+import type { Alternative } from '../domain/replay.ts';
 
 /** What is read of a request. */
 interface RequestedBucket {

@@ -23,7 +23,7 @@ function effectFigure(effect: EmptiedEffect, index: number): string {
   return figure(
     escaped(title),
     barsPicture(
-      `emptied-${String(index)}`,
+      `emptied-${index}`,
       title,
       rows.map(([label, value]) => ({ label, value })),
       (value) => decimal(value, 3),

@@ -1,9 +1,9 @@
 /** The estimators' words on a message, from its stored buckets. Pure. */
 import { sideBySide } from '../credit/sideBySide.ts';
 import type { MessageEstimate } from '../domain/credit.ts';
-import { sentence, type Headline } from '../shared/credit/headline.ts';
-import type { BucketView } from '../domain/replay.ts';
 import type { Message } from '../domain/message.ts';
+import type { BucketView } from '../domain/replay.ts';
+import { sentence, type Headline } from '../shared/credit/headline.ts';
 import type { ShownVote, ShownVoter } from '../shared/transcript/shownVote.ts';
 import type { MeasuredCredit, ReportedCredit } from './types.ts';
 

@@ -1,6 +1,8 @@
 /** The report of one finding, read from the store: pure but for the reading, and the same for the same store. */
 import { CONFIGURABLE_ESTIMATORS, creditGroup } from '../credit/estimators.ts';
 import { isEmptied, removal } from '../credit/sideBySide.ts';
+import { roundTitleOf } from '../domain/evaluation.ts';
+import { measuredFacts, NOTHING_MEASURED, type Message, type Sampling } from '../domain/message.ts';
 import {
   continuationWords,
   folderName,
@@ -10,16 +12,14 @@ import {
   type BucketView,
   type Replay,
 } from '../domain/replay.ts';
-import { measuredFacts, NOTHING_MEASURED, type Message, type Sampling } from '../domain/message.ts';
 import { judgeWordsIn, shownStatus } from '../domain/run.ts';
-import { roundTitleOf } from '../domain/evaluation.ts';
-import { isRecord } from '../shared/guard.ts';
 import { stepOfWeights } from '../domain/snapshot.ts';
 import type { Credit } from '../shared/credit/credit.ts';
+import { isRecord } from '../shared/guard.ts';
 import type { ReplayVerdict, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
-import { estimatesOf, reportedCredit } from './estimates.ts';
 import { BRANCHES, ownBranches, pathTo, replayedBranches, reportedMessage, shapeOf, type Shape } from './branches.ts';
+import { estimatesOf, reportedCredit } from './estimates.ts';
 import {
   REPORT_VERSION,
   type Continuation,
@@ -173,7 +173,7 @@ function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, 
   const messages = store.messages(bucket.alternatives.map(({ message: one }) => one));
   const shapes = new Map<string, Shape>();
   const shape = (message: Message): Shape => {
-    const name = `${message.phase} ${String(message.iteration)}`;
+    const name = `${message.phase} ${message.iteration}`;
     const known = shapes.get(name) ?? shapeOf(store, message);
     shapes.set(name, known);
     return known;
@@ -299,7 +299,7 @@ function continuationOf(
 
 /** `temperature 1, top-p 1, ...`. */
 export function samplingWords({ temperature, topP, topK, maxNewTokens }: Sampling): string {
-  return `temperature ${String(temperature)}, top-p ${String(topP)}, top-k ${String(topK)}, at most ${String(maxNewTokens)} new tokens`;
+  return `temperature ${temperature}, top-p ${topP}, top-k ${topK}, at most ${maxNewTokens} new tokens`;
 }
 
 export function tally(verdicts: readonly Pick<ReplayVerdict, 'result'>[]): Verified {

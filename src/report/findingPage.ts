@@ -1,12 +1,14 @@
+import { ESTIMATE_WORDS } from '../domain/credit.ts';
 /**
  * A finding as a page: what was said, what else could have been, and what each was worth. Pure: a report in, text out.
  */
 import { BY_HAND } from '../domain/episode.ts';
 import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
 import { DRAWS_WORDS } from '../domain/replay.ts';
-import { ESTIMATE_WORDS } from '../domain/credit.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import { barsPicture, BARS_STYLE } from './bars.ts';
+import { measuredCredit } from './estimates.ts';
+import { samplingWords } from './finding.ts';
 import { facts, figure, page, table } from './page.ts';
 import {
   beginning,
@@ -32,8 +34,6 @@ import type {
   MeasuredCredit,
 } from './types.ts';
 import { compact, count, escaped, NOT_MEASURED, returned, signed } from './words.ts';
-import { measuredCredit } from './estimates.ts';
-import { samplingWords } from './finding.ts';
 
 /** Bars of one picture; the table below it has all. */
 const BARS = 40;
@@ -62,7 +62,7 @@ function notedFacts(noted: StoredEpisodeNote | undefined): readonly [string, str
 /** The whole page. All texts are shown as text, whatever they hold. */
 export function findingPage(report: FindingReport): string {
   const { run, message, place, instance: problem, context, before, buckets, branches, labels } = report;
-  const title = `Message ${String(message.message)} by the ${message.role}`;
+  const title = `Message ${message.message} by the ${message.role}`;
   const content = `<header><h1>${escaped(title, 120)}</h1>
 <p class="lead">${leadWords(report)}</p>
 ${facts([...runFacts(run), ['Place', escaped(place, 80)], ['Task item', `<code>${escaped(problem.uid, 80)}</code>`], ['Source', escaped(problem.source, 80)]])}</header>
@@ -166,25 +166,25 @@ function bucketWorths(report: FindingReport): string {
   }
   const lines = all.map(
     ({ bucket, credit }) =>
-      `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${String(bucket.bucket)}">${bucketName(bucket)}</a>${bucket.continuation.other === null ? '' : `<br><span class="note">${escaped(bucket.continuation.other, 400)}</span>`}</td>${figuresOf(credit)}<td>${credit.stored ? 'stored' : 'computed'}</td></tr>`,
+      `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${bucket.bucket}">${bucketName(bucket)}</a>${bucket.continuation.other === null ? '' : `<br><span class="note">${escaped(bucket.continuation.other, 400)}</span>`}</td>${figuresOf(credit)}<td>${credit.stored ? 'stored' : 'computed'}</td></tr>`,
   );
   return `<details><summary>Each bucket separately</summary>${table('What each bucket says of the message', ['estimator', 'measured in', 'credit', '95 % interval', 'method', 'n', 'evaluator calls', ''], lines, 'second-left')}</details>`;
 }
 
 function bucketName({ origin, iteration, bucket }: ReportedBucket): string {
   const names = {
-    training: `Training step ${String(iteration)}`,
-    request: `Replay ${String(iteration)}`,
-    diagnostic: `Diagnostic sample ${String(iteration)}`,
+    training: `Training step ${iteration}`,
+    request: `Replay ${iteration}`,
+    diagnostic: `Diagnostic sample ${iteration}`,
   };
-  return `${names[origin]} (bucket ${String(bucket)})`;
+  return `${names[origin]} (bucket ${bucket})`;
 }
 
 function bucketSection(bucket: ReportedBucket, message: number): string {
   const { alternatives, continuation, verified, cost } = bucket;
-  const id = `bucket-${String(bucket.bucket)}`;
+  const id = `bucket-${bucket.bucket}`;
   const labelOf = (alternative: ReportedAlternative): string =>
-    `${alternative.message === message ? '\u25b8 ' : ''}${String(alternative.index)}: ${alternative.text.text.trim() === '' ? 'empty' : alternative.text.text}`;
+    `${alternative.message === message ? '\u25b8 ' : ''}${alternative.index}: ${alternative.text.text.trim() === '' ? 'empty' : alternative.text.text}`;
   const shown = alternatives.slice(0, BARS);
   const drawn = barsPicture(
     `${id}-credit`,
@@ -193,7 +193,7 @@ function bucketSection(bucket: ReportedBucket, message: number): string {
     (value) => signed(value),
     'credit',
   );
-  const note = `Credit, pooled over all buckets that were continued as this one; 95 % interval across. \u25b8 is the message itself.${alternatives.length > BARS ? ` The first ${String(BARS)} of ${count(alternatives.length)}.` : ''}`;
+  const note = `Credit, pooled over all buckets that were continued as this one; 95 % interval across. \u25b8 is the message itself.${alternatives.length > BARS ? ` The first ${BARS} of ${count(alternatives.length)}.` : ''}`;
   return `<section id="${id}"><h2>${bucketName(bucket)}</h2>
 ${facts([
   ['Drawn with', continuation.draws === null ? 'nothing to compare' : DRAWS_WORDS[continuation.draws]],
@@ -219,7 +219,7 @@ function alternativesTable(alternatives: readonly ReportedAlternative[], message
       measured.length === 0
         ? NOT_MEASURED
         : returned(measured.reduce((sum, value) => sum + value, 0) / measured.length);
-    return `<tr${alternative.message === message ? ' class="original"' : ''}><th scope="row">${String(index)}${alternative.message === message ? ' \u25b8<span class="hidden"> the message itself</span>' : ''}</th><td class="text">${beginning(text)}</td><td>${mean}<small>${returnsWords(returns)}</small></td><td>${credit === null ? `<span class="none">${NOT_MEASURED}</span>` : `${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escaped(credit.sentence, 200)}</small>`}</td><td class="left">${verificationCell(verification)}</td></tr>`;
+    return `<tr${alternative.message === message ? ' class="original"' : ''}><th scope="row">${index}${alternative.message === message ? ' \u25b8<span class="hidden"> the message itself</span>' : ''}</th><td class="text">${beginning(text)}</td><td>${mean}<small>${returnsWords(returns)}</small></td><td>${credit === null ? `<span class="none">${NOT_MEASURED}</span>` : `${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escaped(credit.sentence, 200)}</small>`}</td><td class="left">${verificationCell(verification)}</td></tr>`;
   });
   return table(
     'Alternatives',
@@ -242,12 +242,12 @@ function alternativePart(alternative: ReportedAlternative, message: number): str
   const own = alternative.message === message;
   const ends = branches.every(({ messages, leftOut }) => messages.length === 0 && leftOut === 0);
   const number = branches.length === 1 ? 'one continuation' : `${count(branches.length)} continuations`;
-  return `<details class="alternative"><summary>Alternative ${String(index)}${own ? ', the message itself' : ''}: ${beginning(text, 60)}${ends ? '' : `, ${number}`}</summary>
-<p class="who">message ${String(alternative.message)}, ${count(tokens)} tokens, ${FINISHED[finish]}</p>${textBlock(text)}${ends ? '' : branches.map((branch, at) => branchPart(branch, at)).join('')}</details>`;
+  return `<details class="alternative"><summary>Alternative ${index}${own ? ', the message itself' : ''}: ${beginning(text, 60)}${ends ? '' : `, ${number}`}</summary>
+<p class="who">message ${alternative.message}, ${count(tokens)} tokens, ${FINISHED[finish]}</p>${textBlock(text)}${ends ? '' : branches.map((branch, at) => branchPart(branch, at)).join('')}</details>`;
 }
 
 function branchPart({ replay, return: value, messages, leftOut, verification }: Branch, index: number): string {
-  const name = replay === null ? `Continuation ${String(index)}` : `Replay ${String(replay)}`;
+  const name = replay === null ? `Continuation ${index}` : `Replay ${replay}`;
   const found =
     verification === null
       ? ''
@@ -264,11 +264,11 @@ function branchPart({ replay, return: value, messages, leftOut, verification }: 
 }
 
 function said({ message, role, turn, text, tokens, finish }: ReportedMessage): string {
-  return `<p class="who"><strong>${escaped(role, 80)}</strong>${turn === 0 ? '' : `, turn ${String(turn + 1)}`}, message ${String(message)}, ${count(tokens)} tokens${finish === 'end' ? '' : `, ${FINISHED[finish]}`}</p>${textBlock(text)}`;
+  return `<p class="who"><strong>${escaped(role, 80)}</strong>${turn === 0 ? '' : `, turn ${turn + 1}`}, message ${message}, ${count(tokens)} tokens${finish === 'end' ? '' : `, ${FINISHED[finish]}`}</p>${textBlock(text)}`;
 }
 
 function continuedBy({ snapshot, step, other, sampling }: Continuation): string {
-  const weights = `weights <code>${escaped(snapshot.slice(0, 16))}</code>${step === null ? '' : ` (after step ${String(step)})`}`;
+  const weights = `weights <code>${escaped(snapshot.slice(0, 16))}</code>${step === null ? '' : ` (after step ${step})`}`;
   return `${weights}${other === null ? '' : ', <strong>another continuation distribution</strong>'}${sampling === null ? '' : `, ${samplingWords(sampling)}`}`;
 }
 
@@ -280,7 +280,7 @@ function environmentWords({
   platform,
 }: FindingReport['message']['environment']): string {
   return escaped(
-    `${runtime}, ${provider} on ${device}, ${String(threads)} ${threads === 1 ? 'thread' : 'threads'}, ${platform}`,
+    `${runtime}, ${provider} on ${device}, ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${platform}`,
     300,
   );
 }

@@ -3,7 +3,8 @@
  * models and seed alone, and have as many steps.
  */
 import { student } from '../credit/interval.ts';
-import { isRecord } from '../shared/guard.ts';
+import type { Interval } from '../domain/credit.ts';
+import { sectionOf, storedRecipe } from '../domain/run.ts';
 import {
   modelOf,
   pairingsOf,
@@ -12,8 +13,7 @@ import {
   REMOVAL_STATE,
   type TeamContributions,
 } from '../domain/stepRows.ts';
-import type { Interval } from '../domain/credit.ts';
-import { sectionOf, storedRecipe } from '../domain/run.ts';
+import { isRecord } from '../shared/guard.ts';
 import type { StoreReader } from '../store/types.ts';
 
 type Reader = Pick<StoreReader, 'run' | 'runs' | 'runConfig' | 'methodState' | 'stepCredits'>;

@@ -83,7 +83,7 @@ export function runFacts({
 }: ReportedRun): readonly (readonly [string, string])[] {
   return [
     ['Run', `${escaped(title, 200)} <code>${escaped(run)}</code>`],
-    ['Method', `${escaped(method, 40)}, seed ${String(seed)}`],
+    ['Method', `${escaped(method, 40)}, seed ${seed}`],
     ['Steps', `${count(steps)} of ${count(plannedSteps)}, ${status === 'running' ? 'not ended' : escaped(status, 40)}`],
     ['Protocol', protocol === null ? 'unknown' : escaped(protocol)],
     ['Started', moment(createdAt)],

@@ -1,10 +1,10 @@
 /** What an assistant can ask of a store, as plain data of bounded size. */
 import type { Blame, RunBlame } from '../domain/answer.ts';
-import { findingReport } from './report.ts';
 import { headlineJson, type HeadlineJson } from '../shared/credit/headline.ts';
 import { linkText, type Subject } from '../shared/links.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import type { StoreReader } from '../store/types.ts';
+import { findingReport } from './report.ts';
 
 /** The extension's own address in VS Code. */
 const EXTENSION = 'vscode://c3-replay.c3-replay';

@@ -1,9 +1,9 @@
+import { modelWords, type OutcomeCredits } from '../domain/stepRows.ts';
+import { barsPicture } from './bars.ts';
 /** The part of a run's page about credit by removal. Pure: a report in, text out. */
 import { boxesPicture, type BoxRow } from './boxes.ts';
 import { curvePicture } from './curves.ts';
 import { bounds, figure, row, table } from './page.ts';
-import { modelWords, type OutcomeCredits } from '../domain/stepRows.ts';
-import { barsPicture } from './bars.ts';
 import type { RemovalReport, WithAndWithout } from './removal.ts';
 import { count, decimal, escaped, NOT_MEASURED, signed } from './words.ts';
 
@@ -14,7 +14,7 @@ export function removalSection(report: RemovalReport | undefined): string {
     : `<section><h2>Credit by removal</h2><div class="figures">${thinkerFigure(report)}${outcomesFigure(report)}${contributionsFigure(report)}${pairingsFigure(report)}</div></section>`;
 }
 
-const cellOf = ({ joint, solo }: OutcomeCredits): string => `(${String(joint)}, ${String(solo)})`;
+const cellOf = ({ joint, solo }: OutcomeCredits): string => `(${joint}, ${solo})`;
 
 function outcomesFigure({ outcomes, rollouts, others }: RemovalReport): string {
   if (outcomes.length === 0) {

@@ -1,16 +1,16 @@
 /** The report of a run, read from the store: pure but for the reading, and the same for the same store. */
 import { meanInterval } from '../credit/interval.ts';
-import { evaluationCurve, evaluationsOf } from '../domain/evaluation.ts';
-import type { Episode } from '../domain/episode.ts';
 import type { Interval } from '../domain/credit.ts';
+import type { Episode } from '../domain/episode.ts';
+import { evaluationCurve, evaluationsOf } from '../domain/evaluation.ts';
 import type { Ledger } from '../domain/run.ts';
 import type { Step } from '../domain/step.ts';
 import { regionFacts } from '../domain/stepRows.ts';
 import type { MessageHeadline, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
+import { emptiedEffects } from './emptied.ts';
 import { measuredCredit, reportedCredit } from './estimates.ts';
 import { keyOf, reportedRun } from './finding.ts';
-import { emptiedEffects } from './emptied.ts';
 import { removalReport } from './removal.ts';
 import {
   REPORT_VERSION,

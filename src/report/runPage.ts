@@ -4,6 +4,7 @@
 import type { Interval } from '../domain/credit.ts';
 import { barsPicture, BARS_STYLE, type BarRow } from './bars.ts';
 import { curvePicture, type Curve } from './curves.ts';
+import { emptiedSection } from './emptiedPage.ts';
 import { bounds, facts, figure, page, table } from './page.ts';
 import {
   beginning,
@@ -16,7 +17,6 @@ import {
   verificationCell,
   verifiedWords,
 } from './parts.ts';
-import { emptiedSection } from './emptiedPage.ts';
 import { removalSection } from './removalPage.ts';
 import { trustRegionSection } from './trustRegionPage.ts';
 import type { CreditedMessage, RunReport } from './types.ts';
@@ -69,7 +69,7 @@ function curveFigure({ steps }: RunReport): string {
   const write = (value: number): string => decimal(value, 3);
   const lines = steps.map(
     ({ step, meanReturn, episodes, evaluatorCalls, tokens, metrics }) =>
-      `<tr><th scope="row">${String(step)}</th><td>${meanReturn === null ? NOT_MEASURED : write(meanReturn.value)}</td><td>${meanReturn === null ? '' : (bounds(meanReturn, write) ?? 'no interval')}</td><td>${count(meanReturn?.n ?? 0)}</td><td>${count(episodes)}</td><td>${count(evaluatorCalls)}</td><td>${compact(tokens.prompt + tokens.completion)}</td><td>${metrics === null ? NOT_MEASURED : decimal(metrics.kl, 4)}</td></tr>`,
+      `<tr><th scope="row">${step}</th><td>${meanReturn === null ? NOT_MEASURED : write(meanReturn.value)}</td><td>${meanReturn === null ? '' : (bounds(meanReturn, write) ?? 'no interval')}</td><td>${count(meanReturn?.n ?? 0)}</td><td>${count(episodes)}</td><td>${count(evaluatorCalls)}</td><td>${compact(tokens.prompt + tokens.completion)}</td><td>${metrics === null ? NOT_MEASURED : decimal(metrics.kl, 4)}</td></tr>`,
   );
   const numbers = table(
     'Learning curve in numbers',
@@ -121,7 +121,7 @@ function evaluationFigure({ evaluations, run }: RunReport): string {
       : `<td>${write(value.value)}</td><td>${bounds(value, write) ?? 'no interval'}</td>`;
   const lines = evaluations.map(
     ({ step, accuracy, passAt1 }) =>
-      `<tr><th scope="row">${String(step)}</th>${cells(accuracy)}${cells(passAt1)}<td>${count((accuracy ?? passAt1)?.n ?? 0)}</td></tr>`,
+      `<tr><th scope="row">${step}</th>${cells(accuracy)}${cells(passAt1)}<td>${count((accuracy ?? passAt1)?.n ?? 0)}</td></tr>`,
   );
   const numbers = table(
     'Accuracy over training in numbers',
@@ -179,7 +179,7 @@ function creditSection({ credited, creditByRole }: RunReport): string {
     'credit',
     'Messages with the clearest credit',
     credited.map((one) => ({
-      label: `${String(one.message)} ${one.role}: ${one.text.text.trim() === '' ? 'empty' : one.text.text}`,
+      label: `${one.message} ${one.role}: ${one.text.text.trim() === '' ? 'empty' : one.text.text}`,
       value: one.credit,
     })),
     (value) => signed(value),
@@ -208,13 +208,9 @@ function creditedLine({
   verification,
 }: CreditedMessage): string {
   const place =
-    origin === 'training'
-      ? `step ${String(iteration)}`
-      : origin === 'request'
-        ? `replay ${String(iteration)}`
-        : `sample ${String(iteration)}`;
+    origin === 'training' ? `step ${iteration}` : origin === 'request' ? `replay ${iteration}` : `sample ${iteration}`;
   const listed = returns.length <= 8 ? returns.map(returned).join(' ') : `${count(returns.length)} returns`;
-  return `<tr><th scope="row">${String(message)}<small>${escaped(role, 40)}</small></th><td class="text">${beginning(text, 160)}<small class="question">${escaped(question.text, 120)}</small></td><td>${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escaped(credit.sentence, 200)}</small></td><td>${listed}</td><td>${place}<small>bucket ${String(bucket)}</small></td><td class="left">${verificationCell(verification)}</td></tr>`;
+  return `<tr><th scope="row">${message}<small>${escaped(role, 40)}</small></th><td class="text">${beginning(text, 160)}<small class="question">${escaped(question.text, 120)}</small></td><td>${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escaped(credit.sentence, 200)}</small></td><td>${listed}</td><td>${place}<small>bucket ${bucket}</small></td><td class="left">${verificationCell(verification)}</td></tr>`;
 }
 
 const READING = `<section class="reading"><h2>How to read this page</h2><dl>

@@ -34,7 +34,7 @@ export function scatterPicture(
     high > low ? `<path class="axis" d="M${point(x.at(low), y.at(low))}L${point(x.at(high), y.at(high))}"/>` : '';
   const drawn = shown.map(
     (one) =>
-      `<g class="m${String(one.place)}"><path class="mark" transform="translate(${point(x.at(one.x), y.at(one.y))})" d="${MARKERS[one.place % MARKERS.length] ?? ''}"/></g>`,
+      `<g class="m${one.place}"><path class="mark" transform="translate(${point(x.at(one.x), y.at(one.y))})" d="${MARKERS[one.place % MARKERS.length] ?? ''}"/></g>`,
   );
   const [digitsX, digitsY] = [tickDigits(x), tickDigits(y)];
   return picture(

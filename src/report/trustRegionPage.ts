@@ -42,7 +42,7 @@ function replacedWords({ replacement }: RegionFacts): string {
   const how =
     delta === null
       ? `directly; the old policy is ${nats(first)} from it`
-      : `after stage 0, which brought the KL from ${nats(first)} to ${nats(Math.min(...kls))} in ${count(kls.length - 1)} steps (delta ${String(delta)})`;
+      : `after stage 0, which brought the KL from ${nats(first)} to ${nats(Math.min(...kls))} in ${count(kls.length - 1)} steps (delta ${delta})`;
   return (
     `<p>The policy of ${escaped(role, 60)} in run <code>${escaped(run, 80)}</code> was replaced by ` +
     `${escaped(by, 200)}, ${how}, on ${count(probes)} probe contexts.</p>`
@@ -119,7 +119,7 @@ function histogramFigure(delta: number, steps: readonly MeasuredStep[]): string 
   return figure(
     title,
     barsPicture('kl-histogram', title, rows, (value) => count(value), 'turns'),
-    `Turns by their KL in nats per message once they have gone back; the radius is ${String(delta)}, the end of the last bin that is not beyond it. Before that, ${percentage(left)} % were out of the region.`,
+    `Turns by their KL in nats per message once they have gone back; the radius is ${delta}, the end of the last bin that is not beyond it. Before that, ${percentage(left)} % were out of the region.`,
     '',
   );
 }

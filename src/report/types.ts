@@ -1,20 +1,20 @@
+import type { MessageEstimate, Interval } from '../domain/credit.ts';
+import type { Phase } from '../domain/episode.ts';
+import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
+import type { EvaluationPoint } from '../domain/evaluation.ts';
+import type { MeasuredFact, FinishReason, Sampling } from '../domain/message.ts';
 /**
  * What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what is
  * here and nothing else.
  */
 import type { Draws, BucketOrigin } from '../domain/replay.ts';
-import type { MeasuredFact, FinishReason, Sampling } from '../domain/message.ts';
-import type { MessageEstimate, Interval } from '../domain/credit.ts';
-import type { Headline } from '../shared/credit/headline.ts';
-import type { NumericEnvironment } from '../domain/snapshot.ts';
-import type { Phase } from '../domain/episode.ts';
-import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
 import type { RunSummary, Tokens } from '../domain/run.ts';
-import type { VerificationMark, VerificationResult } from '../domain/verification.ts';
+import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { StepMetrics } from '../domain/step.ts';
 import type { RegionFacts } from '../domain/stepRows.ts';
+import type { VerificationMark, VerificationResult } from '../domain/verification.ts';
 import type { Credit } from '../shared/credit/credit.ts';
-import type { EvaluationPoint } from '../domain/evaluation.ts';
+import type { Headline } from '../shared/credit/headline.ts';
 import type { VerdictCounts } from '../store/types.ts';
 import type { EmptiedEffect } from './emptied.ts';
 import type { RemovalReport } from './removal.ts';

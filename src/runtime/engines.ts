@@ -3,15 +3,15 @@
  * last.
  */
 import { C3Error, messageOf } from '../shared/errors.ts';
-import { DeviceWeights } from './model/deviceWeights.ts';
 import { Generator } from './generate/generate.ts';
-import { Graph } from './graph/graph.ts';
 import { CacheMemory } from './generate/keyValueCache.ts';
-import { withAdapter } from './model/lora.ts';
+import { Graph } from './graph/graph.ts';
 import { linear } from './graph/ops/linear.ts';
+import { DeviceWeights } from './model/deviceWeights.ts';
+import { withAdapter } from './model/lora.ts';
+import type { AdapterSettings, TransformerConfig } from './model/transformer.ts';
 import { floats, halves, Session, type DeviceSettings } from './session/session.ts';
 import { Trainer } from './train/trainer.ts';
-import type { AdapterSettings, TransformerConfig } from './model/transformer.ts';
 
 /** What samples and what trains. */
 export interface Engine {

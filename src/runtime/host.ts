@@ -1,14 +1,13 @@
+import type { NumericEnvironment } from '../domain/snapshot.ts';
 /** Models, snapshots and the training state of one runtime: what the worker thread holds. */
 import type { RankShift } from '../domain/step.ts';
-import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { AbortFlag } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
-import { adapterOf, heldGroups, stateOf } from './train/roleWeights.ts';
-import { loadTrainingStates, loadValueHead, saveTrainingStates } from './train/checkpoint.ts';
 import { Engines } from './engines.ts';
+import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import { LEAST_CACHE_BYTES } from './generate/bounds.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';
-import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
+import { LoadedModel } from './loadedModel.ts';
 import { initialAdapter, WHOLE_TEAM, withHalves } from './model/lora.ts';
 import {
   isAdapterFile,
@@ -18,13 +17,16 @@ import {
   saveAdapters,
   settingsToJson,
 } from './model/loraFolder.ts';
-import type { AdapterSettings } from './model/transformer.ts';
-import { checkTables, trainable } from './model/modelLimits.ts';
 import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId } from './model/model.ts';
-import type { TrainingContext } from './train/graph/pack.ts';
+import { checkTables, trainable } from './model/modelLimits.ts';
+import type { AdapterSettings } from './model/transformer.ts';
+import type { AdapterStart, ModelInfo, ModelRuntime } from './modelRuntime.ts';
 import { numericEnvironment, type DeviceSettings } from './session/session.ts';
+import { loadTrainingStates, loadValueHead, saveTrainingStates } from './train/checkpoint.ts';
+import type { TrainingContext } from './train/graph/pack.ts';
 import { copyOfStates, movedBack } from './train/kept.ts';
 import { addedRanks, meanRanks, noRanks, rankSumsOf } from './train/rankShift.ts';
+import { adapterOf, heldGroups, stateOf } from './train/roleWeights.ts';
 import { together, type StepReport } from './train/stepReport.ts';
 import { initialState, type PreparedStep, type StepResult, type StepSettings } from './train/trainingState.ts';
 import {
@@ -37,8 +39,6 @@ import {
   type ValueState,
 } from './train/valueHead.ts';
 import { loadValueHeadFile, saveValueHeadFile } from './train/valueHeadFile.ts';
-import { LoadedModel } from './loadedModel.ts';
-import type { AdapterStart, ModelInfo, ModelRuntime } from './modelRuntime.ts';
 
 /** Whether adapters have the same shape and count as much. */
 const sameAdapters = (one: AdapterSettings, other: AdapterSettings): boolean =>

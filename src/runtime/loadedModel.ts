@@ -1,14 +1,14 @@
+import type { AbortFlag } from '../shared/cancellation.ts';
 /** A loaded architecture with its weights: the snapshots that are held, and the training state. */
 import type { Precision } from '../shared/devices.ts';
-import type { AbortFlag } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Engines } from './engines.ts';
 import { adapterSnapshotId, WHOLE_TEAM, type AdapterOrigin } from './model/lora.ts';
 import type { StoredAdapters } from './model/loraFolder.ts';
 import { loadModel, snapshotId, type ModelNumbers } from './model/model.ts';
 import type { TransformerConfig } from './model/transformer.ts';
-import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsGroup } from './train/roleWeights.ts';
 import type { TrainingStates } from './train/checkpoint.ts';
+import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsGroup } from './train/roleWeights.ts';
 import type { Distributions } from './train/trainer.ts';
 import { initialValueHead, type ValueHead, type ValueState } from './train/valueHead.ts';
 

@@ -9,8 +9,8 @@ import { LEAST_CACHE_BYTES, MAX_PREFILL_TOKENS, rowsTogether, slotBytes } from '
 import { exactSlots, sameSlice } from './model/exactThreads.ts';
 import { adapterParameterCount } from './model/lora.ts';
 import { parameterCount } from './model/model.ts';
-import { headChunks, roundUp, TIME_MULTIPLE } from './train/graph/pack.ts';
 import { parameterSpecs, type AdapterSettings, type TransformerConfig } from './model/transformer.ts';
+import { headChunks, roundUp, TIME_MULTIPLE } from './train/graph/pack.ts';
 
 /** Prompts that are answered together. */
 export interface GenerationDemand {
@@ -276,7 +276,7 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
   put('Program and store', 'host', PROGRAM + (accelerated ? DRIVERS : 0));
   put('Tables of positions', work, tables);
   put(
-    sets === 1 ? `Weights (${precision})` : `Weights (float32): ${String(sets)} sets`,
+    sets === 1 ? `Weights (${precision})` : `Weights (float32): ${sets} sets`,
     work,
     held,
     full

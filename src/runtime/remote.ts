@@ -3,9 +3,9 @@
  * shared flag.
  */
 import { Worker } from 'node:worker_threads';
+import type { NumericEnvironment } from '../domain/snapshot.ts';
 import { NEVER, onAbort } from '../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
-import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import { RUNTIME_CALLS, type ModelRuntime, type RuntimeControl, type RuntimeMethod } from './modelRuntime.ts';
 import type { Call, Listeners, ReplyMessage, RequestMessage, WorkerData } from './remoteCalls.ts';

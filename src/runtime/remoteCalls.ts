@@ -1,6 +1,6 @@
+import type { NumericEnvironment } from '../domain/snapshot.ts';
 /** The messages between a caller and the worker thread that holds the models. */
 import type { ErrorKind } from '../shared/errors.ts';
-import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import type { Completion, GenerationControl } from './generate/generate.ts';
 import type { RuntimeMethod } from './modelRuntime.ts';

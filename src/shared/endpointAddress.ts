@@ -9,7 +9,7 @@ export function endpointFault(text: string): string | null {
     return 'must be an address such as https://api.example.com/v1';
   }
   if (text.length > LONGEST) {
-    return `must have at most ${String(LONGEST)} characters`;
+    return `must have at most ${LONGEST} characters`;
   }
   const { username, password, search, hash } = new URL(text);
   return username + password + search + hash === ''

@@ -17,7 +17,7 @@ export function renamesOf(texts: readonly string[]): readonly Rename[] {
     const at = text.indexOf('=');
     const [old, name] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
     if (at < 0 || old === '' || name === '' || oneLine(name, MOST_NAME) !== name) {
-      const such = `the name of a speaker, = and another name of at most ${String(MOST_NAME)} characters`;
+      const such = `the name of a speaker, = and another name of at most ${MOST_NAME} characters`;
       throw new C3Error('input', `--rename takes ${such}, such as "agent 1=planner"; ${shown(text)} is none.`);
     }
     return [old, name];

@@ -1,8 +1,12 @@
+import type { Episode } from '../domain/episode.ts';
+import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
+import type { StoredEvaluation } from '../domain/evaluation.ts';
 /**
  * What can be read of a store, by what it is about. Every function throws C3Error('store') when the store cannot be
  * read, and C3Error('input') for an id or a page that cannot be. Lists of something that does not exist are empty.
  */
 import type { EpisodeMeasured, Measured, FullMessage, Message, MessagePage } from '../domain/message.ts';
+import type { Problem, ProblemFacets, ProblemRow } from '../domain/problem.ts';
 import type {
   Bucket,
   BucketView,
@@ -15,15 +19,11 @@ import type {
   RankedBucket,
   BucketOrigin,
 } from '../domain/replay.ts';
-import type { Episode } from '../domain/episode.ts';
-import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
-import type { Problem, ProblemFacets, ProblemRow } from '../domain/problem.ts';
 import type { Ledger, RunRecord } from '../domain/run.ts';
 import type { NumericEnvironment, Snapshot } from '../domain/snapshot.ts';
 import type { Step, StoredMethodState } from '../domain/step.ts';
-import type { ReturnScale } from '../shared/credit/returns.ts';
-import type { StoredEvaluation } from '../domain/evaluation.ts';
 import type { RoundCost, StepCredits } from '../domain/stepRows.ts';
+import type { ReturnScale } from '../shared/credit/returns.ts';
 import type {
   Page,
   Round,

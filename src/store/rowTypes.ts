@@ -1,13 +1,13 @@
 /** What the store is asked with and answers in: the rows as they cross its doors. */
 import type { EnvironmentEvent, Phase } from '../domain/episode.ts';
 import type { EpisodeNote } from '../domain/episodeNote.ts';
+import type { MessagePage } from '../domain/message.ts';
+import type { ProblemFilter, ProblemSort } from '../domain/problem.ts';
 import type { BucketOrigin, Replay, BucketFilter, BucketOrder } from '../domain/replay.ts';
 import type { Ledger } from '../domain/run.ts';
-import type { MessagePage } from '../domain/message.ts';
 import type { Difference, VerificationResult } from '../domain/verification.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { Headline } from '../shared/credit/headline.ts';
-import type { ProblemFilter, ProblemSort } from '../domain/problem.ts';
 
 /** A window of a list: `limit` rows from row `offset` on. */
 export type Page = Readonly<Record<'offset' | 'limit', number>>;

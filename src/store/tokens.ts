@@ -3,8 +3,8 @@
  * holds them in memory.
  */
 import { hash } from 'node:crypto';
-import { C3Error } from '../shared/errors.ts';
 import type { EnvironmentEvent } from '../domain/episode.ts';
+import { C3Error } from '../shared/errors.ts';
 
 /** Bytes of a token id, and of a log-probability. */
 const WIDTH = 4;

@@ -35,7 +35,7 @@ export interface Tree {
 }
 
 /** What is wrong with a message that does not follow the one that it names, as a part of a sentence. */
-export const parentFault = (id: number): string => `message ${String(id)} follows one that was not stored before it`;
+export const parentFault = (id: number): string => `message ${id} follows one that was not stored before it`;
 
 interface Node {
   readonly row: TreeRow;

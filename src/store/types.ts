@@ -1,14 +1,27 @@
+import type { NewEpisode } from '../domain/episode.ts';
+import type { StoredEvaluation } from '../domain/evaluation.ts';
+import type { NewMessage } from '../domain/message.ts';
 /** The doors of the store: what can be asked of it, and what can be appended to it. */
 import type { Problem } from '../domain/problem.ts';
-import type { Ledger, RunStatus, RunSummary } from '../domain/run.ts';
 import type { NewBucket, NewReplay } from '../domain/replay.ts';
-import type { NewMessage } from '../domain/message.ts';
-import type { NewEpisode } from '../domain/episode.ts';
+import type { Ledger, RunStatus, RunSummary } from '../domain/run.ts';
 import type { NumericEnvironment, Snapshot } from '../domain/snapshot.ts';
 import type { StepMetrics, StoredMethodState } from '../domain/step.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { HolderPurpose } from '../shared/protocols/storeHolder.ts';
-import type { StoredEvaluation } from '../domain/evaluation.ts';
+import type {
+  RunReader,
+  CostReader,
+  TrainingReader,
+  EpisodeReader,
+  TranscriptReader,
+  SearchReader,
+  BucketReader,
+  ReplayReader,
+  ProblemReader,
+  LabelReader,
+  DiagnosticReader,
+} from './readers.ts';
 import type {
   NewRun,
   NewStep,
@@ -23,19 +36,6 @@ import type {
   DiagnosticRow,
   StoreCounts,
 } from './rowTypes.ts';
-import type {
-  RunReader,
-  CostReader,
-  TrainingReader,
-  EpisodeReader,
-  TranscriptReader,
-  SearchReader,
-  BucketReader,
-  ReplayReader,
-  ProblemReader,
-  LabelReader,
-  DiagnosticReader,
-} from './readers.ts';
 
 export type * from './rowTypes.ts';
 export { type StoredEvaluation } from '../domain/evaluation.ts';

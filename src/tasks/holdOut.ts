@@ -15,7 +15,7 @@ import type { Side } from './split.ts';
 export function holdOut(problems: readonly Problem[], share: number, seed: number): Readonly<Record<Side, Problem[]>> {
   const sides: Record<Side, Problem[]> = { train: [], evaluation: [] };
   for (const problem of problems) {
-    const label = `hold out ${String(seed)}: ${questionWords(problem.question)}`;
+    const label = `hold out ${seed}: ${questionWords(problem.question)}`;
     sides[new HashedStream(label).chance(share) ? 'evaluation' : 'train'].push(problem);
   }
   return sides;

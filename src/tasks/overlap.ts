@@ -1,9 +1,9 @@
+import type { Problem } from '../domain/problem.ts';
 /**
  * What training and evaluation have in common: a question on both sides makes the accuracy say what was learned by
  * heart.
  */
 import { C3Error } from '../shared/errors.ts';
-import type { Problem } from '../domain/problem.ts';
 import { splitFingerprint } from './uid.ts';
 
 /** An evaluation problem and the training problem that it meets, by their uids. */

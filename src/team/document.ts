@@ -53,7 +53,7 @@ export function readDocument(text: string, source: string): SourceDocument {
   } catch (failure) {
     const reason = oneLine(messageOf(failure), MAX_REASON).replace(/[:.]$/, '');
     const place = failure instanceof YAMLError ? lines.linePos(failure.pos[0]) : null;
-    const where = place === null ? '' : ` at line ${String(place.line)}, column ${String(place.col)}`;
+    const where = place === null ? '' : ` at line ${place.line}, column ${place.col}`;
     throw new C3Error('input', `${source}: is neither JSON nor YAML: ${reason}${where}.`, {
       cause: failure,
       action: placeIn(source, place),

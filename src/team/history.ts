@@ -69,7 +69,7 @@ function newestTurn({ prompts, responses }: History, { turns, writes }: TurnInpu
 
 function allTurns({ prompts, responses }: History, { turns, writes }: TurnInput): string[] {
   const block = (what: string, of: (turn: OwnTurn) => string): string =>
-    [`Your earlier ${what}s:`, ...turns.map((turn, index) => `Turn ${String(index + 1)}:\n${of(turn)}`)].join('\n\n');
+    [`Your earlier ${what}s:`, ...turns.map((turn, index) => `Turn ${index + 1}:\n${of(turn)}`)].join('\n\n');
   return [
     ...(prompts ? [block('prompt', ({ prompt }) => prompt)] : []),
     ...(responses ? [block(writes, ({ response }) => response)] : []),

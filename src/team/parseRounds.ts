@@ -87,10 +87,7 @@ export function readRounds(
     document,
   );
   if (each + ending > maxEvents) {
-    throw error(
-      at('max_events'),
-      `is ${String(maxEvents)}, and one round has ${String(each + ending)} events; raise it.`,
-    );
+    throw error(at('max_events'), `is ${maxEvents}, and one round has ${each + ending} events; raise it.`);
   }
   const allowed = Math.min(LIMITS.turns, Math.floor((maxEvents - ending) / each));
   const turns =
@@ -100,7 +97,7 @@ export function readRounds(
   if (turns > allowed) {
     throw error(
       at('turns'),
-      `is ${String(turns)}: ${String(turns * each + ending)} events, more than max_events (${String(maxEvents)}); change one of the two.`,
+      `is ${turns}: ${turns * each + ending} events, more than max_events (${maxEvents}); change one of the two.`,
     );
   }
   const isScored = closing === null || isScoringNamed;
@@ -189,7 +186,7 @@ function wholeOption(value: unknown, { number, all }: WholeOption, path: KeyPath
 
 function wholeNumber(value: unknown, most: number, path: KeyPath, { error }: SourceDocument): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > most) {
-    throw error(path, `must be a whole number from 1 to ${String(most)}.`);
+    throw error(path, `must be a whole number from 1 to ${most}.`);
   }
   return value;
 }
@@ -200,10 +197,7 @@ function readCalls(value: unknown, path: KeyPath, team: Protocol, document: Sour
   }
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (list.length > LIMITS.calls) {
-    throw document.error(
-      path,
-      `has ${String(list.length)} environments; at most ${String(LIMITS.calls)} are possible.`,
-    );
+    throw document.error(path, `has ${list.length} environments; at most ${LIMITS.calls} are possible.`);
   }
   return list.map((item, index) => readCall(item, Array.isArray(value) ? [...path, index] : path, team, document));
 }
@@ -285,7 +279,7 @@ function unfolded(team: Protocol, { order, turns, memory, size }: Rounds, isScor
       const seen = memory === 'full' || isOneByOne(order) ? 0 : Math.max(0, start - size);
       const earlier = Array.from({ length: start - seen }, (_, index) => seen + index);
       all.push({
-        id: round === 0 ? one.id : `${one.id}/${String(round + 1)}`,
+        id: round === 0 ? one.id : `${one.id}/${round + 1}`,
         role,
         turn,
         position: start + slot,

@@ -1,6 +1,6 @@
+import type { LogEvent } from '../domain/episode.ts';
 /** From a protocol, a question and the messages so far to what a model reads. */
 import { C3Error } from '../shared/errors.ts';
-import type { LogEvent } from '../domain/episode.ts';
 import { laterTurn } from './laterTurn.ts';
 import type { PromptMessage } from './promptMessage.ts';
 import { occurrenceAt, roleNamed, type Protocol } from './protocol.ts';

@@ -58,10 +58,10 @@ export function next(protocol: Protocol, log: readonly LogEvent[], uniform: () =
     if (newest !== undefined) {
       const reward = roundReward(made.slice(-perRound));
       if (rounds.until !== null && reward !== null && reward >= rounds.until) {
-        return end(`the round has a reward of at least ${String(rounds.until)}`);
+        return end(`the round has a reward of at least ${rounds.until}`);
       }
       if (made.length / perRound >= rounds.turns) {
-        return end(rounds.turns === 1 ? 'its only round is over' : `all ${String(rounds.turns)} rounds are over`);
+        return end(rounds.turns === 1 ? 'its only round is over' : `all ${rounds.turns} rounds are over`);
       }
       const between = rounds.between[tail.length - after.length];
       if (between !== undefined) {
@@ -69,7 +69,7 @@ export function next(protocol: Protocol, log: readonly LogEvent[], uniform: () =
       }
     }
     if (log.length + eventsPerRound(rounds) > rounds.maxEvents) {
-      return end(`max_events (${String(rounds.maxEvents)}) allows no further round`);
+      return end(`max_events (${rounds.maxEvents}) allows no further round`);
     }
   }
   return speakers(protocol, rounds, made, spoken, uniform, end);
@@ -88,7 +88,7 @@ function speakers(
   const nextOf = (role: string): Step => {
     const turn = made.filter((event) => event.role === role).length;
     const found = protocol.occurrences.find((occurrence) => occurrence.role === role && occurrence.turn === turn);
-    return found === undefined ? end(`${role} has spoken ${String(turn)} times`) : of([found.position]);
+    return found === undefined ? end(`${role} has spoken ${turn} times`) : of([found.position]);
   };
   if (rounds.order === 'drawn') {
     return nextOf(roles[Math.floor(uniform() * roles.length)] ?? '');

@@ -1,3 +1,5 @@
+import type { Problem } from '../domain/problem.ts';
+import type { MethodState } from '../domain/step.ts';
 /**
  * The sampling part of one iteration: fan out, score, credit as the method says (C3: Algorithm 1, equations 7 to 14),
  * stored as one.
@@ -5,28 +7,26 @@
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
-import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/recordTree.ts';
-import { countCalls, type TreeMessage } from '../replay/tree.ts';
 import { grow, growSpine } from '../replay/episodes.ts';
-import { growWithoutFirst } from '../replay/withoutFirst.ts';
 import type { TreeSettings } from '../replay/grow.ts';
 import { growJoint } from '../replay/growJoint.ts';
-import type { Environments } from '../replay/unfold.ts';
+import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/recordTree.ts';
 import { scoreVotes } from '../replay/scoredVotes.ts';
+import { countCalls, type TreeMessage } from '../replay/tree.ts';
+import type { Environments } from '../replay/unfold.ts';
 import type { Vote } from '../replay/votes.ts';
-import type { MethodState } from '../domain/step.ts';
-import type { Problem } from '../domain/problem.ts';
+import { growWithoutFirst } from '../replay/withoutFirst.ts';
 import { learns } from '../shared/rolePolicies.ts';
 import type { StoreWriter } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
-import { messagesAtMost } from '../team/rounds.ts';
 import type { Renderer } from '../team/render.ts';
+import { messagesAtMost } from '../team/rounds.ts';
 import { runSampling, type RunConfig } from './config/config.ts';
 import { requireMeasured } from './measure/measured.ts';
-import { stateBefore, storeState } from './state/methodStates.ts';
 import type { Credited, Method, Rollout, SampledStep, Spread, ValueTarget } from './methods/method.ts';
 import { callsOfRollouts, methodNamed, rolloutsOf, stagesOf, voteCallsAtMost } from './methods/methods.ts';
 import { spreadOf } from './methods/spine.ts';
+import { stateBefore, storeState } from './state/methodStates.ts';
 
 export interface IterationInput {
   readonly config: RunConfig;
@@ -77,10 +77,10 @@ export function samplingFault(
   const stages = stagesOf(method, config, protocol);
   const calls = stages === 1 ? 0 : callsOfRollouts(rolloutsOf(method, config, protocol), protocol);
   if (calls > config.evaluator_budget) {
-    return `${config.method} makes up to ${String(calls)} evaluator calls per problem in the ${String(stages)} stages of a step, more than evaluator_budget (${String(config.evaluator_budget)}); raise it.`;
+    return `${config.method} makes up to ${calls} evaluator calls per problem in the ${stages} stages of a step, more than evaluator_budget (${config.evaluator_budget}); raise it.`;
   }
   if (config.dynamic_sampling && stages > 1) {
-    return `${config.method} samples in ${String(stages)} stages, for the same problems in each: dynamic_sampling cannot replace any; turn it off.`;
+    return `${config.method} samples in ${stages} stages, for the same problems in each: dynamic_sampling cannot replace any; turn it off.`;
   }
   return method.fault(config, protocol);
 }
@@ -241,8 +241,8 @@ async function growRollout(
   budget: EvaluatorBudget,
 ): Promise<TreeMessage[][]> {
   const { config, protocol, policy, problems, signal } = input;
-  const step = `iteration:${String(input.round.iteration)}`;
-  const scope = input.stage === 0 ? step : `${step}:stage:${String(input.stage)}`;
+  const step = `iteration:${input.round.iteration}`;
+  const scope = input.stage === 0 ? step : `${step}:stage:${input.stage}`;
   const settings: TreeSettings = {
     protocol,
     render: input.render,
@@ -252,7 +252,7 @@ async function growRollout(
     sampling: runSampling(config),
     seed: config.seed,
     // No two rollouts share random numbers, but where a method asks for it.
-    scope: number === 0 || sharesDraws === true ? scope : `${scope}:rollout:${String(number)}`,
+    scope: number === 0 || sharesDraws === true ? scope : `${scope}:rollout:${number}`,
     commonRandomNumbers,
     ...(unique !== undefined && { unique }),
     ...(input.reuse !== undefined && { reuse: input.reuse }),

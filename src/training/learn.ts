@@ -1,3 +1,5 @@
+import { mean } from '../credit/describe.ts';
+import type { MethodState, StepMetrics } from '../domain/step.ts';
 /**
  * The optimiser's part of one iteration, out of what the store holds: so a step that is executed again, after a crash
  * or to rebuild a snapshot, is the same step.
@@ -6,21 +8,19 @@ import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { StepReport } from '../runtime/train/stepReport.ts';
 import { C3Error } from '../shared/errors.ts';
-import type { MethodState, StepMetrics } from '../domain/step.ts';
 import type { StoreReader } from '../store/types.ts';
-import { mean } from '../credit/describe.ts';
 import { creditVariance, withReference, type LearningGroup } from './advantages.ts';
-import { divergenceOf } from './roleDivergence.ts';
-import { reweighted } from './importance.ts';
 import type { RunConfig } from './config/config.ts';
+import { reweighted } from './importance.ts';
 import { learnValues } from './learnValues.ts';
+import { learningRoles, randomOf } from './learningStep.ts';
 import { messageMean, weightedFor } from './lossWeights.ts';
-import { stateAfter } from './state/methodStates.ts';
 import type { Method, Outcome, PolicyUpdate, Update, Updates } from './methods/method.ts';
 import { methodNamed, stagesOf } from './methods/methods.ts';
 import { penalized, penaltyOf, type Penalized } from './penalty.ts';
-import { learningRoles, randomOf } from './learningStep.ts';
+import { divergenceOf } from './roleDivergence.ts';
 import { stageMessages, type StageMessages } from './stageMessages.ts';
+import { stateAfter } from './state/methodStates.ts';
 import type { StateForm } from './state/states.ts';
 import { miniBatchOf, signalShare, withSignal } from './updateContexts.ts';
 
@@ -161,7 +161,7 @@ class Step {
         // What an earlier step kept is gone after an interruption.
         if (!this.kept) {
           throw new Error(
-            `Step ${String(this.iteration)} of run ${run} restores weights that it did not save; a method must save before it restores, in each step.`,
+            `Step ${this.iteration} of run ${run} restores weights that it did not save; a method must save before it restores, in each step.`,
           );
         }
         await runtime.revertTraining(update.share);
@@ -186,10 +186,10 @@ class Step {
     const { store, run, method, config, protocol } = this.input;
     const { sample, until } = this.stages;
     const stage = this.stage + 1;
-    const where = `stage ${String(stage)} of step ${String(this.iteration)} of run ${run}`;
+    const where = `stage ${stage} of step ${this.iteration} of run ${run}`;
     const most = stagesOf(method, config, protocol);
     if (stage >= most) {
-      throw new Error(`There is no ${where}: its method declares ${String(most)}, the first of them stage 0.`);
+      throw new Error(`There is no ${where}: its method declares ${most}, the first of them stage 0.`);
     }
     const snapshot = await this.hold();
     if (stage === until) {

@@ -1,9 +1,9 @@
+import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 /** What the value head learns from the messages of a stage. */
 import type { ValueExample, ValueReport, ValueSettings } from '../runtime/train/valueHead.ts';
-import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { StoreReader } from '../store/types.ts';
-import type { StageMessages } from './stageMessages.ts';
 import type { ValueTarget } from './methods/method.ts';
+import type { StageMessages } from './stageMessages.ts';
 import { statesOf, type Moment, type StateForm } from './state/states.ts';
 
 interface ValueInput extends StateForm {

@@ -13,7 +13,7 @@ export const learningRoles = ({ policies }: Pick<RunConfig, 'policies'>, { roles
 export const randomOf =
   ({ seed }: Pick<RunConfig, 'seed'>, iteration: number): LearningStep['random'] =>
   (purpose) => {
-    const scope = `iteration:${String(iteration)}`;
+    const scope = `iteration:${iteration}`;
     const stream = new Stream(streamKey({ seed, scope, uidSha: '', role: purpose, turn: 0, sibling: 0 }));
     return (position) => stream.uniform(position);
   };

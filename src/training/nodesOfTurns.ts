@@ -35,7 +35,7 @@ export class NodesOfTurns {
   /** The node at which something was said. */
   of(message: Placed): string {
     const before = this.before(message);
-    return before === undefined ? `problem ${message.problem}` : `after ${String(before.message)}`;
+    return before === undefined ? `problem ${message.problem}` : `after ${before.message}`;
   }
 
   /** The last message of the turn before; undefined in the first turn. */

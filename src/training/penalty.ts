@@ -35,7 +35,7 @@ export function exactDivergenceFault(config: PenaltyConfig, vocabularySize: numb
   return fault === null
     ? null
     : key === RANKS_KEY
-      ? `${key}: Probabilities by rank compare ${String(vocabularySize)} of them at each token, more than ${String(EXACT_VOCABULARY)}; leave it out.`
+      ? `${key}: Probabilities by rank compare ${vocabularySize} of them at each token, more than ${EXACT_VOCABULARY}; leave it out.`
       : `${String(key)}: ${fault}`;
 }
 

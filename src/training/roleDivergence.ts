@@ -1,7 +1,7 @@
+import type { RankShift } from '../domain/step.ts';
 /** How far roles have moved from the policy that sampled their messages. */
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
-import type { RankShift } from '../domain/step.ts';
 import type { RunConfig } from './config/config.ts';
 import { messageDivergence, type Divergence, type Origin } from './divergence.ts';
 

@@ -1,10 +1,10 @@
+import type { Sampling } from '../domain/message.ts';
+import type { Problem } from '../domain/problem.ts';
 /** Whether the contexts of a run fit into its model, as far as that can be known before anything is said. */
 import { checkRoom } from '../policy/policy.ts';
-import { capabilitiesOf, type RolePolicies } from '../shared/rolePolicies.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import { placeWords, samplingOf } from '../replay/grow.ts';
-import type { Problem } from '../domain/problem.ts';
-import type { Sampling } from '../domain/message.ts';
+import { capabilitiesOf, type RolePolicies } from '../shared/rolePolicies.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';
 import type { RunConfig } from './config/config.ts';

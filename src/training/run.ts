@@ -3,26 +3,26 @@
  * evaluation after; everything is stored as it happens, and an interrupted run continues where it was.
  */
 import { mean } from '../credit/describe.ts';
-import { C3Error, CancelledError } from '../shared/errors.ts';
-import { WITHIN_STEP } from '../domain/snapshot.ts';
 import type { EvaluationKind } from '../domain/evaluation.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { RunSummary } from '../domain/run.ts';
+import { WITHIN_STEP } from '../domain/snapshot.ts';
 import type { MethodState, StepMetrics } from '../domain/step.ts';
 import { removeUnfinished } from '../files/newFile.ts';
-import { comparison } from './measure/accuracy.ts';
-import { checkpointFile, removeOldCheckpoints, snapshotFile, valueHeadFile } from './state/checkpoints.ts';
+import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { RunConfig } from './config/config.ts';
 import { sampleIteration } from './iteration.ts';
 import { learn, type LearnInput } from './learn.ts';
+import { comparison } from './measure/accuracy.ts';
+import { RunEvaluations } from './measure/runEvaluations.ts';
+import { turnLevels, type TurnLevels } from './measure/turnLevels.ts';
 import type { Method } from './methods/method.ts';
 import { methodNamed, methodRemarks, valuesStates } from './methods/methods.ts';
+import { RunContext, type RunControl, type RunDependencies } from './runContext.ts';
+import { checkpointFile, removeOldCheckpoints, snapshotFile, valueHeadFile } from './state/checkpoints.ts';
 import { storeFinalState } from './state/methodStates.ts';
 import { restoreTraining, snapshotAfter } from './state/restore.ts';
 import { treeValues } from './state/states.ts';
-import { RunContext, type RunControl, type RunDependencies } from './runContext.ts';
-import { RunEvaluations } from './measure/runEvaluations.ts';
-import { turnLevels, type TurnLevels } from './measure/turnLevels.ts';
 
 /** Everything is asked of the store, step by step: a run that begins is one of which nothing is stored yet. */
 export class Run {
@@ -96,12 +96,7 @@ export class Run {
     let snapshot = await this.restore(finished);
     // An interruption may have left the evaluation after the last step undone, or half done.
     await this.evaluations.during(finished, snapshot);
-    this.context.progress(
-      'train',
-      finished,
-      config.steps,
-      `Training: step ${String(finished + 1)} of ${String(config.steps)}`,
-    );
+    this.context.progress('train', finished, config.steps, `Training: step ${finished + 1} of ${config.steps}`);
     // Fewer than asked for where there are fewer: the same question twice in one step would only repeat the same
     // numbers.
     const perStep = Math.min(config.instances_per_step, train.length);
@@ -118,8 +113,8 @@ export class Run {
       const { report, state } = await learn(this.learning, iteration, {
         sample: async (stage, weights) => {
           await this.sample(iteration, stage, weights, problems);
-          const step = `Step ${String(iteration)} of ${String(config.steps)}`;
-          this.context.progress('train', iteration - 1, config.steps, `${step}: stage ${String(stage)} is sampled`);
+          const step = `Step ${iteration} of ${config.steps}`;
+          this.context.progress('train', iteration - 1, config.steps, `${step}: stage ${stage} is sampled`);
         },
       });
       const stages = this.context.account.samplingSeconds - sampled;
@@ -143,7 +138,7 @@ export class Run {
         'train',
         iteration,
         config.steps,
-        `Step ${String(iteration)} of ${String(config.steps)}: mean return ${meanReturn === null ? 'not measured' : meanReturn.toFixed(3)}${masked === 0 ? '' : `, ${String(masked)} episodes not scored`}`,
+        `Step ${iteration} of ${config.steps}: mean return ${meanReturn === null ? 'not measured' : meanReturn.toFixed(3)}${masked === 0 ? '' : `, ${masked} episodes not scored`}`,
         metrics,
       );
       await this.evaluations.during(iteration, snapshot);
@@ -273,7 +268,7 @@ export class Run {
 
   private async restore(iteration: number): Promise<string> {
     const onStep = (step: number): void => {
-      this.context.progress('load', step, iteration, `Executing step ${String(step)} of ${String(iteration)} again`);
+      this.context.progress('load', step, iteration, `Executing step ${step} of ${iteration} again`);
     };
     return restoreTraining(
       { ...this.learning, snapshotFolder: this.context.dependencies.snapshotFolder, onStep },

@@ -1,3 +1,5 @@
+import type { Problem } from '../domain/problem.ts';
+import type { StepMetrics } from '../domain/step.ts';
 /** What a run works with, shared by its training and its evaluations. */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { LocalPolicy, type Policy, type RolePolicy } from '../policy/policy.ts';
@@ -7,15 +9,13 @@ import type { RoundRecord } from '../replay/recordTree.ts';
 import type { Environments } from '../replay/unfold.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { RunProgress, RunStage } from '../shared/protocols/jobs.ts';
-import type { Problem } from '../domain/problem.ts';
-import type { StepMetrics } from '../domain/step.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
-import { CostAccount } from './state/account.ts';
 import type { RunConfig } from './config/config.ts';
-import type { Method } from './methods/method.ts';
 import { Remaining, runWork, type ExpectedPace } from './measure/remaining.ts';
+import type { Method } from './methods/method.ts';
+import { CostAccount } from './state/account.ts';
 
 export interface RunDependencies {
   readonly store: StoreWriter;

@@ -1,17 +1,17 @@
 /** The stored messages of a step or of a stage of it, as updates learn from them. */
 import { standardScore, type Standardisation } from '../credit/standardScore.ts';
+import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import { C3Error } from '../shared/errors.ts';
 import { learns } from '../shared/rolePolicies.ts';
-import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
+import type { Protocol } from '../team/protocol.ts';
+import { messagesPerTurn } from '../team/rounds.ts';
 import { advantagesOf, trainingContexts, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
 import type { Origin } from './divergence.ts';
-import { messagesPerTurn } from '../team/rounds.ts';
-import type { Protocol } from '../team/protocol.ts';
-import { NodesOfTurns } from './nodesOfTurns.ts';
 import type { Method } from './methods/method.ts';
+import { NodesOfTurns } from './nodesOfTurns.ts';
 
 export interface StageMessages {
   /** All messages of the stage. */
@@ -178,7 +178,7 @@ function learnedGroups(
   const groups = Map.groupBy(learned, (message) => {
     const { bucket, problem, position, context } = message;
     const place = nodes?.of(message) ?? (merged ? problem : undefined);
-    return place === undefined ? String(bucket) : `${place} ${String(position)} ${context}`;
+    return place === undefined ? String(bucket) : `${place} ${position} ${context}`;
   });
   const stored = [...groups].flatMap(([name, messages]): StoredGroup[] => {
     const [first] = messages;
@@ -186,7 +186,7 @@ function learnedGroups(
       return [];
     }
     const node = nodes?.of(first);
-    const group = method.compared === 'context' ? name : `${node ?? first.problem} ${String(first.position)}`;
+    const group = method.compared === 'context' ? name : `${node ?? first.problem} ${first.position}`;
     return [{ role: first.role, ...(node !== undefined && { node }), group, messages, problem: first.problem, first }];
   });
   return { said, learned, groups: stored, nodes };
@@ -208,8 +208,8 @@ async function withPrompts(
     if (prompt.length !== promptTokens) {
       throw new C3Error(
         'model',
-        `A context of step ${String(iteration)} of run ${run} has ${String(prompt.length)} tokens ` +
-          `where it had ${String(promptTokens)}; put the model's own tokenizer back.`,
+        `A context of step ${iteration} of run ${run} has ${prompt.length} tokens ` +
+          `where it had ${promptTokens}; put the model's own tokenizer back.`,
       );
     }
     return { ...group, prompt };

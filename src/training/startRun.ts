@@ -1,16 +1,16 @@
+import type { RunStatus, RunSummary } from '../domain/run.ts';
 /** Beginning a run, taking an interrupted one up again, and how it ends: what the row of the run says of it. */
 import { EvaluatorLost } from '../evaluate/evaluator.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
-import type { RunStatus, RunSummary } from '../domain/run.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { RunConfig } from './config/config.ts';
 import { samplingFault } from './iteration.ts';
-import { requireOwnStates } from './state/methodStates.ts';
 import { methodNamed } from './methods/methods.ts';
-import { snapshotAfter } from './state/restore.ts';
 import { runProblems } from './room.ts';
 import { Run } from './run.ts';
 import type { RunControl, RunDependencies } from './runContext.ts';
+import { requireOwnStates } from './state/methodStates.ts';
+import { snapshotAfter } from './state/restore.ts';
 
 /**
  * Begins a run and takes it to its end. The run's row ends as done, cancelled, failed or, where no evaluator was left,
@@ -98,7 +98,7 @@ async function toTheEnd(
       recordEnd(store, id, 'failed', null);
       const { steps } = store.run(id);
       throw new EvaluatorLost(
-        `Run ${id} was interrupted at step ${String(steps)} of ${String(config.steps)}: ${withoutStop(error.message)}. What is stored stays; resume it when ${error.until}.`,
+        `Run ${id} was interrupted at step ${steps} of ${config.steps}: ${withoutStop(error.message)}. What is stored stays; resume it when ${error.until}.`,
         error.until,
       );
     }

@@ -29,7 +29,7 @@ const own = {
     text,
     finish: 'end',
     original: j === 0,
-    returns: [new JsonNumber(`${String(j)}.0`)],
+    returns: [new JsonNumber(`${j}.0`)],
     next: [],
     evaluator_calls: 1,
   })),
@@ -43,7 +43,7 @@ const bucket = (meta: Readonly<Record<string, unknown>>): Record<string, unknown
   candidates: ['x', 'y'].map((text, j) => ({
     j,
     action_text: text,
-    returns: [new JsonNumber(`${String(j)}.0`)],
+    returns: [new JsonNumber(`${j}.0`)],
     next_actions: [],
   })),
   meta: {
@@ -211,7 +211,7 @@ export function bundleAttacks(sizes: BundleSizes): void {
       const { folder, store } = opened(t);
       let number = 0;
       const property = fc.asyncProperty(lines, async (line) => {
-        const path = join(folder, `in-${String(number++)}.jsonl`);
+        const path = join(folder, `in-${number++}.jsonl`);
         writeFileSync(path, `${line}\n`);
         const before = store.runs(0, 10_000).length;
         try {
@@ -243,7 +243,7 @@ export function bundleAttacks(sizes: BundleSizes): void {
           JSON.stringify({ ...bucket({}), question_id: 'x'.repeat(length) }).replaceAll('{"text":"0.0"}', '0'),
         'escaped quotes': (length) => `{"a":"${'\\"'.repeat(length / 2)}"}`,
         'an open text': (length) => `{"a":"${'x'.repeat(length)}`,
-        keys: (length) => `{${Array.from({ length: length / 10 }, (_, index) => `"k${String(index)}":1`).join(',')}}`,
+        keys: (length) => `{${Array.from({ length: length / 10 }, (_, index) => `"k${index}":1`).join(',')}}`,
         'open brackets': (length) => '['.repeat(length),
         blanks: (length) => ' '.repeat(length),
         numbers: (length) => `[${'1,'.repeat(length / 2)}1]`,

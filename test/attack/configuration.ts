@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { C3Error } from '../../src/shared/errors.ts';
-import { checkConfig } from '../../src/training/config/checkConfig.ts';
-import { readConfig } from '../../src/training/config/readConfig.ts';
 import { MAX_YAML_CHARACTERS } from '../../src/shared/text/yaml.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
+import { checkConfig } from '../../src/training/config/checkConfig.ts';
+import { readConfig } from '../../src/training/config/readConfig.ts';
 import { growth, MOST_GROWTH, seed, tally } from './harness.ts';
 
 const configurations = tally('configuration');

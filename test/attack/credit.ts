@@ -1,17 +1,17 @@
-/** Hostile returns: as many as are allowed, and numbers that no formula survives. */
-import { mean } from '../../src/credit/describe.ts';
-import { againstSiblings } from '../../src/credit/siblings.ts';
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+/** Hostile returns: as many as are allowed, and numbers that no formula survives. */
+import { mean } from '../../src/credit/describe.ts';
 import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, type CreditGroup } from '../../src/credit/estimators.ts';
-import { headlinesOf } from '../../src/credit/headline.ts';
 import { leaveOneOut } from '../../src/credit/estimators/loo.ts';
+import { headlinesOf } from '../../src/credit/headline.ts';
+import { againstSiblings } from '../../src/credit/siblings.ts';
 import { creditLines } from '../../src/engine/lines/creditLines.ts';
 import type { CreditPool } from '../../src/shared/credit/creditPool.ts';
-import { C3Error } from '../../src/shared/errors.ts';
 import { isReturn, MAX_RETURN } from '../../src/shared/credit/returns.ts';
+import { C3Error } from '../../src/shared/errors.ts';
 import { growth, MOST_GROWTH, seed, tally } from './harness.ts';
 
 const credits = tally('credit');
@@ -32,18 +32,16 @@ const replayedTimes = (requests: number): CreditPool => ({
   range: { low: 0, high: 1 },
   buckets: Array.from({ length: requests }, (_, id) => ({
     id,
-    members: ['asked', ...Array.from({ length: 4 }, (_draw, place) => `${String(id)} ${String(place)}`)].map(
-      (key, place) => ({
-        key,
-        drawn: place > 0,
-        results: [0, 1].map((stream) => ({
-          stream,
-          source: String(stream),
-          value: (id + stream + place) % 2,
-          evaluatorCalls: 1,
-        })),
-      }),
-    ),
+    members: ['asked', ...Array.from({ length: 4 }, (_draw, place) => `${id} ${place}`)].map((key, place) => ({
+      key,
+      drawn: place > 0,
+      results: [0, 1].map((stream) => ({
+        stream,
+        source: String(stream),
+        value: (id + stream + place) % 2,
+        evaluatorCalls: 1,
+      })),
+    })),
   })),
 });
 

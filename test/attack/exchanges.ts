@@ -85,7 +85,7 @@ export function exchangeAttacks({ recorded, asked, spans }: ExchangeSizes): void
   const place = (): EngineService => service ?? assert.fail('no store');
 
   describe('hostile servers and programs', () => {
-    it(`${String(recorded)} recorded exchanges are stored or counted`, () =>
+    it(`${recorded} recorded exchanges are stored or counted`, () =>
       inLanes(recorded, () => {
         const lane = new RecordedLane(place(), folder, exchanges);
         return {
@@ -98,7 +98,7 @@ export function exchangeAttacks({ recorded, asked, spans }: ExchangeSizes): void
         };
       }));
 
-    it(`${String(asked)} requests of a policy are answered, or failed with a reason`, () =>
+    it(`${asked} requests of a policy are answered, or failed with a reason`, () =>
       inLanes(asked, () => {
         const lane = new AskedLane(exchanges);
         return {
@@ -111,7 +111,7 @@ export function exchangeAttacks({ recorded, asked, spans }: ExchangeSizes): void
         };
       }));
 
-    it(`${String(spans)} batches of spans are stored or counted`, () =>
+    it(`${spans} batches of spans are stored or counted`, () =>
       inLanes(spans, () => {
         const lane = new SpansLane(place(), folder, exchanges);
         return {

@@ -6,8 +6,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { gradeAnswer } from '../../src/evaluate/answer.ts';
 import { gradeMath, GRADERS } from '../../src/evaluate/math/grade.ts';
-import { wordDiff } from '../../src/shared/transcript/wordDiff.ts';
 import { C3Error } from '../../src/shared/errors.ts';
+import { wordDiff } from '../../src/shared/transcript/wordDiff.ts';
 import { growth, MOST_GROWTH, seed, tally } from './harness.ts';
 
 const graders = tally('graders');

@@ -96,6 +96,6 @@ after(() => {
     console.log(`${one.area}: tried ${one.tried}, held ${one.held}`);
   }
   if (folder !== undefined) {
-    writeFileSync(join(folder, `${String(process.pid)}.json`), JSON.stringify(totals));
+    writeFileSync(join(folder, `${process.pid}.json`), JSON.stringify(totals));
   }
 });

@@ -8,16 +8,16 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { messageOf } from '../../src/shared/errors.ts';
-import type { PythonBackend } from '../../src/evaluate/python/grader.ts';
 import { shownStatus } from '../../src/domain/run.ts';
+import type { PythonBackend } from '../../src/evaluate/python/grader.ts';
+import { messageOf } from '../../src/shared/errors.ts';
 import { connect } from '../../src/store/files/sqlite.ts';
 import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { tablesOf, type Row } from '../crash/tables.ts';
+import type { Process } from '../support/processes.ts';
 import { finished, startC3, withStore, type Finished } from '../unit/engine/workspace.ts';
 import { seed, tally } from './harness.ts';
 import { Killer } from './killer.ts';
-import type { Process } from '../support/processes.ts';
 
 /** How long the runs are, and what is tried of them. */
 export interface RunKillSizes {
@@ -44,10 +44,10 @@ export interface GradeKillSizes {
 
 const configOf = ({ steps, instances, evaluated }: RunKillSizes): string => `title: Killed sandboxes
 task: {name: python}
-steps: ${String(steps)}
-instances_per_step: ${String(instances)}
+steps: ${steps}
+instances_per_step: ${instances}
 sampling: {max_new_tokens: 24}
-evaluation: {instances: ${String(evaluated)}, batch: 2}
+evaluation: {instances: ${evaluated}, batch: 2}
 device: {threads: 1}
 `;
 
@@ -197,7 +197,7 @@ async function endures(
   for (const { plan, life } of [...plans, { plan: null, life: Infinity }]) {
     const ended = await attacked(folder, runOrResume(folder), plan, { life: life ?? Infinity });
     kills += ended.kills;
-    log += `${String(ended.code)} after ${String(ended.kills)} kills\n${ended.stderr}\n`;
+    log += `${String(ended.code)} after ${ended.kills} kills\n${ended.stderr}\n`;
     if (ended.code === 0) {
       break;
     }
@@ -237,7 +237,7 @@ export interface Scenario {
   readonly stops?: boolean;
 }
 
-const drawn = (name: string, longest: number): Plan => now(new HashedStream(`${name} ${String(seed())}`), longest);
+const drawn = (name: string, longest: number): Plan => now(new HashedStream(`${name} ${seed()}`), longest);
 
 /** No image can be made: the run is interrupted at its first program, and then comes to its end. */
 export const EVERY_MAKER: Scenario = {
@@ -246,7 +246,7 @@ export const EVERY_MAKER: Scenario = {
   fewest: 1,
   stops: true,
 };
-const ENGINE = new HashedStream(`engine ${String(seed())}`);
+const ENGINE = new HashedStream(`engine ${seed()}`);
 export const ALL_SCENARIOS: readonly Scenario[] = [
   {
     name: 'every maker of the image, then sandboxes at random times',
@@ -255,14 +255,14 @@ export const ALL_SCENARIOS: readonly Scenario[] = [
     stops: true,
   },
   ...[4].map((makers): Scenario => ({
-    name: `${String(makers)} makers of the image`,
+    name: `${makers} makers of the image`,
     plans: () => [{ plan: firsts(makers) }],
     fewest: makers,
     stops: false,
   })),
   ...[1, 2].map((index): Scenario => ({
-    name: `sandboxes at random times, ${String(index)}`,
-    plans: () => [{ plan: drawn(`sandboxes ${String(index)}`, 500) }],
+    name: `sandboxes at random times, ${index}`,
+    plans: () => [{ plan: drawn(`sandboxes ${index}`, 500) }],
     fewest: 3,
   })),
   {
@@ -312,7 +312,7 @@ export function runKillAttacks(sizes: RunKillSizes): void {
         const found = await endures(config, plans(), expected).catch((error: unknown) =>
           count.broken(messageOf(error)),
         );
-        assert.ok(found.kills >= fewest, `${String(found.kills)} kills`);
+        assert.ok(found.kills >= fewest, `${found.kills} kills`);
         if (stops !== undefined) {
           assert.equal(found.stops > 0, stops);
         }
@@ -321,10 +321,10 @@ export function runKillAttacks(sizes: RunKillSizes): void {
     }
 
     if (sizes.kills > 0) {
-      it(`until ${String(sizes.kills)} kills were tried`, async () => {
+      it(`until ${sizes.kills} kills were tried`, async () => {
         for (let run = 0; killed < sizes.kills; run++) {
-          assert.ok(run < 2 * sizes.kills, `${String(killed)} kills`);
-          const { kills } = await endures(config, [{ plan: drawn(`more ${String(run)}`, 300) }], expected).catch(
+          assert.ok(run < 2 * sizes.kills, `${killed} kills`);
+          const { kills } = await endures(config, [{ plan: drawn(`more ${run}`, 300) }], expected).catch(
             (error: unknown) => count.broken(messageOf(error)),
           );
           hold(kills);
@@ -335,7 +335,7 @@ export function runKillAttacks(sizes: RunKillSizes): void {
     if (sizes.stops > 0) {
       it('and so does one that is asked to stop, again and again', async () => {
         const stops = tally('stops of a run');
-        const stream = new HashedStream(`stops ${String(seed())}`);
+        const stream = new HashedStream(`stops ${seed()}`);
         const folder = freshFolder(config);
         let log = '';
         for (let stop = 0; stop < sizes.stops; stop++) {
@@ -377,15 +377,14 @@ export function gradeKillAttacks(sizes: GradeKillSizes): void {
           `def f(x):\n    for _ in range(${backend === 'python3' ? '6000000' : '1000000'}): pass\n    return x + ${wrong ? '2' : '1'}`;
         const stdin = Array.from(
           { length: sizes.programs },
-          (_, id) =>
-            `${JSON.stringify({ id, code: `${code(id % 3 === 0)}\n# ${String(id)}`, tests: ['assert f(1) == 2'] })}\n`,
+          (_, id) => `${JSON.stringify({ id, code: `${code(id % 3 === 0)}\n# ${id}`, tests: ['assert f(1) == 2'] })}\n`,
         ).join('');
         const args = ['grade', '--kind', 'python', '--backend', backend];
         const lines = ({ stdout }: Finished): string[] => stdout.split('\n').filter((line) => line !== '');
         const expected = lines(await attacked(folder, args, null, { stdin }));
         for (let run = 0; run < sizes.grades; run++) {
           // The check of the wall ends the work where it is disturbed: it is left alone.
-          const [plan, first] = [drawn(`grades ${backend} ${String(run)}`, 200), backend === 'python3' ? 1200 : 0];
+          const [plan, first] = [drawn(`grades ${backend} ${run}`, 200), backend === 'python3' ? 1200 : 0];
           const ended = await attacked(
             folder,
             args,

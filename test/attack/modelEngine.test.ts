@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import { CancellationTokenSource, ResponseError } from 'vscode-jsonrpc/node';
 import { CANCELLED_CODE, REQUESTS, TestModelProgressNotification } from '../../src/shared/protocols/engineProtocol.ts';
-import { folderOf } from '../unit/golden.ts';
 import { startEngine, type EngineProcess } from '../unit/engine/engineProcess.ts';
 import { makeWorkspace } from '../unit/engine/workspace.ts';
+import { folderOf } from '../unit/golden.ts';
 import { tally } from './harness.ts';
 
 const engines = tally('model engine');

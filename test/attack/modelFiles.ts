@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { inspectModel } from '../../src/engine/models/modelFacts.ts';
+import { readSafetensors } from '../../src/runtime/files/safetensors.ts';
 import { parseConfig } from '../../src/runtime/model/huggingFaceConfig.ts';
 import { loadAdapterFile, loadAdapters } from '../../src/runtime/model/loraFolder.ts';
 import { loadConfig, loadModel } from '../../src/runtime/model/model.ts';
-import { readSafetensors } from '../../src/runtime/files/safetensors.ts';
 import { C3Error, messageOf } from '../../src/shared/errors.ts';
 import { folderOf } from '../unit/golden.ts';
 import { seed, tally } from './harness.ts';
@@ -72,7 +72,7 @@ async function held(what: string, path: string, read: () => unknown, says?: RegE
     if (failure !== null) {
       assertSentence(failure.error, path, says);
     }
-    assert.ok(performance.now() - began < LONGEST, `it took ${String(performance.now() - began)} ms`);
+    assert.ok(performance.now() - began < LONGEST, `it took ${performance.now() - began} ms`);
     assert.ok((process.memoryUsage.rss() - resident) / 1e6 < MOST_MEGABYTES, 'it took more memory than it may');
   });
 }
@@ -108,14 +108,14 @@ export function modelFilesAttacks(sizes: ModelFilesSizes): void {
   describe('a hostile config.json', () => {
     for (const key of SIZES) {
       for (const value of [1e9, 2 ** 53 - 1]) {
-        it(`names ${String(value)} as its ${key}`, async () => {
+        it(`names ${value} as its ${key}`, async () => {
           const folder = copyOf('qwen3');
           changeJson(join(folder, 'config.json'), { [key]: value });
           await held(
             key,
             join(folder, 'config.json'),
             () => loadModel(folder),
-            new RegExp(`${key}: ${String(value)} is more than the \\d+|multiple`, 'u'),
+            new RegExp(`${key}: ${value} is more than the \\d+|multiple`, 'u'),
           );
           await held(key, join(folder, 'config.json'), () => inspectModel(folder), /./u);
         });

@@ -6,13 +6,13 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
-import { TEXT_PLACES } from '../../src/engine/places.ts';
-import { withTexts } from '../../src/engine/models/texts.ts';
 import { modelFacts } from '../../src/engine/models/modelFacts.ts';
 import { testModel } from '../../src/engine/models/modelTest.ts';
+import { withTexts } from '../../src/engine/models/texts.ts';
+import { TEXT_PLACES } from '../../src/engine/places.ts';
 import { loadChatTemplate, templateIn, type ChatMessage } from '../../src/policy/chatTemplate.ts';
 import { TextProcess } from '../../src/policy/textProcess.ts';
 import type { TextLimits } from '../../src/policy/textRequests.ts';
@@ -77,7 +77,7 @@ const render: Hostile[2] = async (process, signal) =>
   (await process.chat(await templateIn(process.folder), signal))(CHAT);
 const encode: Hostile[2] = async (process, signal) => (await process.tokenizer(signal)).encodeWhole(SUBJECT);
 const repeated = (filter: string, times: number): string =>
-  `{% set ns = namespace(s='aaaaaaaa') %}{% for i in range(${String(times)}) %}{% set ns.s = ${filter} %}{% endfor %}{{ ns.s }}`;
+  `{% set ns = namespace(s='aaaaaaaa') %}{% for i in range(${times}) %}{% set ns.s = ${filter} %}{% endfor %}{{ ns.s }}`;
 const split = (pattern: string): string =>
   withTokenizer((json) => {
     json['pre_tokenizer'] = { type: 'Split', pattern: { Regex: pattern }, behavior: 'Isolated', invert: false };
@@ -230,7 +230,7 @@ export function modelTextsAttacks(sizes: ModelTextsSizes): void {
             if (ended !== null) {
               assertSentence(ended.error, place);
             }
-            assert.ok(performance.now() - began < 20_000, `it took ${String(performance.now() - began)} ms`);
+            assert.ok(performance.now() - began < 20_000, `it took ${performance.now() - began} ms`);
           });
         });
       });
@@ -284,7 +284,7 @@ export function modelTextsAttacks(sizes: ModelTextsSizes): void {
           },
         };
         await assert.rejects(testModel(folder, 'cpu', control), CancelledError);
-        assert.ok(performance.now() - at < CANCELLED_WITHIN, `it took ${String(performance.now() - at)} ms`);
+        assert.ok(performance.now() - at < CANCELLED_WITHIN, `it took ${performance.now() - at} ms`);
       });
       await texts.attempt('facts', () =>
         withTexts(withTemplate(`{% if ${'('.repeat(50_000)}`), (process) =>

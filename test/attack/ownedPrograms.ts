@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { environmentOf, listedProcess, listedProcesses, type ListedProcess } from '../../src/files/processTable.ts';
 import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { ownRuntimeFolder } from '../support/engines.ts';
@@ -39,7 +39,7 @@ let folder = '';
 
 const lineOf = ({ pid }: ListedProcess): string => {
   try {
-    return readFileSync(`/proc/${String(pid)}/cmdline`, 'latin1').replaceAll('\0', ' ');
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ');
   } catch {
     return '';
   }
@@ -48,7 +48,7 @@ const lineOf = ({ pid }: ListedProcess): string => {
 /** The process that started another, or took it on; 0 where it has ended. */
 function parentOf({ pid }: ListedProcess): number {
   try {
-    const stat = readFileSync(`/proc/${String(pid)}/stat`, 'latin1');
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
   } catch {
     return 0;
@@ -65,7 +65,7 @@ const orphansSince = (start: number): readonly ListedProcess[] =>
     (one) => !one.hasEnded && one.start >= start && parentOf(one) === 1 && UNMARKED.test(lineOf(one)),
   );
 
-const shown = (one: ListedProcess): string => `${String(one.pid)} ${lineOf(one).slice(0, 80)}`;
+const shown = (one: ListedProcess): string => `${one.pid} ${lineOf(one).slice(0, 80)}`;
 
 /** Resolves to whether something holds within a while. */
 async function settled(holds: () => boolean): Promise<boolean> {
@@ -151,15 +151,15 @@ export function ownedAttacks({ kinds, ends, together }: OwnedSizes): void {
           rmSync(prepared, { recursive: true, force: true });
         });
         for (const how of ENDS) {
-          it(`${how}, ${String(ends)} times`, async () => {
-            const stream = new HashedStream(`${kind.name} ${how} ${String(seed())}`);
+          it(`${how}, ${ends} times`, async () => {
+            const stream = new HashedStream(`${kind.name} ${how} ${seed()}`);
             let number = 0;
             const lane = async (): Promise<void> => {
               while (number < ends) {
                 const end = number++;
                 // Every other one at any moment until its programs are all that they come to be.
                 const life = end % 2 === 0 ? null : stream.integer(0, Math.ceil(whole));
-                await owned.attempt(`${kind.name}, ${how} ${String(end)}`, async () => {
+                await owned.attempt(`${kind.name}, ${how} ${end}`, async () => {
                   const lived = await trial(kind, prepared, how, life);
                   whole = life === null ? lived : whole;
                 });

@@ -164,7 +164,7 @@ async function modelServer(): Promise<string> {
   await once(server, 'listening');
   const address = server.address();
   assert.ok(typeof address === 'object' && address !== null);
-  return `http://127.0.0.1:${String(address.port)}/v1`;
+  return `http://127.0.0.1:${address.port}/v1`;
 }
 
 /** A recorded message that is replayed by a driver. */
@@ -211,7 +211,7 @@ const graded = (backend: PythonBackend): OwnerKind => ({
   prepare: () => Promise.resolve(freshFolder()),
   start: (folder, env) => {
     const line = (id: number): string =>
-      JSON.stringify({ id, code: `def f(x):\n    while True: pass\n# ${String(id)}`, tests: ['assert f(1) == 2'] });
+      JSON.stringify({ id, code: `def f(x):\n    while True: pass\n# ${id}`, tests: ['assert f(1) == 2'] });
     const input = `${Array.from({ length: GRADED }, (_, id) => line(id)).join('\n')}\n`;
     return Promise.resolve(command(folder, ['grade', '--kind', 'python', '--backend', backend], env, input));
   },

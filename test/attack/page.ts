@@ -12,11 +12,11 @@ import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
+import { TAXONOMY_THRESHOLDS } from '../../src/domain/taxonomy.ts';
 import type { DashboardToHost } from '../../src/shared/protocols/dashboardProtocol.ts';
 import type { EPISODES_REQUESTS, EpisodesToHost } from '../../src/shared/protocols/episodesProtocol.ts';
 import type { ModelToHost } from '../../src/shared/protocols/modelProtocol.ts';
 import type { RunsTableToHost } from '../../src/shared/protocols/runsTable.ts';
-import { TAXONOMY_THRESHOLDS } from '../../src/domain/taxonomy.ts';
 import type { TAXONOMY_REQUESTS, TaxonomyToHost } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import type { TRANSCRIPT_REQUESTS, TranscriptToHost } from '../../src/shared/protocols/transcriptProtocol.ts';
 import type { TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
@@ -313,7 +313,7 @@ async function dashboard(): Promise<Panel> {
       return Promise.resolve();
     },
     openMessage: (message) => {
-      editor.done.push(`message ${String(message)}`);
+      editor.done.push(`message ${message}`);
     },
   }).restore(panel as never, null);
   await panel.says({ type: 'ready' });

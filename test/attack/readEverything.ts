@@ -4,10 +4,10 @@
  * It prints what it read, or the kind and the message of the error that refused.
  */
 import { diagnose } from '../../src/engine/diagnose/diagnose.ts';
+import { HEADLINE_RULE } from '../../src/engine/recipe/headlines.ts';
 import { parseRecipe, protocolOf, protocolOfRun } from '../../src/engine/recipe/recipe.ts';
 import { parseThresholds, taxonomyReport } from '../../src/engine/taxonomy/taxonomyReport.ts';
 import { readBuckets } from '../../src/engine/taxonomy/taxonomyView.ts';
-import { HEADLINE_RULE } from '../../src/engine/recipe/headlines.ts';
 import { runReport } from '../../src/report/report.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { openStoreForReading, type StoreReader } from '../../src/store/read/reader.ts';

@@ -56,11 +56,11 @@ async function answers(engine: EngineProcess, what: string): Promise<void> {
   peers.held();
 }
 
-const frame = (body: string): string => `Content-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`;
+const frame = (body: string): string => `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
 /** Megabytes that a process holds. */
 const held = (pid: number): number =>
-  Number(/VmRSS:\s+(\d+)/u.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  Number(/VmRSS:\s+(\d+)/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
 
 /** Writes until the other side closes, at most so many megabytes. */
 async function flood(socket: Socket, start: string, megabytes: number): Promise<void> {

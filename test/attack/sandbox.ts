@@ -7,8 +7,8 @@ import { SANDBOX_PLACES } from '../../src/engine/places.ts';
 import type { PythonBackend } from '../../src/evaluate/python/grader.ts';
 import { checkNative, nativeCommand } from '../../src/evaluate/python/native/native.ts';
 import { DEFAULT_LIMITS } from '../../src/evaluate/python/rules.ts';
-import { SandboxProcess } from '../../src/evaluate/python/sandbox/sandboxProcess.ts';
 import type { PythonTests } from '../../src/evaluate/python/rules.ts';
+import { SandboxProcess } from '../../src/evaluate/python/sandbox/sandboxProcess.ts';
 import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { BACKENDS, grader, tests } from '../unit/evaluate/python/support.ts';
 import { seed, tally } from './harness.ts';
@@ -206,7 +206,7 @@ export function sandboxAttacks(sizes: SandboxSizes): void {
 
       it('scores 0 whatever answers it forges', async () => {
         try {
-          const stream = new HashedStream(`answers ${String(seed())}`);
+          const stream = new HashedStream(`answers ${seed()}`);
           const asked = Array.from(
             { length: sizes.answers },
             (_, index) => [answerOf(stream), USES[index % USES.length] ?? tests({})] as const,
@@ -233,7 +233,7 @@ export function sandboxAttacks(sizes: SandboxSizes): void {
         const rooms = new Rooms(backend);
         const alone = new Map<string, string>();
         try {
-          const stream = new HashedStream(`pairs ${backend} ${String(seed())}`);
+          const stream = new HashedStream(`pairs ${backend} ${seed()}`);
           const drawn = Array.from({ length: sizes.drawnLooks }, () => someLooks(stream));
           const looks = [...EVERY_LOOK.slice(0, sizes.looks), ...drawn];
           let used = await rooms.fresh();

@@ -9,11 +9,11 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { MIGRATIONS } from '../../src/store/tables/migrations.ts';
+import { loadSqlite, type Connection } from '../../src/store/files/sqlite.ts';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
+import { MIGRATIONS } from '../../src/store/tables/migrations.ts';
 import { APPLICATION_ID } from '../../src/store/tables/schema.ts';
 import { SCHEMA_HASHES, schemaHash } from '../../src/store/tables/storeSchema.ts';
-import { loadSqlite, type Connection } from '../../src/store/files/sqlite.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { finished } from '../unit/engine/workspace.ts';
 import {
@@ -108,7 +108,7 @@ function storeOfVersion(path: string, version: number): void {
       db.exec(sql);
     }
     db.exec(
-      `INSERT INTO environment (runtime, provider, device, threads, platform) VALUES ('a', 'b', 'c', 1, 'd'); PRAGMA application_id = ${String(APPLICATION_ID)}; PRAGMA user_version = ${String(version)}`,
+      `INSERT INTO environment (runtime, provider, device, threads, platform) VALUES ('a', 'b', 'c', 1, 'd'); PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${version}`,
     );
   } finally {
     db.close();
@@ -126,7 +126,7 @@ function chainStore(path: string, length: number): void {
   store.transaction(() => {
     for (let position = 0; position < length; position++) {
       parent = store.insertMessage(
-        newMessage({ position, parent, bucket: position === 0 ? bucket : null, text: `message ${String(position)}` }),
+        newMessage({ position, parent, bucket: position === 0 ? bucket : null, text: `message ${position}` }),
       );
     }
     if (parent !== null) {
@@ -178,7 +178,7 @@ export function storeAttacks(sizes: StoreSizes): void {
       for (const [index, hash] of SCHEMA_HASHES.entries()) {
         const path = join(temporaryFolder(t), 'c3.sqlite');
         storeOfVersion(path, index + 1);
-        await schemas.attempt(`version ${String(index + 1)}`, () => {
+        await schemas.attempt(`version ${index + 1}`, () => {
           const db = new (loadSqlite())(path);
           assert.equal(schemaHash(db), hash);
           db.close();
@@ -209,7 +209,7 @@ export function storeAttacks(sizes: StoreSizes): void {
           storeOfVersion(path, version);
           planted(path, PLANTED[what] ?? '');
           const bytes = readFileSync(path);
-          await schemas.attempt(`version ${String(version)}, ${what}`, () => {
+          await schemas.attempt(`version ${version}, ${what}`, () => {
             assert.throws(() => openStoreForWriting(path), /is damaged or was changed by another program/);
             assert.ok(readFileSync(path).equals(bytes));
           });
@@ -220,18 +220,16 @@ export function storeAttacks(sizes: StoreSizes): void {
 
   describe('a chain of messages that never ends', () => {
     for (const length of [1, 1000, 2, 3].slice(0, sizes.circles)) {
-      it(`is refused: a circle of ${String(length)}`, async (t) => {
+      it(`is refused: a circle of ${length}`, async (t) => {
         const path = join(temporaryFolder(t), 'c3.sqlite');
         chainStore(path, length + 2);
         const db = new (loadSqlite())(path);
         const guard =
           db.prepare<[], string>("SELECT sql FROM sqlite_schema WHERE name = 'decision_no_update'").pluck().get() ?? '';
-        db.exec(
-          `DROP TRIGGER decision_no_update; UPDATE decision SET parent = ${String(length + 1)} WHERE id = 2; ${guard}`,
-        );
+        db.exec(`DROP TRIGGER decision_no_update; UPDATE decision SET parent = ${length + 1} WHERE id = 2; ${guard}`);
         assert.equal(db.pragma('integrity_check', { simple: true }), 'ok');
         db.close();
-        await chains.attempt(`a circle of ${String(length)}`, () => refuses(path));
+        await chains.attempt(`a circle of ${length}`, () => refuses(path));
       });
     }
 

@@ -11,17 +11,17 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { HEADLINE_RULE } from '../../src/engine/recipe/headlines.ts';
 import { C3Error } from '../../src/shared/errors.ts';
-import { examineStore } from '../../src/store/repair/examine.ts';
-import { openStoreForReading } from '../../src/store/read/reader.ts';
-import { salvageStore, type Salvaged } from '../../src/store/repair/salvage.ts';
 import { sealPathOf } from '../../src/store/files/seal.ts';
 import { loadSqlite } from '../../src/store/files/sqlite.ts';
+import { openStoreForReading } from '../../src/store/read/reader.ts';
+import { examineStore } from '../../src/store/repair/examine.ts';
+import { salvageStore, type Salvaged } from '../../src/store/repair/salvage.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { tamper } from '../support/tamper.ts';
 import { numbersFrom } from '../unit/store/helpers.ts';
+import { seed, tally } from './harness.ts';
 import { answersOf, browse } from './readEverything.ts';
 import { recordedStore, type RecordedStore } from './recordedStore.ts';
-import { seed, tally } from './harness.ts';
 
 const flips = tally('bit flips');
 const copies = tally('copies of what is whole');
@@ -118,7 +118,7 @@ export function storeDamageAttacks(sizes: StoreDamageSizes): void {
         } else if (read === answers) {
           counted.harmless++;
         } else {
-          flips.broken(`bit ${String(bit)} changes an answer and is not found`);
+          flips.broken(`bit ${bit} changes an answer and is not found`);
         }
         flips.held();
       }
@@ -130,11 +130,11 @@ export function storeDamageAttacks(sizes: StoreDamageSizes): void {
       for (let trial = 0; trial < sizes.written; trial++) {
         const bit = draw(8 * healthy.length);
         putDown(flipped(bit), true);
-        await flips.attempt(`bit ${String(bit)}, written to`, () => {
+        await flips.attempt(`bit ${bit}, written to`, () => {
           try {
             const store = openStoreForWriting(path);
             store.insertRun({
-              id: `later ${String(trial)}`,
+              id: `later ${trial}`,
               method: 'c3',
               seed: 1,
               title: '',
@@ -165,7 +165,7 @@ export function storeDamageAttacks(sizes: StoreDamageSizes): void {
           continue;
         }
         tried++;
-        await flips.attempt(`byte ${String(at)}`, () => {
+        await flips.attempt(`byte ${at}`, () => {
           assert.match(examineStore(path, false).findings.join(' '), /is not as C3 left it/);
         });
       }
@@ -247,7 +247,7 @@ export function storeDamageAttacks(sizes: StoreDamageSizes): void {
         }
         putDown(content, true);
         const target = into();
-        await copies.attempt(`trial ${String(trial)}`, () => {
+        await copies.attempt(`trial ${trial}`, () => {
           try {
             messages += counted(salvageStore(path, target, HEADLINE_RULE), 'decision');
             assert.deepEqual(examineStore(target, true).findings, []);
@@ -295,7 +295,7 @@ export function storeDamageAttacks(sizes: StoreDamageSizes): void {
             bytes.broken(error instanceof Error ? `${error.name}: ${error.stack ?? ''}` : String(error));
           }
           if (performance.now() - began > MOST_MILLISECONDS) {
-            bytes.broken(`it took ${String(Math.round(performance.now() - began))} ms`);
+            bytes.broken(`it took ${Math.round(performance.now() - began)} ms`);
           }
           bytes.held();
         }),

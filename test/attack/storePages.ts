@@ -88,7 +88,7 @@ export function storePagesAttacks(sizes: StorePagesSizes): void {
       copyFileSync(recorded.path, path);
       const db = new (loadSqlite())(path);
       db.pragma('journal_mode = DELETE');
-      db.pragma(`page_size = ${String(pageSize)}`);
+      db.pragma(`page_size = ${pageSize}`);
       db.exec('VACUUM');
       db.close();
       assert.deepEqual((await examineApart(path, 'pages', EXAMINE_ENTRY, 60_000)).findings, [], String(pageSize));

@@ -69,7 +69,7 @@ export async function interrupted(
         later,
         onlooker,
       );
-      log += `${moment === null ? 'to the end' : `${moment.kind} ${'line' in moment ? `${String(moment.line)} ${String(moment.later ?? '')}` : 'name' in moment ? String(moment.name) : ''}`}: ${killed ? 'killed' : `ended ${String(code)}`}\n${stderr}\n`;
+      log += `${moment === null ? 'to the end' : `${moment.kind} ${'line' in moment ? `${String(moment.line)} ${moment.later ?? ''}` : 'name' in moment ? String(moment.name) : ''}`}: ${killed ? 'killed' : `ended ${String(code)}`}\n${stderr}\n`;
       if (killed) {
         kills++;
       } else {
@@ -103,7 +103,7 @@ export function assertSame(killed: Result, whole: Result): void {
     }
   }
   assert.deepEqual([killed.found, whole.found], [[], []], killed.log);
-  assert.ok(killed.looks > 100, `the onlooker looked ${String(killed.looks)} times`);
+  assert.ok(killed.looks > 100, `the onlooker looked ${killed.looks} times`);
   assert.deepEqual(
     readdirSync(join(killed.folder, '.c3', 'snapshots')).filter((name) => name.endsWith('.tmp')),
     [],

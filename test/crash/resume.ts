@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { jsonl, sums } from '../unit/training/tinyTeam.ts';
 import { makeWorkspace } from '../unit/engine/workspace.ts';
+import { jsonl, sums } from '../unit/training/tinyTeam.ts';
 import { assertSame, delays, interrupted, LOADED } from './interrupted.ts';
 import type { Moment } from './killed.ts';
 import type { Sizes } from './tables.ts';
@@ -92,13 +92,13 @@ export function killedTeam(): void {
 }
 
 export function killedInPhases(moments: readonly Moment[]): void {
-  it(`a run that is killed with SIGKILL comes to the same end over ${String(moments.length)} kills in its phases`, async (t) => {
+  it(`a run that is killed with SIGKILL comes to the same end over ${moments.length} kills in its phases`, async (t) => {
     const [whole, killed] = [
       await interrupted(t, workspace, [], [], SIZES),
       await interrupted(t, workspace, moments, [], SIZES),
     ];
-    assert.ok(killed.kills >= 0.75 * moments.length, `${String(killed.kills)} kills\n${killed.log}`);
-    t.diagnostic(`${String(killed.kills)} kills, ${String(killed.lost)} evaluator calls lost at most`);
+    assert.ok(killed.kills >= 0.75 * moments.length, `${killed.kills} kills\n${killed.log}`);
+    t.diagnostic(`${killed.kills} kills, ${killed.lost} evaluator calls lost at most`);
     assertSame(killed, whole);
     // Kills in generation and evaluation cost calls; at most those of the batches under way, 6 problems, 2 or 24 calls
     // at a time.
@@ -117,8 +117,8 @@ export function killedWhereDrawnAgain(kills: number, fewest: number): void {
       await interrupted(t, workspace, [], overrides, sizes),
       await interrupted(t, workspace, moments, overrides, sizes),
     ];
-    t.diagnostic(`${String(killed.kills)} kills`);
-    assert.ok(killed.kills >= fewest, `${String(killed.kills)} kills\n${killed.log}`);
+    t.diagnostic(`${killed.kills} kills`);
+    assert.ok(killed.kills >= fewest, `${killed.kills} kills\n${killed.log}`);
     assertSame(killed, whole);
   });
 }
@@ -145,8 +145,8 @@ export function killedInSeveralSteps(kills: number, fewest: number): void {
         await interrupted(t, workspace, [], overrides, sizes),
         await interrupted(t, workspace, moments, overrides, sizes),
       ];
-      t.diagnostic(`${String(killed.kills)} kills, ${String(killed.lost)} evaluator calls lost at most`);
-      assert.ok(killed.kills >= fewest, `${String(killed.kills)} kills\n${killed.log}`);
+      t.diagnostic(`${killed.kills} kills, ${killed.lost} evaluator calls lost at most`);
+      assert.ok(killed.kills >= fewest, `${killed.kills} kills\n${killed.log}`);
       assertSame(killed, whole);
     });
   }

@@ -112,9 +112,9 @@ const halfWrittenQueries = ({ batch, evaluated, episodes, mostEpisodes }: Sizes)
   'an alternative without a credit, though there is another to compare it with': `
     SELECT decision.id FROM decision WHERE (SELECT count(*) FROM decision AS sibling WHERE sibling.bucket = decision.bucket) > 1 AND NOT EXISTS (SELECT 1 FROM credit WHERE credit.bucket = decision.bucket AND decision = decision.id)${mostEpisodes === undefined ? '' : BEHIND_EQUAL}`,
   'a part of an evaluation batch': `
-    SELECT iteration, count(*) FROM episode WHERE phase = 'evaluate' GROUP BY iteration HAVING count(*) % ${String(batch)} <> 0 AND count(*) <> ${String(evaluated)}`,
+    SELECT iteration, count(*) FROM episode WHERE phase = 'evaluate' GROUP BY iteration HAVING count(*) % ${batch} <> 0 AND count(*) <> ${evaluated}`,
   'a part of an iteration': `
-    SELECT iteration, count(*) FROM episode WHERE phase = 'train' GROUP BY iteration HAVING count(*) NOT BETWEEN ${String(episodes)} AND ${String(mostEpisodes ?? episodes)}`,
+    SELECT iteration, count(*) FROM episode WHERE phase = 'train' GROUP BY iteration HAVING count(*) NOT BETWEEN ${episodes} AND ${mostEpisodes ?? episodes}`,
   // A step without a gradient, such as one whose credits are all 0, leaves the weights as they are and gives none.
   'a finished step without the snapshot that it gave': `
     SELECT step.iteration FROM step WHERE json_extract(metrics, '$.gradientNorm') <> 0 AND NOT EXISTS (SELECT 1 FROM snapshot WHERE snapshot.run = step.run AND snapshot.iteration = step.iteration)`,

@@ -75,7 +75,7 @@ try {
   const recording = join(workspace, 'replays.json');
   await writeRecording(recording, folder, replays);
   console.log(
-    `recorded: ${String(replays.length)} messages in ${String(new Set(replays.map(({ request }) => request.prompt.join())).size)} contexts, two threads`,
+    `recorded: ${replays.length} messages in ${new Set(replays.map(({ request }) => request.prompt.join())).size} contexts, two threads`,
   );
   for (const threads of [1, 2]) {
     const {
@@ -89,8 +89,8 @@ try {
       differingLogprobs,
     } = await reexecuteElsewhere(recording, threads, LARGEST_BATCH);
     console.log(
-      `${String(threads)} thread(s), another process: ${String(executed)} re-executed (${String(distinct)} distinct, ${String(tokens)} tokens) in ${String(batches)} batches of ${String(smallest)} to ${String(largest)}: ` +
-        `${String(differingTokens)} differing tokens, ${String(differingLogprobs)} differing log-probabilities`,
+      `${threads} thread(s), another process: ${executed} re-executed (${distinct} distinct, ${tokens} tokens) in ${batches} batches of ${smallest} to ${largest}: ` +
+        `${differingTokens} differing tokens, ${differingLogprobs} differing log-probabilities`,
     );
   }
 } finally {

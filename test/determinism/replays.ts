@@ -82,16 +82,13 @@ export async function reexecute(path: string, threads: number, largest: number):
     differingTokens: 0,
     differingLogprobs: 0,
   };
-  const sizes = shuffled(largest, `sizes ${String(threads)}`);
+  const sizes = shuffled(largest, `sizes ${threads}`);
   const seen = new Set<number>();
   let order: number[] = [];
   for (let batch = 0; batch < sizes.length || seen.size < replays.length; batch++) {
     const size = 1 + (sizes[batch % sizes.length] ?? 0);
     while (order.length < size) {
-      order = [
-        ...order,
-        ...shuffled(replays.length, `order ${String(threads)} ${String(batch)} ${String(order.length)}`),
-      ];
+      order = [...order, ...shuffled(replays.length, `order ${threads} ${batch} ${order.length}`)];
     }
     const members = order.splice(0, size);
     const expected = members.flatMap((member) => replays[member] ?? []);

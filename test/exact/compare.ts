@@ -81,7 +81,7 @@ if (save !== undefined) {
   for (const { name, found } of different) {
     console.log(`${name} differs: ${found.join(', ')}`);
   }
-  console.log(`${String(compared.length - different.length)} of ${String(compared.length)} runs are equal.`);
+  console.log(`${compared.length - different.length} of ${compared.length} runs are equal.`);
   if (different.length > 0) {
     process.exitCode = 1;
   }

@@ -1,6 +1,6 @@
+import { spawn } from 'node:child_process';
 /** What a build computes, down to the bit: the rows and weights of short runs, and what the commands say of them. */
 import { createHash } from 'node:crypto';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -158,7 +158,7 @@ export function cases(golden: string): Case[] {
   const bundled = TEAMS.flatMap((team) =>
     METHODS.flatMap((method) =>
       SEEDS.map((seed): Case => ({
-        name: `${team} ${method} ${String(seed)}`,
+        name: `${team} ${method} ${seed}`,
         config: configuration(team, method, seed, ''),
         isEarlier: true,
       })),
@@ -174,8 +174,8 @@ export function cases(golden: string): Case[] {
 }
 
 function configuration(task: string, method: string, seed: number, more: string): string {
-  const evaluation = `evaluation: {instances: ${String(EVALUATED)}}`;
-  return `title: Exact\ntask: {name: ${task}}\nmethod: ${method}\nseed: ${String(seed)}\nsteps: ${String(STEPS)}\n${evaluation}\n${more}`;
+  const evaluation = `evaluation: {instances: ${EVALUATED}}`;
+  return `title: Exact\ntask: {name: ${task}}\nmethod: ${method}\nseed: ${seed}\nsteps: ${STEPS}\n${evaluation}\n${more}`;
 }
 
 /**

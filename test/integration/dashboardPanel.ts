@@ -33,18 +33,15 @@ export async function choose(
 
 /** Waits until a chart has so many points. */
 export async function seePoints(dashboard: FrameLocator, title: string, number: number): Promise<void> {
-  await eventually(`${String(number)} points of ${title}`, async () =>
-    (await chart(dashboard, title).getAttribute('aria-label'))?.includes(` ${String(number)} points`),
+  await eventually(`${number} points of ${title}`, async () =>
+    (await chart(dashboard, title).getAttribute('aria-label'))?.includes(` ${number} points`),
   );
 }
 
 /** Waits until so many runs lie over each other. */
 export async function seeRuns(dashboard: FrameLocator, number: number): Promise<Locator> {
   const legend = dashboard.getByRole('list', { name: 'Runs in the charts' });
-  await eventually(
-    `${String(number)} runs in the legend`,
-    async () => (await legend.getByRole('listitem').count()) === number,
-  );
+  await eventually(`${number} runs in the legend`, async () => (await legend.getByRole('listitem').count()) === number);
   return legend;
 }
 

@@ -67,12 +67,12 @@ export function longRunScenario(
       await workbench.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       await dashboard.getByRole('button', { name: 'Copy Evaluator calls per step as CSV' }).click();
       await workbench.confirm('Copy');
-      await heard(dashboard, new RegExp(`${String(steps)} rows copied as CSV`, 'u'));
+      await heard(dashboard, new RegExp(`${steps} rows copied as CSV`, 'u'));
       const lines = await eventually('the copy', async () => {
         const text = (await workbench.page.evaluate(() => navigator.clipboard.readText())).split(/\r?\n/u);
         return text[0] === 'Step,Evaluator calls' ? text : undefined;
       });
-      assert.deepEqual([lines.length, lines[1], lines[steps]], [steps + 2, '1,4', `${String(steps)},4`]);
+      assert.deepEqual([lines.length, lines[1], lines[steps]], [steps + 2, '1,4', `${steps},4`]);
       await workbench.page.setViewportSize({ width: 1280, height: 900 });
       assertQuiet(workbench);
     },

@@ -1,8 +1,8 @@
 /** Stores with runs of many steps, written as the engine writes them, for the dashboard's scenarios. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Problem } from '../../src/domain/problem.ts';
 import type { Interval } from '../../src/domain/credit.ts';
+import type { Problem } from '../../src/domain/problem.ts';
 import type { Ledger, RunSummary } from '../../src/domain/run.ts';
 import type { StepMetrics } from '../../src/domain/step.ts';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';
@@ -57,7 +57,7 @@ export function addMadeRun(store: StoreWriter, run: MadeRun): void {
       title,
       config,
       plannedSteps: planned,
-      createdAt: `2026-01-0${String(seed)}T10:00:00.000Z`,
+      createdAt: `2026-01-0${seed}T10:00:00.000Z`,
     });
     store.insertSnapshot({ id: SNAPSHOT, run: id, iteration: 0, base: 'team', file: null });
     for (let step = 1; step <= steps; step++) {
@@ -89,7 +89,7 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
     platform: 'made',
   });
   const contextOf = (role: string, parent: number | null): string =>
-    `${role} of step ${String(step)} of ${run} after ${String(parent)}`;
+    `${role} of step ${step} of ${run} after ${String(parent)}`;
   const say = (
     role: string,
     position: number,
@@ -112,7 +112,7 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
       text,
       tokens: Int32Array.of(position, siblingIndex, text.length, text.charCodeAt(1)),
       logprobs: Float32Array.of(0, 0, 0, 0),
-      streamKey: `made ${String(siblingIndex)}`,
+      streamKey: `made ${siblingIndex}`,
       sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 8 },
       finish: 'end',
       promptTokens: 20,
@@ -158,7 +158,7 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
   const plans = group('reasoner', null);
   const means: number[] = [];
   const ids = [0, 1].map((plan) => {
-    const message = say('reasoner', 0, null, plans, plan, `12 + 7, plan ${String(plan)}`);
+    const message = say('reasoner', 0, null, plans, plan, `12 + 7, plan ${plan}`);
     const answers = group('actor', message);
     const returns = [0, 1].map((answer) => right(2 * plan + answer));
     returns.forEach((value, answer) => {

@@ -60,11 +60,11 @@ export function manyProblemScenarios(
     );
     const origin = await evaluate<number>(panel, 'performance.timeOrigin');
     console.log(
-      `first rows ${String(Math.round(first - start))} ms after the click; ${String(Math.round(first - origin))} ms after the panel's page began; goal ${String(FIRST_ROWS)} ms`,
+      `first rows ${Math.round(first - start)} ms after the click; ${Math.round(first - origin)} ms after the panel's page began; goal ${FIRST_ROWS} ms`,
     );
     await atRest(panel);
     const rows = await panel.locator('.canvas > .row').count();
-    assert.ok(rows < 120, `${String(rows)} rows are drawn: only where they can be seen`);
+    assert.ok(rows < 120, `${rows} rows are drawn: only where they can be seen`);
     await workbench.screenshot('episodes-many');
   });
 
@@ -74,7 +74,7 @@ export function manyProblemScenarios(
       const start = performance.now();
       await deed();
       await atRest(panel);
-      console.log(`${what}: ${String(Math.round(performance.now() - start))} ms`);
+      console.log(`${what}: ${Math.round(performance.now() - start)} ms`);
     };
     // The clearest problem is the first by question, too.
     const second = panel.locator('.canvas > .row[aria-rowindex="3"] .cell-question');
@@ -96,11 +96,11 @@ export function manyProblemScenarios(
     await timed('to the last row', async () => {
       await grid.press('End');
       await panel
-        .locator(`.canvas > .row[aria-rowindex="${String(problems + 1)}"][aria-selected="true"]:not([aria-busy])`)
+        .locator(`.canvas > .row[aria-rowindex="${problems + 1}"][aria-selected="true"]:not([aria-busy])`)
         .waitFor();
     });
     for (const place of [0.5, 0.123, 0.87]) {
-      await timed(`scrolled to ${String(100 * place)} %`, () =>
+      await timed(`scrolled to ${100 * place} %`, () =>
         grid
           .evaluate((element, part) => {
             element.scrollTop = part * element.scrollHeight;
@@ -110,15 +110,15 @@ export function manyProblemScenarios(
     }
     // Both searches find one problem: the count alone does not say which.
     const found = async (number: number): Promise<void> => {
-      await panel.locator(`.canvas > .row .cell-question[aria-label^="Problem ${String(number)}:"]`).waitFor();
+      await panel.locator(`.canvas > .row .cell-question[aria-label^="Problem ${number}:"]`).waitFor();
       await panel.locator('.listed').getByText(`1 of ${words}`, { exact: true }).waitFor();
     };
     await timed('searched', async () => {
-      await panel.getByRole('searchbox').fill(`uid:many-${String(problems - 1)}`);
+      await panel.getByRole('searchbox').fill(`uid:many-${problems - 1}`);
       await found(problems - 1);
     });
     await timed('searched in messages', async () => {
-      await panel.getByRole('searchbox').fill(`message:"plan 1 of ${String(trained)}"`);
+      await panel.getByRole('searchbox').fill(`message:"plan 1 of ${trained}"`);
       await found(trained);
     });
     await timed('filtered', async () => {

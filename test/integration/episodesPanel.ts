@@ -32,7 +32,7 @@ export async function openGrid(workbench: Workbench): Promise<FrameLocator> {
 
 export const rows = (panel: FrameLocator): Locator => panel.locator('.canvas > .row');
 export const row = (panel: FrameLocator, place: number): Locator =>
-  panel.locator(`.canvas > .row[aria-rowindex="${String(place + 1)}"]`);
+  panel.locator(`.canvas > .row[aria-rowindex="${place + 1}"]`);
 export const selected = (panel: FrameLocator): Locator => panel.locator('.canvas > .row[aria-selected="true"]');
 export const heading = (panel: FrameLocator, name: string): Locator =>
   panel.getByRole('columnheader', { name, exact: true }).getByRole('button');

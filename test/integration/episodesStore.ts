@@ -1,9 +1,9 @@
 /** Stores with problems of several runs, and with very many, written as the engine writes them. */
 import { createHash } from 'node:crypto';
-import type { Headline } from '../../src/shared/credit/headline.ts';
-import type { Problem } from '../../src/domain/problem.ts';
 import type { Interval } from '../../src/domain/credit.ts';
+import type { Problem } from '../../src/domain/problem.ts';
 import type { RunSummary } from '../../src/domain/run.ts';
+import type { Headline } from '../../src/shared/credit/headline.ts';
 import type { StoreWriter } from '../../src/store/write/writer.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { addMessage, addRun, addTree, problem, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
@@ -25,9 +25,9 @@ const TRAINED = 20;
 
 /** The problem of a number, with a hash of its own. */
 export function manyProblem(number: number): Problem {
-  const question = `Problem ${String(number)}: a baker has ${String(number % 97)} trays of ${String(number % 13)} loaves and sells ${String(number % 7)} of them; how many are left?`;
+  const question = `Problem ${number}: a baker has ${number % 97} trays of ${number % 13} loaves and sells ${number % 7} of them; how many are left?`;
   return {
-    uid: `many-${String(number)}`,
+    uid: `many-${number}`,
     uidSha: createHash('sha256').update(question).digest('hex'),
     question,
     answer: '1',
@@ -61,8 +61,7 @@ function addTrained(writer: StoreWriter, run: string, number: number, problem: P
     iteration: 1,
     problem,
     returns: [[number % 3 === 0 ? 0 : 1], [number % 2]],
-    words: (plan, actor) =>
-      actor === null ? `plan ${String(plan)} of ${String(number)}` : `left ${String(number % 89)}`,
+    words: (plan, actor) => (actor === null ? `plan ${plan} of ${number}` : `left ${number % 89}`),
   }).map(({ plan }) => plan);
   const value = (number % 199) / 100 - 0.99;
   return [[first, value] as const, [second, -value] as const].map(([message, worth]) => ({
@@ -83,7 +82,7 @@ function addEvaluated(writer: StoreWriter, run: string, number: number, problem:
     parent: null,
     bucket: null,
     index: 0,
-    text: `left ${String(number % 89)}`,
+    text: `left ${number % 89}`,
   });
   writer.insertEpisode({
     run,
@@ -105,7 +104,7 @@ export function fillEpisodes(writer: StoreWriter): void {
     const question =
       number === 7
         ? `Problem 7: ${HOSTILE}`
-        : `Problem ${String(number)}: ${QUESTIONS[number % 3] ?? ''}${LONG.repeat(4)} how many are there?`;
+        : `Problem ${number}: ${QUESTIONS[number % 3] ?? ''}${LONG.repeat(4)} how many are there?`;
     return { ...problem(number), question, source: number % 2 === 0 ? 'even' : 'odd', level: number % 5 };
   };
   for (let number = 30; number < 40; number++) {
@@ -121,8 +120,7 @@ export function fillEpisodes(writer: StoreWriter): void {
           [(number + step) % 2, 1],
           [0, number % 3 === 0 ? 0 : step > 1 ? 1 : 0],
         ],
-        words: (plan, actor) =>
-          actor === null ? `plan ${String(plan)} of ${String(number)}` : `answer ${String(number)}`,
+        words: (plan, actor) => (actor === null ? `plan ${plan} of ${number}` : `answer ${number}`),
       });
       const plan = trees[1]?.plan ?? 0;
       const value = (number - 15) / 16;

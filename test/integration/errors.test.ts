@@ -14,7 +14,7 @@ const scenario = workbenchScenarios({ files: { 'away.c3.yaml': AWAY, 'broken.c3.
 
 async function atLine(workbench: Workbench, file: string, line: number, column: number): Promise<void> {
   await workbench.tab(file).waitFor();
-  await workbench.statusBarItem(`Ln ${String(line)}, Col ${String(column)}`).waitFor();
+  await workbench.statusBarItem(`Ln ${line}, Col ${column}`).waitFor();
 }
 
 scenario('the runs of an older version are shown after one click', async (workbench) => {

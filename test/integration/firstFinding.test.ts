@@ -76,7 +76,7 @@ scenario(
       async () => (await row.getAttribute('aria-label'))?.includes(credit) ?? false,
     );
     await workbench.screenshot('first-finding');
-    assert.ok(actions <= MOST_ACTIONS, `${String(actions)} actions`);
+    assert.ok(actions <= MOST_ACTIONS, `${actions} actions`);
     assertQuiet(workbench);
   },
 );

@@ -106,7 +106,7 @@ export async function replayByKey(
 /** Waits until the replays of a message have ended: all that the store knows of, once the page knows of them too. */
 export async function finished(workbench: Workbench, { transcript, message }: OpenPlan): Promise<void> {
   await transcript
-    .getByText(new RegExp(`in ${String(requests(workbench, message).length)} requests?$`, 'u'))
+    .getByText(new RegExp(`in ${requests(workbench, message).length} requests?$`, 'u'))
     .first()
     .waitFor();
   await transcript.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'hidden', timeout: 180_000 });

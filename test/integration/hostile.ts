@@ -8,9 +8,9 @@ import type { FrameLocator, Locator } from 'playwright-core';
 import { loadSqlite } from '../../src/store/files/sqlite.ts';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addMessage, addRequest, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
 import { tamper } from '../support/tamper.ts';
+import { addMessage, addRequest, LEDGER, METRICS } from '../unit/extension/storeFixture.ts';
 import { eventually, type workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, c3, frameOf, openFromEpisodes, openLane, storeOf, unfold } from './team.ts';
 

@@ -85,8 +85,7 @@ function write(workbench: Workbench, messages: number): void {
     iteration: 1,
     problem: problem(8),
     returns: Array.from({ length: 2 }, () => Array.from({ length: BROAD }, () => 1)),
-    words: (plan, actor) =>
-      actor === null ? `<b>plan ${String(plan)}</b>` : `answer ${String(plan)}.${String(actor)}`,
+    words: (plan, actor) => (actor === null ? `<b>plan ${plan}</b>` : `answer ${plan}.${actor}`),
   });
   writer.close();
 }
@@ -169,7 +168,7 @@ export function largeTranscript(
     );
     const origin = await evaluate<number>(transcript, 'performance.timeOrigin');
     console.log(
-      `first rows ${String(Math.round(first - start))} ms after the key; the panel's page began after ${String(Math.round(origin - start))} ms`,
+      `first rows ${Math.round(first - start)} ms after the key; the panel's page began after ${Math.round(origin - start)} ms`,
     );
     await transcript.getByText(`${messages.toLocaleString('en')} messages`).waitFor();
     await settled(transcript);
@@ -187,17 +186,17 @@ export function largeTranscript(
       await settled(transcript);
       const { frames, missing, waiting, milliseconds } = await evaluate<Scrolled>(
         transcript,
-        `(${SCROLL})(${String(pixels)}, ${String(most)})`,
+        `(${SCROLL})(${pixels}, ${most})`,
       );
       console.log(
-        `${String(pixels)} pixels a frame: ${String(frames)} frames in ${String(milliseconds)} ms, ${String(missing)} with a blank place, ${String(waiting)} with a row on its way`,
+        `${pixels} pixels a frame: ${frames} frames in ${milliseconds} ms, ${missing} with a blank place, ${waiting} with a row on its way`,
       );
-      assert.equal(missing, 0, `a blank place at ${String(pixels)} pixels a frame`);
+      assert.equal(missing, 0, `a blank place at ${pixels} pixels a frame`);
       assert.ok(frames > 20);
       await settled(transcript);
     }
     await tree.press('End');
-    await transcript.getByRole('treeitem', { name: `answer ${String(plans - 1)}.${String(BIG_WIDTH - 1)}` }).waitFor();
+    await transcript.getByRole('treeitem', { name: `answer ${plans - 1}.${BIG_WIDTH - 1}` }).waitFor();
     await settled(transcript);
     assert.ok((await transcript.getByRole('treeitem').count()) < 100);
     if (memory !== undefined) {
@@ -221,7 +220,7 @@ export function largeTranscript(
         [5, null],
         [(1 + plan * (BIG_WIDTH + 1) + 4) * ROW_HEIGHT + 7, plan],
       ] as const) {
-        await evaluate(transcript, `document.querySelector('[role="tree"]').scrollTop = ${String(pixels)}`);
+        await evaluate(transcript, `document.querySelector('[role="tree"]').scrollTop = ${pixels}`);
         await settled(transcript);
         for (const choice of ['between', '']) {
           const [{ missing }] = await Promise.all([
@@ -237,15 +236,14 @@ export function largeTranscript(
           const [first, second] = await seen();
           const from = above ?? 0;
           const index = choice === '' ? 1 + from * (BIG_WIDTH + 1) : 1 + from;
-          const position = (of: number): string =>
-            `reasoner ${String(of + 1)} of ${String(plans)}: plan ${String(of)}:`;
+          const position = (of: number): string => `reasoner ${of + 1} of ${plans}: plan ${of}:`;
           if (above === null) {
             assert.ok(
               first?.startsWith('row-0 Question') && second?.startsWith(`row-1 ${position(0)}`),
               `${String(first)}, ${String(second)}`,
             );
           } else {
-            assert.ok(first?.startsWith(`row-${String(index)} ${position(above)}`), first);
+            assert.ok(first?.startsWith(`row-${index} ${position(above)}`), first);
           }
           assert.equal(
             await evaluate(transcript, 'document.querySelector(\'[role="tree"]\').scrollTop'),
@@ -255,7 +253,7 @@ export function largeTranscript(
       }
       const [, clicked] = await seen();
       await transcript.locator(`#${String(clicked?.split(' ')[0])}`).click();
-      await transcript.locator('.message-text', { hasText: `answer ${String(plan)}.0` }).waitFor();
+      await transcript.locator('.message-text', { hasText: `answer ${plan}.0` }).waitFor();
     },
   );
 
@@ -264,7 +262,7 @@ export function largeTranscript(
     const top = (panel: FrameLocator): Promise<number> =>
       evaluate(panel, 'document.querySelector(\'[role="tree"]\').scrollTop');
     const place = 12 * messages + 7;
-    await evaluate(transcript, `document.querySelector('[role="tree"]').scrollTop = ${String(place)}`);
+    await evaluate(transcript, `document.querySelector('[role="tree"]').scrollTop = ${place}`);
     await settled(transcript);
     // A place is kept once scrolling rests, or the keyboard leaves the panel; here the page has heard of the scrolling.
     await evaluate(transcript, 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
@@ -318,13 +316,11 @@ export function largeTranscript(
     await field.fill('needle');
     const selected = transcript.locator('[role="treeitem"][aria-selected="true"]');
     await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label*="answer 3.4"]').waitFor();
-    await eventually('the first hit', async () => (await hits.innerText()).startsWith(`1 / ${String(needles)}`));
+    await eventually('the first hit', async () => (await hits.innerText()).startsWith(`1 / ${needles}`));
     await field.press('Shift+Enter');
-    await eventually('the last hit', async () =>
-      (await hits.innerText()).startsWith(`${String(needles)} / ${String(needles)}`),
-    );
+    await eventually('the last hit', async () => (await hits.innerText()).startsWith(`${needles} / ${needles}`));
     await eventually('its row', async () =>
-      (await selected.getAttribute('aria-label'))?.includes(`answer ${String(plans - NEEDLES_APART + 3)}.4 `),
+      (await selected.getAttribute('aria-label'))?.includes(`answer ${plans - NEEDLES_APART + 3}.4 `),
     );
     await settled(transcript);
     await field.fill('');
@@ -343,13 +339,13 @@ export function largeTranscript(
       const { text } = reading(workbench, (store) => store.message(id));
       await workbench.runCommandAndAnswer(
         'Developer: Open URL',
-        `code-oss://${EXTENSION_ID}/message/${String(id)}?run=${BIG_RUN}&folder=${encodeURIComponent(workbench.folder)}`,
+        `code-oss://${EXTENSION_ID}/message/${id}?run=${BIG_RUN}&folder=${encodeURIComponent(workbench.folder)}`,
       );
       await workbench.page.locator('.monaco-dialog-box').getByRole('button', { name: 'Open', exact: true }).click();
       const asked = Date.now();
       const transcript = await workbench.webview(TITLE);
       await transcript.locator(`[role="treeitem"][aria-selected="true"][aria-label*=": ${text.trim()};"]`).waitFor();
-      console.log(`message ${String(id)} in sight ${String(Date.now() - asked)} ms after the link was allowed`);
+      console.log(`message ${id} in sight ${Date.now() - asked} ms after the link was allowed`);
       await settled(transcript);
       await transcript.locator('.message-text', { hasText: text.trim() }).first().waitFor();
     }
@@ -364,7 +360,7 @@ export function largeTranscript(
       const tree = transcript.getByRole('tree');
       await transcript.locator('[aria-label^="reasoner 1 of 2"]').waitFor();
       await tree.press('End');
-      await transcript.locator(`.active[aria-label*="answer 1.${String(BROAD - 1)};"]`).waitFor();
+      await transcript.locator(`.active[aria-label*="answer 1.${BROAD - 1};"]`).waitFor();
       await tree.press('ArrowLeft');
       await transcript.locator('.active[aria-label^="reasoner 2 of 2"]').waitFor();
       await settled(transcript);

@@ -63,7 +63,7 @@ export async function provideWide(workbench: Workbench, name: string, width: num
   const stored = await storedTensors(weightsFile);
   const first = stored.filter(([tensor]) => tensor.startsWith('model.layers.0.'));
   const copies = Array.from({ length: layers ?? 0 }, (_, layer) =>
-    first.map(([tensor, shape]) => [tensor.replace('.0.', `.${String(layer)}.`), shape] as const),
+    first.map(([tensor, shape]) => [tensor.replace('.0.', `.${layer}.`), shape] as const),
   ).flat();
   const named =
     layers === undefined ? stored : [...stored.filter(([tensor]) => !tensor.startsWith('model.layers.')), ...copies];

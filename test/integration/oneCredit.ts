@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
-import { isRecord } from '../../src/shared/guard.ts';
 import { headlineJson, sentence, type Headline } from '../../src/shared/credit/headline.ts';
+import { isRecord } from '../../src/shared/guard.ts';
 import { eventually, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, c3, choose, firstPlan, reading, transcriptOf } from './team.ts';
 
@@ -42,10 +42,10 @@ export async function replayedAgain(workbench: Workbench, { presses, further }: 
   const seen: Headline[] = [];
   for (let press = 1; press <= presses; press++) {
     await transcript.getByRole('tree').press('r');
-    await eventually(`request ${String(press)}`, () => requests() === press || undefined, 120_000);
+    await eventually(`request ${press}`, () => requests() === press || undefined, 120_000);
     // Messages to a page keep their order, so one that shows what was stored also knows of its replay.
     await transcript
-      .getByText(new RegExp(`in ${String(press)} requests?$`, 'u'))
+      .getByText(new RegExp(`in ${press} requests?$`, 'u'))
       .first()
       .waitFor();
     await transcript
@@ -69,8 +69,7 @@ export async function replayedAgain(workbench: Workbench, { presses, further }: 
       return (
         lists.length >= press &&
         lists.every(
-          (text) =>
-            text.includes(value) && text.replaceAll(/\s+/gu, ' ').includes(`effective n ${String(credit.effectiveN)}`),
+          (text) => text.includes(value) && text.replaceAll(/\s+/gu, ' ').includes(`effective n ${credit.effectiveN}`),
         )
       );
     });
@@ -84,7 +83,7 @@ export async function replayedAgain(workbench: Workbench, { presses, further }: 
     seen
       .map(
         (credit) =>
-          `${signed(credit.value)} [${String(credit.low)}, ${String(credit.high)}] n ${String(credit.n)} effective ${String(credit.effectiveN)} ${sentence(credit)}`,
+          `${signed(credit.value)} [${String(credit.low)}, ${String(credit.high)}] n ${credit.n} effective ${credit.effectiveN} ${sentence(credit)}`,
       )
       .join('\n'),
   );
@@ -118,7 +117,7 @@ export async function replayedAgain(workbench: Workbench, { presses, further }: 
   const original = isRecord(replayed['original']) ? replayed['original']['credit'] : null;
   assert.deepEqual(original, JSON.parse(JSON.stringify(headlineJson(newest))), 'c3 replay --json');
   await eventually(`${signed(newest.value)} in the pane`, async () =>
-    (await words(transcript.locator('.fact-credit'))).includes(`effective n ${String(newest.effectiveN)}`),
+    (await words(transcript.locator('.fact-credit'))).includes(`effective n ${newest.effectiveN}`),
   );
   await eventually('the same in the row', async () =>
     (await row.getAttribute('aria-label'))?.includes(`credit ${signed(newest.value)}`),
@@ -137,7 +136,7 @@ async function seeReports(workbench: Workbench, message: number, last: Headline)
   assert.ok(page.includes(signed(last.value, 3)), 'the report as a page');
   const report: unknown = JSON.parse(readFileSync(join(workbench.folder, 'finding.json'), 'utf8'));
   const json = JSON.stringify(report);
-  assert.ok(isRecord(report) && json.includes(`"value":${String(last.value)}`), 'the report as data');
+  assert.ok(isRecord(report) && json.includes(`"value":${last.value}`), 'the report as data');
   const runId = reading(workbench, (store) => store.message(message).run);
   const diagnosed = await c3(workbench.folder, 'diagnose', '--run', runId);
   const clearest = Array.isArray(diagnosed['clearest'])

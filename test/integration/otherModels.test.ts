@@ -43,7 +43,7 @@ before(async () => {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
-  upstream = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/v1`;
+  upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 });
 after(() => {
   server.closeAllConnections();

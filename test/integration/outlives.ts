@@ -14,7 +14,7 @@ const CLI = join(import.meta.dirname, '..', '..', 'dist', 'cli.js');
 /** A configuration of so many steps and no evaluation, which leaves a core to the window. */
 export function configOf(title: string, steps: number): string {
   return TINY.replace('Tiny', title)
-    .replace('steps: 2', `steps: ${String(steps)}`)
+    .replace('steps: 2', `steps: ${steps}`)
     .replace('{ instances: 8 }', '{ instances: 0 }')
     .concat('device: { threads: 1 }\n');
 }

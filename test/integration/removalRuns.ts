@@ -15,8 +15,8 @@ export async function openRun(workbench: Workbench, run: string): Promise<FrameL
 /** Waits for a chart with so many points and no more. */
 export async function seeFigure(dashboard: FrameLocator, title: string, points: number): Promise<void> {
   await figure(dashboard, title).scrollIntoViewIfNeeded();
-  await eventually(`${String(points)} points of ${title}`, async () =>
-    (await chart(dashboard, title).getAttribute('aria-label'))?.includes(`, ${String(points)} points,`),
+  await eventually(`${points} points of ${title}`, async () =>
+    (await chart(dashboard, title).getAttribute('aria-label'))?.includes(`, ${points} points,`),
   );
 }
 

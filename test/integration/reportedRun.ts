@@ -39,7 +39,7 @@ export function fillReported(workbench: Workbench): number {
       [1, 0],
       [0, 0],
     ],
-    words: (at, actor) => (actor === null ? `plan ${String(at)} ${HOSTILE}` : `answer ${String(at)}.${String(actor)}`),
+    words: (at, actor) => (actor === null ? `plan ${at} ${HOSTILE}` : `answer ${at}.${actor}`),
   });
   addRequest(writer, tree?.actors[0] ?? 0, ['another answer'], [1]);
   writer.close();

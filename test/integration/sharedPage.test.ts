@@ -15,7 +15,7 @@ const http = createServer((request, response) => {
 await once(http, 'listening');
 const { port } = z.object({ port: z.number() }).parse(http.address() satisfies AddressInfo | string | null);
 /** One for the editor, one for what it embeds. */
-const ORIGINS = [`http://127.0.0.1:${String(port)}`, `http://embedded.localhost:${String(port)}`];
+const ORIGINS = [`http://127.0.0.1:${port}`, `http://embedded.localhost:${port}`];
 const { browser, address } = await launchShared();
 after(async () => {
   await browser.close();

@@ -1,8 +1,8 @@
 /** What the tests of the side bar read, and its filter of buckets. */
 import type { Locator } from 'playwright-core';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { addRun, addTree, problem, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';
+import { addRun, addTree, problem, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { eventually, type Workbench } from './harness/workbench.ts';
 import { hasFocus, storeOf } from './team.ts';
 

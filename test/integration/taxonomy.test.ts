@@ -46,7 +46,7 @@ scenario(
     const before = countsOf(await printedTaxonomy(workbench));
     for (const [name, number] of before) {
       await eventually(
-        `${String(number)} of ${name}`,
+        `${number} of ${name}`,
         async () => (await countCell(taxonomy, name).innerText()) === String(number),
       );
     }
@@ -76,7 +76,7 @@ scenario(
     const shift = countsOf(await printedTaxonomy(workbench, 'shift=0.3'));
     await taxonomy.getByText('shift > 0.3, level 0.05. Arrows start at').waitFor();
     const shown = (name: string, now: number): string =>
-      before.get(name) === now ? String(now) : `${String(before.get(name))} \u2192 ${String(now)}`;
+      before.get(name) === now ? String(now) : `${String(before.get(name))} \u2192 ${now}`;
     for (const [name, number] of shift) {
       await eventually(`the new count of ${name}`, async () =>
         (
@@ -154,7 +154,7 @@ scenario(
     const agreed = Number(agreement['agreed']);
     await taxonomy
       .getByText(
-        `n = ${String(agreement['n'])}; ${String(agreed)} ${agreed === 1 ? 'agrees' : 'agree'}. At least 20 labels are needed for an interval.`,
+        `n = ${String(agreement['n'])}; ${agreed} ${agreed === 1 ? 'agrees' : 'agree'}. At least 20 labels are needed for an interval.`,
       )
       .waitFor();
     await odd.scrollIntoViewIfNeeded();
@@ -209,7 +209,7 @@ scenario('findings say what was measured and what was not, and a case opens its 
     await workbench.page.setViewportSize({ width, height });
     await taxonomy.getByRole('button', { name: 'Refresh' }).scrollIntoViewIfNeeded();
     // The editor lays out its panels some frames after the window.
-    await eventually(`nothing to be cut off at ${String(width)}`, () =>
+    await eventually(`nothing to be cut off at ${width}`, () =>
       taxonomy.locator('html').evaluate((page: HTMLElement) => page.scrollWidth <= page.clientWidth),
     );
   }

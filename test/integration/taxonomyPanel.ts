@@ -66,7 +66,7 @@ export function prepare(workbench: Workbench): string {
     writer.insertSnapshot({ id: SNAPSHOT, run, iteration: 3, base: SNAPSHOT, file: null });
     for (const [index, returns] of TREES.entries()) {
       const words = (plan: number, actor: number | null): string =>
-        `${actor === null ? 'plan' : 'answer'} ${String(index)}.${String(plan)}${index === 0 ? ` ${HOSTILE}` : ''}`;
+        `${actor === null ? 'plan' : 'answer'} ${index}.${plan}${index === 0 ? ` ${HOSTILE}` : ''}`;
       addTree(writer, { run, iteration: 3, problem: problem(index + 1), returns, words });
     }
   });

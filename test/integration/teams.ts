@@ -1,8 +1,8 @@
 /** Teams of several kinds: events in their transcripts, replays of a message, and its credit. */
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
-import { sentence } from '../../src/shared/credit/headline.ts';
 import type { BucketView } from '../../src/domain/replay.ts';
+import { sentence } from '../../src/shared/credit/headline.ts';
 import { eventually, type workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, c3, choose, openFromEpisodes, openLane, paneReady, reading } from './team.ts';
 

@@ -53,16 +53,16 @@ scenario(
       const here = all.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
       assert.ok(words.includes(sentence(credit)), words);
       if (credit.verdict === 'alone') {
-        assert.ok(words.includes(`${String(here)} evaluator call`), words);
+        assert.ok(words.includes(`${here} evaluator call`), words);
       } else {
         assert.ok(words.includes(signed(credit.value)), `${words} shows ${signed(credit.value)}`);
-        const behind = `· n ${String(credit.n)} · effective n ${String(credit.effectiveN)} · ${String(credit.evaluatorCalls)} evaluator call`;
-        assert.ok(words.includes(behind) && words.includes(`, ${String(here)} here`), words);
+        const behind = `· n ${credit.n} · effective n ${credit.effectiveN} · ${credit.evaluatorCalls} evaluator call`;
+        assert.ok(words.includes(behind) && words.includes(`, ${here} here`), words);
       }
       return true;
     };
     for (const [index, all] of different.entries()) {
-      await eventually(`the figures of alternative ${String(index)}`, () => compare(index, all));
+      await eventually(`the figures of alternative ${index}`, () => compare(index, all));
     }
     await replayed.getByText('common random numbers').waitFor();
     // Every replay was executed again at once.

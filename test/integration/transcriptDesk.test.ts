@@ -32,7 +32,7 @@ scenario(
     if (!same) {
       await comparison
         .locator('.comparison-head')
-        .getByText(`They diverge in message 2 (actor), at character ${String(at + 1)}.`)
+        .getByText(`They diverge in message 2 (actor), at character ${at + 1}.`)
         .waitFor();
     }
     await workbench.screenshot('comparison');
@@ -105,9 +105,9 @@ scenario('words are searched from the keyboard, counted and stepped through', as
   // From the tree by keys of its own, around both ends.
   const at = (hit: number): Promise<unknown> =>
     eventually(
-      `hit ${String(hit)}`,
+      `hit ${hit}`,
       async () =>
-        (await hits.innerText()).startsWith(`${String(hit)} / ${String(total)}`) &&
+        (await hits.innerText()).startsWith(`${hit} / ${total}`) &&
         (await transcript.locator(`${ROW}.active[aria-selected="true"] mark`).count()) > 0,
     );
   await tree.press('n');

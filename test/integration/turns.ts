@@ -34,12 +34,12 @@ export async function takeTurns(workbench: Workbench, second: Workbench, rounds:
     for (const { tree } of windows) {
       await tree.press('r');
     }
-    await eventually(`request ${String(2 * round)}`, () => requests() === 2 * round, 120_000);
+    await eventually(`request ${2 * round}`, () => requests() === 2 * round, 120_000);
     // Messages to a page keep their order, so one that shows what was stored also knows of its replay.
     // Until then it would accept a key that its host refuses.
     for (const { transcript } of windows) {
       await transcript
-        .getByText(new RegExp(`in ${String(2 * round)} requests`, 'u'))
+        .getByText(new RegExp(`in ${2 * round} requests`, 'u'))
         .first()
         .waitFor();
     }

@@ -1,6 +1,6 @@
+import { readFileSync } from 'node:fs';
 /** Which test files a change can reach, the nearest first. */
 import { join, posix } from 'node:path';
-import { readFileSync } from 'node:fs';
 import { run } from '../support/command.ts';
 import { besides, distances, readImportGraph, type ImportGraph } from './importGraph.ts';
 

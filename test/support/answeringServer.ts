@@ -29,5 +29,5 @@ export async function answeringServer(
     server.closeAllConnections();
     server.close();
   });
-  return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/v1`;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }

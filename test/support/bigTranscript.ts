@@ -10,8 +10,8 @@ import { TranscriptReading } from '../../src/extension/transcript/reading/transc
 import { NO_FILTER, type TranscriptTarget } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { headline, setHeadlines } from './headlines.ts';
 import { addRun, addTree, problem } from '../unit/extension/storeFixture.ts';
+import { headline, setHeadlines } from './headlines.ts';
 
 export const BIG_RUN = 'big';
 /** Actors under each plan. */
@@ -41,8 +41,8 @@ export function writeBigTranscript(folder: string, messages: number): Transcript
     ),
     words: (plan, actor) =>
       actor === null
-        ? `plan ${String(plan)}: ${word(plan)} then ${word(plan * 3 + 1)}`
-        : `answer ${String(plan)}.${String(actor)} ${word(plan + actor)} ${actor === 4 && plan % 100 === 3 ? 'needle' : ''}`,
+        ? `plan ${plan}: ${word(plan)} then ${word(plan * 3 + 1)}`
+        : `answer ${plan}.${actor} ${word(plan + actor)} ${actor === 4 && plan % 100 === 3 ? 'needle' : ''}`,
   });
   writer.close();
   setHeadlines(
@@ -71,13 +71,13 @@ if (process.argv[1] === import.meta.filename) {
   measured('last window', () => reading.window(reader, reading.sizes.rows - (reading.sizes.rows % 200)));
   for (const query of ['needle', 'carry', 'answer']) {
     const hits = measured(`search "${query}"`, () => reading.search(reader, query));
-    console.log(`  ${String(hits.total)} hits`);
+    console.log(`  ${hits.total} hits`);
   }
   for (const filter of [{ role: 'reasoner' }, { credit: 'negative' }, { outcome: 'lost' }] as const) {
     const filtered = measured(`filter ${JSON.stringify(filter)}`, () =>
       reading.filtered(reader, { ...NO_FILTER, ...filter }, null),
     );
-    console.log(`  ${String(filtered.sizes.matching)} of ${String(filtered.sizes.messages)}`);
+    console.log(`  ${filtered.sizes.matching} of ${filtered.sizes.messages}`);
   }
   reader.close();
 }

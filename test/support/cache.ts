@@ -33,7 +33,7 @@ export async function installOnce(name: string, install: (folder: string) => Pro
   }
   await mkdir(cache, { recursive: true });
   await removeUnfinished(cache);
-  const unfinished = join(cache, `.unfinished-${String(process.pid)}-${name}`);
+  const unfinished = join(cache, `.unfinished-${process.pid}-${name}`);
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished);
   try {

@@ -33,7 +33,7 @@ export function makeEndless(path: string, { table = 'decision', pageSize, hidden
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.pragma('journal_mode = DELETE');
   if (pageSize !== undefined) {
-    db.pragma(`page_size = ${String(pageSize)}`);
+    db.pragma(`page_size = ${pageSize}`);
     db.exec('VACUUM');
   }
   const root = Number(db.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(table));

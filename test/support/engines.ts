@@ -5,8 +5,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseHolder } from '../../src/shared/protocols/storeHolder.ts';
 import { isAlive } from '../../src/files/processes.ts';
+import { parseHolder } from '../../src/shared/protocols/storeHolder.ts';
 
 /** The process numbers of the engines in a runtime folder that live: one that was killed leaves its lock there. */
 export function enginesIn(runtime: string): number[] {

@@ -4,10 +4,10 @@ import { headlinesOf } from '../../src/credit/headline.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { clearOf, type Headline, type Verdict } from '../../src/shared/credit/headline.ts';
 import { clearness } from '../../src/shared/credit/order.ts';
-import { LIST_CLEAREST } from '../../src/store/tables/headlines.ts';
-import { tokenKey } from '../../src/store/tables/headlinePools.ts';
-import type { HeadlineRule } from '../../src/store/write/writer.ts';
 import { loadSqlite, type Connection } from '../../src/store/files/sqlite.ts';
+import { tokenKey } from '../../src/store/tables/headlinePools.ts';
+import { LIST_CLEAREST } from '../../src/store/tables/headlines.ts';
+import type { HeadlineRule } from '../../src/store/write/writer.ts';
 
 /** The rule of the engine for runs whose returns lie in [0, 1]. */
 export const UNIT_RULE: HeadlineRule = { headlinesOf, scaleOf: () => ({ low: 0, high: 1, solved: 1 }) };
@@ -124,7 +124,7 @@ function write(db: Connection, given: readonly GivenHeadline[]): void {
   for (const { message, credit, bucket = null } of given) {
     const row = read.get(bucket, message);
     if (row === undefined) {
-      throw new Error(`no message ${String(message)}`);
+      throw new Error(`no message ${message}`);
     }
     join.run(row.bucket, row.bucket, row.temperature);
     const pool = poolOf.get(row.bucket) ?? row.bucket;

@@ -4,9 +4,9 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { wrapped } from '../../src/shared/text/wrapped.ts';
-import { CONFIGURATION, type ConfigKey } from '../../src/extension/configuration/keys.ts';
 import { choicesOf, defaultWords, typeWords, valueWords } from '../../src/extension/configuration/keyWords.ts';
+import { CONFIGURATION, type ConfigKey } from '../../src/extension/configuration/keys.ts';
+import { wrapped } from '../../src/shared/text/wrapped.ts';
 
 export const KEY_REFERENCE = join(import.meta.dirname, '..', '..', 'media', 'guide', 'configuration-reference.md');
 const WIDTH = 100;

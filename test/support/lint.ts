@@ -169,7 +169,7 @@ async function faultOf({ range, rule, message, file_path: path }: z.infer<typeof
 
 /** A fault, as tsc says it. */
 const textOf = ({ file, line, column, rule, message }: Fault): string =>
-  `${relative(ROOT, file)}(${String(line)},${String(column)}): error ${rule}: ${message}`;
+  `${relative(ROOT, file)}(${line},${column}): error ${rule}: ${message}`;
 
 /** The comments in files that would switch a rule off. */
 export async function switches(files: readonly string[]): Promise<Fault[]> {

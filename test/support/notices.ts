@@ -137,5 +137,5 @@ function section(title: string, text: string): string {
 if (process.argv[1] === import.meta.filename) {
   const packages = await shippedPackages();
   await writeFile(NOTICES_FILE, await noticesText(packages));
-  console.log(`${NOTICES_FILE}: ${String(packages.length)} packages.`);
+  console.log(`${NOTICES_FILE}: ${packages.length} packages.`);
 }

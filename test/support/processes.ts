@@ -17,23 +17,16 @@ const reading = <Result>(work: () => Result, otherwise: Result): Result => {
 
 /** The living processes below one, each after its parent. */
 export function below(pid: number): readonly Process[] {
-  const threads = reading(() => readdirSync(`/proc/${String(pid)}/task`), []);
+  const threads = reading(() => readdirSync(`/proc/${pid}/task`), []);
   const children = threads.flatMap((thread) =>
     reading(
       () =>
-        readFileSync(`/proc/${String(pid)}/task/${thread}/children`, 'latin1')
-          .trim()
-          .split(' ')
-          .filter(Boolean)
-          .map(Number),
+        readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').trim().split(' ').filter(Boolean).map(Number),
       [],
     ),
   );
   return children.flatMap((child) => [
-    {
-      pid: child,
-      line: reading(() => readFileSync(`/proc/${String(child)}/cmdline`, 'latin1').replaceAll('\0', ' '), ''),
-    },
+    { pid: child, line: reading(() => readFileSync(`/proc/${child}/cmdline`, 'latin1').replaceAll('\0', ' '), '') },
     ...below(child),
   ]);
 }

@@ -13,8 +13,8 @@ import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../src/team/protocol.ts';
 import { renderPlain } from '../../src/team/render.ts';
 import { type RunConfig, runSampling } from '../../src/training/config/config.ts';
-import { methodNamed } from '../../src/training/methods/methods.ts';
 import { episodeOf, type Spread } from '../../src/training/methods/method.ts';
+import { methodNamed } from '../../src/training/methods/methods.ts';
 import { spreadOf } from '../../src/training/methods/spine.ts';
 import { ENVIRONMENT, problems, NEVER, SNAPSHOT, starts } from '../unit/replay/helpers.ts';
 
@@ -33,9 +33,9 @@ export interface TabularTeam {
 export function chainOf(roles: number): Protocol {
   const text = JSON.stringify(
     Array.from({ length: roles }, (_, index) => ({
-      role: `r${String(index)}`,
-      prompt: `Speak ${String(index)}.`,
-      depends_on: Array.from({ length: index }, (_before, before) => `r${String(before)}`),
+      role: `r${index}`,
+      prompt: `Speak ${index}.`,
+      depends_on: Array.from({ length: index }, (_before, before) => `r${before}`),
       ...(index === roles - 1 && { with_answer: true }),
     })),
   );
@@ -182,7 +182,7 @@ export async function sample(
       budget,
       sampling: runSampling(config),
       seed,
-      scope: `iteration:${String(iteration)}`,
+      scope: `iteration:${iteration}`,
       commonRandomNumbers: rollout?.commonRandomNumbers ?? false,
       ...(rollout?.unique === true && { unique: true }),
     },

@@ -73,7 +73,7 @@ const row = z.object({
 type Row = z.infer<typeof row>;
 
 function measured(name: string, seed: number, overrides: readonly string[]): Row {
-  return finishedRun([`seed=${String(seed)}`, ...overrides], (store, { run, seconds }) => {
+  return finishedRun([`seed=${seed}`, ...overrides], (store, { run, seconds }) => {
     const returnAfter = (step: number): number => {
       const found = store.evaluations(run).find((one) => one.kind === 'sampled' && one.step === step);
       const iteration = found?.iteration ?? NaN;

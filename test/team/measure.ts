@@ -6,15 +6,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newcombe, wilson } from '../../src/credit/interval.ts';
+import type { Interval } from '../../src/domain/credit.ts';
 import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
 import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
-import { findLeaves, returnOf, type Branch, type TreeMessage } from '../../src/replay/tree.ts';
 import { grow } from '../../src/replay/episodes.ts';
 import type { TreeSettings } from '../../src/replay/grow.ts';
+import { findLeaves, returnOf, type Branch, type TreeMessage } from '../../src/replay/tree.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
-import type { Interval } from '../../src/domain/credit.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import { renderPlain } from '../../src/team/render.ts';
@@ -94,7 +94,7 @@ const successes = (roots: readonly TreeMessage[]): number =>
 export const describeInterval = (interval: Interval | null): string =>
   interval === null
     ? 'not measured'
-    : `${(100 * interval.value).toFixed(1)} % [${(100 * (interval.low ?? NaN)).toFixed(1)}, ${(100 * (interval.high ?? NaN)).toFixed(1)}], n ${String(interval.n)}`;
+    : `${(100 * interval.value).toFixed(1)} % [${(100 * (interval.low ?? NaN)).toFixed(1)}, ${(100 * (interval.high ?? NaN)).toFixed(1)}], n ${interval.n}`;
 
 if (import.meta.main) {
   const [folder = join('media', 'team'), count = '512', weights] = process.argv.slice(2);

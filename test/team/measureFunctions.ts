@@ -7,6 +7,7 @@
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { newcombe, student, wilson } from '../../src/credit/interval.ts';
+import type { Interval } from '../../src/domain/credit.ts';
 import { bundledProtocol, bundledTeam, SANDBOX_PLACES } from '../../src/engine/places.ts';
 import { ladderEvaluator, scoredText, type Evaluator } from '../../src/evaluate/evaluator.ts';
 import { laddersIn } from '../../src/evaluate/ladder.ts';
@@ -17,7 +18,6 @@ import { EvaluatorBudget } from '../../src/replay/budget.ts';
 import { grow } from '../../src/replay/episodes.ts';
 import { findLeaves, findScores, type TreeMessage } from '../../src/replay/tree.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
-import type { Interval } from '../../src/domain/credit.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import { renderPlain } from '../../src/team/render.ts';
@@ -64,7 +64,7 @@ const rewardsOf = (roots: readonly TreeMessage[]): Episodes =>
 function print(what: string, episodes: Episodes): void {
   for (let turn = 0; turn < TURNS; turn++) {
     const rewards = episodes.map((own) => own[turn] ?? { total: NaN, tests: NaN });
-    console.log(`${what}, turn ${String(turn + 1)}`);
+    console.log(`${what}, turn ${turn + 1}`);
     console.log(`  total reward     ${describeInterval(mean(rewards.map(({ total }) => total)))}`);
     console.log(`  all points       ${describeInterval(share(rewards.map(({ total }) => total === 1)))}`);
     console.log(`  all tests passed ${describeInterval(share(rewards.map(({ tests }) => tests === 1)))}`);

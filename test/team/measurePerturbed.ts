@@ -64,7 +64,7 @@ const proxy = createServer((request, response) => {
 });
 proxy.listen(0, '127.0.0.1');
 await once(proxy, 'listening');
-const address = `http://127.0.0.1:${String((proxy.address() as AddressInfo).port)}/v1`;
+const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1`;
 process.env[keyVariable(address) ?? ''] = served.key;
 
 try {
@@ -80,7 +80,7 @@ try {
             'steps=0',
             `evaluation.instances=${problems}`,
             `policies={${role}: {endpoint: "${address}", model_name: c3-arithmetic, api: completions}}`,
-            `seed=${String(seed)}`,
+            `seed=${seed}`,
           ]),
         );
       const asked = messages;

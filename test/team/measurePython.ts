@@ -6,11 +6,11 @@
  */
 import { availableParallelism } from 'node:os';
 import { newcombe, wilson } from '../../src/credit/interval.ts';
+import type { Interval } from '../../src/domain/credit.ts';
+import type { Problem } from '../../src/domain/problem.ts';
 import { bundledTeam, SANDBOX_PLACES } from '../../src/engine/places.ts';
 import { extractCode } from '../../src/evaluate/python/code.ts';
 import { PythonGrader } from '../../src/evaluate/python/grader.ts';
-import type { Problem } from '../../src/domain/problem.ts';
-import type { Interval } from '../../src/domain/credit.ts';
 import type { DemonstratedProblem } from '../../src/tasks/demonstration.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { describeInterval } from './measure.ts';
@@ -178,7 +178,7 @@ if (import.meta.main) {
   );
   console.log(`greedy accuracy          ${describeInterval(report.greedy)}   (required: 25 to 60 %)`);
   for (const [level, interval] of report.greedyByLevel) {
-    console.log(`  level ${String(level)}                ${describeInterval(interval)}`);
+    console.log(`  level ${level}                ${describeInterval(interval)}`);
   }
   console.log(`greedy, plan emptied     ${describeInterval(report.emptied)}`);
   console.log(`lost without the plan    ${describeInterval(report.loss)}   (required: clearly above 0)`);
@@ -188,5 +188,5 @@ if (import.meta.main) {
   console.log(`eight leaves differ      ${describeInterval(report.mixed)}   (required: above 25 %)`);
   console.log(`two plans differ         ${describeInterval(report.plansDiffer)}`);
   console.log(`four solutions differ    ${describeInterval(report.solutionsDiffer)}`);
-  console.log(`masked verdicts          ${String(report.masked)}`);
+  console.log(`masked verdicts          ${report.masked}`);
 }

@@ -13,7 +13,7 @@ const [questions = '1500', seed = '1'] = process.argv.slice(2);
 /** The mean return of each question. */
 function returnsOf(model: string, roles: number): ReadonlyMap<string, number> {
   const overrides = [
-    `task={name: logic, roles: ${String(roles)}}`,
+    `task={name: logic, roles: ${roles}}`,
     roles === 1 ? 'fanout=[8]' : 'method=ccpo',
     `model=${model}`,
     'steps=0',

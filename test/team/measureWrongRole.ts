@@ -31,7 +31,7 @@ try {
         'steps=0',
         `evaluation.instances=${problems}`,
         `policies={${role}: {model: ${JSON.stringify(OTHER)}}}`,
-        `seed=${String(seed)}`,
+        `seed=${seed}`,
       ];
       const { run } = runSchema.parse(await runForJson(folder, ['run', '--override', ...overrides]));
       const budget = String(Number(calls) * Number(problems));

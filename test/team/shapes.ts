@@ -67,7 +67,7 @@ const [seeds = 30, rate = 0.1, count = 1] = process.argv.slice(2).map(Number);
 for (const { name, parts, fanout, frozen = [] } of TEAMS) {
   const baseline: number[] = [];
   for (const [label, overrides] of METHODS) {
-    const frozenRoles = frozen.map((role) => `r${String(role)}: {snapshot: base}`).join(', ');
+    const frozenRoles = frozen.map((role) => `r${role}: {snapshot: base}`).join(', ');
     const policies = frozen.length === 0 ? [] : [`policies={${frozenRoles}}`];
     const config = readConfig('', 'shapes', [`fanout=${fanout}`, ...overrides, ...policies]);
     const shares: number[] = [];

@@ -1,12 +1,12 @@
 /** Messages of a bundled team, outside any run. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Problem } from '../../src/domain/problem.ts';
 import { bundledTeam } from '../../src/engine/places.ts';
 import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import { streamKey } from '../../src/runtime/random.ts';
-import type { Problem } from '../../src/domain/problem.ts';
 import type { TaskName } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import { occurrenceAt, roleNamed } from '../../src/team/protocol.ts';

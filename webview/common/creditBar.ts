@@ -1,9 +1,9 @@
+import type { Credit } from '../../src/shared/credit/credit.ts';
 /**
  * A credit as a bar that grows from the middle: right for more than the baseline, left for less; a thin line spans its
  * interval. Where that leaves the side open, the bar is faded.
  */
 import { isOpen, sentence, type Headline } from '../../src/shared/credit/headline.ts';
-import type { Credit } from '../../src/shared/credit/credit.ts';
 import { h } from './dom.ts';
 import { creditText, learnedText, signed } from './format.ts';
 
@@ -29,13 +29,13 @@ export function creditCell(credit: Credit | Headline | null): HTMLElement {
   const zero = position(0);
   const end = position(credit.value);
   const fill = h('span', { class: `fill ${credit.value < 0 ? 'fill-negative' : 'fill-positive'}` });
-  fill.style.left = `${String(Math.min(zero, end))}%`;
-  fill.style.width = `${String(Math.abs(end - zero))}%`;
+  fill.style.left = `${Math.min(zero, end)}%`;
+  fill.style.width = `${Math.abs(end - zero)}%`;
   const bar = h('span', { class: 'bar', 'aria-hidden': 'true' }, h('span', { class: 'zero' }), fill);
   if (credit.low !== null && credit.high !== null) {
     const whisker = h('span', { class: 'whisker' });
-    whisker.style.left = `${String(position(credit.low))}%`;
-    whisker.style.width = `${String(position(credit.high) - position(credit.low))}%`;
+    whisker.style.left = `${position(credit.low)}%`;
+    whisker.style.width = `${position(credit.high) - position(credit.low)}%`;
     bar.append(whisker);
   }
   return h(

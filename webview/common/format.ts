@@ -1,8 +1,8 @@
-/** How numbers are written, the same in every panel. What was not measured says so. */
-import * as figures from '../../src/shared/text/figures.ts';
-import { sentence, type Headline } from '../../src/shared/credit/headline.ts';
 import type { Interval } from '../../src/domain/credit.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
+import { sentence, type Headline } from '../../src/shared/credit/headline.ts';
+/** How numbers are written, the same in every panel. What was not measured says so. */
+import * as figures from '../../src/shared/text/figures.ts';
 
 export const NOT_MEASURED = 'not measured';
 
@@ -99,12 +99,10 @@ export function duration(seconds: number): string {
   }
   const whole = Math.round(seconds);
   if (whole < 60) {
-    return `${String(whole)} s`;
+    return `${whole} s`;
   }
   const minutes = Math.floor(whole / 60);
-  return minutes < 60
-    ? `${String(minutes)} min ${String(whole % 60)} s`
-    : `${String(Math.floor(minutes / 60))} h ${String(minutes % 60)} min`;
+  return minutes < 60 ? `${minutes} min ${whole % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 /** One line of a text: white space and line ends become single blanks. */

@@ -55,8 +55,8 @@ class Explanation {
     const left = Math.max(GAP, Math.min(at.left, window.innerWidth - offsetWidth - GAP));
     const below = at.bottom + GAP;
     const top = below + offsetHeight + GAP <= window.innerHeight ? below : Math.max(GAP, at.top - offsetHeight - GAP);
-    this.element.style.left = `${String(left)}px`;
-    this.element.style.top = `${String(top)}px`;
+    this.element.style.left = `${left}px`;
+    this.element.style.top = `${top}px`;
   }
 
   /** Something was scrolled: an explanation whose word moved away would be beside another word. */

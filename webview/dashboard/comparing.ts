@@ -1,11 +1,11 @@
 /** Choosing runs to lay over the shown one, and the legend that distinguishes them. */
 import { COMPARED_MOST, type DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { theme } from '../common/theme.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, percent1 } from '../common/format.ts';
+import { theme } from '../common/theme.ts';
 import { checkbox, type Checkbox } from '../common/toolkit.ts';
-import { ChosenRuns } from './chosenRuns.ts';
 import { lookOf } from './chart/looks.ts';
+import { ChosenRuns } from './chosenRuns.ts';
 import { plainTitle, type ShownRun, type View } from './view.ts';
 
 /** Pixels between the list of runs and the end of the page. */
@@ -86,8 +86,8 @@ export class RunPicker {
           ? `There is no other run of this task (${own?.label ?? ''}) in the store.`
           : 'There are no other runs in the store.'
         : full
-          ? `At most ${String(COMPARED_MOST)} runs can be compared. Remove one to choose another.`
-          : `Drawn over the current run, on the same axes; at most ${String(COMPARED_MOST)}.${elsewhere > 0 ? ` ${count(elsewhere)} of other tasks ${elsewhere === 1 ? 'is' : 'are'} left out.` : ''}`;
+          ? `At most ${COMPARED_MOST} runs can be compared. Remove one to choose another.`
+          : `Drawn over the current run, on the same axes; at most ${COMPARED_MOST}.${elsewhere > 0 ? ` ${count(elsewhere)} of other tasks ${elsewhere === 1 ? 'is' : 'are'} left out.` : ''}`;
     this.place();
   }
 
@@ -111,7 +111,7 @@ export class RunPicker {
     this.body.style.insetInlineStart = '0';
     const beyond = this.body.getBoundingClientRect().right - (document.documentElement.clientWidth - MARGIN);
     if (beyond > 0) {
-      this.body.style.insetInlineStart = `${String(-Math.ceil(beyond))}px`;
+      this.body.style.insetInlineStart = `${-Math.ceil(beyond)}px`;
     }
   }
 
@@ -154,7 +154,7 @@ function runWords({ record, rows, evaluations }: ShownRun): string {
   );
   const accuracy = greedy.length < 3 ? greedy : greedy.filter((_, index) => index === 0 || index === greedy.length - 1);
   return [
-    `${record.method}, seed ${String(record.seed)}`,
+    `${record.method}, seed ${record.seed}`,
     `${count(rows.length)} steps`,
     ...(accuracy.length === 0 ? [] : [accuracy.join(' → ')]),
   ].join(', ');

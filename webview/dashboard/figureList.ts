@@ -4,6 +4,7 @@ import { Figure, type FigureDoors } from './chart/figure.ts';
 import type { Drawn } from './chart/plot.ts';
 import type { FigureSpec } from './figures.ts';
 import { accuracyFigure, paretoFigure, tasksOf } from './outcomeFigures.ts';
+import { removalFigures } from './removalFigures.ts';
 import {
   costFigures,
   creditFigure,
@@ -12,7 +13,6 @@ import {
   rolesOf,
   varianceFigure,
 } from './stepFigures.ts';
-import { removalFigures } from './removalFigures.ts';
 import { trustFigures } from './trustFigures.ts';
 import type { View } from './view.ts';
 

@@ -1,6 +1,6 @@
+import type { Interval } from '../../src/domain/credit.ts';
 /** What a figure of the dashboard is: how it is drawn, and which table is behind it. */
 import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
-import type { Interval } from '../../src/domain/credit.ts';
 import { count, NOT_MEASURED, percent1, percentBounds } from '../common/format.ts';
 import { AXIS_WORDS } from './chart/axes.ts';
 import type { Cell, DataTable } from './chart/dataTable.ts';

@@ -1,5 +1,3 @@
-/** What loses the episodes of the shown run: the sentence first, then a bar for each role and the clearest cases. */
-import type { ShownLosses } from '../../src/shared/protocols/dashboardProtocol.ts';
 import {
   divisionTitle,
   foundWords,
@@ -9,6 +7,8 @@ import {
   type LossPart,
   type RunBlame,
 } from '../../src/domain/answer.ts';
+/** What loses the episodes of the shown run: the sentence first, then a bar for each role and the clearest cases. */
+import type { ShownLosses } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { h } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { button } from '../common/toolkit.ts';
@@ -111,8 +111,8 @@ const [LEAST, MOST] = [-0.5, 1.5];
 
 function place(element: HTMLElement, from: number, to: number): void {
   const at = (value: number): number => (100 * (Math.min(MOST, Math.max(LEAST, value)) - LEAST)) / (MOST - LEAST);
-  element.style.insetInlineStart = `${String(at(from))}%`;
-  element.style.inlineSize = `${String(at(to) - at(from))}%`;
+  element.style.insetInlineStart = `${at(from)}%`;
+  element.style.inlineSize = `${at(to) - at(from)}%`;
 }
 
 function clearest(cases: readonly BlamedEpisode[], { openMessage }: LossesAround): HTMLElement {

@@ -1,9 +1,10 @@
+import type { Interval } from '../../src/domain/credit.ts';
+import { EVALUATION_ROUNDS, evaluationRound, type EvaluationKind } from '../../src/domain/evaluation.ts';
 /** The figures of what runs reached: held-out accuracy over training, and against what training took. */
 import type { ChartAxis, RunOutcome, RunTask } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { EVALUATION_ROUNDS, evaluationRound, type EvaluationKind } from '../../src/domain/evaluation.ts';
-import type { Interval } from '../../src/domain/credit.ts';
 import { count, duration, NOT_MEASURED, percent, percent1 } from '../common/format.ts';
 import { AXIS_WORDS, type AxisWords } from './chart/axes.ts';
+import type { LinePoint, Target } from './chart/lines.ts';
 import {
   axisCells,
   axisColumns,
@@ -18,7 +19,6 @@ import {
   textCell,
   type FigureSpec,
 } from './figures.ts';
-import type { LinePoint, Target } from './chart/lines.ts';
 import { along, type ShownRun, type View } from './view.ts';
 
 const TITLES: Readonly<Record<EvaluationKind, string>> = {
@@ -164,7 +164,7 @@ export function tasksOf({ snapshot: { outcomes }, runs }: View): readonly RunTas
   // Files of the same name in two folders, or other levels of one task.
   return tasks.map(({ key, label }, index) => {
     const same = tasks.slice(0, index).filter((other) => other.label === label).length;
-    return { key, label: same === 0 ? label : `${label} (${String(same + 1)})` };
+    return { key, label: same === 0 ? label : `${label} (${same + 1})` };
   });
 }
 
@@ -199,7 +199,7 @@ export function paretoFigure(task: RunTask | null): FigureSpec {
         const shown = view.runs.findIndex(({ record }) => record.id === outcome.run);
         const { accuracy, method, seed, title, run } = outcome;
         const label =
-          shown >= 0 ? (view.runs[shown]?.tag ?? '') : front.includes(outcome) ? `${method}, seed ${String(seed)}` : '';
+          shown >= 0 ? (view.runs[shown]?.tag ?? '') : front.includes(outcome) ? `${method}, seed ${seed}` : '';
         return {
           x: cost(outcome),
           y: accuracy.value,
@@ -211,7 +211,7 @@ export function paretoFigure(task: RunTask | null): FigureSpec {
           label,
           words: () => [
             title,
-            `${method}, seed ${String(seed)}`,
+            `${method}, seed ${seed}`,
             shareWords(accuracy),
             words.full(cost(outcome)),
             ...(front.includes(outcome) ? ['on the Pareto front'] : []),

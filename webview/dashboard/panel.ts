@@ -6,19 +6,19 @@ import {
   type DashboardSnapshot,
   type DashboardToHost,
 } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { onThemeChange } from '../common/theme.ts';
 import { focusedIn, h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
 import { onceRested } from '../common/rest.ts';
+import { onThemeChange } from '../common/theme.ts';
 import { button } from '../common/toolkit.ts';
 import { Asked } from './asked.ts';
 import { logScales } from './chart/axes.ts';
+import type { Target } from './chart/lines.ts';
 import { legend, RunPicker } from './comparing.ts';
 import { Controls, type Drawing } from './controls.ts';
 import { FigureList } from './figureList.ts';
 import { Hold } from './hold.ts';
-import type { Target } from './chart/lines.ts';
 import { lossesSection } from './losses.ts';
 import { judgeNote, ledgerTable, outcomeTable } from './summary.ts';
 import {

@@ -2,7 +2,6 @@
 import type { OutcomeCredits, Spread } from '../../src/domain/stepRows.ts';
 import { count, decimal, NOT_MEASURED, percent1 } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';
-import { pairingFigures } from './pairingFigure.ts';
 import {
   axisCells,
   axisColumns,
@@ -14,6 +13,7 @@ import {
   textCell,
   type FigureSpec,
 } from './figures.ts';
+import { pairingFigures } from './pairingFigure.ts';
 import { along, type ShownRun, type View } from './view.ts';
 
 const digits3 = (value: number): string => decimal(value, 3);
@@ -50,8 +50,7 @@ const boxesOf = (view: View, role: string): readonly Box[] =>
       { label: `${cellOf(one)}, shared`, words: `${outcomeWords(one)}: shared return`, spread: one.shared, look: 1 },
     ]);
 
-const cellOf = ({ joint, solo }: Pick<OutcomeCredits, 'joint' | 'solo'>): string =>
-  `(${String(joint)}, ${String(solo)})`;
+const cellOf = ({ joint, solo }: Pick<OutcomeCredits, 'joint' | 'solo'>): string => `(${joint}, ${solo})`;
 const outcomeWords = ({ joint, solo }: OutcomeCredits): string =>
   `${joint === 1 ? 'right' : 'wrong'} with the thinker, ${solo === 1 ? 'right' : 'wrong'} without it`;
 

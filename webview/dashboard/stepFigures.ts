@@ -9,6 +9,7 @@ import {
 } from '../../src/domain/step.ts';
 import type { Spread, StepRow } from '../../src/domain/stepRows.ts';
 import { count, decimal, duration, NOT_MEASURED, percent1 } from '../common/format.ts';
+import type { LinePoint } from './chart/lines.ts';
 import {
   axisCells,
   axisColumns,
@@ -19,7 +20,6 @@ import {
   runColumns,
   type FigureSpec,
 } from './figures.ts';
-import type { LinePoint } from './chart/lines.ts';
 import { along, type View } from './view.ts';
 
 interface Measure {

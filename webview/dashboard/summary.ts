@@ -1,8 +1,8 @@
+import type { Interval } from '../../src/domain/credit.ts';
+import { EVALUATION_ROUNDS, type EvaluationKind } from '../../src/domain/evaluation.ts';
+import type { Ledger, RunSummary } from '../../src/domain/run.ts';
 /** What a run achieved and what it cost. */
 import type { DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { EVALUATION_ROUNDS, type EvaluationKind } from '../../src/domain/evaluation.ts';
-import type { Interval } from '../../src/domain/credit.ts';
-import type { Ledger, RunSummary } from '../../src/domain/run.ts';
 import { remainingWords } from '../../src/shared/text/times.ts';
 import { h } from '../common/dom.ts';
 import { count, duration, NOT_MEASURED, percent1, percentBounds, points } from '../common/format.ts';
@@ -19,11 +19,11 @@ const STAGES = {
 export function stageWords({ run, live }: DashboardSnapshot): string {
   const steps = `step ${count(run.steps)} of ${count(run.plannedSteps)}`;
   if (live === null) {
-    return `${run.method}, seed ${String(run.seed)}, ${steps}`;
+    return `${run.method}, seed ${run.seed}, ${steps}`;
   }
   const place = live.stage === 'train' ? steps : `${count(live.done)} of ${count(live.total)}`;
   const remaining = remainingWords(live.remainingSeconds);
-  return `${run.method}, seed ${String(run.seed)}, ${STAGES[live.stage]}, ${place}${remaining === '' ? '' : `, ${remaining}`}`;
+  return `${run.method}, seed ${run.seed}, ${STAGES[live.stage]}, ${place}${remaining === '' ? '' : `, ${remaining}`}`;
 }
 
 /**

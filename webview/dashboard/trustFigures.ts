@@ -1,7 +1,7 @@
 /** The figures of trust regions: how far turns moved, certificates against measurements, what a swap cost. */
 import { shockRows } from '../../src/domain/run.ts';
-import { BINS, comparedSteps, klHistogram, turnKls } from '../../src/domain/stepRows.ts';
 import { rankWords, SINGLE_RANKS, shownRanks, type ShownRank } from '../../src/domain/step.ts';
+import { BINS, comparedSteps, klHistogram, turnKls } from '../../src/domain/stepRows.ts';
 import { count, decimal, NOT_MEASURED, percent } from '../common/format.ts';
 import {
   INTERVAL_COLUMNS,

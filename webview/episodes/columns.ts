@@ -1,9 +1,9 @@
+import { chanceWords } from '../../src/domain/answer.ts';
+import { BY_HAND } from '../../src/domain/episode.ts';
+import { NOT_CLASSIFIED, type LostProblem, type ProblemColumn } from '../../src/domain/problem.ts';
+import { outcomeOf, type ReturnScale } from '../../src/shared/credit/returns.ts';
 /** The columns of the grid: what is in each cell, and what it says to those who do not see it. */
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
-import { outcomeOf, type ReturnScale } from '../../src/shared/credit/returns.ts';
-import { BY_HAND } from '../../src/domain/episode.ts';
-import { chanceWords } from '../../src/domain/answer.ts';
-import { NOT_CLASSIFIED, type LostProblem, type ProblemColumn } from '../../src/domain/problem.ts';
 import { signed } from '../../src/shared/text/figures.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { creditCell } from '../common/creditBar.ts';
@@ -36,7 +36,7 @@ const LINE = 400;
 
 /** Pixels of two returns of two decimals and the word behind the second. */
 const EVALUATED_LEAST = 92;
-const EVALUATED = `${String(EVALUATED_LEAST)}px`;
+const EVALUATED = `${EVALUATED_LEAST}px`;
 
 export const COLUMNS: readonly Column[] = [
   {
@@ -64,7 +64,7 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     name: 'outcome',
-    width: `${String(SPARK_WIDTH)}px`,
+    width: `${SPARK_WIDTH}px`,
     least: SPARK_WIDTH,
     title: 'Outcome',
     meaning:
@@ -284,7 +284,7 @@ function clearest({ clearest: found }: ShownProblem): HTMLElement {
   );
 }
 
-const percent = (share: number): string => `${String(Math.round(100 * share))} %`;
+const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
 const chanceText = (lost: LostProblem | null): string =>
   lost === null ? 'not searched' : `chance at the start ${chanceWords(lost.start, 1)}, n = ${count(lost.start.n)}`;
@@ -316,7 +316,7 @@ function lostWords(lost: LostProblem | null): string {
   }
   return lost.role === null
     ? { ...UNNAMED, several: 'lost by several messages', rare: 'rarely solved by this team' }[lost.verdict]
-    : `lost by ${disarmed(lost.role)}: the chance of success fell by ${String(Math.round(-100 * (lost.drop ?? 0)))} points`;
+    : `lost by ${disarmed(lost.role)}: the chance of success fell by ${Math.round(-100 * (lost.drop ?? 0))} points`;
 }
 
 function classOf(found: ShownProblem['problemClass']): HTMLElement {

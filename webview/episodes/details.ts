@@ -1,7 +1,7 @@
 /** Below the grid: the whole question of the row with the keyboard, what it is, and the way to each of its rounds. */
 import { roundTitle } from '../../src/domain/evaluation.ts';
-import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import type { ProblemRound } from '../../src/domain/problem.ts';
+import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, creditText, oneLine, returnText } from '../common/format.ts';
@@ -64,7 +64,7 @@ export class Details {
         [
           `uid ${row.uid}`,
           row.source === '' ? '' : `source ${row.source}`,
-          row.level === null ? '' : `level ${String(row.level)}`,
+          row.level === null ? '' : `level ${row.level}`,
           row.handScore === null ? '' : handWords(row),
           row.tags.length === 0 ? '' : `tags ${row.tags.join(', ')}`,
         ]

@@ -98,7 +98,7 @@ export class Grid {
     this.element.setAttribute('aria-colcount', String(columns.length));
     this.tracks = columns.map(({ width }) => width).join(' ');
     this.heads.element.style.gridTemplateColumns = this.tracks;
-    const least = `${String(columns.reduce((sum, column) => sum + column.least + GAP, PADDING))}px`;
+    const least = `${columns.reduce((sum, column) => sum + column.least + GAP, PADDING)}px`;
     this.headGroup.style.minWidth = least;
     this.canvas.style.minWidth = least;
     for (const [index, element] of this.drawn) {
@@ -139,7 +139,7 @@ export class Grid {
     this.windows.reset(layout.revision);
     this.rows = layout.rows;
     this.element.setAttribute('aria-rowcount', String(layout.rows + 1));
-    this.canvas.style.height = `${String(layout.rows * ROW_HEIGHT)}px`;
+    this.canvas.style.height = `${layout.rows * ROW_HEIGHT}px`;
     const from = this.element.scrollTop;
     if (place.top === null) {
       this.element.scrollTop = 0;
@@ -154,7 +154,7 @@ export class Grid {
     const shift = this.heldAt - from;
     if (this.holding && shift !== 0) {
       for (const element of this.drawn.values()) {
-        element.style.translate = `0 ${String(shift)}px`;
+        element.style.translate = `0 ${shift}px`;
       }
     }
     if (asked && this.due !== null) {
@@ -302,7 +302,7 @@ export class Grid {
       element?.remove();
       element = row === undefined ? waitingElement(index) : rowElement(row, index, this.columns);
       element.style.gridTemplateColumns = this.tracks;
-      element.style.transform = `translateY(${String(index * ROW_HEIGHT)}px)`;
+      element.style.transform = `translateY(${index * ROW_HEIGHT}px)`;
       element.dataset['index'] = String(index);
       if (row !== undefined) {
         this.shown.set(element, row);

@@ -1,3 +1,11 @@
+import {
+  CLEAREST_FIRST,
+  NO_PROBLEM_FILTER,
+  type ProblemColumn,
+  type ProblemFilter,
+  type ProblemSort,
+} from '../../src/domain/problem.ts';
+import { NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
 /**
  * The home of a run: its problems in a grid, with search, filters and the whole question of the one that is selected.
  */
@@ -11,25 +19,17 @@ import {
   type ProblemLayout,
   type ProblemPlace,
 } from '../../src/shared/protocols/episodesProtocol.ts';
-import { NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
-import {
-  CLEAREST_FIRST,
-  NO_PROBLEM_FILTER,
-  type ProblemColumn,
-  type ProblemFilter,
-  type ProblemSort,
-} from '../../src/domain/problem.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
+import { ColumnChooser } from '../common/columnChooser.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
+import { keySheet } from '../common/keySheet.ts';
 import { RequestSender } from '../common/requests.ts';
 import { button } from '../common/toolkit.ts';
-import { ColumnChooser } from '../common/columnChooser.ts';
 import { COLUMNS } from './columns.ts';
 import { Details } from './details.ts';
 import { Grid } from './grid.ts';
 import { GRID_KEYS } from './keys.ts';
-import { keySheet } from '../common/keySheet.ts';
 import { Toolbar } from './toolbar.ts';
 import { listedWords } from './words.ts';
 

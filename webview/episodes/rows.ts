@@ -1,6 +1,6 @@
+import type { ProblemSort } from '../../src/domain/problem.ts';
 /** One row of the grid, and its heads. */
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
-import type { ProblemSort } from '../../src/domain/problem.ts';
 import { h, icon, replace, setAttributes } from '../common/dom.ts';
 import type { Column } from './columns.ts';
 
@@ -9,7 +9,7 @@ export const ROW_HEIGHT = 24;
 
 /** The element id of a row, for aria-activedescendant. */
 export function rowId(index: number): string {
-  return `problem-${String(index)}`;
+  return `problem-${index}`;
 }
 
 /** The row of a problem. */

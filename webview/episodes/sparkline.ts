@@ -1,7 +1,7 @@
 /** The outcomes of a problem over a run, as a small line: rings for evaluations, points for training steps. */
 import { roundTitle } from '../../src/domain/evaluation.ts';
-import { outcomeOf, type ReturnScale } from '../../src/shared/credit/returns.ts';
 import type { ProblemRound } from '../../src/domain/problem.ts';
+import { outcomeOf, type ReturnScale } from '../../src/shared/credit/returns.ts';
 import { setAttributes, type Attributes } from '../common/dom.ts';
 import { count, returnText } from '../common/format.ts';
 
@@ -43,7 +43,7 @@ export function sparkPoints(rounds: readonly ProblemRound[], scale: ReturnScale 
 export function sparkline(rounds: readonly ProblemRound[], scale: ReturnScale | null): SVGSVGElement {
   const points = sparkPoints(rounds, scale);
   const svg = shape('svg', {
-    viewBox: `0 0 ${String(SPARK_WIDTH)} ${String(HEIGHT)}`,
+    viewBox: `0 0 ${SPARK_WIDTH} ${HEIGHT}`,
     width: SPARK_WIDTH,
     height: HEIGHT,
     class: 'sparkline',

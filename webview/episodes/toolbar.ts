@@ -1,5 +1,3 @@
-/** Searching, filtering and saved filters, on one line above the grid. */
-import { SEARCH_LIMIT, type ClassState, type SavedFilter } from '../../src/shared/protocols/episodesProtocol.ts';
 import {
   NO_PROBLEM_FILTER,
   NOT_CLASSIFIED,
@@ -13,6 +11,8 @@ import {
   type SplitFilter,
   type VerdictFilter,
 } from '../../src/domain/problem.ts';
+/** Searching, filtering and saved filters, on one line above the grid. */
+import { SEARCH_LIMIT, type ClassState, type SavedFilter } from '../../src/shared/protocols/episodesProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { Rested } from '../common/rest.ts';

@@ -49,19 +49,16 @@ export function memoryBar(items: readonly NumberedItem[], total: MemoryTotal): H
   for (const piece of pieces) {
     const element = h(
       'span',
-      {
-        class: `piece colour-${String((piece.number - 1) % COLOURS)}`,
-        title: `${piece.name}: ${bytesWords(piece.bytes)}`,
-      },
+      { class: `piece colour-${(piece.number - 1) % COLOURS}`, title: `${piece.name}: ${bytesWords(piece.bytes)}` },
       piece.width >= ROOM ? String(piece.number) : null,
     );
-    element.style.left = `${String(piece.start)}%`;
-    element.style.width = `${String(piece.width)}%`;
+    element.style.left = `${piece.start}%`;
+    element.style.width = `${piece.width}%`;
     bar.append(element);
   }
   if (limit !== null && limit < 100) {
     const beyond = h('span', { class: 'beyond', title: 'More than is available' });
-    beyond.style.left = `${String(limit)}%`;
+    beyond.style.left = `${limit}%`;
     bar.append(beyond);
   }
   return h(
@@ -75,6 +72,6 @@ export function memoryBar(items: readonly NumberedItem[], total: MemoryTotal): H
 /** Where what there is ends, below the bar. */
 function scaleLine(limit: number, { available }: MemoryTotal): HTMLElement {
   const mark = h('span', { class: 'limit' }, `${bytesWords(available ?? 0)} available`);
-  mark.style.width = `${String(limit)}%`;
+  mark.style.width = `${limit}%`;
   return h('div', { class: 'scale' }, mark);
 }

@@ -6,6 +6,7 @@ import {
   traitsOf,
   type DeviceRequest,
 } from '../../src/shared/devices.ts';
+import type { ModelFacts } from '../../src/shared/models.ts';
 import {
   ADAPTER_RANKS,
   type ModelFromHost,
@@ -13,7 +14,6 @@ import {
   type ModelSnapshot,
   type ModelToHost,
 } from '../../src/shared/protocols/modelProtocol.ts';
-import type { ModelFacts } from '../../src/shared/models.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host } from '../common/host.ts';
 import { button, dropdown, option, progressRing } from '../common/toolkit.ts';
@@ -137,7 +137,7 @@ export class ModelPanel {
     ].sort((a, b) => a - b);
     replace(
       this.trained,
-      ...ranks.map((rank) => option(String(rank), `Adapter of rank ${String(rank)}`)),
+      ...ranks.map((rank) => option(String(rank), `Adapter of rank ${rank}`)),
       option(EVERYTHING, 'Everything'),
     );
     replace(this.device, ...DEVICE_REQUESTS.map((device) => option(device, deviceTitle(device))));

@@ -61,7 +61,7 @@ function table(items: readonly NumberedItem[], places: boolean): HTMLElement {
 function row(item: NumberedItem, places: boolean): HTMLElement {
   const swatch = h(
     'span',
-    { class: `swatch colour-${String((item.number - 1) % COLOURS)}`, 'aria-hidden': 'true' },
+    { class: `swatch colour-${(item.number - 1) % COLOURS}`, 'aria-hidden': 'true' },
     String(item.number),
   );
   return h(

@@ -1,6 +1,6 @@
+import type { MemoryPlace, MemoryTotal, ModelFacts, RunBudget } from '../../src/shared/models.ts';
 /** Facts, memory and self-tests in words. */
 import type { ModelTestState } from '../../src/shared/protocols/modelProtocol.ts';
-import type { MemoryPlace, MemoryTotal, ModelFacts, RunBudget } from '../../src/shared/models.ts';
 import { bytesWords, countWords } from '../../src/shared/text/sizes.ts';
 import { count, duration, percent } from '../common/format.ts';
 
@@ -87,9 +87,7 @@ export function testWords(test: ModelTestState): string {
   const ended = plural(test.steps.length, 'step');
   switch (test.status) {
     case 'running':
-      return test.share === null
-        ? (test.current ?? '')
-        : `${test.current ?? ''}, ${String(Math.floor(100 * test.share))} %`;
+      return test.share === null ? (test.current ?? '') : `${test.current ?? ''}, ${Math.floor(100 * test.share)} %`;
     case 'cancelled':
       return `Cancelled after ${ended}.`;
     case 'failed':

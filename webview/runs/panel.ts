@@ -13,8 +13,8 @@ import {
   type RunTableRow,
 } from '../../src/shared/protocols/runsTable.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
-import { focusedIn, h, icon, replace } from '../common/dom.ts';
 import { ColumnChooser } from '../common/columnChooser.ts';
+import { focusedIn, h, icon, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { shownText } from '../common/shownText.ts';

@@ -5,8 +5,8 @@ import { creditCell, verdictWords } from '../common/creditBar.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, decimal, NOT_MEASURED, returnText } from '../common/format.ts';
 import { shownText } from '../common/shownText.ts';
-import { button, dropdown, option, textArea, textField } from '../common/toolkit.ts';
 import { term } from '../common/term.ts';
+import { button, dropdown, option, textArea, textField } from '../common/toolkit.ts';
 import { timeWords } from './words.ts';
 
 /** Values of the chooser that are no class: nothing chosen yet, and a label in the user's own words. */
@@ -224,10 +224,7 @@ export function returnsWords(returns: readonly (number | null)[]): string {
     }
   }
   return groups
-    .map(
-      ({ value, times }) =>
-        `${times > 1 ? `${String(times)} \u00d7 ` : ''}${value === null ? 'masked' : returnText(value)}`,
-    )
+    .map(({ value, times }) => `${times > 1 ? `${times} \u00d7 ` : ''}${value === null ? 'masked' : returnText(value)}`)
     .join(', ');
 }
 

@@ -81,7 +81,7 @@ export class ClassTable {
       }
       row.chance.textContent = found.chance === null ? '' : chanceCell(found.chance);
       row.share.textContent = shareWords(found.count, buckets);
-      row.bar.style.width = `${String(buckets === 0 ? 0 : (100 * found.count) / buckets)}%`;
+      row.bar.style.width = `${buckets === 0 ? 0 : (100 * found.count) / buckets}%`;
     }
   }
 }

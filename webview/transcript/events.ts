@@ -1,15 +1,15 @@
 /** What environments added to an episode: a chip in a row, a block beside a message in full, what voters did. */
 import type { MessageDetail } from '../../src/shared/protocols/transcriptProtocol.ts';
+import { disarmed } from '../../src/shared/text/visible.ts';
 import type { ShownEvent } from '../../src/shared/transcript/shownEvents.ts';
 import type { ShownVoter } from '../../src/shared/transcript/shownVote.ts';
-import { disarmed } from '../../src/shared/text/visible.ts';
 import { h } from '../common/dom.ts';
 import { count, oneLine, returnText, signed } from '../common/format.ts';
 import { shownText } from '../common/shownText.ts';
 
 /** Where an event comes from, and in which round. */
 export const eventWords = ({ source, round }: Pick<ShownEvent, 'source' | 'round'>): string =>
-  round === null ? source : `${source}, round ${String(round)}`;
+  round === null ? source : `${source}, round ${round}`;
 
 /** Of rollouts between two updates of a training step. */
 export const stageWords = (stage: number): string => `stage ${count(stage)}`;

@@ -1,3 +1,4 @@
+import type { ReplayDraft } from '../../src/shared/protocols/replayDraft.ts';
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
 import {
   isTranscriptState,
@@ -9,29 +10,28 @@ import {
   type TranscriptToHost,
   type TranscriptTop,
 } from '../../src/shared/protocols/transcriptProtocol.ts';
-import { h, replace } from '../common/dom.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
-import type { ReplayDraft } from '../../src/shared/protocols/replayDraft.ts';
+import { h, replace } from '../common/dom.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
 import { RequestSender } from '../common/requests.ts';
 import { onceRested } from '../common/rest.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Asking } from './asking.ts';
 import { ComparisonView } from './comparisonView.ts';
-import { DetailPane } from './message/detail.ts';
-import { withDraft } from './replay/drafts.ts';
-import { NOTHING_FOLDED, type Folding } from './tree/folds.ts';
-import type { WithMathematics } from './message/formulas.ts';
-import { HitSearch } from './search/hitSearch.ts';
 import { Drawer } from './drawer.ts';
 import { frame } from './frame.ts';
-import { KeyboardHome } from './keyboardHome.ts';
 import { transcriptSheet } from './keySheet.ts';
+import { KeyboardHome } from './keyboardHome.ts';
+import { DetailPane } from './message/detail.ts';
+import type { WithMathematics } from './message/formulas.ts';
+import { ShownMessage } from './message/shownMessage.ts';
 import { comparisonPosts, detailPosts, treePosts } from './posts.ts';
 import { ProtocolMap } from './protocolMap.ts';
+import { withDraft } from './replay/drafts.ts';
 import { sizeWords } from './replay/replayWords.ts';
+import { HitSearch } from './search/hitSearch.ts';
 import { SearchBar } from './search/searchBar.ts';
-import { ShownMessage } from './message/shownMessage.ts';
+import { NOTHING_FOLDED, type Folding } from './tree/folds.ts';
 import { TreeView } from './tree/tree.ts';
 import type { PanelCommand } from './tree/treeEvents.ts';
 

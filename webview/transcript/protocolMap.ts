@@ -44,12 +44,7 @@ export class ProtocolMap {
     const rows = Math.max(0, ...placed.map(({ row }) => row + 1));
     const width = columns * (WIDTH + GAP_X) - GAP_X + 2 * EDGE;
     const height = rows * (HEIGHT + GAP_Y) - GAP_Y + 2 * EDGE;
-    const picture = svg('svg', {
-      viewBox: `0 0 ${String(width)} ${String(height)}`,
-      width,
-      height,
-      role: 'presentation',
-    });
+    const picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'presentation' });
     const edges = placed.flatMap((node) => node.parents.map((parent) => edge(placed[parent], node)));
     picture.append(
       ...edges.filter((line) => line !== null),
@@ -72,7 +67,7 @@ export class ProtocolMap {
   }
 
   private box(node: PlacedNode): SVGElement {
-    const name = node.turn > 0 ? `${node.role} ${String(node.turn + 1)}` : node.role;
+    const name = node.turn > 0 ? `${node.role} ${node.turn + 1}` : node.role;
     const words = `${name}${node.scored ? ', scored' : ''}: show only messages of ${node.role}`;
     const group = labelled(node, name, words, {
       class: node.scored ? 'node scored' : 'node',
@@ -103,7 +98,7 @@ const environmentBox = (node: PlacedNode): SVGElement =>
 
 function labelled(node: PlacedNode, name: string, words: string, attributes: Attributes): SVGElement {
   const { x, y } = corner(node);
-  const group = svg('g', { ...attributes, 'aria-label': words, transform: `translate(${String(x)} ${String(y)})` });
+  const group = svg('g', { ...attributes, 'aria-label': words, transform: `translate(${x} ${y})` });
   const title = svg('title', {});
   title.textContent = words;
   const label = svg('text', { x: WIDTH / 2, y: HEIGHT / 2, 'text-anchor': 'middle', 'dominant-baseline': 'central' });
@@ -129,7 +124,7 @@ function edge(from: PlacedNode | undefined, to: PlacedNode): SVGElement | null {
   const x2 = end.x;
   const y2 = end.y + HEIGHT / 2;
   const middle = (x1 + x2) / 2;
-  const path = `M${String(x1)} ${String(y1)}C${String(middle)} ${String(y1)} ${String(middle)} ${String(y2)} ${String(x2)} ${String(y2)}M${String(x2 - 5)} ${String(y2 - 3)}L${String(x2)} ${String(y2)}L${String(x2 - 5)} ${String(y2 + 3)}`;
+  const path = `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}M${x2 - 5} ${y2 - 3}L${x2} ${y2}L${x2 - 5} ${y2 + 3}`;
   return svg('path', { class: 'edge', d: path });
 }
 

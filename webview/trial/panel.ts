@@ -125,12 +125,7 @@ export class TrialPanel {
       const returns = `${returnText(before)} → ${returnText(after)}`;
       const element = h(
         'button',
-        {
-          type: 'button',
-          class: 'link',
-          'data-key': `case-${String(index)}`,
-          title: `Compare what was said: ${returns}`,
-        },
+        { type: 'button', class: 'link', 'data-key': `case-${index}`, title: `Compare what was said: ${returns}` },
         ...(at === 0 ? shownText(question.slice(0, QUESTION)) : [`pair ${count(at + 1)}`]),
       );
       element.addEventListener('click', () => {

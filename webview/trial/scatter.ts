@@ -20,7 +20,7 @@ export interface ScatterPoint {
 export function scatterPoints(problems: readonly TrialProblem[]): readonly ScatterPoint[] {
   const points = new Map<string, ScatterPoint>();
   for (const { before, after } of problems) {
-    const key = `${String(before)} ${String(after)}`;
+    const key = `${before} ${after}`;
     points.set(key, { before, after, problems: (points.get(key)?.problems ?? 0) + 1 });
   }
   return [...points.values()].sort((a, b) => b.problems - a.problems);
@@ -36,7 +36,7 @@ export function scatter(problems: readonly TrialProblem[], most: number): SVGSVG
   const y = (value: number): number => PAD.top + (inner.height * (high - value)) / (high - low);
   const largest = Math.max(1, ...points.map((point) => point.problems));
   const svg = shape('svg', {
-    viewBox: `0 0 ${String(SIZE)} ${String(SIZE)}`,
+    viewBox: `0 0 ${SIZE} ${SIZE}`,
     class: 'scatter',
     role: 'img',
     'aria-label': 'Mean return of each problem, with the change over without it; the table has the numbers',

@@ -1,8 +1,8 @@
 /** Runs of methods on tasks, and two of them compared on the same problems and seeds. */
 import { mean } from '../../credit/describe.ts';
 import { student } from '../../credit/interval.ts';
-import { C3Error } from '../../shared/errors.ts';
 import type { Interval } from '../../domain/credit.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { passAtK } from '../statistics/passAtK.ts';
 import type { Pair } from '../statistics/rank.ts';
 import { pairedT, signFlip, type PairedTest } from '../statistics/seeds.ts';
@@ -160,7 +160,7 @@ function sameProblems(one: MethodRun, other: MethodRun): void {
     if (one[kind].length !== other[kind].length) {
       throw new C3Error(
         'input',
-        `Runs ${one.run} and ${other.run} were evaluated on ${String(one[kind].length)} and ${String(other[kind].length)} problems; compare runs of one seed on the same ones.`,
+        `Runs ${one.run} and ${other.run} were evaluated on ${one[kind].length} and ${other[kind].length} problems; compare runs of one seed on the same ones.`,
       );
     }
   }

@@ -4,6 +4,7 @@
  */
 import { student } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';
+import { overSeeds, type SeedSummary } from '../statistics/seeds.ts';
 import { claimsOf, type Claim } from './claims.ts';
 import {
   BUDGETS,
@@ -16,7 +17,6 @@ import {
   type MethodComparison,
   type MethodRun,
 } from './methodComparison.ts';
-import { overSeeds, type SeedSummary } from '../statistics/seeds.ts';
 
 export type { Claim } from './claims.ts';
 export type { Budget, MeasureName, MethodComparison } from './methodComparison.ts';

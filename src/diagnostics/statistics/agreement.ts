@@ -53,7 +53,7 @@ export function cohenKappa(pairs: readonly (readonly [string, string])[]): Agree
     reason,
   });
   if (n < FEWEST_FOR_INTERVAL) {
-    return noInterval(`at least ${String(FEWEST_FOR_INTERVAL)} labels are needed for an interval`);
+    return noInterval(`at least ${FEWEST_FOR_INTERVAL} labels are needed for an interval`);
   }
   const away = 1 - value;
   // Each case adds its share of the sums over cells.

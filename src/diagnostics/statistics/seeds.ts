@@ -2,8 +2,8 @@
 import { hasSpread, mean, sampleVariance, squaredDeviations } from '../../credit/describe.ts';
 import { student } from '../../credit/interval.ts';
 import { regularisedBeta } from '../../credit/studentT.ts';
-import { C3Error } from '../../shared/errors.ts';
 import type { Interval } from '../../domain/credit.ts';
+import { C3Error } from '../../shared/errors.ts';
 import type { Pair } from './rank.ts';
 
 export interface SeedSummary {

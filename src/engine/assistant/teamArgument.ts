@@ -62,7 +62,7 @@ export function startWords({ starts, folder }: Pick<AgreedTeam, 'starts' | 'fold
   if (words.length > MOST_COMMAND) {
     throw new C3Error(
       'input',
-      `The command of the team file is longer than the ${String(MOST_COMMAND)} characters that a user is asked to read; nothing was replayed. Use c3 replay or c3 blame with --team FILE.`,
+      `The command of the team file is longer than the ${MOST_COMMAND} characters that a user is asked to read; nothing was replayed. Use c3 replay or c3 blame with --team FILE.`,
     );
   }
   return words;

@@ -96,7 +96,7 @@ export async function benchActivation(
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  note(`${String(turns.length)} activations measured`);
+  note(`${turns.length} activations measured`);
   const whole = turns.map(({ load, activate }) => load + activate);
   return {
     suite: 'activation',

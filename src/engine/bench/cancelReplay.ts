@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CancellationTokenSource, ResponseError, type MessageConnection } from 'vscode-jsonrpc/node';
 import { connectOrStart } from '../../client/startEngine.ts';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
 import {
   CANCELLED_CODE,
   InitializeRequest,
@@ -17,7 +18,6 @@ import {
   ShutdownRequest,
 } from '../../shared/protocols/engineProtocol.ts';
 import { socketConnection } from '../../shared/protocols/socketConnection.ts';
-import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
 import { ENGINE_ENTRY } from '../places.ts';
 import { figure, medianOf, quantileOf, type BenchFigure, type BenchOptions } from './report.ts';
@@ -72,7 +72,7 @@ export async function cancelling(
       }
     });
   }
-  note(`${String(stops.length)} cancels measured`);
+  note(`${stops.length} cancels measured`);
   const times = (name: string, of: (stop: Stop) => number): BenchFigure[] => [
     figure(`${name}, median`, medianOf(stops.map(of)), 'ms'),
     figure(`${name}, 95th percentile`, quantileOf(stops.map(of), 0.95), 'ms'),

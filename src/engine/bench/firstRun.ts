@@ -4,9 +4,9 @@
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { RunSummary } from '../../domain/run.ts';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { EngineService } from '../service.ts';
 import { figure, hardwareName, medianOf, type BenchFigure, type BenchReport, type TeamBenchOptions } from './report.ts';
@@ -17,10 +17,7 @@ const CLICKS = 15;
 /** Measures whole runs; the short form is one seed with a tenth of the steps. @throws CancelledError; C3Error */
 export async function benchFirstRun({ quick, config, folder, signal, note }: TeamBenchOptions): Promise<BenchReport> {
   const { steps, evaluation } = (await readRecipe(config, [], folder)).config;
-  const shortened = [
-    `steps=${String(Math.ceil(steps / 10))}`,
-    `evaluation.instances=${String(Math.min(64, evaluation.instances))}`,
-  ];
+  const shortened = [`steps=${Math.ceil(steps / 10)}`, `evaluation.instances=${Math.min(64, evaluation.instances)}`];
   const figures: BenchFigure[] = [];
   const add = (name: string, value: number | null, unit: string): void => {
     figures.push(figure(name, value, unit));
@@ -29,7 +26,7 @@ export async function benchFirstRun({ quick, config, folder, signal, note }: Tea
     const home = temporaryFolder('bench');
     const service = new EngineService(join(home, 'c3.sqlite'));
     try {
-      const recipe = await readRecipe(config, [`seed=${String(seed)}`, ...(quick ? shortened : [])], folder);
+      const recipe = await readRecipe(config, [`seed=${seed}`, ...(quick ? shortened : [])], folder);
       const started = performance.now();
       let first: number | null = null;
       const estimates: { readonly seconds: number; readonly at: number }[] = [];
@@ -44,7 +41,7 @@ export async function benchFirstRun({ quick, config, folder, signal, note }: Tea
           }
         },
       });
-      const prefix = `seed ${String(seed)}:`;
+      const prefix = `seed ${seed}:`;
       add(`${prefix} first transcript stored`, first, 's');
       add(`${prefix} training`, summary.seconds, 's');
       const ended = performance.now();
@@ -65,7 +62,7 @@ export async function benchFirstRun({ quick, config, folder, signal, note }: Tea
       await service.close();
       await rm(home, { recursive: true, force: true });
     }
-    note(`seed ${String(seed)} done`);
+    note(`seed ${seed} done`);
   }
   return { suite: 'first-run', figures, hardware: hardwareName('CPU provider') };
 }

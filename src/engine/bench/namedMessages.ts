@@ -58,10 +58,7 @@ function highest(values: readonly number[]): number[] {
 export async function benchNamedMessages(options: TeamBenchOptions): Promise<BenchReport> {
   const { quick, config, folder, signal, note } = options;
   const { instances, steps, fresh } = quick ? QUICK : FULL;
-  const overrides = [
-    `evaluation.instances=${String(instances)}`,
-    ...(steps === null ? [] : [`steps=${String(steps)}`]),
-  ];
+  const overrides = [`evaluation.instances=${instances}`, ...(steps === null ? [] : [`steps=${steps}`])];
   const recipe = await readRecipe(config, overrides, folder);
   const home = temporaryFolder('bench-named');
   const service = new EngineService(join(home, 'c3.sqlite'));
@@ -71,7 +68,7 @@ export async function benchNamedMessages(options: TeamBenchOptions): Promise<Ben
       const { episodes, scale } = evaluatedEpisodes(store, run);
       return episodes.filter(({ return: value }) => value !== null && isLost(value, scale)).length;
     });
-    note(`${String(lost)} episodes were lost`);
+    note(`${lost} episodes were lost`);
     const control = { signal, onProgress: () => undefined };
     const found = await service.blameRun({ run, budget: CALLS_EACH * lost }, control);
     note(found.sentence);
@@ -82,7 +79,7 @@ export async function benchNamedMessages(options: TeamBenchOptions): Promise<Ben
       if (place !== null) {
         named.push({ place, ...(await replaceEach(service, one, fresh, signal)) });
         if (named.length % NOTE_EVERY === 0) {
-          note(`the messages of ${String(named.length)} named episodes are replaced`);
+          note(`the messages of ${named.length} named episodes are replaced`);
         }
       }
     }

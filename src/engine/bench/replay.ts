@@ -4,8 +4,8 @@
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import type { RunSummary } from '../../domain/run.ts';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { EngineService } from '../service.ts';
@@ -34,7 +34,7 @@ export async function benchReplay(options: TeamBenchOptions): Promise<BenchRepor
     // The process that is cancelled writes this store.
     await service.close();
     figures.push(...(await cancelling(store, messages, options)));
-    return { suite: 'replay', figures, hardware: hardwareName(`${provider} provider`, `${String(threads)} threads`) };
+    return { suite: 'replay', figures, hardware: hardwareName(`${provider} provider`, `${threads} threads`) };
   } finally {
     await service.close();
     await rm(home, { recursive: true, force: true });
@@ -72,8 +72,8 @@ async function requesting(
     tokens.prompt += cost.prompt;
     tokens.reused += cost.reused;
   }
-  note(`${String(all.length)} requests measured`);
-  const size = `${String(ALTERNATIVES)} alternatives x ${String(REPLAYS)} replays`;
+  note(`${all.length} requests measured`);
+  const size = `${ALTERNATIVES} alternatives x ${REPLAYS} replays`;
   return [
     figure('request to first alternative stored, median', medianOf(first), 'ms'),
     figure(`request to all of ${size}, median`, medianOf(all), 'ms'),
@@ -130,7 +130,7 @@ async function verifying(
   const started = performance.now();
   const { checked, identical, different } = await service.verify(run, verified, { signal });
   const seconds = (performance.now() - started) / 1000;
-  note(`${String(checked)} replays verified`);
+  note(`${checked} replays verified`);
   return [
     figure('replays re-executed and compared', checked === 0 ? null : checked / seconds, 'replays/s'),
     figure('replays that were identical', identical, ''),

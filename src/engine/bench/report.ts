@@ -110,9 +110,7 @@ export const shareOf = (value: number | null, ceiling: number): number | null =>
 /** The processor and its number of cores, and what else the figures depend on. */
 export function hardwareName(...details: readonly string[]): string {
   const processors = cpus();
-  return [processors[0]?.model.trim() ?? 'unknown processor', `${String(processors.length)} cores`, ...details].join(
-    ', ',
-  );
+  return [processors[0]?.model.trim() ?? 'unknown processor', `${processors.length} cores`, ...details].join(', ');
 }
 
 /** The middle of the values, the upper one of two; null of none. */

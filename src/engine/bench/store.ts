@@ -8,9 +8,9 @@ import { setImmediate } from 'node:timers/promises';
 import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { WINDOW } from '../../shared/protocols/transcriptProtocol.ts';
-import { openBareStore, type BareStore } from '../../store/write/bare.ts';
 import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
 import type { RoleContext } from '../../store/types.ts';
+import { openBareStore, type BareStore } from '../../store/write/bare.ts';
 import { openStoreForWriting, type StoreWriter } from '../../store/write/writer.ts';
 import {
   figure,
@@ -63,7 +63,7 @@ async function measure(folder: string, options: BenchOptions): Promise<BenchFigu
       bare.close();
       await rm(barePath, { force: true });
     }
-    options.note(`appends measured, ${String(rounds)} rounds`);
+    options.note(`appends measured, ${rounds} rounds`);
     // The readers meet a store that is open for writing, as they do beside a run.
     return [append, ...(await reading(path, options))];
   } finally {
@@ -95,7 +95,7 @@ async function filling(path: string, workload: StoreWorkload, messages: number, 
         });
         await pause(options);
       }
-      options.note(`${String(workload.messages)} messages stored`);
+      options.note(`${workload.messages} messages stored`);
     }
   } finally {
     store.close();
@@ -214,7 +214,7 @@ async function lookingUp(reader: StoreReader, options: BenchOptions): Promise<Be
   await looked('children', messages, (id) => reader.children(id));
   await looked('chain', messages, (id) => reader.chain(id));
   const search = (query: string): unknown => reader.searchMessages({ query, offset: 0, limit: PAGE });
-  await looked("search of a message's own word", messages.slice(0, 50), (id) => search(`m${String(id)}`));
+  await looked("search of a message's own word", messages.slice(0, 50), (id) => search(`m${id}`));
   await looked('search of a common word', COMMON_WORDS, search);
   return figures;
 }

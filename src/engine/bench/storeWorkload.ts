@@ -5,14 +5,14 @@
  * bytes, messages of about 60, 20 tokens.
  */
 import { createHash } from 'node:crypto';
+import type { NewEpisode, Phase } from '../../domain/episode.ts';
+import type { NewMessage, Sampling } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';
 import type { NewBucket, NewReplay } from '../../domain/replay.ts';
-import type { NewMessage, Sampling } from '../../domain/message.ts';
-import type { NewEpisode, Phase } from '../../domain/episode.ts';
 import type { NumericEnvironment, Snapshot } from '../../domain/snapshot.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
-import type { BulkAppender } from '../../store/write/bare.ts';
 import type { NewRun, StoreWriter, TreeGroup } from '../../store/types.ts';
+import type { BulkAppender } from '../../store/write/bare.ts';
 
 /** One append. Rows name each other by the ids that an empty store gives out. */
 export type Append =
@@ -194,7 +194,7 @@ export class StoreWorkload {
           leaf,
           return: leaf % 2,
           evaluatorCalls: 1,
-          tokenHash: sha256(`replay ${String(leaf)}`),
+          tokenHash: sha256(`replay ${leaf}`),
           environment: 1,
         };
         this.appends.push({ table: 'replay', row });
@@ -247,7 +247,7 @@ export class StoreWorkload {
       text: messageText(spokenBy(id, siblingIndex)),
       tokens,
       logprobs: Float32Array.from(tokens, (token) => -token / 512),
-      streamKey: sha256(`stream ${String(id)}`),
+      streamKey: sha256(`stream ${id}`),
       sampling: SAMPLING,
       finish: 'end',
       promptTokens: 100,
@@ -308,7 +308,7 @@ interface Place {
 
 function problem(index: number): Problem {
   return {
-    uid: `bench-${String(index)}`,
+    uid: `bench-${index}`,
     uidSha: uidSha(index),
     question: sentence(index, 24),
     answer: String(index),
@@ -318,7 +318,7 @@ function problem(index: number): Problem {
 }
 
 function uidSha(index: number): string {
-  return sha256(`bench-${String(index)}`);
+  return sha256(`bench-${index}`);
 }
 
 function rootContext(index: number): string {
@@ -342,7 +342,7 @@ function spokenBy(id: number, siblingIndex: number): number {
 
 /** About 60 bytes; its first word is rare, its second names the message, the others are common. */
 function messageText(id: number): string {
-  return `w${String(mixed(id) % 20_000)} m${String(id)} ${sentence(id, 8)}`;
+  return `w${mixed(id) % 20_000} m${id} ${sentence(id, 8)}`;
 }
 
 function sentence(seed: number, words: number): string {

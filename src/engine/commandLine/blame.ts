@@ -1,6 +1,5 @@
 /** `c3 blame`: which message lost an episode, and what loses the episodes of a run. */
 import { resolve } from 'node:path';
-import { C3Error } from '../../shared/errors.ts';
 import {
   BLAME_BUDGET,
   callsWords,
@@ -14,10 +13,11 @@ import {
   type LossPart,
   type RunBlame,
 } from '../../domain/answer.ts';
+import { C3Error } from '../../shared/errors.ts';
 import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
 import { signed } from '../../shared/text/figures.ts';
-import { visible } from '../../shared/text/visible.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
+import { visible } from '../../shared/text/visible.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { BLAME } from './declared/messages.ts';
@@ -107,13 +107,13 @@ function wordsOf({ sentence, curve, remedy, most }: Blame): string[] {
         ? ''
         : `, ${signed((100 * drop.value) / most, 0)} points by message ${String(message)}`;
     const known = n === 0 && message === null ? 'not measured' : chanceWords(point, most);
-    return `  ${(role ?? 'at the start').padEnd(width)}  ${known}${n === 0 ? '' : `, n = ${String(n)}`}${change}`;
+    return `  ${(role ?? 'at the start').padEnd(width)}  ${known}${n === 0 ? '' : `, n = ${n}`}${change}`;
   });
   const instead =
     remedy === null
       ? []
       : [
-          `Said instead ${String(remedy.said)} of ${String(remedy.of)} times, for ${chanceWords({ ...remedy, low: 0, high: 0, n: 0 }, most)}:`,
+          `Said instead ${remedy.said} of ${remedy.of} times, for ${chanceWords({ ...remedy, low: 0, high: 0, n: 0 }, most)}:`,
           `  ${visible(remedy.text)}`,
         ];
   return [sentence, '', 'Chance of success after each message', ...points, ...instead];

@@ -1,7 +1,7 @@
-/** A diagnosis in words, for people at a terminal. */
-import { counted } from '../../shared/text/words.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { Ledger } from '../../domain/run.ts';
+/** A diagnosis in words, for people at a terminal. */
+import { counted } from '../../shared/text/words.ts';
 import type { Diagnosis } from '../diagnose/diagnose.ts';
 import type { RoleTrainingCredit, TrainingCreditSettings } from '../diagnose/trainingCredit.ts';
 import { proportion, reusedWords, takenWords } from './words.ts';
@@ -12,14 +12,14 @@ function interval(value: Interval | null, reason: string | undefined): string {
   if (value === null) {
     return `not measured${reason === undefined ? '' : `: ${reason}`}`;
   }
-  return `${number(value.value)} ${value.low === null || value.high === null ? '[interval not measured]' : `[${number(value.low)}, ${number(value.high)}]`}, n ${String(value.n)}`;
+  return `${number(value.value)} ${value.low === null || value.high === null ? '[interval not measured]' : `[${number(value.low)}, ${number(value.high)}]`}, n ${value.n}`;
 }
 
 const nats = (value: Interval | null, reason: string | undefined): string =>
   `${interval(value, reason)}${value === null ? '' : ' nats'}`;
 
 const costs = (cost: Omit<Ledger, 'seconds'>): string =>
-  `${String(cost.evaluatorCalls)} evaluator calls${reusedWords(cost)}, ${String(cost.tokens.prompt)} prompt and ${String(cost.tokens.completion)} completion tokens${takenWords(cost.tokens)}`;
+  `${cost.evaluatorCalls} evaluator calls${reusedWords(cost)}, ${cost.tokens.prompt} prompt and ${cost.tokens.completion} completion tokens${takenWords(cost.tokens)}`;
 
 /** What a run's certificates came to; they are diagnostics, and most are vacuous. */
 function certificateWords(found: NonNullable<Diagnosis['certificate']>): string {
@@ -28,8 +28,8 @@ function certificateWords(found: NonNullable<Diagnosis['certificate']>): string 
   const against =
     compared === 0
       ? 'no update was measured'
-      : `above the measured improvement in ${String(violations)} of ${String(compared)}, rank correlation ${number(rankCorrelation)}`;
-  return `${last} in the last of ${String(steps)} steps; ${String(positive)} positive, ${String(vacuous)} vacuous; ${against}`;
+      : `above the measured improvement in ${violations} of ${compared}, rank correlation ${number(rankCorrelation)}`;
+  return `${last} in the last of ${steps} steps; ${positive} positive, ${vacuous} vacuous; ${against}`;
 }
 
 /** Of runs that sample within their steps all of them, of others what was measured. */
@@ -88,7 +88,7 @@ export function diagnosisWords(found: Diagnosis): string {
   ].filter((one) => typeof one === 'string');
   const left = reasons['contexts'] === undefined ? '' : ` ${reasons['contexts']}`;
   return [
-    `Run ${found.run}, ${String(found.contexts)} contexts (${found.origin} buckets), credit by ${found.estimator}${left === '' ? '' : `.${left}`}`,
+    `Run ${found.run}, ${found.contexts} contexts (${found.origin} buckets), credit by ${found.estimator}${left === '' ? '' : `.${left}`}`,
     ...rows.map(([name, value]) => `  ${name.padEnd(18)}${value}`),
     ...warnings.map((one) => `  look at: ${one}`),
   ].join('\n');
@@ -110,7 +110,7 @@ export const trainingCreditWords = (
       `${role}: credit that ${method} learned with against the target advantage, 95 % intervals over questions`,
       `  correlation       ${interval(correlation, degenerate ?? undefined)}`,
       `  without noise     ${interval(disattenuated, degenerate ?? noise)}`,
-      `  reliability       ${number(reliability)}, of targets from ${String(replays)} pairs of replays`,
+      `  reliability       ${number(reliability)}, of targets from ${replays} pairs of replays`,
       `  measured on       ${counted(counts.contexts, 'context')}, ${counted(counts.messages, 'message')}, ` +
         `${counted(counts.pairs, 'pair')}, ${counted(counts.evaluatorCalls, 'evaluator call')}${left}`,
     ];

@@ -1,6 +1,6 @@
+import type { Interval } from '../../domain/credit.ts';
 /** `c3 diagnose --emptied`: held-out questions with and without what a role says. */
 import { emptiedEffects, timesEmptied, type EmptiedEffect } from '../../report/emptied.ts';
-import type { Interval } from '../../domain/credit.ts';
 import { messagesToEmpty, type EmptiedSettings } from '../diagnose/emptied.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
@@ -30,12 +30,12 @@ export async function emptiedRun(
 }
 
 const share = ({ value, low, high, n }: Interval): string =>
-  `${value.toFixed(3)} [${low === null || high === null ? 'no interval' : `${low.toFixed(3)}, ${high.toFixed(3)}`}], n ${String(n)}`;
+  `${value.toFixed(3)} [${low === null || high === null ? 'no interval' : `${low.toFixed(3)}, ${high.toFixed(3)}`}], n ${n}`;
 
 /** One paragraph for each role and evaluation. */
 export const emptiedWords = (effects: readonly EmptiedEffect[]): readonly string[] =>
   effects.flatMap(({ role, evaluation, team, without, difference, replays }) => [
-    `${evaluation}: ${role}, ${String(replays)} replays on each side, 95 % intervals over questions`,
+    `${evaluation}: ${role}, ${replays} replays on each side, 95 % intervals over questions`,
     `  with its message        ${share(team)}`,
     `  with an empty message   ${share(without)}`,
     `  difference              ${share(difference)}`,

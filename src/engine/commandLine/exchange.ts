@@ -1,11 +1,11 @@
 /** `c3 export` and `c3 import`. */
 import { resolve } from 'node:path';
+import { importLines } from '../../domain/episode.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { renamesOf } from '../../shared/speakerNames.ts';
 import { exportBuckets } from '../exchange/exchangeExport.ts';
 import { importBuckets, isBucketFile, type ImportReport } from '../exchange/exchangeImport.ts';
 import { LogFile } from '../exchange/logFile.ts';
-import { importLines } from '../../domain/episode.ts';
-import { renamesOf } from '../../shared/speakerNames.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
@@ -30,7 +30,7 @@ export async function exportRun(given: Given<typeof EXPORT>, context: CommandCon
     print(
       json
         ? JSON.stringify(report)
-        : `${String(report.buckets)} buckets in ${report.out}${report.leftOut === 0 ? '' : `; ${String(report.leftOut)} without any return were left out`}${report.others === 0 ? '' : `; ${String(report.others)} of another continuation distribution were left out`}`,
+        : `${report.buckets} buckets in ${report.out}${report.leftOut === 0 ? '' : `; ${report.leftOut} without any return were left out`}${report.others === 0 ? '' : `; ${report.others} of another continuation distribution were left out`}`,
     );
   });
 }
@@ -69,4 +69,4 @@ function beginsAsBuckets(path: string): boolean {
 }
 
 const bucketWords = ({ run, buckets, alternatives }: ImportReport): string =>
-  `Run ${run}: ${String(buckets)} buckets with ${String(alternatives)} alternatives. Look at it with c3 diagnose --run ${run}`;
+  `Run ${run}: ${buckets} buckets with ${alternatives} alternatives. Look at it with c3 diagnose --run ${run}`;

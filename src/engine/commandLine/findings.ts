@@ -1,12 +1,12 @@
 /** `c3 keep` and `c3 check`: a message as a test, and whether the tests of a folder still hold. */
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import { checksSentence, type CheckedFinding } from '../../domain/answer.ts';
 import { writeOut } from '../../files/outFile.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { checksSentence, type CheckedFinding } from '../../domain/answer.ts';
 import { visible } from '../../shared/text/visible.ts';
-import { readFinding } from '../findings/findingFile.ts';
 import { findFindings } from '../findings/findFindings.ts';
+import { readFinding } from '../findings/findingFile.ts';
 import { junitOf } from '../findings/junit.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';

@@ -4,18 +4,18 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { engineClient, type EngineClient } from '../../client/engineClient.ts';
 import type { EngineEvents } from '../../client/engineConnection.ts';
-import type { JobList, RunJob, UnstartedJob } from '../../shared/protocols/jobs.ts';
-import { C3Error } from '../../shared/errors.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
 import { shownStatus } from '../../domain/run.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { JobList, RunJob, UnstartedJob } from '../../shared/protocols/jobs.ts';
 import { holderWords, type StoreHolder } from '../../shared/protocols/storeHolder.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
 import { remainingWords } from '../../shared/text/times.ts';
 import { lockHolder } from '../../store/files/lock.ts';
 import { openStoreForReading } from '../../store/read/reader.ts';
-import { cancelElsewhere } from '../server/elsewhere.ts';
 import { ENGINE_ENTRY } from '../places.ts';
-import { QueueFile, unstarted } from '../server/queueFile.ts';
 import { readRecipe } from '../recipe/recipe.ts';
+import { cancelElsewhere } from '../server/elsewhere.ts';
+import { QueueFile, unstarted } from '../server/queueFile.ts';
 import { VERSION } from '../version.ts';
 import type { CommandContext } from './command.ts';
 import type { Given, Named, OptionsGiven } from './declared/declaration.ts';
@@ -112,7 +112,7 @@ export async function detach(
   const open = list.jobs.filter(({ state }) => state !== 'finished');
   const ahead = open.findIndex(({ id }) => id === job.id);
   print(
-    `${job.id}: "${oneLine(job.title, LONGEST_TITLE)}" ${ahead > 0 ? `is queued behind ${String(ahead)} ${ahead === 1 ? 'run' : 'runs'}` : 'starts'}; it continues when this terminal is closed.`,
+    `${job.id}: "${oneLine(job.title, LONGEST_TITLE)}" ${ahead > 0 ? `is queued behind ${ahead} ${ahead === 1 ? 'run' : 'runs'}` : 'starts'}; it continues when this terminal is closed.`,
   );
   print(
     `Follow it with c3 status${storeOption(given)}, stop it with c3 cancel ` +
@@ -182,12 +182,12 @@ function statusWords({ store, engine, holder, jobs, unstarted: lost, interrupted
   }
   for (const { run, title, step, steps } of interrupted) {
     lines.push(
-      `Run ${run} "${oneLine(title, LONGEST_TITLE)}" was interrupted at step ${String(step)} of ${String(steps)}: c3 run --resume ${run}${option}`,
+      `Run ${run} "${oneLine(title, LONGEST_TITLE)}" was interrupted at step ${step} of ${steps}: c3 run --resume ${run}${option}`,
     );
   }
   if (lines.length === 0) {
     lines.push(
-      `Nothing is in progress in ${store}${engine === null ? '' : `; its engine (process ${String(engine.pid)}) is idle`}.`,
+      `Nothing is in progress in ${store}${engine === null ? '' : `; its engine (process ${engine.pid}) is idle`}.`,
     );
   }
   return lines.join('\n');

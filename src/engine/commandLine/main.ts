@@ -3,8 +3,8 @@ import { C3Error, CancelledError, messageOf, nearestName } from '../../shared/er
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { VERSION } from '../version.ts';
 import { ownArguments } from './arguments.ts';
-import { COMMANDS, GROUPS } from './commands.ts';
 import { contextOf, type Command, type Output, type Streams } from './command.ts';
+import { COMMANDS, GROUPS } from './commands.ts';
 import { commandHelp, overview } from './help.ts';
 
 const LONGEST_ERROR = 2000;

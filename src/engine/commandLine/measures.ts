@@ -5,15 +5,13 @@ import { salvageStore } from '../../store/repair/salvage.ts';
 import { contextEstimator } from '../../training/methods/methods.ts';
 import { runSuite } from '../bench/suites.ts';
 import { reportTable } from '../bench/table.ts';
-import { creditLines } from '../lines/creditLines.ts';
 import { diagnose } from '../diagnose/diagnose.ts';
 import { readTrainingCredit } from '../diagnose/trainingCredit.ts';
-import { diagnosisWords, trainingCreditWords } from './diagnoseWords.ts';
-import { emptiedRun, emptiedWords } from './emptied.ts';
-import { examine } from '../machine/doctor.ts';
-import { HEADLINE_RULE } from '../recipe/headlines.ts';
+import { creditLines } from '../lines/creditLines.ts';
 import { graderNamed, gradeLines, mathLines } from '../lines/gradeLines.ts';
 import { passRuleNamed, pythonLines, withPythonGrader } from '../lines/gradePython.ts';
+import { examine } from '../machine/doctor.ts';
+import { HEADLINE_RULE } from '../recipe/headlines.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { parseThresholds, taxonomyWords } from '../taxonomy/taxonomyReport.ts';
 import type { CommandContext } from './command.ts';
@@ -30,6 +28,8 @@ import {
   type LABEL,
   type TAXONOMY,
 } from './declared/results.ts';
+import { diagnosisWords, trainingCreditWords } from './diagnoseWords.ts';
+import { emptiedRun, emptiedWords } from './emptied.ts';
 import { progressPrinter, storePath, withService } from './support.ts';
 
 export async function taxonomy(given: Given<typeof TAXONOMY>, context: CommandContext): Promise<void> {
@@ -202,7 +202,7 @@ function copyWhole(from: string, to: string, json: boolean, print: CommandContex
   for (const { table, left, unreadable } of tables) {
     if (left + unreadable > 0) {
       print(
-        `Of ${table}, ${String(left)} rows were left out, damaged or referring to such a row, and ${String(unreadable)} could not be read.`,
+        `Of ${table}, ${left} rows were left out, damaged or referring to such a row, and ${unreadable} could not be read.`,
       );
     }
   }

@@ -7,18 +7,18 @@ import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { generateLines } from '../lines/generateLines.ts';
 import { takeLineModel } from '../lines/lineModel.ts';
+import { scoreLines } from '../lines/scoreLines.ts';
 import { inspectModel } from '../models/modelFacts.ts';
 import { testModel } from '../models/modelTest.ts';
-import { factsTable, planTable, rhoTable, stepLine } from './planWords.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import type { PilotSettings } from '../run/pilot.ts';
-import { scoreLines } from '../lines/scoreLines.ts';
 import type { CommandContext } from './command.ts';
 import type { Given, OptionsGiven } from './declared/declaration.ts';
 import type { GENERATE, SCORE } from './declared/lines.ts';
 import type { MODEL_FOLDER } from './declared/machine.ts';
 import type { ADAPTER, MODEL } from './declared/options.ts';
 import type { PLAN } from './declared/runs.ts';
+import { factsTable, planTable, rhoTable, stepLine } from './planWords.ts';
 import { loadingPrinter, withService } from './support.ts';
 
 /**

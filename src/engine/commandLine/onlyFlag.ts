@@ -1,7 +1,7 @@
+import { SELECTION_KEYS, type Condition, type Selection, type SelectionKey } from '../../domain/selection.ts';
 /** `--only KEY=VALUE`, which may come several times: which episodes of a run are meant. */
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import { SELECTION_KEYS, type Condition, type Selection, type SelectionKey } from '../../domain/selection.ts';
 
 /** Conditions of one selection: no command line is longer. */
 const MOST_CONDITIONS = 1000;
@@ -14,7 +14,7 @@ const SHOWN = 40;
  */
 export function readSelection(given: readonly string[]): Selection {
   if (given.length > MOST_CONDITIONS) {
-    throw new C3Error('input', `--only may come at most ${String(MOST_CONDITIONS)} times; select by fewer.`);
+    throw new C3Error('input', `--only may come at most ${MOST_CONDITIONS} times; select by fewer.`);
   }
   return given.map((one): Condition => {
     const at = one.indexOf('=');

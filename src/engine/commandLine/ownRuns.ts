@@ -76,9 +76,9 @@ function askedScore(given: string): number | null {
 }
 
 function episodeLines({ episode, score, note: words, tags, isReturn }: NotedEpisode): readonly string[] {
-  const scored = score === null ? 'no score by hand' : `${BY_HAND}: ${String(score)}`;
+  const scored = score === null ? 'no score by hand' : `${BY_HAND}: ${score}`;
   const counts = score === null ? '' : isReturn ? ', which is its return' : ', beside what it returned';
-  return [`episode ${String(episode)}, ${scored}${counts}`, tags.join(', '), words].filter((line) => line !== '');
+  return [`episode ${episode}, ${scored}${counts}`, tags.join(', '), words].filter((line) => line !== '');
 }
 
 export async function deleteCommand(given: Given<typeof DELETE>, context: CommandContext): Promise<void> {

@@ -1,7 +1,7 @@
+import type { RhoReport } from '../../domain/credit.ts';
+import { costWords } from '../../shared/endpointCost.ts';
 /** Model facts, plans and self-tests as people at a terminal read them. */
 import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../../shared/models.ts';
-import { costWords } from '../../shared/endpointCost.ts';
-import type { RhoReport } from '../../domain/credit.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { bytesWords, countWords } from '../../shared/text/sizes.ts';
 import { estimateWords } from '../../shared/text/times.ts';
@@ -19,10 +19,10 @@ export function factsTable(facts: ModelFacts): string {
       'parameters',
       `${countWords(facts.parameters)} (${precisions.map(({ dtype, parameters }) => (precisions.length === 1 ? dtype : `${countWords(parameters)} ${dtype}`)).join(', ')})`,
     ],
-    ['weights', `${bytesWords(facts.bytes)} in ${String(files)} ${files === 1 ? 'file' : 'files'}`],
+    ['weights', `${bytesWords(facts.bytes)} in ${files} ${files === 1 ? 'file' : 'files'}`],
     [
       'layers',
-      `${String(facts.layers)}, hidden size ${whole(facts.hiddenSize)}, ${String(facts.heads)} heads over ${String(facts.keyValueHeads)} of keys and values`,
+      `${facts.layers}, hidden size ${whole(facts.hiddenSize)}, ${facts.heads} heads over ${facts.keyValueHeads} of keys and values`,
     ],
     ['vocabulary', `${whole(facts.vocabularySize)} tokens, embeddings ${facts.tiedEmbeddings ? 'tied' : 'not tied'}`],
     ['positions', `${whole(facts.maxPositions)}${facts.ropeScaling === null ? '' : `, scaled: ${facts.ropeScaling}`}`],

@@ -1,14 +1,14 @@
+import { importLines, type Recorded } from '../../domain/episode.ts';
+import { rightAnswer } from '../../domain/problem.ts';
 /** `c3 record`: what a user's own program asks of models, stored while it runs. */
 import { C3Error } from '../../shared/errors.ts';
-import { importLines, type Recorded } from '../../domain/episode.ts';
 import { renamesOf } from '../../shared/speakerNames.ts';
-import { rightAnswer } from '../../domain/problem.ts';
 import { record as recordProgram, upstreamOf, type RecordSettings } from '../record/recordProgram.ts';
 import { serveFolder } from '../serve/ownServer.ts';
-import { servedFolder } from './serve.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { RECORD } from './declared/programs.ts';
+import { servedFolder } from './serve.ts';
 import { loadingPrinter, withService } from './support.ts';
 
 type Answering = Pick<RecordSettings, 'upstream' | 'served'>;
@@ -45,7 +45,7 @@ export async function record(given: Given<typeof RECORD>, context: CommandContex
   print(json ? JSON.stringify({ ...report, ended }) : importLines(report).join('\n'));
   const further = fault === null ? '' : `${fault} All is stored, with the names that they had.`;
   if (ended !== 0) {
-    const how = typeof ended === 'number' ? `exit code ${String(ended)}` : ended;
+    const how = typeof ended === 'number' ? `exit code ${ended}` : ended;
     throw new C3Error('engine', `The program ended with ${how}; what it said before is stored. ${further}`.trim());
   }
   if (fault !== null) {

@@ -1,12 +1,12 @@
+import { replacementOf, shockWords } from '../../domain/run.ts';
 /** `c3 replace`: a run that goes on with the team of another one, a policy of it replaced. */
 import { C3Error } from '../../shared/errors.ts';
-import { replacementOf, shockWords } from '../../domain/run.ts';
 import { readRecipe } from '../recipe/recipe.ts';
-import { detach } from './jobs.ts';
-import { resumable } from './runs.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { REPLACE } from './declared/runs.ts';
+import { detach } from './jobs.ts';
+import { resumable } from './runs.ts';
 import { withService } from './support.ts';
 import { summaryWords } from './words.ts';
 

@@ -1,6 +1,7 @@
 /** `c3 run`, `replay` and `verify`. */
 import { resolve } from 'node:path';
-import { estimatesOf, withVote } from '../../report/estimates.ts';
+import type { MessageEstimate } from '../../domain/credit.ts';
+import type { Message } from '../../domain/message.ts';
 import {
   DRAWS_WORDS,
   drawsOf,
@@ -8,26 +9,25 @@ import {
   type BucketView,
   type ReplayResult,
 } from '../../domain/replay.ts';
-import { C3Error } from '../../shared/errors.ts';
-import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import { headlineJson } from '../../shared/credit/headline.ts';
-import { clearestOf } from '../../shared/credit/order.ts';
-import type { MessageEstimate } from '../../domain/credit.ts';
-import type { Message } from '../../domain/message.ts';
 import type { RunSummary } from '../../domain/run.ts';
 import { reportWords } from '../../domain/verification.ts';
+import { estimatesOf, withVote } from '../../report/estimates.ts';
+import { headlineJson } from '../../shared/credit/headline.ts';
+import { clearestOf } from '../../shared/credit/order.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { defaultReplays, settledWords } from '../replay/settling.ts';
 import { storedVote, votedEpisode } from '../replay/storedVote.ts';
-import { bucketWords, estimateLines, findingWords, summaryWords } from './words.ts';
 import { runBlameWords } from './blame.ts';
-import { detach } from './jobs.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { REPLAY, VERIFY } from './declared/messages.ts';
 import type { RUN } from './declared/runs.ts';
+import { detach } from './jobs.ts';
 import { LARGE_MODEL, progressPrinter, spendingOf, withService } from './support.ts';
+import { bucketWords, estimateLines, findingWords, summaryWords } from './words.ts';
 
 /** What --show looks for what loses episodes with, in evaluator calls, and how many cases it shows. */
 const SHOWN_BUDGET = 1200;
@@ -304,7 +304,7 @@ export async function verify(given: Given<typeof VERIFY>, context: CommandContex
     if (given.json) {
       print(JSON.stringify(report));
     } else {
-      print(reportWords(message === null ? id : `message ${String(message)}`, report));
+      print(reportWords(message === null ? id : `message ${message}`, report));
     }
     if (report.different > 0) {
       context.fails();

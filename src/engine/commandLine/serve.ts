@@ -31,7 +31,7 @@ async function serveUntilStopped(given: Given<typeof SERVE>, context: CommandCon
   const { folder, name } = servedFolder(given, context);
   const { adapter, port } = given;
   if (port > MOST_PORT) {
-    throw new C3Error('input', `--port needs a number of at most ${String(MOST_PORT)}, or 0 for one that is free.`);
+    throw new C3Error('input', `--port needs a number of at most ${MOST_PORT}, or 0 for one that is free.`);
   }
   const own = context.streams.env[TOKEN_VARIABLE];
   if (own !== undefined && !TOKEN.test(own)) {

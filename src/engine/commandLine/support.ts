@@ -2,14 +2,14 @@
 import { resolve } from 'node:path';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import { askAtTerminal } from './askAtTerminal.ts';
-import type { CommandContext } from './command.ts';
-import type { LoadControl } from '../models/models.ts';
-import { EngineService } from '../service.ts';
-import type { SPENDING, STORE } from './declared/options.ts';
-import type { OptionsGiven } from './declared/declaration.ts';
 import { remainingWords } from '../../shared/text/times.ts';
 import { loadingWords } from '../models/loadingWords.ts';
+import type { LoadControl } from '../models/models.ts';
+import { EngineService } from '../service.ts';
+import { askAtTerminal } from './askAtTerminal.ts';
+import type { CommandContext } from './command.ts';
+import type { OptionsGiven } from './declared/declaration.ts';
+import type { SPENDING, STORE } from './declared/options.ts';
 
 /** What a command is given that works with a store. */
 export type StoreGiven = OptionsGiven<typeof STORE>;
@@ -88,7 +88,7 @@ export function progressPrinter({
       }
       return;
     }
-    const tenth = `${message.split(':')[0] ?? ''}:${String(Math.floor((10 * done) / Math.max(1, total)))}`;
+    const tenth = `${message.split(':')[0] ?? ''}:${Math.floor((10 * done) / Math.max(1, total))}`;
     if (stage === 'train' ? done % Math.max(1, Math.round(total / 20)) === 0 : tenth !== lastTenth) {
       note(line);
     }

@@ -1,10 +1,9 @@
+import { existsSync } from 'node:fs';
 /** `c3 try`: whether a change of a run's team helps, and which role another policy helps most. */
 import { resolve } from 'node:path';
-import { existsSync } from 'node:fs';
-import { readRegular } from '../../files/regularFile.ts';
-import { C3Error } from '../../shared/errors.ts';
-import type { Sampling } from '../../domain/message.ts';
 import { callsWords } from '../../domain/answer.ts';
+import type { Sampling } from '../../domain/message.ts';
+import { selectionWords } from '../../domain/selection.ts';
 import {
   DECODING,
   decodingNumber,
@@ -18,12 +17,13 @@ import {
   type TrialProblems,
   type WeightsChange,
 } from '../../domain/trial.ts';
+import { readRegular } from '../../files/regularFile.ts';
 import { plainEndpoint } from '../../shared/endpointAddress.ts';
-import { selectionWords } from '../../domain/selection.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { protocolOfRun } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
-import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { TRY } from './declared/messages.ts';
@@ -186,8 +186,8 @@ async function changeOf(changes: readonly string[], folder: string): Promise<Tea
 
 /** The sentence, what it cost, and the first of the cases that flipped. */
 export function trialWords({ sentence, cases, contexts, message, only = [], tokens, seconds }: Trial): string[] {
-  const problems = `${String(contexts)} ${contexts === 1 ? 'problem' : 'problems'}${only.length === 0 ? '' : ` (${selectionWords(only)})`}`;
-  const cost = `${message === undefined ? problems : `In the context of message ${String(message)}`}; ${tokens.before.toLocaleString('en-US')} tokens without the change and ${tokens.after.toLocaleString('en-US')} with it; ${seconds.toFixed(0)} s.`;
+  const problems = `${contexts} ${contexts === 1 ? 'problem' : 'problems'}${only.length === 0 ? '' : ` (${selectionWords(only)})`}`;
+  const cost = `${message === undefined ? problems : `In the context of message ${message}`}; ${tokens.before.toLocaleString('en-US')} tokens without the change and ${tokens.after.toLocaleString('en-US')} with it; ${seconds.toFixed(0)} s.`;
   const won = cases.filter(isWon);
   const lost = cases.filter((one) => !isWon(one));
   const shown = [...won.slice(0, MOST_SHOWN), ...lost.slice(0, MOST_SHOWN)];
@@ -196,7 +196,7 @@ export function trialWords({ sentence, cases, contexts, message, only = [], toke
     cost,
     ...(shown.length === 0 ? [] : ['', 'Cases that flipped']),
     ...shown.flatMap(caseWords),
-    ...(shown.length < cases.length ? [`  and ${String(cases.length - shown.length)} more with --json`] : []),
+    ...(shown.length < cases.length ? [`  and ${cases.length - shown.length} more with --json`] : []),
   ];
 }
 

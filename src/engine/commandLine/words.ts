@@ -1,12 +1,12 @@
+import { ESTIMATE_WORDS, type MessageEstimate, type Interval } from '../../domain/credit.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Problem } from '../../domain/problem.ts';
 /** Results in words, for people at a terminal. */
 import { continuationWords, ownWords, type Alternative, type BucketView } from '../../domain/replay.ts';
-import { ESTIMATE_WORDS, type MessageEstimate, type Interval } from '../../domain/credit.ts';
+import type { Ledger, RunSummary, Tokens } from '../../domain/run.ts';
+import type { Credit } from '../../shared/credit/credit.ts';
 import { sentence, type Headline } from '../../shared/credit/headline.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import type { Problem } from '../../domain/problem.ts';
-import type { Ledger, RunSummary, Tokens } from '../../domain/run.ts';
-import type { Message } from '../../domain/message.ts';
-import type { Credit } from '../../shared/credit/credit.ts';
 
 export { oneLine } from '../../shared/text/oneLine.ts';
 
@@ -21,7 +21,7 @@ export function proportion(interval: Interval | null): string {
     interval.low === null || interval.high === null
       ? 'interval not measured'
       : `[${(100 * interval.low).toFixed(1)}, ${(100 * interval.high).toFixed(1)}]`;
-  return `${percent(interval.value)} ${bounds}, n ${String(interval.n)}`;
+  return `${percent(interval.value)} ${bounds}, n ${interval.n}`;
 }
 
 function points(interval: Interval | null): string {
@@ -43,31 +43,31 @@ export function creditWords(credit: Credit | Headline | null): string {
   const signed = (value: number): string => `${value >= 0 ? '+' : ''}${value.toFixed(3)}`;
   const bounds =
     credit.low === null || credit.high === null ? 'no interval' : `[${signed(credit.low)}, ${signed(credit.high)}]`;
-  return `${signed(credit.value)} ${bounds}, n ${String(credit.n)}, ${String(credit.evaluatorCalls)} calls${'verdict' in credit ? `, ${sentence(credit)}` : ''}`;
+  return `${signed(credit.value)} ${bounds}, n ${credit.n}, ${credit.evaluatorCalls} calls${'verdict' in credit ? `, ${sentence(credit)}` : ''}`;
 }
 
 /** Calls that an interruption lost are no part of the run's own. */
 function lostWords({ lostEvaluatorCalls = 0 }: RunSummary): string {
   return lostEvaluatorCalls === 0
     ? ''
-    : `, and at most ${String(lostEvaluatorCalls)} more whose results were lost in interruptions`;
+    : `, and at most ${lostEvaluatorCalls} more whose results were lost in interruptions`;
 }
 
 /** What was asked for beside the calls that were made. */
 export function reusedWords({ reusedEvaluations = 0 }: Pick<Ledger, 'reusedEvaluations'>): string {
-  return reusedEvaluations === 0 ? '' : `, and ${String(reusedEvaluations)} results reused from equal messages`;
+  return reusedEvaluations === 0 ? '' : `, and ${reusedEvaluations} results reused from equal messages`;
 }
 
 /** Completion tokens that were not computed. */
 export function takenWords({ reusedCompletion = 0 }: Tokens): string {
-  return reusedCompletion === 0 ? '' : `, and ${String(reusedCompletion)} reused from equal requests`;
+  return reusedCompletion === 0 ? '' : `, and ${reusedCompletion} reused from equal requests`;
 }
 
 /** A row only where there is something to say. */
 function maskedRow({ maskedEpisodes = 0 }: RunSummary): [string, string][] {
   return maskedEpisodes === 0
     ? []
-    : [['not scored', `${String(maskedEpisodes)} episodes: the evaluator failed; they are not counted`]];
+    : [['not scored', `${maskedEpisodes} episodes: the evaluator failed; they are not counted`]];
 }
 
 /** Only where an evaluation took several samples. */
@@ -75,7 +75,7 @@ function passAtKRows({ passAtK }: RunSummary): [string, string][] {
   return passAtK === undefined
     ? []
     : [
-        [`pass@${String(passAtK.samples)}`, `${proportion(passAtK.before)}  ->  ${proportion(passAtK.after)}`],
+        [`pass@${passAtK.samples}`, `${proportion(passAtK.before)}  ->  ${proportion(passAtK.after)}`],
         ['  difference', points(passAtK.difference)],
       ];
 }
@@ -86,28 +86,28 @@ export function summaryWords(summary: RunSummary): string {
     ['greedy accuracy', `${proportion(summary.accuracy.before)}  ->  ${proportion(summary.accuracy.after)}`],
     ['  difference', points(summary.accuracy.difference)],
     [
-      summary.passAtK === undefined ? 'pass@1 (sampled)' : `avg@${String(summary.passAtK.samples)} (pass@1)`,
+      summary.passAtK === undefined ? 'pass@1 (sampled)' : `avg@${summary.passAtK.samples} (pass@1)`,
       `${proportion(summary.passAt1.before)}  ->  ${proportion(summary.passAt1.after)}`,
     ],
     ['  difference', points(summary.passAt1.difference)],
     ...passAtKRows(summary),
-    ['evaluator calls', `${String(summary.evaluatorCalls)}${reusedWords(summary)}${lostWords(summary)}`],
+    ['evaluator calls', `${summary.evaluatorCalls}${reusedWords(summary)}${lostWords(summary)}`],
     ...maskedRow(summary),
     [
       'tokens',
-      `${String(tokens.prompt)} prompt (${String(tokens.reused)} reused), ${String(tokens.completion)} completion${takenWords(tokens)}`,
+      `${tokens.prompt} prompt (${tokens.reused} reused), ${tokens.completion} completion${takenWords(tokens)}`,
     ],
     [
       'messages',
       Object.entries(decisions)
-        .map(([role, count]) => `${role} ${String(count)}`)
+        .map(([role, count]) => `${role} ${count}`)
         .join(', '),
     ],
-    ['training', `${String(summary.steps)} steps in ${summary.seconds.toFixed(1)} s`],
+    ['training', `${summary.steps} steps in ${summary.seconds.toFixed(1)} s`],
     ['store', summary.store],
   ];
   return [
-    `Run ${summary.run} (${summary.method}, seed ${String(summary.seed)})`,
+    `Run ${summary.run} (${summary.method}, seed ${summary.seed})`,
     ...rows.map(([name, value]) => `  ${name.padEnd(18)}${value}`),
   ].join('\n');
 }
@@ -116,7 +116,7 @@ export function summaryWords(summary: RunSummary): string {
 export function estimateLines(estimates: readonly MessageEstimate[]): readonly string[] {
   return estimates.map(
     ({ name, credit, bucket, reason }) =>
-      `  ${ESTIMATE_WORDS[name].label.toLowerCase().padEnd(12)}${credit === null ? `not measured: ${reason ?? ''}` : `${creditWords(credit)}${bucket === null ? '' : `, newest bucket ${String(bucket)}`}`}`,
+      `  ${ESTIMATE_WORDS[name].label.toLowerCase().padEnd(12)}${credit === null ? `not measured: ${reason ?? ''}` : `${creditWords(credit)}${bucket === null ? '' : `, newest bucket ${bucket}`}`}`,
   );
 }
 
@@ -144,7 +144,7 @@ export function findingWords(
     const mean = alternative === undefined ? null : meanReturn(alternative);
     return mean === null
       ? 'not scored'
-      : `mean return ${mean.toFixed(2)} of ${String(alternative?.returns.filter((value) => value !== null).length ?? 0)}`;
+      : `mean return ${mean.toFixed(2)} of ${alternative?.returns.filter((value) => value !== null).length ?? 0}`;
   };
   const rows: readonly (readonly [name: string, words: string])[] = [
     ['question', oneLine(problem.question, SHOWN)],
@@ -158,7 +158,7 @@ export function findingWords(
     ],
     ['credit', creditWords(original?.credit ?? null)],
   ];
-  const title = `What one message was worth: message ${String(message.id)} by the ${role}, replayed in its exact context`;
+  const title = `What one message was worth: message ${message.id} by the ${role}, replayed in its exact context`;
   return [title, ...rows.map(([name, words]) => `  ${name.padEnd(10)}${words}`)].join('\n');
 }
 
@@ -173,7 +173,7 @@ export function bucketWords(message: Message, bucket: BucketView): string {
     if (first === undefined) {
       return '';
     }
-    const times = equal.length === 0 ? '' : ` x${String(equal.length + 1)}`;
+    const times = equal.length === 0 ? '' : ` x${equal.length + 1}`;
     const returns = returnsWords([first, ...equal].map((one) => one.returns));
     return `  ${first.original ? '*' : ' '} ${`${oneLine(first.text, 40)}${times}`.padEnd(42)} returns ${returns.padEnd(10)} credit ${creditWords(first.credit)}`;
   };
@@ -187,7 +187,7 @@ export function bucketWords(message: Message, bucket: BucketView): string {
   const other =
     continuation === null ? [] : [`These are of ${continuationWords(continuation)}. ${ownWords(continuation)}`];
   return [
-    `Message ${String(message.id)} by the ${message.role} and its alternatives from the same context (* is the message itself):`,
+    `Message ${message.id} by the ${message.role} and its alternatives from the same context (* is the message itself):`,
     ...other,
     ...equals.map(line),
   ].join('\n');
@@ -208,5 +208,5 @@ function returnsWords(all: readonly (readonly (number | null)[])[]): string {
   if (returns.length <= LISTED_RETURNS) {
     return write(returns);
   }
-  return `mean ${meanReturn({ returns })?.toFixed(2) ?? 'masked'} of ${String(returns.length)}`;
+  return `mean ${meanReturn({ returns })?.toFixed(2) ?? 'masked'} of ${returns.length}`;
 }

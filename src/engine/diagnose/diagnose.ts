@@ -1,3 +1,18 @@
+import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
+import type { DiagnosticBucket } from '../../diagnostics/bucket.ts';
+import { distinctInfluence } from '../../diagnostics/distinctInfluence.ts';
+import { duplicateRates } from '../../diagnostics/duplicates.ts';
+import { fidelity, publishedFidelity } from '../../diagnostics/fidelity.ts';
+import {
+  answerInfluence,
+  CODE_INFLUENCE,
+  contextInfluences,
+  influence,
+  PAPER_INFLUENCE,
+  publishedInfluence,
+} from '../../diagnostics/influence.ts';
+import { noiseLaw, reliability } from '../../diagnostics/reliability.ts';
+import { highInfluence, lowVariance, returnsWithoutAccuracy, type ReviewSignal } from '../../diagnostics/review.ts';
 /**
  * `c3 diagnose`: what a run's buckets say of its credit, with intervals, what was not measured and why, and what it
  * cost.
@@ -9,39 +24,24 @@ import {
   type Accuracy,
   type Samples,
 } from '../../diagnostics/statistics/accuracy.ts';
-import type { DiagnosticBucket } from '../../diagnostics/bucket.ts';
-import { duplicateRates } from '../../diagnostics/duplicates.ts';
-import { fidelity, publishedFidelity } from '../../diagnostics/fidelity.ts';
-import {
-  answerInfluence,
-  CODE_INFLUENCE,
-  contextInfluences,
-  influence,
-  PAPER_INFLUENCE,
-  publishedInfluence,
-} from '../../diagnostics/influence.ts';
-import { distinctInfluence } from '../../diagnostics/distinctInfluence.ts';
-import { noiseLaw, reliability } from '../../diagnostics/reliability.ts';
-import { highInfluence, lowVariance, returnsWithoutAccuracy, type ReviewSignal } from '../../diagnostics/review.ts';
 import { contextVariance, publishedVariance, withinContextVariance } from '../../diagnostics/variance.ts';
-import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
-import { extractAnswer } from '../../evaluate/math/extract.ts';
-import { OTHER_DISTRIBUTION, drawsOf, type BucketOrigin } from '../../domain/replay.ts';
-import { evaluationCurve, evaluationsOf, type EvaluationPoint } from '../../domain/evaluation.ts';
-import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
-import { beginning } from '../../shared/text/visible.ts';
-import { C3Error } from '../../shared/errors.ts';
 import type { Interval } from '../../domain/credit.ts';
+import { evaluationCurve, evaluationsOf, type EvaluationPoint } from '../../domain/evaluation.ts';
 import type { Sampling } from '../../domain/message.ts';
+import { OTHER_DISTRIBUTION, drawsOf, type BucketOrigin } from '../../domain/replay.ts';
+import { extractAnswer } from '../../evaluate/math/extract.ts';
+import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { beginning } from '../../shared/text/visible.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
+import { solvedReturn } from '../../team/rounds.ts';
 import { solved } from '../../training/measure/evaluation.ts';
 import { bucketsOf, bucketsOfSample, type StoredBucket } from './diagnoseBuckets.ts';
 import { costOf, type Overhead } from './diagnoseCost.ts';
 import { newestEvaluations } from './newestEvaluations.ts';
 import { teamDiagnosis, type TeamDiagnosis } from './teamDiagnosis.ts';
 import { contextSamples } from './trainingCredit.ts';
-import { solvedReturn } from '../../team/rounds.ts';
 
 export interface DiagnoseSettings {
   /** Which buckets; null takes the newest sample where there is one, else what was trained on. */
@@ -259,7 +259,7 @@ function bucketsFor(
 }
 
 const otherWords = (count: number): string =>
-  `${String(count)} ${count === 1 ? 'bucket' : 'buckets'} of ${OTHER_DISTRIBUTION} ${count === 1 ? 'is' : 'are'} left out.`;
+  `${count} ${count === 1 ? 'bucket' : 'buckets'} of ${OTHER_DISTRIBUTION} ${count === 1 ? 'is' : 'are'} left out.`;
 
 function continuationOf(
   store: StoreReader,
@@ -278,8 +278,8 @@ function continuationOf(
   const decoding =
     sampling === null
       ? 'settings that are not known'
-      : `temperature ${String(sampling.temperature)}, top-p ${String(sampling.topP)}, top-k ${String(sampling.topK)}, at most ${String(sampling.maxNewTokens)} new tokens`;
-  const own = `What follows a message is said by the weights that said it (${String(snapshots.length)} snapshot${snapshots.length === 1 ? '' : 's'}), sampled at ${decoding}, by the protocol ${JSON.stringify(protocol.name)}`;
+      : `temperature ${sampling.temperature}, top-p ${sampling.topP}, top-k ${sampling.topK}, at most ${sampling.maxNewTokens} new tokens`;
+  const own = `What follows a message is said by the weights that said it (${snapshots.length} snapshot${snapshots.length === 1 ? '' : 's'}), sampled at ${decoding}, by the protocol ${JSON.stringify(protocol.name)}`;
   const imported = `What follows a message was said by weights that the imported file does not name, sampled at ${decoding} as far as it says`;
   return {
     snapshots,
@@ -318,8 +318,7 @@ function accuracyOf(
     const found = passAtKOf(sampled, k);
     passAtK[String(k)] = shown(found);
     if (found === null) {
-      reasons[`passAtK.${String(k)}`] =
-        `No problem has ${String(k)} sampled episodes in the last evaluation of this run.`;
+      reasons[`passAtK.${k}`] = `No problem has ${k} sampled episodes in the last evaluation of this run.`;
     }
   }
   const greedy = shown(averageOf(last('greedy')));

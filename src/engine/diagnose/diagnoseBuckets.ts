@@ -4,8 +4,8 @@
  */
 import { findEstimator } from '../../credit/estimators.ts';
 import type { DiagnosticAlternative, DiagnosticBucket } from '../../diagnostics/bucket.ts';
-import type { BucketOrigin, BucketView } from '../../domain/replay.ts';
 import type { Message } from '../../domain/message.ts';
+import type { BucketOrigin, BucketView } from '../../domain/replay.ts';
 import type { DiagnosticRow, StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 

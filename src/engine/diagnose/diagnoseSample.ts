@@ -3,16 +3,16 @@
  * value (C3 appendix I).
  */
 import { createHash } from 'node:crypto';
-import { scoredText, type Evaluator } from '../../evaluate/evaluator.ts';
-import type { AlternativeReturns } from '../../replay/tree.ts';
-import { REPLAY_LIMITS, type ReplayRequest } from '../../replay/request.ts';
-import { replayMessage } from '../../replay/replayMessage.ts';
-import type { Policy } from '../../policy/policy.ts';
-import { C3Error, CancelledError } from '../../shared/errors.ts';
-import type { Held } from '../../shared/holds.ts';
 import type { SaidEvent } from '../../domain/episode.ts';
 import type { Message, Sampling } from '../../domain/message.ts';
+import { scoredText, type Evaluator } from '../../evaluate/evaluator.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { replayMessage } from '../../replay/replayMessage.ts';
+import { REPLAY_LIMITS, type ReplayRequest } from '../../replay/request.ts';
+import type { AlternativeReturns } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
+import type { Held } from '../../shared/holds.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { isTerminal, occurrenceAt, type Occurrence, type Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
@@ -221,10 +221,7 @@ export const MOST_CONTEXTS = 10_000;
 /** @throws C3Error('input') for a number out of bounds */
 export function checkCount(name: string, value: number, low: number, high: number): void {
   if (!Number.isInteger(value) || value < low || value > high) {
-    throw new C3Error(
-      'input',
-      `--${name} must be a whole number from ${String(low)} to ${String(high)}, not ${String(value)}.`,
-    );
+    throw new C3Error('input', `--${name} must be a whole number from ${low} to ${high}, not ${value}.`);
   }
 }
 
@@ -281,7 +278,7 @@ function populationOf(
       ...store.messages(page.flatMap(({ alternatives }) => alternatives.slice(0, 1).map(({ message }) => message))),
     );
   }
-  return { name: `training iteration ${String(iteration)}`, messages: distinct(messages, positions) };
+  return { name: `training iteration ${iteration}`, messages: distinct(messages, positions) };
 }
 
 /** Of the last sampled evaluation that has messages at the positions; null where there is none. */
@@ -320,7 +317,7 @@ function distinct(messages: Iterable<Message>, positions: ReadonlySet<number>): 
   const found = new Map<string, Message>();
   for (const message of messages) {
     if (positions.has(message.position)) {
-      found.set(`${message.snapshot} ${String(message.position)} ${message.contextKey}`, message);
+      found.set(`${message.snapshot} ${message.position} ${message.contextKey}`, message);
     }
   }
   return [...found.values()];

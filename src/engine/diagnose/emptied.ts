@@ -1,6 +1,6 @@
+import type { Message } from '../../domain/message.ts';
 /** Which messages of held-out questions are replayed with nothing in their place. */
 import { C3Error } from '../../shared/errors.ts';
-import type { Message } from '../../domain/message.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { draw, heldOutContexts, placeOf } from './diagnoseSample.ts';

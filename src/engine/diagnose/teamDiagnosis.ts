@@ -8,10 +8,10 @@ import {
   type ContextDrift,
   type SeenContext,
 } from '../../diagnostics/teamwork.ts';
-import { letterOf, parseChain, type ChainKey } from '../../evaluate/chain.ts';
-import { extractAnswer } from '../../evaluate/math/extract.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { Message } from '../../domain/message.ts';
+import { letterOf, parseChain, type ChainKey } from '../../evaluate/chain.ts';
+import { extractAnswer } from '../../evaluate/math/extract.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { solvedReturn } from '../../team/rounds.ts';
@@ -110,7 +110,7 @@ function stagedSteps(store: StoreReader, run: string): SeenContext[][][] {
 }
 
 const seenIn = ({ problem, role, turn, contextKey }: Message): SeenContext => {
-  const group = `${problem} ${role} ${String(turn)}`;
+  const group = `${problem} ${role} ${turn}`;
   return { group, key: `${group} ${contextKey}` };
 };
 

@@ -51,7 +51,7 @@ export function checkpointsAsJson(path: string, out: string, signal: AbortSignal
       signal.removeEventListener('abort', cancel);
       fail(
         name === 'SIGKILL'
-          ? `its reader did not end within ${String(LIMIT / SECOND)} seconds: damage can keep it from ending`
+          ? `its reader did not end within ${LIMIT / SECOND} seconds: damage can keep it from ending`
           : `its reader ended with ${name ?? `code ${String(code)}`}`,
       );
     });

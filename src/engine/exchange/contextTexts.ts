@@ -1,7 +1,7 @@
+import type { GrownContext } from '../../domain/message.ts';
 /** The contexts of a log as they are stored: each as what it adds to the one before it, bounded each and together. */
 import { BETWEEN, contextText, isShortened } from '../../logs/contextForm.ts';
 import type { ListedContext, RecordedEpisode, RecordedEvent, RecordedMessage } from '../../logs/episode.ts';
-import type { GrownContext } from '../../domain/message.ts';
 import { GrowingContext, keyOfContext } from '../../team/contextKey.ts';
 
 /** Characters of one. */

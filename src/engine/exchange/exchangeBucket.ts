@@ -1,7 +1,7 @@
 /** One line of the C3 authors' bucket file: reading, checking and writing it (reference section 8.1). */
 import { blake2b } from '@noble/hashes/blake2.js';
-import { C3Error, messageOf } from '../../shared/errors.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
 import { canonicalJson, isList, JsonNumber, parseJson, type JsonValue } from './exchangeJson.ts';
 
 export interface ExchangedCandidate {
@@ -167,18 +167,18 @@ type Fail = (key: string, must: string) => C3Error;
 
 function readCandidates(value: JsonValue | undefined, fail: Fail): ExchangedCandidate[] {
   if (!isList(value) || value.length === 0 || value.length > EXCHANGE_LIMITS.candidates) {
-    throw fail('candidates', `must be a list of 1 to ${String(EXCHANGE_LIMITS.candidates)}`);
+    throw fail('candidates', `must be a list of 1 to ${EXCHANGE_LIMITS.candidates}`);
   }
   const found = new Map<number, ExchangedCandidate>();
   for (const [index, candidate] of value.entries()) {
-    const key = `candidates[${String(index)}]`;
+    const key = `candidates[${index}]`;
     if (!isObject(candidate)) {
       throw fail(key, 'must be an object');
     }
     const j = candidate.get('j');
     const place = j instanceof JsonNumber && /^\d{1,9}$/u.test(j.text) ? j.value : -1;
     if (place < 0 || place >= value.length || found.has(place)) {
-      throw fail(`${key}.j`, `must be each whole number from 0 to ${String(value.length - 1)} once`);
+      throw fail(`${key}.j`, `must be each whole number from 0 to ${value.length - 1} once`);
     }
     const text = candidate.get('action_text');
     if (typeof text !== 'string') {
@@ -195,12 +195,12 @@ function readCandidates(value: JsonValue | undefined, fail: Fail): ExchangedCand
 
 function readReturns(value: JsonValue | undefined, key: string, fail: Fail): number[] {
   if (!isList(value) || value.length === 0 || value.length > EXCHANGE_LIMITS.returns) {
-    throw fail(`${key}.returns`, `must be a list of 1 to ${String(EXCHANGE_LIMITS.returns)} numbers`);
+    throw fail(`${key}.returns`, `must be a list of 1 to ${EXCHANGE_LIMITS.returns} numbers`);
   }
   return value.map((item, index) => {
     const number = item instanceof JsonNumber ? item.value : typeof item === 'boolean' ? Number(item) : NaN;
     if (!isReturn(number)) {
-      throw fail(`${key}.returns[${String(index)}]`, `must be ${RETURN_WORDS}`);
+      throw fail(`${key}.returns[${index}]`, `must be ${RETURN_WORDS}`);
     }
     return number;
   });
@@ -208,14 +208,11 @@ function readReturns(value: JsonValue | undefined, key: string, fail: Fail): num
 
 function readNext(value: JsonValue | undefined, key: string, fail: Fail): string[] {
   if (!isList(value) || value.length > EXCHANGE_LIMITS.returns) {
-    throw fail(
-      `${key}.next_actions`,
-      `must be a list of at most ${String(EXCHANGE_LIMITS.returns)} texts, or left out`,
-    );
+    throw fail(`${key}.next_actions`, `must be a list of at most ${EXCHANGE_LIMITS.returns} texts, or left out`);
   }
   return value.map((item, index) => {
     if (typeof item !== 'string') {
-      throw fail(`${key}.next_actions[${String(index)}]`, 'must be a text');
+      throw fail(`${key}.next_actions[${index}]`, 'must be a text');
     }
     return item;
   });
@@ -229,7 +226,7 @@ function readRoles(value: JsonValue | undefined, fail: Fail): string[] {
     roles.length > EXCHANGE_LIMITS.roles ||
     new Set(roles).size !== roles.length
   ) {
-    throw fail('restart.roles_topo', `must be a list of at most ${String(EXCHANGE_LIMITS.roles)} different names`);
+    throw fail('restart.roles_topo', `must be a list of at most ${EXCHANGE_LIMITS.roles} different names`);
   }
   return roles;
 }

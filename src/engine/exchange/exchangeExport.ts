@@ -1,6 +1,6 @@
+import type { BucketOrigin } from '../../domain/replay.ts';
 /** `c3 export --format buckets`: a run's buckets in the C3 authors' format (reference section 8.1). */
 import { writeOut } from '../../files/outFile.ts';
-import type { BucketOrigin } from '../../domain/replay.ts';
 import type { DiagnosticRow, StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { bucketsOf, type StoredBucket } from '../diagnose/diagnoseBuckets.ts';

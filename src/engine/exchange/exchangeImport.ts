@@ -4,14 +4,14 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
-import { readRegular } from '../../files/regularFile.ts';
+import { IMPORTED } from '../../domain/episode.ts';
 import type { RunSummary } from '../../domain/run.ts';
+import { readRegular } from '../../files/regularFile.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { configSchema } from '../../training/config/config.ts';
-import { IMPORT_LIMITS, protocolFor, readBuckets } from './importFile.ts';
-import { IMPORTED } from '../../domain/episode.ts';
 import { BucketImport } from './importBucket.ts';
+import { IMPORT_LIMITS, protocolFor, readBuckets } from './importFile.ts';
 
 export interface ImportReport {
   readonly run: string;

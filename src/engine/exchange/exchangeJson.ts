@@ -153,7 +153,7 @@ class Reader {
   }
 
   private wrong(what: string): Error {
-    return new Error(`not valid JSON: ${what} at character ${String(this.at + 1)}`);
+    return new Error(`not valid JSON: ${what} at character ${this.at + 1}`);
   }
 }
 
@@ -222,7 +222,7 @@ export function plainOf(value: JsonValue): unknown {
 
 /** A number as Python writes a float: 1.0, not 1. */
 export function floatOf(value: number): JsonNumber {
-  return new JsonNumber(Number.isInteger(value) && Math.abs(value) < 1e16 ? `${String(value)}.0` : String(value));
+  return new JsonNumber(Number.isInteger(value) && Math.abs(value) < 1e16 ? `${value}.0` : String(value));
 }
 
 /** Order of strings by code points, as Python sorts them; UTF-16 units would put an emoji before U+FFFD. */

@@ -2,10 +2,10 @@
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { CONFIG_FILE } from '../../runtime/model/huggingFaceConfig.ts';
-import { WEIGHTS_FILE } from '../../runtime/files/huggingFaceWeights.ts';
-import { GENERATION_FILE, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../../policy/tokenizer.ts';
 import { TEMPLATE_FILE } from '../../policy/chatTemplate.ts';
+import { GENERATION_FILE, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../../policy/tokenizer.ts';
+import { WEIGHTS_FILE } from '../../runtime/files/huggingFaceWeights.ts';
+import { CONFIG_FILE } from '../../runtime/model/huggingFaceConfig.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 

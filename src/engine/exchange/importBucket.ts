@@ -1,12 +1,12 @@
 /** Storing one imported bucket: the messages before it, its alternatives, and what followed them. */
 import { createHash } from 'node:crypto';
+import { IMPORTED } from '../../domain/episode.ts';
 import type { Sampling } from '../../domain/message.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { contextKey } from '../../team/contextKey.ts';
 import { isObject } from './exchangeBucket.ts';
 import { JsonNumber } from './exchangeJson.ts';
 import { contextText, MOST, type Imported, type OwnPart } from './importFile.ts';
-import { IMPORTED } from '../../domain/episode.ts';
 
 interface Place {
   readonly run: string;

@@ -3,9 +3,9 @@
  * name.
  */
 import { z } from 'zod';
+import { IMPORTED } from '../../domain/episode.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
-import { IMPORTED } from '../../domain/episode.ts';
 import { contextKey } from '../../team/contextKey.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { readBucketLine, type ExchangedBucket } from './exchangeBucket.ts';
@@ -61,7 +61,7 @@ export function readBuckets(bytes: Buffer, path: string): Imported[] {
     const line = bytes.subarray(start, end === -1 ? bytes.length : end);
     start = end === -1 ? bytes.length : end + 1;
     number++;
-    const place = `${path}:${String(number)}`;
+    const place = `${path}:${number}`;
     let text: string;
     try {
       text = decoder.decode(line).trim();
@@ -74,7 +74,7 @@ export function readBuckets(bytes: Buffer, path: string): Imported[] {
     if (buckets.length === IMPORT_LIMITS.buckets) {
       throw new C3Error(
         'input',
-        `${place}: the file has more than ${String(IMPORT_LIMITS.buckets)} buckets; split it into smaller files.`,
+        `${place}: the file has more than ${IMPORT_LIMITS.buckets} buckets; split it into smaller files.`,
       );
     }
     buckets.push(withOwnPart(readBucketLine(text, place), place));
@@ -88,7 +88,7 @@ export function readBuckets(bytes: Buffer, path: string): Imported[] {
   if (other !== -1) {
     throw new C3Error(
       'input',
-      `${path}: restart.roles_topo of bucket ${String(other + 1)} differs from that of the first; import the two teams from files of their own.`,
+      `${path}: restart.roles_topo of bucket ${other + 1} differs from that of the first; import the two teams from files of their own.`,
     );
   }
   return buckets;
@@ -106,7 +106,7 @@ function refuseLargeContexts(buckets: readonly Imported[], path: string): void {
     if (known.alternatives * known.returns > IMPORT_LIMITS.compared) {
       throw new C3Error(
         'input',
-        `${path}: bucket ${JSON.stringify(id.slice(0, 60))} brings its context to ${String(known.alternatives)} alternatives with ${String(known.returns)} returns; alternatives times returns are at most ${String(IMPORT_LIMITS.compared)}: leave some out.`,
+        `${path}: bucket ${JSON.stringify(id.slice(0, 60))} brings its context to ${known.alternatives} alternatives with ${known.returns} returns; alternatives times returns are at most ${IMPORT_LIMITS.compared}: leave some out.`,
       );
     }
   }
@@ -187,7 +187,7 @@ export function protocolFor(buckets: readonly Imported[], path: string): string 
     ({ targetRole, alternatives }) => roles.at(-1) === targetRole && alternatives.some(({ next }) => next.length > 0),
   );
   if (beyond) {
-    roles.push(roles.includes('next') ? `next ${String(roles.length)}` : 'next');
+    roles.push(roles.includes('next') ? `next ${roles.length}` : 'next');
   }
   const text = JSON.stringify({
     name: IMPORTED,

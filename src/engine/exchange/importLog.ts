@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { IMPORTED, MAX_EVENT_TEXT, type LogImport } from '../../domain/episode.ts';
 import { Survey, type RecordedLog } from '../../logs/episode.ts';
 import { readLog } from '../../logs/readLog.ts';
 import { LogReader } from '../../logs/source.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
-import { IMPORTED, MAX_EVENT_TEXT, type LogImport } from '../../domain/episode.ts';
 import { MOST_NAME } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
@@ -105,7 +105,7 @@ export async function surveyLog(
   }
   // Masked texts and other names are another log than the same ones as they are.
   if (survey.masked > 0) {
-    hash.update(`masked ${String(survey.masked)}`);
+    hash.update(`masked ${survey.masked}`);
   }
   if (renames.length > 0) {
     hash.update(`renamed ${JSON.stringify(renames.toSorted(([a], [b]) => (a < b ? -1 : 1)))}`);

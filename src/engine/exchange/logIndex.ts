@@ -74,7 +74,7 @@ export class LogIndex implements EntryIndex {
       this.isGrouped = true;
     }
     const page = db.prepare<[number], EpisodeRow>(
-      `SELECT first, name, kind, count FROM episode WHERE first > ? ORDER BY first LIMIT ${String(PAGE)}`,
+      `SELECT first, name, kind, count FROM episode WHERE first > ? ORDER BY first LIMIT ${PAGE}`,
     );
     const alone = db.prepare<[number], EntryRow>('SELECT start, length FROM entry WHERE id = ?');
     const named = db.prepare<[string, number], EntryRow>(

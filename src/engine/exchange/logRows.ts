@@ -4,11 +4,11 @@
  */
 import { hash } from 'node:crypto';
 import { basename } from 'node:path';
-import { OTHERS, type RecordedEpisode, type RecordedEvent } from '../../logs/episode.ts';
 import { MAX_EVENT_TEXT, IMPORTED } from '../../domain/episode.ts';
 import { RECORDED_ROUND } from '../../domain/evaluation.ts';
 import { NOTHING_MEASURED } from '../../domain/message.ts';
 import { NOTE_LIMIT } from '../../domain/taxonomy.ts';
+import { OTHERS, type RecordedEpisode, type RecordedEvent } from '../../logs/episode.ts';
 import { MOST_NAME } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
@@ -318,7 +318,7 @@ function rolesOf(speakers: readonly string[]): ReadonlyMap<string, string> {
     const taken = new Set(['question', ...roles.values()]);
     let role = name;
     for (let number = 2; taken.has(role) || role.endsWith('_output'); number++) {
-      role = `${name} ${String(number)}`;
+      role = `${name} ${number}`;
     }
     roles.set(speaker, role);
   }

@@ -68,7 +68,7 @@ export async function openLog(path: string, signal: AbortSignal): Promise<OpenLo
         break;
       }
       folder ??= temporaryFolder('import');
-      const made = join(folder, `log${String(layer)}`);
+      const made = join(folder, `log${layer}`);
       leftOut.push(...(await unpack(from, made, signal, head)));
       const unpacked = new LogFile(made, path);
       file.close();

@@ -75,13 +75,13 @@ export function framesAsJson(
     let first: C3Error | null = null;
     let read = 0;
     for (let [at, number] = [0, 1]; at < file.size; number++) {
-      const place = `message ${String(number)}`;
+      const place = `message ${number}`;
       const length = at + LENGTH > file.size ? Number.NaN : file.read(at, at + LENGTH).readUInt32BE();
       const end = at + LENGTH + length;
       if (!(length <= MOST_BYTES && end <= file.size)) {
         first ??= new C3Error(
           'input',
-          `Byte ${String(at)} of ${path} begins no message that ends within it and has at most ${bytesWords(MOST_BYTES)}; give a whole file of the Collector's file exporter.`,
+          `Byte ${at} of ${path} begins no message that ends within it and has at most ${bytesWords(MOST_BYTES)}; give a whole file of the Collector's file exporter.`,
         );
         // Nothing says where the next one begins.
         losses.add(`rest of the file from ${place} on, which does not end within it`);

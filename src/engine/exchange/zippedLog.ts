@@ -118,7 +118,7 @@ async function contentOf(archive: yauzl.ZipFile, entry: yauzl.Entry): Promise<Re
     return archive.openReadStreamPromise(entry);
   }
   if (entry.compressionMethod !== ZSTANDARD) {
-    throw new Error(`compression method ${String(entry.compressionMethod)} is not read`);
+    throw new Error(`compression method ${entry.compressionMethod} is not read`);
   }
   const unpacked = zstandard();
   const packed = await archive.openReadStreamPromise(entry, { decodeFileData: false });

@@ -1,10 +1,10 @@
 /** Checking a finding: whether the team's chance at its place is still what it was when it was kept. */
 import { dirname } from 'node:path';
-import { findingVerdict } from '../../credit/findingVerdict.ts';
 import { mean } from '../../credit/describe.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { findingVerdict } from '../../credit/findingVerdict.ts';
 import { checkSentence, passes, type CheckedFinding } from '../../domain/answer.ts';
 import type { NumericEnvironment } from '../../domain/snapshot.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { CheckFindingParams } from '../../shared/protocols/engineProtocol.ts';
 import type { Engine } from '../session/session.ts';
 import { openFinding, type OpenFinding } from './drawFinding.ts';
@@ -98,6 +98,6 @@ function differences({ drawn, context }: FindingFile, opened: OpenFinding): stri
 function environmentDifferences(now: NumericEnvironment, then: NumericEnvironment): string[] {
   const names = ['runtime', 'provider', 'device', 'threads', 'platform'] as const;
   return names.flatMap((name) =>
-    now[name] === then[name] ? [] : [`the ${name} is ${String(now[name])}, and was ${String(then[name])}`],
+    now[name] === then[name] ? [] : [`the ${name} is ${now[name]}, and was ${then[name]}`],
   );
 }

@@ -1,11 +1,13 @@
+import { existsSync } from 'node:fs';
 /** Drawing the message of a finding again: fresh messages at its place, each continued to the end of its episode. */
 import { resolve } from 'node:path';
-import { existsSync } from 'node:fs';
+import type { ProblemTests } from '../../domain/problem.ts';
+import { OTHER_MODEL, type NumericEnvironment } from '../../domain/snapshot.ts';
 import { PolicyGone } from '../../policy/policy.ts';
 import { readRendering } from '../../policy/rendering.ts';
-import { writeContext, scoreMessage, type TreeSettings } from '../../replay/grow.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
+import { writeContext, scoreMessage, type TreeSettings } from '../../replay/grow.ts';
 import {
   callOf,
   countCalls,
@@ -17,8 +19,6 @@ import {
 } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
-import { OTHER_MODEL, type NumericEnvironment } from '../../domain/snapshot.ts';
-import type { ProblemTests } from '../../domain/problem.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { runSampling } from '../../training/config/config.ts';
 import type { LentPolicy, WeightsFinder } from '../models/models.ts';
@@ -102,7 +102,7 @@ export async function openFinding(
     most: scale.high,
     evaluatorCalls: () => calls,
     draw: async (block, count) => {
-      const roots = await grow({ ...settings, scope: `finding:${String(block)}` }, [branch], [count], { signal });
+      const roots = await grow({ ...settings, scope: `finding:${block}` }, [branch], [count], { signal });
       calls += roots.reduce((sum, root) => sum + countCalls(root), 0);
       return roots.map((root) => drawOf(root, finding, config.credit.return_clip));
     },

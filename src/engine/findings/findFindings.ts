@@ -1,8 +1,8 @@
 /** Finding the files of findings below a folder. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { C3Error, messageOf } from '../../shared/errors.ts';
 import { FINDING_FILE } from '../../domain/answer.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
 
 /** Folders that hold what others made. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['node_modules', '.git', '.c3']);

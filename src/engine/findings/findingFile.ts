@@ -8,8 +8,8 @@ import { z } from 'zod';
 import { EXPECTATIONS, FINDING_DRAWS } from '../../domain/answer.ts';
 import { MAX_EVENT_TEXT, type Json } from '../../domain/episode.ts';
 import { readRegular } from '../../files/regularFile.ts';
-import { C3Error } from '../../shared/errors.ts';
 import { isReturn } from '../../shared/credit/returns.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { MAX_YAML_BYTES, MAX_YAML_CHARACTERS } from '../../shared/text/yaml.ts';
 import { contextKey } from '../../team/contextKey.ts';
 import { readDocument, type KeyPath } from '../../team/document.ts';
@@ -68,7 +68,7 @@ const drawn = z.strictObject({
   draws: z
     .string()
     .refine((text) => readDraws(text) !== null, {
-      error: `must be ${String(FINDING_DRAWS.least)} to ${String(FINDING_DRAWS.most)} returns, as 0 1* ?`,
+      error: `must be ${FINDING_DRAWS.least} to ${FINDING_DRAWS.most} returns, as 0 1* ?`,
     })
     .transform((text) => readDraws(text) ?? []),
 });
@@ -177,14 +177,14 @@ export function findingText({ config, ...finding }: FindingFile): string {
   if (text.length > MAX_YAML_CHARACTERS) {
     throw new C3Error(
       'input',
-      `Message ${String(finding.from.message)} cannot be kept as a test: with its context it is longer than a finding may be; choose an earlier message.`,
+      `Message ${finding.from.message} cannot be kept as a test: with its context it is longer than a finding may be; choose an earlier message.`,
     );
   }
   const back = parseFinding(text, 'the finding');
   if (!isDeepStrictEqual(withoutTitle(back), withoutTitle({ ...finding, config }))) {
     throw new C3Error(
       'input',
-      `Message ${String(finding.from.message)} cannot be kept as a test: its run has settings of an earlier version, which a configuration cannot say.`,
+      `Message ${finding.from.message} cannot be kept as a test: its run has settings of an earlier version, which a configuration cannot say.`,
     );
   }
   return text;

@@ -5,7 +5,7 @@ import type { CheckedFinding } from '../../domain/answer.ts';
 export function junitOf(findings: readonly CheckedFinding[], seconds: number): string {
   const count = (is: (one: CheckedFinding) => boolean): string => String(findings.filter(is).length);
   const totals = [
-    `tests="${String(findings.length)}"`,
+    `tests="${findings.length}"`,
     `failures="${count(({ passed }) => passed === false)}"`,
     `errors="${count(({ error }) => error !== null)}"`,
     `skipped="${count(({ passed, error }) => passed === null && error === null)}"`,

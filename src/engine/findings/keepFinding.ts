@@ -1,16 +1,16 @@
 /** Keeping a message as a test: it is drawn again at once, so that a check compares with draws of its own kind. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
-import { writeOut } from '../../files/outFile.ts';
-import { C3Error } from '../../shared/errors.ts';
-import { isBundledName } from '../../shared/runNames.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import type { KeepFindingParams } from '../../shared/protocols/engineProtocol.ts';
-import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
-import { asksServers } from '../../domain/run.ts';
 import { FINDING_DRAWS, FINDING_FILE, type KeptFinding } from '../../domain/answer.ts';
 import { IMPORTED } from '../../domain/episode.ts';
 import type { FullMessage } from '../../domain/message.ts';
+import { asksServers } from '../../domain/run.ts';
+import { writeOut } from '../../files/outFile.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { KeepFindingParams } from '../../shared/protocols/engineProtocol.ts';
+import { isBundledName } from '../../shared/runNames.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
+import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
 import { parseRecipe, protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
@@ -34,14 +34,14 @@ export async function keepFinding(
 ): Promise<KeptFinding> {
   const { least, most } = FINDING_DRAWS;
   if (!Number.isInteger(count) || count < least || count > most) {
-    throw new C3Error('input', `A finding has ${String(least)} to ${String(most)} draws, not ${String(count)}.`);
+    throw new C3Error('input', `A finding has ${least} to ${most} draws, not ${count}.`);
   }
   const signal = engine.work.stopping(asked);
   const { finding, title, weights, file } = engine.work.reading((store) => {
     const said = store.fullMessage(message);
     const path = out.endsWith(FINDING_FILE)
       ? out
-      : resolve(out, `${said.role.replaceAll(/[^\w-]/gu, '_')}-${String(message)}${FINDING_FILE}`);
+      : resolve(out, `${said.role.replaceAll(/[^\w-]/gu, '_')}-${message}${FINDING_FILE}`);
     return {
       finding: drawableOf(store, said, dirname(path)),
       title: titleOf(store, said),
@@ -57,7 +57,7 @@ export async function keepFinding(
   if (opened.context.key !== finding.context.key) {
     throw new C3Error(
       'engine',
-      `Message ${String(message)} cannot be kept as a test: its context renders to other bytes than the stored ones.`,
+      `Message ${message} cannot be kept as a test: its context renders to other bytes than the stored ones.`,
     );
   }
   for (let block = 0; draws.length < count; block++) {
@@ -75,7 +75,7 @@ export async function keepFinding(
   const evaluatorCalls = opened.evaluatorCalls();
   return {
     ...{ file, title, evaluatorCalls },
-    sentence: `Kept as ${file}: ${title} ${String(count)} draws, ${evaluatorCalls.toLocaleString('en-US')} calls.`,
+    sentence: `Kept as ${file}: ${title} ${count} draws, ${evaluatorCalls.toLocaleString('en-US')} calls.`,
   };
 }
 
@@ -108,14 +108,14 @@ function recipeToKeep(store: StoreReader, message: number, run: string): StoredR
   if (refused !== null) {
     throw new C3Error(
       'input',
-      `Message ${String(message)} ${refused}; messages of runs whose model is on this machine are kept as tests.`,
+      `Message ${message} ${refused}; messages of runs whose model is on this machine are kept as tests.`,
     );
   }
   const recipe = parseRecipe(config, run);
   if (Object.keys(recipe.roles ?? {}).length > 0) {
     throw new C3Error(
       'input',
-      `Message ${String(message)} is of a team whose roles have weights of their own; messages of teams with one model are kept as tests.`,
+      `Message ${message} is of a team whose roles have weights of their own; messages of teams with one model are kept as tests.`,
     );
   }
   return recipe;

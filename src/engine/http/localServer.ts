@@ -57,7 +57,7 @@ export function createLocalServer(
     const text = JSON.stringify(refusal(status, message));
     const head = { ...headersOf(text), connection: 'close' };
     const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}`);
-    return [`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}`, ...lines, '', text].join('\r\n');
+    return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', text].join('\r\n');
   };
   return (
     createServer({ ...options, requireHostHeader: false }, receive)

@@ -32,7 +32,7 @@ export async function* creditLines(
     if (line.trim() === '') {
       continue;
     }
-    const place = `standard input, line ${String(number)}`;
+    const place = `standard input, line ${number}`;
     const { id, ...parsed } = readLine(lineSchema, line, place, FORM);
     const group = {
       ...parsed,

@@ -48,11 +48,11 @@ export async function* gradeLines<Request>(
       }),
   );
   const count = [...maskedBy.values()].reduce((sum, one) => sum + one, 0);
-  const rules = [...maskedBy].map(([rule, times]) => `${rule} ${String(times)}`).join(', ');
+  const rules = [...maskedBy].map(([rule, times]) => `${rule} ${times}`).join(', ');
   if (count > 0) {
     throw new C3Error(
       'engine',
-      `${String(count)} of ${String(lines)} lines are masked (${rules}): they have no score, and "masked" says why.`,
+      `${count} of ${lines} lines are masked (${rules}): they have no score, and "masked" says why.`,
     );
   }
 }

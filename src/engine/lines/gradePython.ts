@@ -1,14 +1,14 @@
 /** `c3 grade --kind python`: JSONL {id, code, tests | test + entryPoint, setup?} in, {id, score, rule, masked?} out. */
 import { z } from 'zod';
+import { beginsWithFence, fencedCode, type CodeBlocks } from '../../evaluate/python/code.ts';
 import { PythonGrader, type PythonBackend } from '../../evaluate/python/grader.ts';
 import { checkNative } from '../../evaluate/python/native/native.ts';
-import { beginsWithFence, fencedCode, type CodeBlocks } from '../../evaluate/python/code.ts';
 import type { PassRule, PythonTests, PythonVerdict } from '../../evaluate/python/rules.ts';
 import { unlessCancelled } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { SANDBOX_PLACES } from '../places.ts';
 import type { LineGrader } from './gradeLines.ts';
 import { readLine } from './lineModel.ts';
-import { SANDBOX_PLACES } from '../places.ts';
 
 const MAX_TEXT = 10_000_000;
 const text = z.string().max(MAX_TEXT);

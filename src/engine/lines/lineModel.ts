@@ -6,17 +6,17 @@ import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import { TextProcess } from '../../policy/textProcess.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
-import { resolveDevice } from '../../runtime/provider/device.ts';
 import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
+import { resolveDevice } from '../../runtime/provider/device.ts';
 import { startRuntime } from '../../runtime/remote.ts';
-import { LineSplitter, type LineBounds } from '../../tasks/files/lines.ts';
-import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { NEVER } from '../../shared/cancellation.ts';
+import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { Holds, type Held } from '../../shared/holds.ts';
+import { LineSplitter, type LineBounds } from '../../tasks/files/lines.ts';
+import { probeProvider } from '../machine/probing.ts';
 import { checkTokenizer, type LoadControl } from '../models/models.ts';
 import { TEXT_PLACES, WORKER_ENTRY } from '../places.ts';
-import { probeProvider } from '../machine/probing.ts';
 
 export interface LineModel {
   readonly folder: string;
@@ -33,7 +33,7 @@ const THREADS = 2;
 /** Lines that are answered together at most. */
 const MOST_LINES = 64;
 
-const placeOf = (line: number): string => `standard input, line ${String(line)}`;
+const placeOf = (line: number): string => `standard input, line ${line}`;
 /** A line is one request: of as many returns, ids or characters as fit here. */
 const INPUT_BOUNDS: LineBounds = {
   line: 2 ** 25,

@@ -1,7 +1,7 @@
 /** `c3 score`: JSONL in, JSONL out. */
 import { z } from 'zod';
-import { checkMessage, type TrainingContext } from '../../runtime/train/graph/pack.ts';
 import { checkTokens } from '../../runtime/model/transformer.ts';
+import { checkMessage, type TrainingContext } from '../../runtime/train/graph/pack.ts';
 import { answerLines, readLine, type LineModel } from './lineModel.ts';
 
 const FORM = '{"id": ..., "prompt": [token ids], "completion": [token ids]}';

@@ -1,13 +1,13 @@
 /** What this machine offers: providers with a self-test, versions, and the state of the store. */
 import { existsSync } from 'node:fs';
 import { examineApart } from '../../client/examineStore.ts';
-import type { DoctorReport, ProviderReport } from '../../shared/protocols/engineProtocol.ts';
-import { PROVIDERS } from '../../shared/devices.ts';
 import { offeredProviders, notOffered } from '../../runtime/provider/device.ts';
 import { runtimeVersion } from '../../runtime/session/session.ts';
-import { examineApart as probeApart } from './probing.ts';
+import { PROVIDERS } from '../../shared/devices.ts';
+import type { DoctorReport, ProviderReport } from '../../shared/protocols/engineProtocol.ts';
 import { EXAMINE_ENTRY } from '../places.ts';
 import { VERSION } from '../version.ts';
+import { examineApart as probeApart } from './probing.ts';
 
 const THREADS = 2;
 const EXAMINE_MILLISECONDS = 600_000;
@@ -68,11 +68,11 @@ async function storeState(
   const held =
     counts === null
       ? ''
-      : `: ${String(counts.runs)} runs, ${String(counts.messages)} messages, ${String(counts.episodes)} episodes, ` +
-        `${String(counts.buckets)} buckets, ${String(counts.replays)} replays`;
+      : `: ${counts.runs} runs, ${counts.messages} messages, ${counts.episodes} episodes, ` +
+        `${counts.buckets} buckets, ${counts.replays} replays`;
   const health =
     findings.length > 0
-      ? `damaged, ${String(findings.length)} ${findings.length === 1 ? 'finding' : 'findings'}`
+      ? `damaged, ${findings.length} ${findings.length === 1 ? 'finding' : 'findings'}`
       : counts === null
         ? 'of an older version'
         : 'healthy';

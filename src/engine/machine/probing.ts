@@ -20,7 +20,7 @@ const reportSchema = z.object({
 const known = new Map<string, Promise<ProbeReport>>();
 
 export const probeProvider: Probe = (provider, threads, timed) => {
-  const key = `${provider} ${String(threads)} ${String(timed)}`;
+  const key = `${provider} ${threads} ${String(timed)}`;
   const report = known.get(key) ?? examineApart(provider, threads, timed);
   known.set(key, report);
   return report;

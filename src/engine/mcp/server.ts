@@ -5,6 +5,8 @@
 import { basename, dirname } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
+import { asksServers } from '../../domain/run.ts';
+import { masked } from '../../logs/secrets.ts';
 import {
   ASSISTANT_TOOLS,
   callsAtMost,
@@ -16,8 +18,6 @@ import {
 import { findingOf, linkedBlame, linkedLosses, linkTo, lowestCredit, runRows } from '../../report/questions.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { ReplayAsked } from '../../shared/protocols/engineProtocol.ts';
-import { asksServers } from '../../domain/run.ts';
-import { masked } from '../../logs/secrets.ts';
 import { askedReplay, askedRunSearch, askedSearch } from '../assistant/askedReplay.ts';
 import type { EngineService } from '../service.ts';
 import { parseThresholds } from '../taxonomy/taxonomyReport.ts';

@@ -10,6 +10,7 @@ import type { Reply } from '../../policy/endpoint/reply.ts';
 import type { Spending } from '../../policy/endpoint/spending.ts';
 import { anyOf, throwIfAborted } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
+import type { LongWait } from '../../shared/longWait.ts';
 import type {
   EditorAnswer,
   EditorFailure,
@@ -18,7 +19,6 @@ import type {
   EditorOpened,
   EditorQuestion,
 } from '../../shared/protocols/editorProtocol.ts';
-import type { LongWait } from '../../shared/longWait.ts';
 import { editorModelWords, type EditorSettings } from '../../shared/rolePolicies.ts';
 import { clientLimits } from './clientLimits.ts';
 
@@ -224,7 +224,7 @@ async function inTime(
     return await window.answer(question, anyOf(signal, late.signal));
   } catch (error) {
     if (error instanceof CancelledError && !signal.aborted) {
-      throw new EndpointFailure('again', `did not answer within ${String(timeLimit / 1000)} s`, { charged: true });
+      throw new EndpointFailure('again', `did not answer within ${timeLimit / 1000} s`, { charged: true });
     }
     throw error;
   } finally {

@@ -1,10 +1,10 @@
+import type { Sampling } from '../../domain/message.ts';
 /** What runs and replays may ask of servers at most, known before they begin. */
 import { mostOf } from '../../policy/endpoint/endpointPolicy.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import { moneyOf, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';
-import { isLocal } from '../../shared/endpointKeys.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
-import type { Sampling } from '../../domain/message.ts';
+import { isLocal } from '../../shared/endpointKeys.ts';
 import {
   isServed,
   JUDGE_ROLE,

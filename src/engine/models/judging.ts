@@ -1,10 +1,10 @@
 /** A model judge that is asked as a role would be: with its limits, its attempts, and a spending limit of its own. */
 import { createHash } from 'node:crypto';
 import { wilson } from '../../credit/interval.ts';
+import type { JudgeAgreement, ScoreAgreement } from '../../domain/run.ts';
 import { askTwice, type AskJudge, type JudgeSettings, type LabeledMessage } from '../../evaluate/modelJudge.ts';
 import type { EndpointPolicy } from '../../policy/endpoint/endpointPolicy.ts';
 import type { SpendingLimit } from '../../policy/endpoint/spending.ts';
-import type { JudgeAgreement, ScoreAgreement } from '../../domain/run.ts';
 import { isServed, JUDGE_ROLE, JUDGE_TOKENS, type RolePolicySettings } from '../../shared/rolePolicies.ts';
 import type { EndpointPlaces, EndpointProbes, Endpoints, SpendingAccount } from './endpoints.ts';
 

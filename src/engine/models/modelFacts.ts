@@ -5,17 +5,17 @@ import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { readTemplate } from '../../policy/chatTemplate.ts';
 import type { TextProcess } from '../../policy/textProcess.ts';
-import { CONFIG_FILE, MAX_CONFIG_BYTES } from '../../runtime/model/huggingFaceConfig.ts';
 import { INDEX_FILE, MAX_INDEX_BYTES, readWeights, WEIGHTS_FILE } from '../../runtime/files/huggingFaceWeights.ts';
-import { emptyTargets, loadConfig, parameterCount, refuseOtherHead } from '../../runtime/model/model.ts';
 import { readModelFile } from '../../runtime/files/modelFile.ts';
 import type { StoredTensor } from '../../runtime/files/safetensors.ts';
 import { SafetensorsFile } from '../../runtime/files/safetensorsFile.ts';
+import { CONFIG_FILE, MAX_CONFIG_BYTES } from '../../runtime/model/huggingFaceConfig.ts';
+import { emptyTargets, loadConfig, parameterCount, refuseOtherHead } from '../../runtime/model/model.ts';
 import { HEAD, parameterSpecs, type TransformerConfig } from '../../runtime/model/transformer.ts';
+import { NEVER } from '../../shared/cancellation.ts';
 import type { ModelFacts } from '../../shared/models.ts';
 import { checkTokenizer } from './models.ts';
 import { withTexts } from './texts.ts';
-import { NEVER } from '../../shared/cancellation.ts';
 
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
 const familySchema = z.looseObject({ model_type: z.string() });
@@ -108,5 +108,5 @@ async function weightFiles(folder: string): Promise<string[]> {
 }
 
 function scalingWords({ ropeScaling: scaling }: TransformerConfig): string | null {
-  return scaling === undefined ? null : `${scaling.type}, factor ${String(scaling.factor)}`;
+  return scaling === undefined ? null : `${scaling.type}, factor ${scaling.factor}`;
 }

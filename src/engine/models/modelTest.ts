@@ -5,18 +5,18 @@
 import { templateIn } from '../../policy/chatTemplate.ts';
 import type { TextProcess } from '../../policy/textProcess.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
-import { resolveDevice } from '../../runtime/provider/device.ts';
 import type { Completion, GenerationRequest } from '../../runtime/generate/generate.ts';
 import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
+import { resolveDevice } from '../../runtime/provider/device.ts';
 import { startRuntime } from '../../runtime/remote.ts';
 import type { DeviceRequest } from '../../shared/devices.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import type { ModelFacts, SelfTestProgress, SelfTestStep } from '../../shared/models.ts';
 import { bytesWords, countWords } from '../../shared/text/sizes.ts';
+import { probeProvider } from '../machine/probing.ts';
+import { WORKER_ENTRY } from '../places.ts';
 import { modelFacts } from './modelFacts.ts';
 import { checkTokenizer } from './models.ts';
-import { WORKER_ENTRY } from '../places.ts';
-import { probeProvider } from '../machine/probing.ts';
 import { withTexts } from './texts.ts';
 
 export interface SelfTestControl {
@@ -189,7 +189,7 @@ async function computes(
     }
     return {
       result,
-      outcome: `alone and in a batch of ${String(requests.length)} the same bits; ${(tokens / seconds).toFixed(1)} tokens/s in the batch, reading the prompts included`,
+      outcome: `alone and in a batch of ${requests.length} the same bits; ${(tokens / seconds).toFixed(1)} tokens/s in the batch, reading the prompts included`,
     };
   });
   if (batched === undefined) {
@@ -213,7 +213,7 @@ async function computes(
       result: null,
       outcome:
         difference === null
-          ? `${String(tokens)} log-probabilities are those of sampling, bit for bit`
+          ? `${tokens} log-probabilities are those of sampling, bit for bit`
           : { failure: `sampling and scoring differ: ${difference}` },
     };
   });
@@ -229,16 +229,16 @@ export function firstDifference(
 ): string | null {
   for (const [index, one] of ones.entries()) {
     const other = others[index];
-    const place = `answer ${String(index + 1)}`;
+    const place = `answer ${index + 1}`;
     if (one.tokens.length !== other?.tokens.length) {
-      return `${place} has ${String(one.tokens.length)} tokens and ${String(other?.tokens.length ?? 0)}`;
+      return `${place} has ${one.tokens.length} tokens and ${other?.tokens.length ?? 0}`;
     }
     for (let token = 0; token < one.tokens.length; token++) {
       if (one.tokens[token] !== other.tokens[token]) {
-        return `${place} has the token ${String(one.tokens[token])} and ${String(other.tokens[token])} at place ${String(token)}`;
+        return `${place} has the token ${String(one.tokens[token])} and ${String(other.tokens[token])} at place ${token}`;
       }
       if (!Object.is(one.logprobs[token], other.logprobs[token])) {
-        return `${place} has the log-probability ${String(one.logprobs[token])} and ${String(other.logprobs[token])} at place ${String(token)}`;
+        return `${place} has the log-probability ${String(one.logprobs[token])} and ${String(other.logprobs[token])} at place ${token}`;
       }
     }
   }
@@ -254,7 +254,7 @@ async function roundTrips(tokenizer: Tokenizer): Promise<Outcome> {
   if (changed !== undefined) {
     return { failure: `${JSON.stringify(changed.text)} comes back as ${JSON.stringify(changed.again.slice(0, 100))}` };
   }
-  return `${String(TEXTS.length)} texts come back as they were; ${String(tokenizer.vocabularySize)} tokens`;
+  return `${TEXTS.length} texts come back as they were; ${tokenizer.vocabularySize} tokens`;
 }
 
 /** The prompts as the model reads them. @throws C3Error('model') where the template refuses what a run would give it */
@@ -286,9 +286,9 @@ async function renderedPrompts(
   }
   return {
     result,
-    outcome: `${chatTemplate} renders a system prompt and a question in ${String(result[0]?.length ?? 0)} tokens${reasons ? ', reasoning off' : ''}`,
+    outcome: `${chatTemplate} renders a system prompt and a question in ${result[0]?.length ?? 0} tokens${reasons ? ', reasoning off' : ''}`,
   };
 }
 
 const filesWords = ({ family, parameters, precisions, files, bytes }: ModelFacts): string =>
-  `${family}, ${countWords(parameters)} parameters as ${precisions.map(({ dtype }) => dtype).join(' and ')}, ${bytesWords(bytes)} in ${String(files)} ${files === 1 ? 'file' : 'files'}`;
+  `${family}, ${countWords(parameters)} parameters as ${precisions.map(({ dtype }) => dtype).join(' and ')}, ${bytesWords(bytes)} in ${files} ${files === 1 ? 'file' : 'files'}`;

@@ -5,20 +5,20 @@
 import { join } from 'node:path';
 import { LocalPolicy, PolicyGone, type Policy } from '../../policy/policy.ts';
 import { TOKENIZER_FILE, type Tokenizer } from '../../policy/tokenizer.ts';
-import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import type { OnLoadProgress } from '../../runtime/files/huggingFaceWeights.ts';
 import { LEAST_CACHE_BYTES } from '../../runtime/generate/bounds.ts';
 import { cacheRoom, planMemory } from '../../runtime/memoryPlan.ts';
 import { loadConfig } from '../../runtime/model/model.ts';
+import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { resolveDevice, type Probe } from '../../runtime/provider/device.ts';
 import { startRuntime, type EndableRuntime } from '../../runtime/remote.ts';
 import { NEVER, onAbort, unlessCancelled } from '../../shared/cancellation.ts';
 import { DEFAULT_PROVIDER, traitsOf, type Provider } from '../../shared/devices.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import { Holds, type Held } from '../../shared/holds.ts';
-import { WORKER_ENTRY } from '../places.ts';
 import { availableMemory, memoryLimit } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
+import { WORKER_ENTRY } from '../places.ts';
 import type { Recipe } from '../recipe/recipe.ts';
 import { Endpoints } from './endpoints.ts';
 import { TextPool } from './texts.ts';
@@ -248,7 +248,7 @@ export function checkTokenizer(folder: string, tokenizer: Tokenizer, { config: {
   }
   throw new C3Error(
     'model',
-    `${join(folder, TOKENIZER_FILE)} has ${String(tokenizer.vocabularySize)} tokens where the model has ${String(vocabularySize)}; put the model's own tokenizer there.`,
+    `${join(folder, TOKENIZER_FILE)} has ${tokenizer.vocabularySize} tokens where the model has ${vocabularySize}; put the model's own tokenizer there.`,
   );
 }
 

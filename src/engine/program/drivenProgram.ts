@@ -1,12 +1,12 @@
 /** A driver as what says what is next in an episode, with the requests that its program makes. */
 import { z } from 'zod';
-import { contextText } from '../../logs/contextForm.ts';
 import { chatOnly, parsedMessages, withToolNames } from '../../chat/messages.ts';
+import type { LogEvent } from '../../domain/episode.ts';
+import type { Problem } from '../../domain/problem.ts';
+import { contextText } from '../../logs/contextForm.ts';
 import type { EpisodeProgram, ProgramStep } from '../../replay/program.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { LogEvent } from '../../domain/episode.ts';
-import type { Problem } from '../../domain/problem.ts';
 import type { DriverProcess } from './driverProcess.ts';
 
 const LONGEST_NAME = 60;

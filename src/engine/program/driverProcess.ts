@@ -51,7 +51,7 @@ export class DriverProcess {
     });
     // Once all that it wrote is read.
     this.child.once('close', (code, signal) => {
-      this.fail(`it ended with ${code === null ? String(signal) : `exit code ${String(code)}`}`);
+      this.fail(`it ended with ${code === null ? String(signal) : `exit code ${code}`}`);
     });
     // A write that fails means that it ended, which `close` reports.
     this.child.stdin.on('error', () => undefined);
@@ -75,7 +75,7 @@ export class DriverProcess {
     const answer = Promise.withResolvers<Readonly<Record<string, unknown>>>();
     const { timeLimit } = this.settings;
     const timer = setTimeout(() => {
-      this.fail(`it gave no answer within ${String(timeLimit / 1000)} s (time_limit)`);
+      this.fail(`it gave no answer within ${timeLimit / 1000} s (time_limit)`);
     }, timeLimit);
     this.waiting.set(id, { answer, timer });
     const release = onAbort(signal, () => {
@@ -110,7 +110,7 @@ export class DriverProcess {
       this.rest = other;
     }
     if (this.rest.length > MOST_ANSWER) {
-      this.fail(`a line has more than ${String(MOST_ANSWER)} characters`);
+      this.fail(`a line has more than ${MOST_ANSWER} characters`);
     }
   }
 

@@ -1,12 +1,12 @@
 /** What is next by the steps of a team file: the protocol that was inferred from a log, as the user confirmed it. */
 import type { ChatMessage } from '../../chat/messages.ts';
+import type { LogEvent } from '../../domain/episode.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { contextText } from '../../logs/contextForm.ts';
 import { seenMessages, type EpisodeStep } from '../../logs/inferred.ts';
 import type { ProgramStep } from '../../replay/program.ts';
 import { throwIfAborted } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { LogEvent } from '../../domain/episode.ts';
-import type { Problem } from '../../domain/problem.ts';
 import type { AskingProgram } from './drivenProgram.ts';
 
 /** Names that every server takes. */
@@ -60,7 +60,7 @@ export class InferredProgram implements AskingProgram {
     for (const [index, entry] of log.entries()) {
       const [planned, found] = [whoOf(this.steps[index]), entry.kind === 'decision' ? entry.role : entry.source];
       if (planned !== found) {
-        throw this.error(`step ${String(index + 1)} is ${planned ?? 'not there'}, where ${found} was recorded`);
+        throw this.error(`step ${index + 1} is ${planned ?? 'not there'}, where ${found} was recorded`);
       }
     }
     const step = this.steps[log.length];
@@ -98,7 +98,7 @@ export class InferredProgram implements AskingProgram {
         return { role, content: text };
       }
       const calls = callsIn(text, resultsAfter(messages, index));
-      open = calls.made.map((call, place) => ({ id: `call_${String(index)}_${String(place)}`, name: call.name }));
+      open = calls.made.map((call, place) => ({ id: `call_${index}_${place}`, name: call.name }));
       return {
         role,
         content: calls.made.length > 0 && calls.text === '' ? null : calls.text,
@@ -112,7 +112,7 @@ export class InferredProgram implements AskingProgram {
 
   private readonly unknown = (source: string, index: number): C3Error =>
     this.error(
-      `what ${source} gives in step ${String(index + 1)} has no known source; write its text there, give it as the result of the replayed message, or name a driver that makes it`,
+      `what ${source} gives in step ${index + 1} has no known source; write its text there, give it as the result of the replayed message, or name a driver that makes it`,
     );
 
   private readonly error = (why: string): C3Error =>

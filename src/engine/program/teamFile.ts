@@ -2,16 +2,16 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { readRegular } from '../../files/regularFile.ts';
-import { EVALUATOR_KINDS, type EvaluatorName } from '../../evaluate/kinds.ts';
-import { MOST_STEPS, type EpisodeStep, type TextPart } from '../../logs/inferred.ts';
-import { isServed, type EndpointSettings, type ServedSettings } from '../../shared/rolePolicies.ts';
 import { MAX_EVENT_TEXT } from '../../domain/episode.ts';
+import { EVALUATOR_KINDS, type EvaluatorName } from '../../evaluate/kinds.ts';
+import { readRegular } from '../../files/regularFile.ts';
+import { MOST_STEPS, type EpisodeStep, type TextPart } from '../../logs/inferred.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { isServed, type EndpointSettings, type ServedSettings } from '../../shared/rolePolicies.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import { readDocument } from '../../team/document.ts';
-import { PROGRAM_DRIVER } from '../places.ts';
 import { rolePolicySchema } from '../../training/keys/policyKeys.ts';
+import { PROGRAM_DRIVER } from '../places.ts';
 
 const MOST_ARGUMENTS = 64;
 const MOST_TOKENS = 2 ** 20;

@@ -4,8 +4,8 @@
  */
 import { commandEvaluator } from '../../evaluate/command.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import { judgeEvaluator, type AskJudge } from '../../evaluate/modelJudge.ts';
 import { EvaluatorLost } from '../../evaluate/lost.ts';
+import { judgeEvaluator, type AskJudge } from '../../evaluate/modelJudge.ts';
 import { answerFormOf, evaluatorNamed } from '../../evaluate/named.ts';
 import { PythonGrader, type VerdictCache } from '../../evaluate/python/grader.ts';
 import type { PassRule, PythonVerdict } from '../../evaluate/python/rules.ts';

@@ -1,12 +1,12 @@
 /** Hashes of what a run is made of beside its configuration, so that a resume notices when any of it has changed. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import type { Problem } from '../../domain/problem.ts';
 import { readRegular } from '../../files/regularFile.ts';
 import { readTemplate } from '../../policy/chatTemplate.ts';
 import type { Rendering } from '../../policy/rendering.ts';
 import { MAX_TOKENIZER_BYTES, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../../policy/tokenizer.ts';
 import { readModelFile } from '../../runtime/files/modelFile.ts';
-import type { Problem } from '../../domain/problem.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import { testsText } from '../../store/tables/problemTests.ts';
 import type { Fingerprint, Recipe, RunData, StoredRecipe } from './recipe.ts';

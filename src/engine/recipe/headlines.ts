@@ -7,8 +7,8 @@ import { evaluatorKind } from '../../evaluate/kinds.ts';
 import type { ReturnScale } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { HeadlineRule } from '../../store/write/writer.ts';
-import { parseRecipe, protocolOf, type Recipe } from './recipe.ts';
 import { mostReturn, solvedReturn } from '../../team/rounds.ts';
+import { parseRecipe, protocolOf, type Recipe } from './recipe.ts';
 
 /**
  * What the returns of a recipe mean: their range, and the return of a solved episode. Where returns are cut, one that

@@ -25,7 +25,7 @@ export async function readLabels(path: string, folder: string): Promise<readonly
   if (rows.length < FEWEST || rows.length > MOST_LABELS) {
     throw new C3Error(
       'input',
-      `${file} has ${String(rows.length)} labeled messages; a judge is measured on ${String(FEWEST)} to ${String(MOST_LABELS)}.`,
+      `${file} has ${rows.length} labeled messages; a judge is measured on ${FEWEST} to ${MOST_LABELS}.`,
     );
   }
   return rows;
@@ -46,6 +46,6 @@ function rowOf(line: string, file: string, number: number): LabeledMessage {
   const where = `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`.replace(/^: /u, '');
   throw new C3Error(
     'input',
-    `${file}:${String(number)} is no labeled message (${where}); write {"question": TEXT, "text": TEXT, "score": 0 to 1}.`,
+    `${file}:${number} is no labeled message (${where}); write {"question": TEXT, "text": TEXT, "score": 0 to 1}.`,
   );
 }

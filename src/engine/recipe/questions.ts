@@ -1,6 +1,6 @@
+import type { Problem } from '../../domain/problem.ts';
 /** Questions of a run beside those that its steps take. */
 import { C3Error } from '../../shared/errors.ts';
-import type { Problem } from '../../domain/problem.ts';
 import { generateSplit } from '../../tasks/split.ts';
 import type { RunConfig } from '../../training/config/config.ts';
 
@@ -17,7 +17,7 @@ interface RunQuestions {
 export const bundledQuestions = ({ task, seed, evaluation }: RunConfig, train: number): RunQuestions =>
   generateSplit({
     task: task.name,
-    seed: `run-${String(seed)}`,
+    seed: `run-${seed}`,
     train,
     evaluation: evaluation.instances,
     levels: task.levels,

@@ -5,20 +5,20 @@
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { readRegular } from '../../files/regularFile.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { isAgreement, JUDGE_KEY, REPLACEMENT_KEY, type JudgeAgreement, type Replacement } from '../../domain/run.ts';
+import { readRegular } from '../../files/regularFile.ts';
 import { probeSchema, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
 import { renderingSchema, type Rendering } from '../../policy/rendering.ts';
 import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
-import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
-import type { Problem } from '../../domain/problem.ts';
-import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import { JUDGE_ROLE, type RolePolicySettings } from '../../shared/rolePolicies.ts';
 import { isBundledName } from '../../shared/runNames.ts';
+import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
+import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import type { StoreReader } from '../../store/types.ts';
-import { holdOut } from '../../tasks/holdOut.ts';
 import { loadProblems } from '../../tasks/files/load.ts';
 import { sliced, slicedSides } from '../../tasks/files/slices.ts';
+import { holdOut } from '../../tasks/holdOut.ts';
 import { describeOverlap, overlapReport, refuseOverlap } from '../../tasks/overlap.ts';
 import type { Side } from '../../tasks/split.ts';
 import type { KeyPath } from '../../team/document.ts';
@@ -27,10 +27,10 @@ import { promptsFault, withPrompts } from '../../team/prompts.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, runRounds, type RunConfig } from '../../training/config/config.ts';
 import { normalized } from '../../training/config/configFaults.ts';
-import { withEarlier, withoutEarlier } from '../../training/config/storedConfig.ts';
-import { externalFault } from '../../training/keys/externalKeys.ts';
 import { readConfigDocument, type ConfigDocument } from '../../training/config/readConfig.ts';
+import { withEarlier, withoutEarlier } from '../../training/config/storedConfig.ts';
 import { samplingFault } from '../../training/iteration.ts';
+import { externalFault } from '../../training/keys/externalKeys.ts';
 import { policiesFault } from '../../training/policies.ts';
 import { bundledProtocol, namedModel } from '../places.ts';
 import { factsIn } from './publishedFacts.ts';
@@ -320,14 +320,14 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
       ...(limit === undefined ? {} : { limit }),
     });
     remarks.push(
-      `${path}: ${String(problems.length)} problems, read as ${[...formats].map(([format, rows]) => (formats.size === 1 ? format : `${format} (${String(rows)})`)).join(', ')}.`,
+      `${path}: ${problems.length} problems, read as ${[...formats].map(([format, rows]) => (formats.size === 1 ? format : `${format} (${rows})`)).join(', ')}.`,
     );
     if (duplicates > 0) {
-      remarks.push(`${path}: ${String(duplicates)} repeated questions were left out.`);
+      remarks.push(`${path}: ${duplicates} repeated questions were left out.`);
     }
     if (contradicted.length > 0) {
       remarks.push(
-        `${path}: ${String(contradicted.length)} of them have a different answer from the one that was kept, first ${JSON.stringify(contradicted[0])}.`,
+        `${path}: ${contradicted.length} of them have a different answer from the one that was kept, first ${JSON.stringify(contradicted[0])}.`,
       );
     }
     return problems;
@@ -363,7 +363,7 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
     if (train.length === 0 && config.steps > 0) {
       throw new C3Error(
         'input',
-        `task.split leaves none of the ${String(all.length)} questions to train on; lower task.split.evaluation.`,
+        `task.split leaves none of the ${all.length} questions to train on; lower task.split.evaluation.`,
       );
     }
     remarks.push(splitRemark(sides, held.length));
@@ -374,12 +374,12 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
     remarks.push(
       held.length === 0
         ? 'No task.evaluation_file, and too few problems to hold some out: nothing is evaluated.'
-        : `No task.evaluation_file: the first ${String(held.length)} problems are held out for evaluation.`,
+        : `No task.evaluation_file: the first ${held.length} problems are held out for evaluation.`,
     );
   }
   if (config.steps > 0 && train.length < config.instances_per_step) {
     remarks.push(
-      `${String(train.length)} training problems are fewer than instances_per_step (${String(config.instances_per_step)}): every step takes all of them.`,
+      `${train.length} training problems are fewer than instances_per_step (${config.instances_per_step}): every step takes all of them.`,
     );
   }
   return { train, evaluation: held, remarks };

@@ -67,9 +67,9 @@ export class HeardCall implements AnswerListener {
     }
     this.length += piece.length;
     if (this.status >= REFUSED) {
-      this.leaveOut(`calls that the server refused (${String(this.status)})`);
+      this.leaveOut(`calls that the server refused (${this.status})`);
     } else if (this.length > this.most) {
-      this.leaveOut(`calls whose answer has more than ${String(this.most)} bytes`);
+      this.leaveOut(`calls whose answer has more than ${this.most} bytes`);
     } else {
       this.heard.add(piece);
       // Many programs read no further than to this event, and leave.
@@ -84,7 +84,7 @@ export class HeardCall implements AnswerListener {
       return;
     }
     if (this.status >= REFUSED) {
-      this.leaveOut(`calls that the server refused (${String(this.status)})`);
+      this.leaveOut(`calls that the server refused (${this.status})`);
     } else if (how === 'whole') {
       await this.take(UNKNOWN);
     } else if (this.isStream) {
@@ -120,7 +120,7 @@ export class HeardCall implements AnswerListener {
     const answer = this.isStream ? await eventsOf(bytes) : bytes.toString('utf8');
     this.heard.clear();
     if (answer === null) {
-      this.leaveOut(`calls whose answer has an event of more than ${String(MOST_EVENT)} characters`);
+      this.leaveOut(`calls whose answer has an event of more than ${MOST_EVENT} characters`);
     } else {
       await this.recording.take({ ...this.call, answer, times: { start, seconds, firstTokenSeconds }, otherwise });
     }

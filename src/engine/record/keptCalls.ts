@@ -43,7 +43,7 @@ export class KeptCalls {
     try {
       const bytes = Buffer.from(`${line}\n`);
       if (this.bytes + bytes.length > MOST_BYTES) {
-        throw new Error(`it would have more than ${String(MOST_BYTES)} bytes`);
+        throw new Error(`it would have more than ${MOST_BYTES} bytes`);
       }
       this.file ??= this.open();
       writeFileSync(this.file, bytes);

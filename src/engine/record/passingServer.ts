@@ -102,7 +102,7 @@ export class PassingServer {
     this.server.listen(0, LOOPBACK);
     await once(this.server, 'listening');
     this.port = (this.server.address() as AddressInfo).port;
-    const base = `http://${LOOPBACK}:${String(this.port)}/${this.secret}`;
+    const base = `http://${LOOPBACK}:${this.port}/${this.secret}`;
     const { anthropic, azure } = this.settings;
     return {
       api: `${base}/v1`,
@@ -132,7 +132,7 @@ export class PassingServer {
     try {
       const { headers, url = '' } = request;
       const prefix = `/${this.secret}`;
-      if (headers.host !== `${LOOPBACK}:${String(this.port)}` || headers.origin !== undefined) {
+      if (headers.host !== `${LOOPBACK}:${this.port}` || headers.origin !== undefined) {
         await refuse(response, 403, 'Only programs of this machine are answered, and no web pages.');
       } else if (!url.startsWith(`${prefix}/`)) {
         await refuse(response, 404, 'There is nothing here; use the addresses that c3 record gave to the program.');
@@ -175,8 +175,8 @@ export class PassingServer {
       return;
     }
     if (body === null) {
-      this.recording.leaveOut(`calls whose request has more than ${String(MOST_BYTES)} bytes, which were refused`);
-      await refuse(response, 413, `The request has more than ${String(MOST_BYTES)} bytes.`);
+      this.recording.leaveOut(`calls whose request has more than ${MOST_BYTES} bytes, which were refused`);
+      await refuse(response, 413, `The request has more than ${MOST_BYTES} bytes.`);
     } else if (path === `/otlp${TRACES}`) {
       const packed = body;
       await this.unpacking.within(NEVER, () => this.spans(request, packed, response));

@@ -3,8 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { FURTHER } from '../../chat/answers.ts';
 import { apiCall, bodyIn, type RecordedApi } from '../../chat/apiCalls.ts';
-import { CallSpeakers } from '../../logs/callSpeakers.ts';
 import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../../chat/messages.ts';
+import type { ModelCall } from '../../chat/modelCall.ts';
+import type { LogImport } from '../../domain/episode.ts';
+import { CallSpeakers } from '../../logs/callSpeakers.ts';
 import {
   ownContext,
   Survey,
@@ -13,19 +15,17 @@ import {
   type RecordedMessage,
 } from '../../logs/episode.ts';
 import { masked } from '../../logs/secrets.ts';
-import type { ModelCall } from '../../chat/modelCall.ts';
 import { newResults } from '../../logs/traces.ts';
 import { NEVER, onAbort } from '../../shared/cancellation.ts';
-import type { LogImport } from '../../domain/episode.ts';
 import { MOST_NAME, type Rename } from '../../shared/speakerNames.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { counted } from '../../shared/text/words.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { ContextsToStore } from '../exchange/contextTexts.ts';
 import type { ImportPlace } from '../exchange/importLog.ts';
+import { countInMemory, LogRows, type EpisodeRows, type LogRun } from '../exchange/logRows.ts';
 import { KeptCalls } from './keptCalls.ts';
 import { failureOf, GIVE_UP, patiently, SOON, StoreQueue } from './storeQueue.ts';
-import { countInMemory, LogRows, type EpisodeRows, type LogRun } from '../exchange/logRows.ts';
 
 export type CallTimes = Pick<RecordedMeasures, 'start' | 'seconds' | 'firstTokenSeconds'>;
 

@@ -7,15 +7,15 @@ import {
   type CurveVerdict,
   type EpisodeSamples,
 } from '../../credit/valueCurve.ts';
-import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
+import { BLAME_BUDGET, blameSentence, type Blame, type Remedy } from '../../domain/answer.ts';
+import { BY_HAND, IMPORTED } from '../../domain/episode.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Replay, ReplayResult } from '../../domain/replay.ts';
+import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
 import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
-import { BY_HAND, IMPORTED } from '../../domain/episode.ts';
-import { BLAME_BUDGET, blameSentence, type Blame, type Remedy } from '../../domain/answer.ts';
-import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
-import type { Message } from '../../domain/message.ts';
-import type { Replay, ReplayResult } from '../../domain/replay.ts';
+import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
@@ -55,7 +55,7 @@ export async function findWhatLost(engine: Engine, request: BlameParams, control
   if (episode === null) {
     throw new C3Error(
       'input',
-      `The episode of message ${String(message)} has more than ${String(MOST_MESSAGES)} messages, which a search does not take.`,
+      `The episode of message ${message} has more than ${MOST_MESSAGES} messages, which a search does not take.`,
     );
   }
   if (greedy) {
@@ -69,7 +69,7 @@ export async function findWhatLost(engine: Engine, request: BlameParams, control
     control.onRemark?.(costWords(cost));
   }
   const { leaf, run } = episode;
-  const work = { what: `search of what lost episode ${String(leaf)}`, run, hasParts: true, limit: asked.spending };
+  const work = { what: `search of what lost episode ${leaf}`, run, hasParts: true, limit: asked.spending };
   await using session = await RunSession.open(engine, work, control.signal);
   return await searchEpisode(session, episode, budget, { ...control, onRemark: saidOnce(control.onRemark) });
 }
@@ -119,7 +119,7 @@ export function checkTeam(
 ): void {
   const isImported = store.run(run).method === IMPORTED;
   if (isImported && team === undefined) {
-    const what = message === null ? `Run ${run}` : `The episode of message ${String(message)}`;
+    const what = message === null ? `Run ${run}` : `The episode of message ${message}`;
     throw new C3Error(
       'input',
       `${what} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer, or what \`c3 infer ${message === null ? 'MESSAGE' : String(message)}\` writes.`,
@@ -135,7 +135,7 @@ export function checkBudget(budget: number, { least, most }: { readonly least: n
   if (!Number.isInteger(budget) || budget < least || budget > most) {
     throw new C3Error(
       'input',
-      `The budget is a whole number of evaluator calls from ${String(least)} to ${most.toLocaleString('en-US')}.`,
+      `The budget is a whole number of evaluator calls from ${least} to ${most.toLocaleString('en-US')}.`,
     );
   }
 }
@@ -206,7 +206,7 @@ export function handRemark(episodes: readonly Pick<LostEpisode, 'messages'>[]): 
   const count = episodes.filter(({ messages }) => messages.at(-1)?.byHand === true).length;
   return count === 0
     ? null
-    : `${count === 1 ? 'The episode was' : `${String(count)} episodes were`} ${BY_HAND}; ` +
+    : `${count === 1 ? 'The episode was' : `${count} episodes were`} ${BY_HAND}; ` +
         'replays are scored by the evaluator.';
 }
 
@@ -236,7 +236,7 @@ export function lostEpisode(store: StoreReader, message: number, asked: AskedTea
   if (last === undefined || last.return === null) {
     throw new C3Error(
       'input',
-      `The episode of message ${String(message)} was not scored, so that nothing is known to be lost; choose another one.`,
+      `The episode of message ${message} was not scored, so that nothing is known to be lost; choose another one.`,
     );
   }
   if (messages.length > MOST_MESSAGES) {

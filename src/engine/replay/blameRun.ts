@@ -11,14 +11,14 @@ import {
   type CurveVerdict,
   type EpisodeSamples,
 } from '../../credit/valueCurve.ts';
-import { C3Error } from '../../shared/errors.ts';
 import { RUN_BLAME_BUDGET, runBlameSentence, type BlamedEpisode, type RunBlame } from '../../domain/answer.ts';
-import { evaluationsOf, RECORDED_ROUND } from '../../domain/evaluation.ts';
-import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
 import { IMPORTED, type Episode } from '../../domain/episode.ts';
+import { evaluationsOf, RECORDED_ROUND } from '../../domain/evaluation.ts';
 import { lossOrder, type LostProblemRow, type Problem } from '../../domain/problem.ts';
 import type { Selection } from '../../domain/selection.ts';
+import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
 import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
+import { C3Error } from '../../shared/errors.ts';
 import type { RunBlameParams } from '../../shared/protocols/engineProtocol.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { RunSession, type Engine } from '../session/session.ts';
@@ -296,7 +296,7 @@ interface Decided {
 async function decideStored<Of extends Lost>(store: StoreReader, lost: readonly Of[]): Promise<(Of & Decided)[]> {
   const read = lost.map((one) => {
     const samples = storedSamples(store, one.episode);
-    const names = one.episode.messages.map(({ role, turn }) => `${role} ${String(turn)}`);
+    const names = one.episode.messages.map(({ role, turn }) => `${role} ${turn}`);
     return { one, samples, counts: countsOf(samples, names) };
   });
   const model = fitCurves(read.map(({ counts }) => counts));
@@ -431,7 +431,7 @@ function evenDesign(lost: readonly Lost[], calls: number): { readonly read: read
   if (pairs === 0) {
     throw new C3Error(
       'input',
-      `The budget does not reach one lost episode; give at least ${String(Math.ceil(costOf(first, 1) / EVEN_PART))} evaluator calls.`,
+      `The budget does not reach one lost episode; give at least ${Math.ceil(costOf(first, 1) / EVEN_PART)} evaluator calls.`,
     );
   }
   let left = calls;

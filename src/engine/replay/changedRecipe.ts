@@ -1,9 +1,9 @@
+import type { ServerChange, TeamChange } from '../../domain/trial.ts';
 /** The recipe of a run with a change of its team: who answers for its roles then. */
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import { isLocal } from '../../shared/endpointKeys.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isServed, type EndpointSettings, type RolePolicies } from '../../shared/rolePolicies.ts';
-import type { ServerChange, TeamChange } from '../../domain/trial.ts';
 import { rolePolicySchema } from '../../training/keys/policyKeys.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
 

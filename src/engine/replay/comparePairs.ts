@@ -2,6 +2,9 @@
 import { bettingInterval } from '../../credit/betting.ts';
 import { openStream, uniform } from '../../credit/counter.ts';
 import { mean } from '../../credit/describe.ts';
+import type { Sampling } from '../../domain/message.ts';
+import type { Problem } from '../../domain/problem.ts';
+import type { Trial, TrialCase, TrialEpisode, TrialProblem } from '../../domain/trial.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
@@ -9,11 +12,8 @@ import { grow } from '../../replay/episodes.ts';
 import { countCalls, findLeaves, returnOf, type Branch, type TreeMessage } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import type { Problem } from '../../domain/problem.ts';
-import type { Sampling } from '../../domain/message.ts';
-import type { Trial, TrialCase, TrialEpisode, TrialProblem } from '../../domain/trial.ts';
-import type { Renderer } from '../../team/render.ts';
 import type { Protocol } from '../../team/protocol.ts';
+import type { Renderer } from '../../team/render.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
 
 /** Pairs that are sampled together. */
@@ -67,7 +67,7 @@ export async function comparePairs(
   const { run, places, span, most } = ground;
   const perPair = variants.reduce((sum, { protocol }) => sum + scoredAtMost(protocol), 0);
   if (budget < perPair) {
-    throw new C3Error('input', `One pair takes up to ${String(perPair)} evaluator calls; give at least so many.`);
+    throw new C3Error('input', `One pair takes up to ${perPair} evaluator calls; give at least so many.`);
   }
   const differences: number[] = [];
   const byProblem = new Map<Problem, (readonly [before: number, after: number])[]>();
@@ -78,7 +78,7 @@ export async function comparePairs(
     const count = Math.min(BLOCK, Math.floor((budget - used) / perPair));
     const before = spent;
     for (const [times, members] of drawPlaces(places, ground.seed, block, count)) {
-      const drawing = { members, times, scope: `try:${String(block)}`, perPair };
+      const drawing = { members, times, scope: `try:${block}`, perPair };
       const sides: TreeMessage[][] = [];
       for (const variant of variants) {
         sides.push(await growAll(ground, variant, drawing, control.signal));

@@ -1,10 +1,10 @@
+import type { FullMessage } from '../../domain/message.ts';
 /** The token boundaries of a stored message, by the tokenizer of the model that read it. */
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { requireCapability } from '../../shared/rolePolicies.ts';
+import type { ContextTokens } from '../../shared/transcript/contextTokens.ts';
 import type { TextPool } from '../models/texts.ts';
 import { roleWeights, type StoredRecipe } from '../recipe/recipe.ts';
-import type { ContextTokens } from '../../shared/transcript/contextTokens.ts';
-import type { FullMessage } from '../../domain/message.ts';
 
 /** Splits the context as it was given to the model, and names the stored tokens of the message. */
 export async function contextTokens(

@@ -1,14 +1,14 @@
+import type { FullMessage } from '../../domain/message.ts';
+import type { Replay } from '../../domain/replay.ts';
 /** What a replay may ask of servers at most, from what the store knows. */
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import type { ReplayRequest } from '../../replay/request.ts';
 import { summedCosts, type EndpointCost } from '../../shared/endpointCost.ts';
-import type { FullMessage } from '../../domain/message.ts';
-import type { Replay } from '../../domain/replay.ts';
-import type { StoreReader } from '../../store/types.ts';
-import { runSampling } from '../../training/config/config.ts';
 import { isServed } from '../../shared/rolePolicies.ts';
+import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { messagesAtMost, scoredAtMost } from '../../team/rounds.ts';
+import { runSampling } from '../../training/config/config.ts';
 import { endpointCosts, judgeCosts, replayCosts, type CostedTeam, type Scorer } from '../models/endpointCost.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
 

@@ -38,11 +38,11 @@ const partsOf = ({ classes, labels }: RunMarks): Readonly<Record<By, NameOf>> =>
   role: ({ episode: { messages } }, index) => messages[index]?.role ?? '',
   turn: ({ episode: { messages } }, index) => {
     const role = messages[index]?.role ?? '';
-    return `${role}, message ${String(messages.slice(0, index + 1).filter((one) => one.role === role).length)}`;
+    return `${role}, message ${messages.slice(0, index + 1).filter((one) => one.role === role).length}`;
   },
   class: ({ problem: { uidSha } }) => classes.get(uidSha) ?? NOT_CLASSIFIED,
   label: ({ episode: { messages } }, index) => labels.get(messages[index]?.id ?? 0) ?? 'no label',
-  level: ({ problem: { level } }) => (level === null ? 'no level' : `level ${String(level)}`),
+  level: ({ problem: { level } }) => (level === null ? 'no level' : `level ${level}`),
   source: ({ problem: { source } }) => source,
 });
 
@@ -93,7 +93,7 @@ function bounded(read: readonly ReadEpisode[], nameOf: NameOf): NameOf {
   }
   const ordered = [...counts].toSorted((a, b) => b[1] - a[1]).map(([name]) => name);
   const kept = new Set(ordered.slice(0, MOST_PARTS - 1));
-  const others = `${String(counts.size - kept.size)} others`;
+  const others = `${counts.size - kept.size} others`;
   return (of, index) => {
     const name = nameOf(of, index);
     return kept.has(name) ? name : others;

@@ -3,18 +3,18 @@
  * is next.
  */
 import { comparedCredits } from '../../credit/compared.ts';
+import { IMPORTED } from '../../domain/episode.ts';
+import type { FullMessage } from '../../domain/message.ts';
+import type { ReplayResult } from '../../domain/replay.ts';
+import type { NumericEnvironment } from '../../domain/snapshot.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { EndpointPolicy } from '../../policy/endpoint/endpointPolicy.ts';
 import { takesSeeds, type Policy, type RolePolicy } from '../../policy/policy.ts';
 import { teamPolicy } from '../../policy/teamPolicy.ts';
 import { replayMessage } from '../../replay/replayMessage.ts';
 import type { ReplayControl } from '../../replay/request.ts';
-import { C3Error } from '../../shared/errors.ts';
-import { IMPORTED } from '../../domain/episode.ts';
-import type { FullMessage } from '../../domain/message.ts';
-import type { NumericEnvironment } from '../../domain/snapshot.ts';
-import type { ReplayResult } from '../../domain/replay.ts';
 import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
+import { C3Error } from '../../shared/errors.ts';
 import type { ServedSettings } from '../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';

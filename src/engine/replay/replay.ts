@@ -1,12 +1,12 @@
 /** Replaying a stored message on this machine, with the weights that it was sampled with. */
 import { comparedCredits } from '../../credit/compared.ts';
-import { replayMessage } from '../../replay/replayMessage.ts';
-import { checkRequest, type ReplayControl } from '../../replay/request.ts';
-import { C3Error } from '../../shared/errors.ts';
-import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
+import { IMPORTED } from '../../domain/episode.ts';
 import { AS_RECORDED, type ReplayResult } from '../../domain/replay.ts';
 import { JUDGE_KEY, judgeWords } from '../../domain/run.ts';
-import { IMPORTED } from '../../domain/episode.ts';
+import { replayMessage } from '../../replay/replayMessage.ts';
+import { checkRequest, type ReplayControl } from '../../replay/request.ts';
+import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { readTeam, type RecordedTeam } from '../program/teamFile.ts';
@@ -43,9 +43,9 @@ export async function replayStored(
     if (file === undefined) {
       throw new C3Error(
         'input',
-        `Message ${String(message.id)} was recorded elsewhere: what comes after another message is known to its ` +
+        `Message ${message.id} was recorded elsewhere: what comes after another message is known to its ` +
           `program alone. Give --team FILE, which names the program's driver and the servers that answer, or what ` +
-          `c3 infer ${String(message.id)} writes.`,
+          `c3 infer ${message.id} writes.`,
       );
     }
     return forkMessage(session, message, { ...rest, team: file }, control);

@@ -1,8 +1,8 @@
+import { NOT_CLASSIFIED, type Problem } from '../../domain/problem.ts';
+import { selectionWords, type Selection, type SelectionKey } from '../../domain/selection.ts';
 /** The episodes of a run that a selection means. Pure. */
 import { C3Error } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
-import { NOT_CLASSIFIED, type Problem } from '../../domain/problem.ts';
-import { selectionWords, type Selection, type SelectionKey } from '../../domain/selection.ts';
 import type { RunMarks } from './divideLosses.ts';
 
 /** What can be selected. */
@@ -79,9 +79,9 @@ function listed(all: readonly Selectable[], key: SelectionKey, marks: RunMarks):
     }
   }
   const ordered = [...counts].toSorted((a, b) => b[1] - a[1]);
-  const named = ordered.slice(0, LISTED).map(([value, count]) => `${oneLine(value, SHOWN)} (${String(count)})`);
+  const named = ordered.slice(0, LISTED).map(([value, count]) => `${oneLine(value, SHOWN)} (${count})`);
   const more = ordered.length - named.length;
   return ordered.length === 0
-    ? `none of ${String(all.length)} has a ${key}`
-    : `by ${key}, with the number of episodes: ${named.join(', ')}${more === 0 ? '' : ` and ${String(more)} more`}`;
+    ? `none of ${all.length} has a ${key}`
+    : `by ${key}, with the number of episodes: ${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
 }

@@ -1,9 +1,4 @@
-/** From a request to settle a credit to pairs of replays that stop once it is decided. */
-import type { ReplayRequest } from '../../replay/request.ts';
-import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
-import { C3Error } from '../../shared/errors.ts';
-import type { SpendingChoice } from '../../shared/endpointCost.ts';
-import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
+import type { Message } from '../../domain/message.ts';
 import {
   pairsOf,
   settleFault,
@@ -12,7 +7,12 @@ import {
   type ReplayResult,
   type Settle,
 } from '../../domain/replay.ts';
-import type { Message } from '../../domain/message.ts';
+/** From a request to settle a credit to pairs of replays that stop once it is decided. */
+import type { ReplayRequest } from '../../replay/request.ts';
+import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
+import type { SpendingChoice } from '../../shared/endpointCost.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 
@@ -48,7 +48,7 @@ export function withPairs(
   if (own && message.credit !== null && isDecided(message.credit)) {
     throw new C3Error(
       'input',
-      `The credit of message ${String(message.id)} is already settled: it ${sentence(message.credit)}. Replay its alternatives to add more.`,
+      `The credit of message ${message.id} is already settled: it ${sentence(message.credit)}. Replay its alternatives to add more.`,
     );
   }
   return {
@@ -69,7 +69,7 @@ export function decidedIn(bucket: BucketView): boolean {
 export function settledWords({ spent = 0, ...bucket }: ReplayResult, most: number): string {
   const headline = headlineOf(bucket);
   const said = headline === null ? 'its credit is not measured' : sentence(headline);
-  return `Spent ${String(spent)} of at most ${String(most)} replays: ${said}.`;
+  return `Spent ${spent} of at most ${most} replays: ${said}.`;
 }
 
 /** What settling a message may spend unless it is said: what its headline expects. */

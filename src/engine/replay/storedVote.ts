@@ -1,8 +1,8 @@
+import type { EnvironmentEvent } from '../../domain/episode.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Problem } from '../../domain/problem.ts';
 /** The vote that ended the episode of a stored message, counted again without each voter. */
 import { countedVote } from '../../replay/countedVote.ts';
-import type { EnvironmentEvent } from '../../domain/episode.ts';
-import type { Problem } from '../../domain/problem.ts';
-import type { Message } from '../../domain/message.ts';
 import { oneEpisode } from '../../shared/transcript/oneEpisode.ts';
 import type { ShownVote } from '../../shared/transcript/shownVote.ts';
 import type { StoreReader } from '../../store/types.ts';

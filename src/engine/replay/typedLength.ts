@@ -11,7 +11,7 @@ export async function checkLength(text: string, context: string, { tokenizer, in
   if (contextTokens + tokens > maxPositions) {
     throw new C3Error(
       'input',
-      `The text has ${String(tokens)} tokens and its context ${String(contextTokens)}, together more than the model's ${String(maxPositions)} positions; shorten it.`,
+      `The text has ${tokens} tokens and its context ${contextTokens}, together more than the model's ${maxPositions} positions; shorten it.`,
     );
   }
 }

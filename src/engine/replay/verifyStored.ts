@@ -1,13 +1,13 @@
 /** Re-executing stored replays on this machine, with the weights that they were sampled with. */
 import { compareReturns } from '../../credit/sameReturns.ts';
+import { IMPORTED } from '../../domain/episode.ts';
+import type { BucketView, Replay } from '../../domain/replay.ts';
+import type { ReturnSamples } from '../../domain/verification.ts';
 import { PolicyGone } from '../../policy/policy.ts';
 import { isUnseeded, sampleAgain } from '../../replay/sampleAgain.ts';
 import { replaysOfMessage, verifyReplays, type VerificationReport, type VerifyControl } from '../../replay/verify.ts';
 import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
-import { IMPORTED } from '../../domain/episode.ts';
-import type { BucketView, Replay } from '../../domain/replay.ts';
-import type { ReturnSamples } from '../../domain/verification.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { RunSession, type Engine } from '../session/session.ts';
@@ -90,7 +90,7 @@ export function verifyCosts(store: StoreReader, message: number): readonly Endpo
 export function knownReplays(store: StoreReader, message: number): Replay[] {
   const replays = replaysOfMessage(store, message);
   if (replays.length === 0) {
-    throw new C3Error('input', `Message ${String(message)} has no replay to verify; replay its alternatives first.`);
+    throw new C3Error('input', `Message ${message} has no replay to verify; replay its alternatives first.`);
   }
   return replays;
 }

@@ -3,9 +3,9 @@
  * replaced (TeamTR reference section 7).
  */
 import { existsSync } from 'node:fs';
+import { shockWords, type Replacement } from '../../domain/run.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { shockWords, type Replacement } from '../../domain/run.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { snapshotFile } from '../../training/state/checkpoints.ts';
 import type { LoadedModel } from '../models/models.ts';
@@ -87,7 +87,7 @@ async function heldTeam(
 
 function replacementWords({ role, run, by, probes, kls, delta, shock }: Replacement): readonly string[] {
   const nats = (kl: number): string => `${kl.toPrecision(3)} nats per message`;
-  const on = `on ${String(probes)} probe contexts`;
+  const on = `on ${probes} probe contexts`;
   const before = kls[0] ?? 0;
   const least = Math.min(...kls);
   const done =
@@ -95,7 +95,7 @@ function replacementWords({ role, run, by, probes, kls, delta, shock }: Replacem
       ? `The policy of ${role} in run ${run} is replaced directly by ${by}: the old one is ` +
         `${nats(before)} from it ${on}.`
       : `The policy of ${role} in run ${run} is replaced by ${by}: stage 0 brought the KL from ` +
-        `${nats(before)} to ${nats(least)} in ${String(kls.length - 1)} steps ` +
+        `${nats(before)} to ${nats(least)} in ${kls.length - 1} steps ` +
         `${on}${least <= delta ? '' : ', above begin.replace.delta; raise max_steps or the learning rate'}.`;
   return [done, ...(shock === null ? [] : [shockWords(shock)])];
 }

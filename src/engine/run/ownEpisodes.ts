@@ -1,8 +1,8 @@
 /** What a user does with the episodes of a store: a score of their own, a note and tags. */
 import { episodeNoteFault, UNKNOWN_RANGE, type EpisodeNote } from '../../domain/episodeNote.ts';
 import { tagsOf } from '../../domain/run.ts';
-import { C3Error } from '../../shared/errors.ts';
 import type { ReturnRange } from '../../shared/credit/creditPool.ts';
+import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
 
 /** Episodes that an error lists. */
@@ -16,18 +16,16 @@ export function episodeOf(store: Pick<StoreReader, 'message' | 'lastMessages'>, 
   if (store.message(id).phase === 'replay') {
     throw new C3Error(
       'input',
-      `Message ${String(id)} is of a replay, and no episode of its run; name a message of the episode that was ` +
-        'replayed.',
+      `Message ${id} is of a replay, and no episode of its run; name a message of the episode that was ` + 'replayed.',
     );
   }
   const [only, ...others] = store.lastMessages(id);
   if (only === undefined || others.length > 0) {
     const named = [only, ...others].slice(0, LISTED).join(', ');
-    const more = others.length < LISTED ? '' : ` or ${String(others.length + 1 - LISTED)} more`;
+    const more = others.length < LISTED ? '' : ` or ${others.length + 1 - LISTED} more`;
     throw new C3Error(
       'input',
-      `Message ${String(id)} is in ${String(others.length + 1)} episodes; name the last message of one: ` +
-        `${named}${more}.`,
+      `Message ${id} is in ${others.length + 1} episodes; name the last message of one: ` + `${named}${more}.`,
     );
   }
   return only;

@@ -1,6 +1,6 @@
+import { namedRuns, noteFault, tagsOf, type RunNote } from '../../domain/run.ts';
 /** What a user does with the runs of a store: notes them, and deletes what is not needed. */
 import { C3Error } from '../../shared/errors.ts';
-import { namedRuns, noteFault, tagsOf, type RunNote } from '../../domain/run.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { removeRunFiles } from '../../training/state/checkpoints.ts';
 

@@ -3,20 +3,20 @@
  * alternatives and replays. Nothing of it is stored, and nothing is learned from it.
  */
 import { predictedVarianceRatios, rhoOf, type PilotContext } from '../../diagnostics/rho.ts';
+import type { RhoReport } from '../../domain/credit.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { LocalPolicy, type Policy } from '../../policy/policy.ts';
 import { teamPolicy } from '../../policy/teamPolicy.ts';
-import { rolePolicies } from '../models/roles.ts';
-import { Session, type Engine } from '../session/session.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { grow } from '../../replay/episodes.ts';
 import { findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { RhoReport } from '../../domain/credit.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
 import { runSampling } from '../../training/config/config.ts';
-import { takeRoles } from './runRoles.ts';
+import { rolePolicies } from '../models/roles.ts';
+import { Session, type Engine } from '../session/session.ts';
 import type { PreparedRun } from './prepareRun.ts';
+import { takeRoles } from './runRoles.ts';
 
 export interface PilotSettings {
   /** Questions; each gives one context of every message but the last. */
@@ -80,7 +80,7 @@ export async function measureRho(
         budget: new EvaluatorBudget(each),
         sampling: runSampling(config),
         seed: config.seed,
-        scope: `pilot:${String(position)}`,
+        scope: `pilot:${position}`,
         commonRandomNumbers: false,
       },
       problems.map((problem) => ({ problem, message: null })),

@@ -1,12 +1,11 @@
+import { evaluationTimes } from '../../domain/evaluation.ts';
 /**
  * What a run will need and cost, known before it starts: its memory plan with advice, and the budget that its
  * configuration allows.
  */
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import { readRendering } from '../../policy/rendering.ts';
-import { capabilitiesOf } from '../../shared/rolePolicies.ts';
 import { samplingOf } from '../../replay/grow.ts';
-import { resolveDevice } from '../../runtime/provider/device.ts';
 import { LEAST_CACHE_BYTES } from '../../runtime/generate/bounds.ts';
 import {
   cacheRoom,
@@ -18,31 +17,32 @@ import {
   type MemoryDemand,
 } from '../../runtime/memoryPlan.ts';
 import { loadConfig } from '../../runtime/model/model.ts';
+import { resolveDevice } from '../../runtime/provider/device.ts';
+import { NEVER } from '../../shared/cancellation.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import type { MemoryPlace, MemoryPlan, RunBudget, RunPlan, WorkCost } from '../../shared/models.ts';
-import { evaluationTimes } from '../../domain/evaluation.ts';
+import { capabilitiesOf } from '../../shared/rolePolicies.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { callsOfFanout, messagesAtMost, messagesOf } from '../../team/rounds.ts';
 import { teamRenderer } from '../../team/render.ts';
+import { callsOfFanout, messagesAtMost, messagesOf } from '../../team/rounds.ts';
 import { configSchema, runSampling, type RunConfig } from '../../training/config/config.ts';
+import { treeWords } from '../../training/methods/joint.ts';
+import type { Rollout } from '../../training/methods/method.ts';
+import { methodNamed, plannedRollouts, voteCallsAtMost } from '../../training/methods/methods.ts';
 import { checkScripts } from '../../training/policies.ts';
 import { runProblems } from '../../training/room.ts';
-import type { Rollout } from '../../training/methods/method.ts';
-import { treeWords } from '../../training/methods/joint.ts';
-import { methodNamed, plannedRollouts, voteCallsAtMost } from '../../training/methods/methods.ts';
 import { availableMemory, memoryLimit } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
 import { endpointCosts, judgeCosts } from '../models/endpointCost.ts';
-import { MOST_LABELS } from '../recipe/judgeLabels.ts';
 import { textsFingerprint } from '../recipe/fingerprint.ts';
+import { MOST_LABELS } from '../recipe/judgeLabels.ts';
 import { loadData, protocolOf, type Recipe, type RunData } from '../recipe/recipe.ts';
-import { NEVER } from '../../shared/cancellation.ts';
-import { stage0Work } from './time/estimate.ts';
 import { prepareBeginning } from './prepareBeginning.ts';
 import { prepareRoles, roleRenderers, type RunSources } from './prepareRoles.ts';
 import { estimateDemand, longestPrompts, roleItems, type PlanInputs, type RunInputs } from './runDemand.ts';
+import { stage0Work } from './time/estimate.ts';
 
 /** How much of the memory that a run leaves its key-value cache may take: logits grow with the rows, too. */
 const LEFT_SHARE = 0.25;
@@ -324,16 +324,16 @@ function changesOf(config: RunConfig): readonly (readonly Change[])[] {
     training && adapter !== null && adapter.rank > ADVISED_RANK
       ? [
           {
-            setting: `adapter.rank: ${String(ADVISED_RANK)}`,
+            setting: `adapter.rank: ${ADVISED_RANK}`,
             change: (old) => ({ ...old, adapter: { ...adapter, rank: ADVISED_RANK } }),
           },
         ]
       : [],
     training && adapter === null
       ? [
-          { setting: `adapter: {rank: ${String(ADVISED_RANK)}} instead of full training`, change: smallAdapter },
+          { setting: `adapter: {rank: ${ADVISED_RANK}} instead of full training`, change: smallAdapter },
           {
-            setting: `adapter: {rank: ${String(ADVISED_RANK)}} with device.precision: float16 instead of full training`,
+            setting: `adapter: {rank: ${ADVISED_RANK}} with device.precision: float16 instead of full training`,
             change: (old) => halfWeights(smallAdapter(old)),
           },
         ]
@@ -352,20 +352,20 @@ function changesOf(config: RunConfig): readonly (readonly Change[])[] {
     !training
       ? []
       : SMALLER_MICRO_BATCHES.filter((slots) => slots < memory.micro_batch_tokens).map((slots) => ({
-          setting: `memory.micro_batch_tokens: ${String(slots)}`,
+          setting: `memory.micro_batch_tokens: ${slots}`,
           change: (old: RunConfig) => ({ ...old, memory: { ...old.memory, micro_batch_tokens: slots } }),
         })),
     shares(sampling.max_new_tokens, FEWEST_NEW_TOKENS).map((tokens) => ({
-      setting: `sampling.max_new_tokens: ${String(tokens)}`,
+      setting: `sampling.max_new_tokens: ${tokens}`,
       change: (old: RunConfig) => ({ ...old, sampling: { ...old.sampling, max_new_tokens: tokens } }),
     })),
     SMALLER_EVALUATIONS.filter((batch) => batch < evaluation.batch).map((batch) => ({
-      setting: `evaluation.batch: ${String(batch)}`,
+      setting: `evaluation.batch: ${batch}`,
       change: (old: RunConfig) => ({ ...old, evaluation: { ...old.evaluation, batch } }),
     })),
     training
       ? shares(config.instances_per_step, 1).map((problems) => ({
-          setting: `instances_per_step: ${String(problems)}`,
+          setting: `instances_per_step: ${problems}`,
           change: (old: RunConfig) => ({ ...old, instances_per_step: problems }),
         }))
       : [],

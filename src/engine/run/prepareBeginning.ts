@@ -1,8 +1,8 @@
+import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 /** Whether a run can begin with the team of an earlier one: what is checked before anything is loaded. */
 import type { Rendering } from '../../policy/rendering.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { TextPool } from '../models/texts.ts';
 import { protocolOf, type Fingerprint, type Recipe, type RunData } from '../recipe/recipe.ts';
@@ -107,7 +107,7 @@ async function requireProtocol(
     const { different, compared } = await tokenizedOtherwise(other, tokenizer, data);
     if (different > 0 || compared === 0) {
       throw refused(
-        `another tokenizer in ${recipe.modelFolder}, which splits ${String(different)} of ${String(compared)} texts otherwise,`,
+        `another tokenizer in ${recipe.modelFolder}, which splits ${different} of ${compared} texts otherwise,`,
         `use the model that it was trained with, not ${modelFolder}`,
       );
     }

@@ -10,8 +10,8 @@ import type { Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
 import type { TextPool } from '../models/texts.ts';
 import { textsFingerprint } from '../recipe/fingerprint.ts';
-import type { EarlierSnapshot, FindSnapshot } from '../session/earlier.ts';
 import { roleModelFolder, roleWeights, type Fingerprint, type Recipe, type StoredRecipe } from '../recipe/recipe.ts';
+import type { EarlierSnapshot, FindSnapshot } from '../session/earlier.ts';
 
 /** What a run is prepared from beside its recipe. */
 export interface RunSources {

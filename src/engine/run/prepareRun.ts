@@ -3,8 +3,10 @@ import type { JudgeAgreement, Replacement } from '../../domain/run.ts';
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { checkRendering, readRendering } from '../../policy/rendering.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { teamRenderer } from '../../team/render.ts';
 import { checkScripts, policyRemarks } from '../../training/policies.ts';
 import { runProblems } from '../../training/room.ts';
+import { endpointRenderers, type EndpointProbes } from '../models/endpoints.ts';
 import { changeSince, fingerprintOf } from '../recipe/fingerprint.ts';
 import {
   loadData,
@@ -14,11 +16,9 @@ import {
   type RoleWeights,
   type StoredRecipe,
 } from '../recipe/recipe.ts';
-import { teamRenderer } from '../../team/render.ts';
-import { prepareRoles, roleRenderers, type PreparedRole, type RunSources } from './prepareRoles.ts';
-import { prepareBeginning, type PreparedBeginning } from './prepareBeginning.ts';
 import { memoryLine, planRunMemory, shortage } from './plan.ts';
-import { endpointRenderers, type EndpointProbes } from '../models/endpoints.ts';
+import { prepareBeginning, type PreparedBeginning } from './prepareBeginning.ts';
+import { prepareRoles, roleRenderers, type PreparedRole, type RunSources } from './prepareRoles.ts';
 import type { RunInputs } from './runDemand.ts';
 
 /** A run that is taken to its end. */

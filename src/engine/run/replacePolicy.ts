@@ -5,8 +5,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
-import { isBundledName } from '../../shared/runNames.ts';
 import type { ReplaceParams, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
+import { isBundledName } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { RunConfig } from '../../training/config/config.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';

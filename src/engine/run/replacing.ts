@@ -1,10 +1,10 @@
 /** One policy of a trained team replaced: directly, or after stage 0 (TeamTR reference section 7). */
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { Replacement } from '../../domain/run.ts';
 import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error } from '../../shared/errors.ts';
-import type { Replacement } from '../../domain/run.ts';
 import { aligned, comparedWhole } from '../../training/align.ts';
 import { runAdapter, runSampling } from '../../training/config/config.ts';
 import type { LoadedModel } from '../models/models.ts';
@@ -64,9 +64,7 @@ export async function replacing(
     );
   }
   if (evaluatorCalls > 0) {
-    onRemark(
-      `The probes took ${String(evaluatorCalls)} evaluator calls, since the rounds of the team go by what they say.`,
-    );
+    onRemark(`The probes took ${evaluatorCalls} evaluator calls, since the rounds of the team go by what they say.`);
   }
   await runtime.beginTraining(swapped, start);
   const { temperature } = runSampling(config);

@@ -1,7 +1,7 @@
 /** What a run writes besides the store, by the keys of section `output`. */
 import { join, resolve } from 'node:path';
-import { messageOf } from '../../shared/errors.ts';
 import type { RunSummary } from '../../domain/run.ts';
+import { messageOf } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { RunControl } from '../../training/runContext.ts';
@@ -49,7 +49,7 @@ export function stepLines(store: Episodes, run: string, iteration: number): read
       const scored = value === null ? 'not scored' : `return ${value.toFixed(3)}`;
       return `  ${[...said, `${scored} (${oneLine(rule, MOST_CHARACTERS)})`].join(' | ')}`;
     });
-  return [`Step ${String(iteration)}, ${JSON.stringify(oneLine(first.question, MOST_CHARACTERS))}:`, ...lines];
+  return [`Step ${iteration}, ${JSON.stringify(oneLine(first.question, MOST_CHARACTERS))}:`, ...lines];
 }
 
 /**

@@ -10,12 +10,12 @@ import { openStoreForReading } from '../../store/read/reader.ts';
 import { runSampling } from '../../training/config/config.ts';
 import type { ExpectedPace, Pace } from '../../training/measure/remaining.ts';
 import type { RunControl } from '../../training/runContext.ts';
+import { probeProvider } from '../machine/probing.ts';
+import type { LoadedModel, ModelPool } from '../models/models.ts';
+import type { Recipe } from '../recipe/recipe.ts';
+import { messageLengths, type RunInputs } from './runDemand.ts';
 import { earlierPaces } from './time/earlierPaces.ts';
 import { estimateOf, middlePace, paceOf, plannedWork, type MessageSeconds, type PlannedWork } from './time/estimate.ts';
-import type { LoadedModel, ModelPool } from '../models/models.ts';
-import { messageLengths, type RunInputs } from './runDemand.ts';
-import { probeProvider } from '../machine/probing.ts';
-import type { Recipe } from '../recipe/recipe.ts';
 import { RecentTrials } from './time/recentTrials.ts';
 import { TRIED_PARAMETERS, tryModel, tryProducts } from './time/trial.ts';
 

@@ -1,10 +1,8 @@
 /** A run on this machine: its model is loaded before anything is stored, then it is trained to its end. */
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import type { AskJudge } from '../../evaluate/modelJudge.ts';
 import { JUDGE_KEY, judgeWords, type JudgeAgreement, type RunSummary } from '../../domain/run.ts';
-import { readLabels } from '../recipe/judgeLabels.ts';
-import type { Recipe } from '../recipe/recipe.ts';
+import type { AskJudge } from '../../evaluate/modelJudge.ts';
 import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { runSampling } from '../../training/config/config.ts';
@@ -12,20 +10,22 @@ import { exactDivergenceFault } from '../../training/penalty.ts';
 import { checkContexts, runProblems } from '../../training/room.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import { resumeTraining, runTraining } from '../../training/startRun.ts';
+import { snapshotAfter } from '../../training/state/restore.ts';
+import { endpointRemarks } from '../models/endpoints.ts';
+import { measureJudge } from '../models/judging.ts';
+import { loadingWords } from '../models/loadingWords.ts';
+import { rolePolicies } from '../models/roles.ts';
+import { readLabels } from '../recipe/judgeLabels.ts';
+import type { Recipe } from '../recipe/recipe.ts';
 import { earlierFile } from '../session/earlier.ts';
 import { Session, type Engine } from '../session/session.ts';
 import type { Lease } from '../session/storeHold.ts';
 import { beganWith } from '../session/weights.ts';
-import type { Timing } from './timing.ts';
-import { loadingWords } from '../models/loadingWords.ts';
-import { measureJudge } from '../models/judging.ts';
-import { endpointRemarks } from '../models/endpoints.ts';
-import { rolePolicies } from '../models/roles.ts';
-import type { PreparedRun } from './prepareRun.ts';
 import { readBeginning } from './beginning.ts';
-import { teamEpisodes } from './teamEpisodes.ts';
-import { snapshotAfter } from '../../training/state/restore.ts';
+import type { PreparedRun } from './prepareRun.ts';
 import { keepAdapters, storedRoles, takeRoles } from './runRoles.ts';
+import { teamEpisodes } from './teamEpisodes.ts';
+import type { Timing } from './timing.ts';
 
 export interface TrainingPlace {
   readonly engine: Engine;
@@ -127,7 +127,7 @@ export async function trainRun(
   if (interrupted !== null) {
     return await resumeTraining(interrupted.id, config, dependencies, control);
   }
-  const id = `${config.method}-${String(config.seed)}-${randomUUID().slice(0, 8)}`;
+  const id = `${config.method}-${config.seed}-${randomUUID().slice(0, 8)}`;
   lease.describe({ kind: 'run', what: id });
   return await runTraining(id, config, dependencies, control);
 }

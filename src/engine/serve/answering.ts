@@ -8,8 +8,8 @@ import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import type { PromptMessage } from '../../team/render.ts';
 import type { Batches } from './batches.ts';
 import { choiceOf, FollowedChoice, type Choice, type Delta } from './choice.ts';
-import type { ServedPrompt, ServedRequest } from './serveRequest.ts';
 import { ServeError } from './serveError.ts';
+import type { ServedPrompt, ServedRequest } from './serveRequest.ts';
 
 /** New tokens of a chat answer where the request names no number, at most. */
 const DEFAULT_CHAT = 2048;
@@ -106,7 +106,7 @@ export async function requireShort(
     if (counted > most) {
       throw new C3Error(
         'input',
-        `The request has more than ${String(most)} tokens in its first ${String(from + PIECE)} of ${String(text.length)} characters, and the model has ${String(most)} positions; shorten it.`,
+        `The request has more than ${most} tokens in its first ${from + PIECE} of ${text.length} characters, and the model has ${most} positions; shorten it.`,
       );
     }
   }

@@ -46,7 +46,7 @@ export class Batches {
     if (this.waiting.length + rows > MOST_WAITING) {
       throw new ServeError(
         429,
-        `More than ${String(MOST_WAITING)} answers are waiting already; ask again later.`,
+        `More than ${MOST_WAITING} answers are waiting already; ask again later.`,
         null,
         RETRY_AFTER,
       );

@@ -1,6 +1,6 @@
+import type { Tokenizer } from '../../policy/tokenizer.ts';
 /** One choice of an answer: from tokens as they come to text, up to where a stop text begins. */
 import type { Completion } from '../../runtime/generate/generate.ts';
-import type { Tokenizer } from '../../policy/tokenizer.ts';
 
 /** An answer that is whole. */
 export interface Choice {

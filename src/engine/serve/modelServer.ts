@@ -9,8 +9,8 @@ import { answerJson, bodyWithin, createLocalServer } from '../http/localServer.t
 import { answerServed, type ServedModel } from './answering.ts';
 import { pieceBody, usageBody, wholeBody, type BodyHead } from './bodies.ts';
 import type { Delta } from './choice.ts';
-import { readServedRequest, type ServedApi, type ServedRequest } from './serveRequest.ts';
 import { errorBody, ServeError } from './serveError.ts';
+import { readServedRequest, type ServedApi, type ServedRequest } from './serveRequest.ts';
 
 const LOOPBACK = '127.0.0.1';
 /** Bytes of a request's body, and connections at once. */
@@ -66,12 +66,12 @@ export class ModelServer {
       this.server.listen(port, LOOPBACK);
       await once(this.server, 'listening');
     } catch (error) {
-      throw new C3Error('input', `Port ${String(port)} cannot be had: ${messageOf(error)}; give another --port.`, {
+      throw new C3Error('input', `Port ${port} cannot be had: ${messageOf(error)}; give another --port.`, {
         cause: error,
       });
     }
     this.port = (this.server.address() as AddressInfo).port;
-    return `http://${LOOPBACK}:${String(this.port)}/v1`;
+    return `http://${LOOPBACK}:${this.port}/v1`;
   }
 
   /** Ends what is being answered, with an error for those who wait, and lets all connections go. */
@@ -128,7 +128,7 @@ export class ModelServer {
 
   /** Whether a request may be answered: a page of a browser never is, whatever name it found for this machine. */
   private admit({ headers }: IncomingMessage): void {
-    const hosts = [LOOPBACK, 'localhost'].map((host) => `${host}:${String(this.port)}`);
+    const hosts = [LOOPBACK, 'localhost'].map((host) => `${host}:${this.port}`);
     if (!hosts.includes(headers.host ?? '')) {
       throw new ServeError(403, `The Host of the request is not ${hosts.join(' or ')}.`);
     }
@@ -232,7 +232,7 @@ async function bodyOf(response: ServerResponse, signal: AbortSignal): Promise<un
   }
   const body = await bodyWithin(response, MOST_BYTES, signal);
   if (body === null) {
-    throw new ServeError(413, `The body has more than ${String(MOST_BYTES)} bytes.`);
+    throw new ServeError(413, `The body has more than ${MOST_BYTES} bytes.`);
   }
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown;

@@ -200,11 +200,7 @@ function promptsIn(
     return [text(given)];
   }
   if (given.length > MOST.prompts && typeof given[0] !== 'number') {
-    throw new ServeError(
-      400,
-      `prompt: has more than ${String(MOST.prompts)} prompts; send several requests.`,
-      'prompt',
-    );
+    throw new ServeError(400, `prompt: has more than ${MOST.prompts} prompts; send several requests.`, 'prompt');
   }
   const numbers: number[] = [];
   const prompts: ServedPrompt[] = [];

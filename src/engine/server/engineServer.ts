@@ -2,6 +2,12 @@
 import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
+import { callsWords, chanceWords } from '../../domain/answer.ts';
+import type { Recorded } from '../../domain/episode.ts';
+import type { ReplayResult } from '../../domain/replay.ts';
+import { anyOf } from '../../shared/cancellation.ts';
+import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
+import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
 import {
   BlameProgressNotification,
   CANCELLED_CODE,
@@ -28,27 +34,21 @@ import {
   type RequestName,
   type ResultOf,
 } from '../../shared/protocols/engineProtocol.ts';
-import { socketConnection } from '../../shared/protocols/socketConnection.ts';
-import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
-import { anyOf } from '../../shared/cancellation.ts';
-import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
 import type { ClientKind } from '../../shared/protocols/jobs.ts';
-import type { Recorded } from '../../domain/episode.ts';
-import type { ReplayResult } from '../../domain/replay.ts';
+import { socketConnection } from '../../shared/protocols/socketConnection.ts';
 import { askedReplay, askedRunSearch, askedSearch } from '../assistant/askedReplay.ts';
 import { examine } from '../machine/doctor.ts';
-import { clientWindow } from './clientWindow.ts';
-import type { EngineLog } from './engineLog.ts';
-import { boundFrames } from './frameBound.ts';
-import { JobQueue } from './jobs.ts';
 import { inspectModel } from '../models/modelFacts.ts';
 import { testModel } from '../models/modelTest.ts';
 import { readRecipe } from '../recipe/recipe.ts';
-import { callsWords, chanceWords } from '../../domain/answer.ts';
 import { record, upstreamOf } from '../record/recordProgram.ts';
 import { modelToServe, serveFolder } from '../serve/ownServer.ts';
 import { EngineService } from '../service.ts';
 import { VERSION } from '../version.ts';
+import { clientWindow } from './clientWindow.ts';
+import type { EngineLog } from './engineLog.ts';
+import { boundFrames } from './frameBound.ts';
+import { JobQueue } from './jobs.ts';
 
 /** An answer that was given is on its way by then. */
 const ANSWER_MILLISECONDS = 50;

@@ -4,15 +4,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
+import type { RunSummary } from '../../domain/run.ts';
 import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
 import type { CancelResult, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import type { ClientKind, JobList, JobOutcome, RunJob, RunProgress } from '../../shared/protocols/jobs.ts';
-import type { RunSummary } from '../../domain/run.ts';
 import type { RunControl } from '../../training/runContext.ts';
-import { cancelElsewhere } from './elsewhere.ts';
-import { QueueFile, unstarted, type QueueEntry } from './queueFile.ts';
 import { parseRecipe, readRecipe, type Recipe } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
+import { cancelElsewhere } from './elsewhere.ts';
+import { QueueFile, unstarted, type QueueEntry } from './queueFile.ts';
 
 /** Finished jobs that are remembered. */
 const FINISHED_KEPT = 20;

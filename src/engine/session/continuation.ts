@@ -1,7 +1,7 @@
-/** What continues a replay: a snapshot of the run by its name, or another model in the run's place. */
-import { C3Error } from '../../shared/errors.ts';
 import { LAST_SNAPSHOT, stepNamed } from '../../domain/replay.ts';
 import { OTHER_MODEL } from '../../domain/snapshot.ts';
+/** What continues a replay: a snapshot of the run by its name, or another model in the run's place. */
+import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { snapshotAfter } from '../../training/state/restore.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
@@ -18,7 +18,7 @@ export function snapshotNamed(store: StoreReader, run: string, name: string): st
   if (step !== null) {
     const { steps } = store.run(run);
     if (step > steps) {
-      throw new C3Error('input', `Run ${run} has ${String(steps)} steps; snapshot ${name} is not one of them.`);
+      throw new C3Error('input', `Run ${run} has ${steps} steps; snapshot ${name} is not one of them.`);
     }
     return snapshotAfter(store, run, step).id;
   }
@@ -33,7 +33,7 @@ export function snapshotNamed(store: StoreReader, run: string, name: string): st
   if (found.length > 1) {
     throw new C3Error(
       'input',
-      `Run ${run} has ${String(found.length)} snapshots that begin with ${name}; give more of its digits.`,
+      `Run ${run} has ${found.length} snapshots that begin with ${name}; give more of its digits.`,
     );
   }
   return only.id;

@@ -1,3 +1,5 @@
+import { IMPORTED } from '../../domain/episode.ts';
+import type { Sampling } from '../../domain/message.ts';
 /** One piece of work of an engine: its store, weights, policies and evaluators, given back together at its end. */
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { AskJudge } from '../../evaluate/modelJudge.ts';
@@ -9,8 +11,6 @@ import { unlessCancelled } from '../../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
 import type { RolePolicies } from '../../shared/rolePolicies.ts';
-import { IMPORTED } from '../../domain/episode.ts';
-import type { Sampling } from '../../domain/message.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';

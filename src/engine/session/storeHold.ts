@@ -6,9 +6,9 @@
 import { unlessCancelled } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { HolderPurpose } from '../../shared/protocols/storeHolder.ts';
-import { HEADLINE_RULE } from '../recipe/headlines.ts';
 import { openStoreWhenFree, othersWait } from '../../store/write/waiting.ts';
 import { sealStore, type StoreWriter } from '../../store/write/writer.ts';
+import { HEADLINE_RULE } from '../recipe/headlines.ts';
 
 /** Milliseconds without work after which the store is sealed: a look at the whole file is not for every click. */
 const QUIET = 60_000;

@@ -2,12 +2,12 @@
  * Where the weights of stored snapshots are had: from their file, or by executing the run's training again up to them.
  */
 import { existsSync } from 'node:fs';
+import { WITHIN_STEP } from '../../domain/snapshot.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { WITHIN_STEP } from '../../domain/snapshot.ts';
 import type { Stage, StoreReader } from '../../store/read/reader.ts';
-import { snapshotFile, valueHeadFile } from '../../training/state/checkpoints.ts';
 import { valuesStates } from '../../training/methods/methods.ts';
+import { snapshotFile, valueHeadFile } from '../../training/state/checkpoints.ts';
 import { lastIterationOf, restoreStage, restoreTraining, snapshotAfter } from '../../training/state/restore.ts';
 import type { ModelPool, WeightsFinder } from '../models/models.ts';
 import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';

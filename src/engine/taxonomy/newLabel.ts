@@ -1,7 +1,7 @@
 /** The user's label of a case, before it has a number. */
 import { messageOfCase } from '../../diagnostics/taxonomy.ts';
-import { C3Error } from '../../shared/errors.ts';
 import { LABEL_AUTHOR, labelFault, type LabelParams } from '../../domain/taxonomy.ts';
+import { C3Error } from '../../shared/errors.ts';
 import type { Label, StoreReader } from '../../store/types.ts';
 
 /** @throws C3Error('input') for a label that cannot be stored, or a bucket that does not exist */

@@ -7,8 +7,6 @@ import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../../dia
 import { casesOf, classifyStudy } from '../../diagnostics/taxonomy.ts';
 import { chanceCounts } from '../../diagnostics/taxonomyChance.ts';
 import { savedShares } from '../../diagnostics/taxonomySaved.ts';
-import { C3Error, nearestName } from '../../shared/errors.ts';
-import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
 import type { Episode } from '../../domain/episode.ts';
 import {
   ALL_SUCCEEDED,
@@ -35,6 +33,8 @@ import {
   type TaxonomyThresholds,
   type VerdictName,
 } from '../../domain/taxonomy.ts';
+import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
+import { C3Error, nearestName } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { newestEvaluations } from '../diagnose/newestEvaluations.ts';
 import { agreementOf, studyRun, type RunCases } from './taxonomyView.ts';
@@ -260,7 +260,7 @@ export function taxonomyWords(report: TaxonomyReport): string[] {
   const { classes, allSucceeded, detectors, unclassified, buckets, leftOut, episodes, thresholds, agreement } = report;
   const left = leftOutWords(leftOut);
   const example = (cases: readonly { readonly message: number; readonly evidence: string }[]): string =>
-    cases[0] === undefined ? '' : `, for example message ${String(cases[0].message)}: ${cases[0].evidence}`;
+    cases[0] === undefined ? '' : `, for example message ${cases[0].message}: ${cases[0].evidence}`;
   return [
     ...classes.map(
       ({ name, count, chance, saved, cases }) =>
@@ -278,15 +278,15 @@ export function taxonomyWords(report: TaxonomyReport): string[] {
     ...detectors.map(({ name, count, measured, cases, reason }) =>
       measured === 0
         ? `     ?  ${name}: ${reason ?? 'Not measured: there is no episode.'}`
-        : `${String(count).padStart(6)}  ${name}, of ${String(measured)} episodes${example(cases)}`,
+        : `${String(count).padStart(6)}  ${name}, of ${measured} episodes${example(cases)}`,
     ),
-    `        The findings are those of ${String(episodes)} episodes of the last evaluation, or of the last training iteration.`,
+    `        The findings are those of ${episodes} episodes of the last evaluation, or of the last training iteration.`,
   ];
 }
 
 function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreement): string {
   const shown = (value: number): string => String(Number(value.toFixed(3)));
-  const left = ownWords === 0 ? '' : `; ${String(ownWords)} labeled in other words are left out`;
+  const left = ownWords === 0 ? '' : `; ${ownWords} labeled in other words are left out`;
   if (kappa === null) {
     return `Agreement with your labels: not measured (${reason ?? 'no labels'})${left}.`;
   }
@@ -294,5 +294,5 @@ function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreemen
     kappa.low === null || kappa.high === null
       ? (reason ?? 'interval not measured')
       : `95 % interval ${shown(kappa.low)} to ${shown(kappa.high)}`;
-  return `Agreement with your labels: ${String(agreed)} of ${String(n)} cases, Cohen's kappa ${shown(kappa.value)}, ${bounds}${left}.`;
+  return `Agreement with your labels: ${agreed} of ${n} cases, Cohen's kappa ${shown(kappa.value)}, ${bounds}${left}.`;
 }

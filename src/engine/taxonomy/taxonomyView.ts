@@ -14,7 +14,6 @@ import {
   type Verdict,
 } from '../../diagnostics/taxonomy.ts';
 import { chanceCounts, dealsOf, type Deals } from '../../diagnostics/taxonomyChance.ts';
-import { C3Error } from '../../shared/errors.ts';
 import type { BucketOrigin } from '../../domain/replay.ts';
 import {
   areThresholds,
@@ -34,6 +33,7 @@ import {
   type VerdictName,
   type LeftOutBuckets,
 } from '../../domain/taxonomy.ts';
+import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { solvedReturn } from '../../team/rounds.ts';

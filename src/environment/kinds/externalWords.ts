@@ -28,12 +28,10 @@ export function diagnostics({ isMain, isPair }: Part, examination: Examination):
     ...(isMain ? definitions.toReversed() : definitions),
     syntax === null
       ? 'Syntax: ok.'
-      : `Syntax: error in line ${String(syntax.line)}, column ${String(syntax.column)}: ${syntax.message}.`,
-    tests.length === 0
-      ? 'Tests: none were run.'
-      : `Tests: ${String(passedOf(examination))} of ${String(tests.length)} passed.`,
+      : `Syntax: error in line ${syntax.line}, column ${syntax.column}: ${syntax.message}.`,
+    tests.length === 0 ? 'Tests: none were run.' : `Tests: ${passedOf(examination)} of ${tests.length} passed.`,
     ...listed,
-    ...(failed.length > listed.length ? [`- and ${String(failed.length - listed.length)} more`] : []),
+    ...(failed.length > listed.length ? [`- and ${failed.length - listed.length} more`] : []),
     ...(isMain && isPair ? usageWords(examination) : []),
   ];
 }
@@ -44,11 +42,7 @@ export function signals({ isMain, isPair }: Part, examination: Examination): str
   const passed = passedOf(examination);
   const isWhole = main.returns && (!isPair || helper.returns);
   const share =
-    passed === tests.length
-      ? 'all passed'
-      : passed === 0
-        ? 'none passed'
-        : `${String(passed)} of ${String(tests.length)} passed`;
+    passed === tests.length ? 'all passed' : passed === 0 ? 'none passed' : `${passed} of ${tests.length} passed`;
   return [
     `Implementation: ${isWhole ? 'ok' : 'a function is missing'}.`,
     `Syntax: ${syntax === null ? 'ok' : 'not ok'}.`,

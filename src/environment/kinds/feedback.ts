@@ -12,6 +12,6 @@ export const feedback: EnvironmentKind = {
       return { text: 'This could not be scored.', json: { reward } };
     }
     const verdict = reward >= 1 ? 'Right.' : 'Wrong, try again.';
-    return { text: options['show'] === 'score' ? `Score: ${String(reward)} of 1.` : verdict, json: { reward } };
+    return { text: options['show'] === 'score' ? `Score: ${reward} of 1.` : verdict, json: { reward } };
   },
 };

@@ -19,16 +19,13 @@ export const referee: EnvironmentKind = {
     const guess = guessIn(messages.at(-1)?.text ?? '', secret.length);
     if (guess === null) {
       const example = '0123456789'.slice(0, secret.length);
-      return {
-        text: `No guess of ${String(secret.length)} digits. Write one such as Guess: ${example}`,
-        json: { guess },
-      };
+      return { text: `No guess of ${secret.length} digits. Write one such as Guess: ${example}`, json: { guess } };
     }
     const { inPlace, elsewhere } = compareGuess(secret, guess);
     const text =
       options['words'] === 'published'
-        ? `${String(inPlace)} digits are present in the answer and in the correct positions\n${String(elsewhere)} digits are present in the answer but in the different positions`
-        : `${guess}: ${String(inPlace)} in place, ${String(elsewhere)} elsewhere.`;
+        ? `${inPlace} digits are present in the answer and in the correct positions\n${elsewhere} digits are present in the answer but in the different positions`
+        : `${guess}: ${inPlace} in place, ${elsewhere} elsewhere.`;
     return { text, json: { guess, inPlace, elsewhere }, ...(guess === secret && { done: 'the guess is right' }) };
   },
 };

@@ -1,6 +1,6 @@
+import { readSchema } from '../jsonSchema.ts';
 /** JSON that must satisfy a schema. */
 import { unusable, type EvaluatorKind } from '../kind.ts';
-import { readSchema } from '../jsonSchema.ts';
 
 export const jsonSchema = {
   name: 'json-schema',

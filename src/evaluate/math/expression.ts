@@ -1,10 +1,10 @@
 /** Reads tokens as one expression in normal form, by recursive descent. */
 import { LimitReached, LIMITS, Unreadable } from './exact/budget.ts';
-import { FUNCTIONS, type Token } from './lex.ts';
-import { ONE, ratio, whole } from './exact/numbers.ts';
 import { circularValue, logarithm } from './exact/functions.ts';
+import { ONE, ratio, whole } from './exact/numbers.ts';
 import type { Algebra, Quotient } from './exact/polynomial.ts';
 import { power, root } from './exact/powers.ts';
+import { FUNCTIONS, type Token } from './lex.ts';
 
 export interface Expression {
   readonly value: Quotient;

@@ -4,11 +4,11 @@
  */
 import { C3Error } from '../../shared/errors.ts';
 import { withoutThinking } from '../../shared/text/thinking.ts';
-import { Budget, LimitReached, LIMITS, Unreadable } from './exact/budget.ts';
 import { compareValues, type Grader, type Outcome } from './compare.ts';
+import { Budget, LimitReached, LIMITS, Unreadable } from './exact/budget.ts';
+import { Algebra } from './exact/polynomial.ts';
 import { extractWithNotes, MAX_ANSWER_LENGTH, tidyAnswer } from './extract.ts';
 import { tokensOf } from './lex.ts';
-import { Algebra } from './exact/polynomial.ts';
 import { readValue } from './value.ts';
 import type { Value } from './valueForms.ts';
 

@@ -1,11 +1,11 @@
 /** Quantities: a number or expression with its unit, its percent sign and the way it was written. */
 import { turn } from './brackets.ts';
-import { Unreadable } from './exact/budget.ts';
 import { chineseNumber } from './characters.ts';
-import { readExpression } from './expression.ts';
-import { FUNCTIONS, tokensOf, type Token } from './lex.ts';
+import { Unreadable } from './exact/budget.ts';
 import { whole } from './exact/numbers.ts';
 import type { Algebra, Quotient } from './exact/polynomial.ts';
+import { readExpression } from './expression.ts';
+import { FUNCTIONS, tokensOf, type Token } from './lex.ts';
 import { chineseSplit, moneyOf, unitOf } from './units.ts';
 import type { Quantity, Value, Written } from './valueForms.ts';
 

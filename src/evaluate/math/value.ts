@@ -1,14 +1,14 @@
+import { closes, CLOSING, OPENING, split } from './brackets.ts';
 /**
  * What an answer says: a number or expression with its unit, or a tuple, interval, set, list, union, matrix, equation
  * or text.
  */
 import { Unreadable } from './exact/budget.ts';
-import { tokensOf, type Token } from './lex.ts';
 import type { Algebra } from './exact/polynomial.ts';
 import { approximate } from './exact/powers.ts';
-import type { Operator, Quantity, Relation, Value } from './valueForms.ts';
-import { closes, CLOSING, OPENING, split } from './brackets.ts';
+import { tokensOf, type Token } from './lex.ts';
 import { chineseQuantity, expressionOf, infinite, letter, quantity } from './quantity.ts';
+import type { Operator, Quantity, Relation, Value } from './valueForms.ts';
 
 const RELATION = /^(?:=|!=|<=|>=|<|>|in)$/u;
 

@@ -125,7 +125,7 @@ export function gradePlan(problem: PddlProblem, message: string): PlanVerdict {
     return { score: 0, rule: 'plan: no action' };
   }
   return plan.length > MOST_ACTIONS
-    ? { score: 0, rule: `plan: more than ${String(MOST_ACTIONS)} actions` }
+    ? { score: 0, rule: `plan: more than ${MOST_ACTIONS} actions` }
     : validatePlan(BLOCKS, problem, plan);
 }
 

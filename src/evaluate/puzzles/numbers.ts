@@ -22,7 +22,7 @@ export const secretText = (digits: string): string => `secret number ${digits}`;
  * @returns null where it has none
  */
 export const guessIn = (message: string, length: number): string | null =>
-  [...message.matchAll(new RegExp(`[0-9]{${String(length)}}`, 'gu'))].at(-1)?.[0] ?? null;
+  [...message.matchAll(new RegExp(`[0-9]{${length}}`, 'gu'))].at(-1)?.[0] ?? null;
 
 /** Compares a guess with a secret, whose digits are all different; a digit that a guess repeats counts once. */
 export function compareGuess(secret: string, guess: string): Feedback {
@@ -39,11 +39,8 @@ export function compareGuess(secret: string, guess: string): Feedback {
 export function gradeGuess(secret: string, message: string): { readonly score: 0 | 1; readonly rule: string } {
   const guess = guessIn(message, secret.length);
   if (guess === null) {
-    return { score: 0, rule: `numbers: no guess of ${String(secret.length)} digits` };
+    return { score: 0, rule: `numbers: no guess of ${secret.length} digits` };
   }
   const { inPlace, elsewhere } = compareGuess(secret, guess);
-  return {
-    score: guess === secret ? 1 : 0,
-    rule: `numbers: ${String(inPlace)} in place, ${String(elsewhere)} elsewhere`,
-  };
+  return { score: guess === secret ? 1 : 0, rule: `numbers: ${inPlace} in place, ${elsewhere} elsewhere` };
 }

@@ -64,7 +64,7 @@ export function readDomain(text: string): Domain {
     }
   }
   if (operators.size === 0 || operators.size > MOST_OPERATORS) {
-    refuse(`domain ${name} needs 1 to ${String(MOST_OPERATORS)} actions`);
+    refuse(`domain ${name} needs 1 to ${MOST_OPERATORS} actions`);
   }
   return { name, predicates, operators };
 }
@@ -88,7 +88,7 @@ export function readProblem(text: string, { predicates }: Pick<Domain, 'predicat
   }
   const objects = words(of(':objects'), 'objects').map((one) => named(one, 'object'));
   if (objects.length === 0 || objects.length > MOST_OBJECTS || new Set(objects).size !== objects.length) {
-    refuse(`problem ${name} needs 1 to ${String(MOST_OBJECTS)} different objects`);
+    refuse(`problem ${name} needs 1 to ${MOST_OBJECTS} different objects`);
   }
   const facts = (list: readonly Expression[]): string[] =>
     list.map((one) => fact(one, predicates, (argument) => objects.includes(argument)));
@@ -147,7 +147,7 @@ function definition(
 /** One expression in parentheses, which is all of a text but its comments. */
 function expressionOf(text: string): readonly Expression[] {
   if (text.length > MOST_LENGTH) {
-    refuse(`has more than ${String(MOST_LENGTH)} characters`);
+    refuse(`has more than ${MOST_LENGTH} characters`);
   }
   const top: Expression[] = [];
   const open: Expression[][] = [top];
@@ -166,9 +166,7 @@ function expressionOf(text: string): readonly Expression[] {
       here.push(token);
     }
     if (open.length === 0 || open.length > MOST_DEPTH) {
-      refuse(
-        open.length === 0 ? 'closes a parenthesis that is not open' : `is nested more than ${String(MOST_DEPTH)} deep`,
-      );
+      refuse(open.length === 0 ? 'closes a parenthesis that is not open' : `is nested more than ${MOST_DEPTH} deep`);
     }
   }
   const [only] = top;

@@ -46,7 +46,7 @@ export function validatePlan(domain: Domain, { init, goal }: PddlProblem, plan: 
     const what = grounded(domain, action);
     const missing = what?.needs.find((one) => !state.has(one));
     if (what === null || missing !== undefined) {
-      const place = `action ${String(index + 1)}, ${actionText(action).slice(0, 80)},`;
+      const place = `action ${index + 1}, ${actionText(action).slice(0, 80)},`;
       return wrong(what === null ? `${place} is not of the domain` : `${place} needs ${missing ?? ''}`);
     }
     for (const one of what.removes) {
@@ -58,6 +58,6 @@ export function validatePlan(domain: Domain, { init, goal }: PddlProblem, plan: 
   }
   const unmet = goal.find((one) => !state.has(one));
   return unmet === undefined
-    ? { score: 1, rule: `plan: ${String(plan.length)} actions reach the goal` }
-    : wrong(`${unmet} does not hold after ${String(plan.length)} actions`);
+    ? { score: 1, rule: `plan: ${plan.length} actions reach the goal` }
+    : wrong(`${unmet} does not hold after ${plan.length} actions`);
 }

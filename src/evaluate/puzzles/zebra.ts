@@ -33,11 +33,7 @@ export function parseZebra(text: string): ZebraGrid | null {
   for (const [index, [house, cells]] of houses.entries()) {
     const own = isRecord(cells) ? Object.entries(cells) : [];
     const row = new Map(own.flatMap(([name, cell]) => (isCell(cell) ? [[name, cell] as const] : [])));
-    if (
-      house !== `House ${String(index + 1)}` ||
-      row.size !== own.length ||
-      attributes.join() !== [...row.keys()].join()
-    ) {
+    if (house !== `House ${index + 1}` || row.size !== own.length || attributes.join() !== [...row.keys()].join()) {
       return null;
     }
     grid.set(house, row);
@@ -84,7 +80,7 @@ export function gradeZebra(key: ZebraGrid, message: string, by: ZebraRule): Zebr
     }
   }
   const score = by === 'cells' ? right / all : Number(right === all);
-  return { score, rule: `zebra: ${String(right)} of ${String(all)} cells` };
+  return { score, rule: `zebra: ${right} of ${all} cells` };
 }
 
 const comparable = (text: string): string => text.toLowerCase().trim();

@@ -36,7 +36,7 @@ export async function tryEachTest(
   for (let timeouts = 0; outcomes.length < tests.tests.length;) {
     const test = tests.tests[outcomes.length] ?? '';
     if (timeouts >= mostTimeouts) {
-      outcomes.push(['time-limit', `not run after ${String(timeouts)} tests ran out of time`]);
+      outcomes.push(['time-limit', `not run after ${timeouts} tests ran out of time`]);
       continue;
     }
     const alone = await tryCandidate(code, { ...tests, tests: [test], test: '' }, pool, limits, 'each');
@@ -109,7 +109,7 @@ export async function tryFunctions(
     usage: null,
   });
   if (source.joined.length > limits.code) {
-    return unreadable(`${String(source.joined.length)} characters`);
+    return unreadable(`${source.joined.length} characters`);
   }
   const request = encode(`N${JSON.stringify(source)}`);
   const found: InspectedFunctions[] = [];

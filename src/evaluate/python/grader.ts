@@ -1,9 +1,9 @@
 /** Scores Python code by unit tests, several candidates at a time. */
 import { createHash } from 'node:crypto';
+import type { HelperUsage } from '../../domain/message.ts';
 import { NEVER } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { Lanes } from '../../shared/lanes.ts';
-import type { HelperUsage } from '../../domain/message.ts';
 import { tryCooperation } from './cooperation.ts';
 import { tryEachTest, tryFunctions, type FunctionsSource, type FunctionsVerdict } from './functions.ts';
 import { nativeSandboxes } from './native/native.ts';

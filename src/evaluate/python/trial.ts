@@ -81,7 +81,7 @@ export async function tryCandidate(
     return masked('no-tests', 'There are no tests.');
   }
   if (code.length > limits.code) {
-    return scored(0, 'code-limit', `${String(code.length)} characters`, 0, total);
+    return scored(0, 'code-limit', `${code.length} characters`, 0, total);
   }
   return tried(pool, limits, total, () => new Trial(tests, pool, limits, passRule).run(code));
 }
@@ -108,7 +108,7 @@ export async function tried(
         if (++kills === MOST_KILLS) {
           return masked(
             'killed',
-            `The sandbox failed ${String(MOST_KILLS)} times with this candidate and not without it: ${words}`,
+            `The sandbox failed ${MOST_KILLS} times with this candidate and not without it: ${words}`,
           );
         }
         await probe(pool, limits, words);
@@ -230,7 +230,7 @@ export class Trial {
     }
     const first = outcomes.findIndex(([rule]) => rule !== 'passed');
     const [rule, detail] = outcomes[first] ?? ['wrong-answer', ''];
-    const failure = `test ${String(first + 1)}: ${detail}`;
+    const failure = `test ${first + 1}: ${detail}`;
     if (this.passRule !== 'strict' && passed > 0) {
       return scored(passed / total, 'partly', failure, passed, total);
     }

@@ -38,7 +38,7 @@ function labelOf(action: ErrorAction): string {
     case 'openSetting':
       return `Open setting ${action.setting}`;
     case 'openPlace':
-      return `Open line ${String(action.line)}`;
+      return `Open line ${action.line}`;
   }
 }
 

@@ -77,7 +77,7 @@ export class ConfigurationActions implements CodeLensProvider {
     if (first !== undefined) {
       return [
         {
-          title: `$(error)${GAP}${errors.length === 1 ? '1 problem prevents' : `${String(errors.length)} problems prevent`} this run from starting`,
+          title: `$(error)${GAP}${errors.length === 1 ? '1 problem prevents' : `${errors.length} problems prevent`} this run from starting`,
           ...showCommand(uri, first.range),
         },
       ];

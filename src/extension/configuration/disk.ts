@@ -4,8 +4,8 @@
  */
 import { readdir, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
-import type { WrittenPath } from './help.ts';
 import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
+import type { WrittenPath } from './help.ts';
 
 export interface Entry {
   readonly name: string;

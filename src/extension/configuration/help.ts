@@ -1,11 +1,11 @@
 /** What the editor shows at a place of a configuration: completions, hovers, and the paths that the file names. */
 import { isMap } from 'yaml';
+import type { NamedPath } from '../../shared/text/namedPaths.ts';
 import { parseYaml } from '../../shared/text/yaml.ts';
 import { rangeOf, type Range } from '../../training/config/checkConfig.ts';
 import { eachScalar, placeAt, type KeyPlace, type ValuePlace } from './cursor.ts';
-import type { NamedPath } from '../../shared/text/namedPaths.ts';
-import { keyAt, keysOf, type ConfigKey } from './keys.ts';
 import { choiceMarkdown, defaultWords, keyMarkdown, summaryWords, valueWords } from './keyWords.ts';
+import { keyAt, keysOf, type ConfigKey } from './keys.ts';
 
 export interface Suggestion {
   readonly label: string;

@@ -6,14 +6,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { isMap, isScalar, type Node, type YAMLMap } from 'yaml';
 import { DECODING, type PolicyChange, type TeamChange, type WeightsChange } from '../../domain/trial.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { isServed } from '../../shared/rolePolicies.ts';
 import { isRecord } from '../../shared/guard.ts';
+import { isServed } from '../../shared/rolePolicies.ts';
 import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, type RunConfig } from '../../training/config/config.ts';
 import { normalized } from '../../training/config/configFaults.ts';
-import { withEarlier } from '../../training/config/storedConfig.ts';
 import { readConfig } from '../../training/config/readConfig.ts';
+import { withEarlier } from '../../training/config/storedConfig.ts';
 import { modelReference } from '../model/modelConfiguration.ts';
 
 /** A key with what it is to say. */

@@ -73,7 +73,7 @@ export function choicesOf(key: ConfigKey): readonly (readonly [name: string, wor
 }
 
 function boundWords({ low, high }: ConfigKey): string {
-  const lowWords = low === null ? '' : low.inclusive ? `, from ${String(low.value)}` : `, above ${String(low.value)}`;
+  const lowWords = low === null ? '' : low.inclusive ? `, from ${low.value}` : `, above ${low.value}`;
   const highWords =
     high === null
       ? ''

@@ -26,8 +26,8 @@ import { messageOf } from '../../shared/errors.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
 import { ConfigurationActions } from './actions.ts';
-import { loadService, type Service } from './load.ts';
 import type { Suggestion, Suggestions } from './help.ts';
+import { loadService, type Service } from './load.ts';
 import type { Overlap, OverlapCheck } from './overlap.ts';
 
 /** The language's id in package.json. */

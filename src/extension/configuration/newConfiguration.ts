@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { Position, Uri, window, workspace, WorkspaceEdit, type TextDocument } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
+import { freeName } from '../model/modelConfiguration.ts';
 import { CONFIGURATION_LANGUAGE } from './language.ts';
 import { loadService } from './load.ts';
-import { freeName } from '../model/modelConfiguration.ts';
 
 const NAME = 'run.c3.yaml';
 

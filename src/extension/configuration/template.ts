@@ -3,8 +3,8 @@
  * changed.
  */
 import { wrapped } from '../../shared/text/wrapped.ts';
-import { CONFIGURATION, type ConfigKey } from './keys.ts';
 import { choicesOf, valueWords } from './keyWords.ts';
+import { CONFIGURATION, type ConfigKey } from './keys.ts';
 
 const WIDTH = 72;
 

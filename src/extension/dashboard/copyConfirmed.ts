@@ -12,7 +12,7 @@ const [LINES_SHOWN, TEXT_SHOWN] = [12, 600];
 export async function copyConfirmed(text: string): Promise<void> {
   const beginning = text.split(/\r?\n/u, LINES_SHOWN).join('\n').slice(0, TEXT_SHOWN);
   const detail = beginning.length < text.trimEnd().length ? `${beginning}\n…` : beginning;
-  if (await confirmed(`Copy ${String(text.length)} characters to the clipboard?`, 'Copy', detail)) {
+  if (await confirmed(`Copy ${text.length} characters to the clipboard?`, 'Copy', detail)) {
     await env.clipboard.writeText(text);
   }
 }

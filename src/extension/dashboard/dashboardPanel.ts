@@ -1,5 +1,6 @@
 /** The run dashboard: one panel, which shows the run chosen in it and others laid over it. */
 import { window, type WebviewPanel } from 'vscode';
+import type { Phase } from '../../domain/episode.ts';
 import {
   COMPARED_MOST,
   DASHBOARD_PANEL,
@@ -7,7 +8,7 @@ import {
   ofSameTask,
   type DashboardFromHost,
 } from '../../shared/protocols/dashboardProtocol.ts';
-import type { Phase } from '../../domain/episode.ts';
+import type { ListKeeper } from '../common/listKeeper.ts';
 import { runCommand } from '../common/runCommand.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import type { Services } from '../services.ts';
@@ -15,7 +16,6 @@ import { confirmed } from '../webview/confirm.ts';
 import { SinglePanel } from '../webview/panels.ts';
 import { copyConfirmed } from './copyConfirmed.ts';
 import { DashboardSession, type DashboardOpening } from './dashboardSession.ts';
-import type { ListKeeper } from '../common/listKeeper.ts';
 import { RunLosses } from './runLosses.ts';
 import { taskOf } from './runTask.ts';
 
@@ -72,7 +72,7 @@ export class Dashboard {
     this.open(run, same.slice(0, COMPARED_MOST));
     if (left > 0) {
       void window.showInformationMessage(
-        `${left === 1 ? 'One of the selected runs solves another task and is' : `${String(left)} of the selected runs solve other tasks and are`} not compared.`,
+        `${left === 1 ? 'One of the selected runs solves another task and is' : `${left} of the selected runs solve other tasks and are`} not compared.`,
       );
     }
   }

@@ -1,3 +1,7 @@
+import type { Phase } from '../../domain/episode.ts';
+import { evaluationsOf } from '../../domain/evaluation.ts';
+import { judgeWordsIn, shownStatus, type RunRecord } from '../../domain/run.ts';
+import { roleModels, regionFacts, type RemovalOutcomes } from '../../domain/stepRows.ts';
 /**
  * What the run dashboard shows: the run that is looked at, others laid over it, and what is read of them bit by bit.
  */
@@ -9,12 +13,8 @@ import {
   type RunTask,
   type ShownLosses,
 } from '../../shared/protocols/dashboardProtocol.ts';
-import { evaluationsOf } from '../../domain/evaluation.ts';
-import { judgeWordsIn, shownStatus, type RunRecord } from '../../domain/run.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import type { Phase } from '../../domain/episode.ts';
-import { roleModels, regionFacts, type RemovalOutcomes } from '../../domain/stepRows.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import { RunOutcomes } from './runOutcomes.ts';

@@ -1,10 +1,10 @@
 /** What loses the episodes of runs: asked of the engine, and remembered by the workspace. */
 import { ProgressLocation, window } from 'vscode';
-import { CancelledError } from '../../shared/errors.ts';
 import { isRunBlame, RUN_BLAME_BUDGET, type RunBlame } from '../../domain/answer.ts';
+import { asksServers } from '../../domain/run.ts';
+import { CancelledError } from '../../shared/errors.ts';
 import type { ShownLosses } from '../../shared/protocols/dashboardProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { asksServers } from '../../domain/run.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 import type { Services } from '../services.ts';
 

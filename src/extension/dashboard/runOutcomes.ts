@@ -1,7 +1,7 @@
-/** What the runs of a store reached and what training them took; a finished run is looked at once. */
-import type { RunOutcome } from '../../shared/protocols/dashboardProtocol.ts';
 import type { RunRecord } from '../../domain/run.ts';
 import { addCosts, costBetween } from '../../domain/stepRows.ts';
+/** What the runs of a store reached and what training them took; a finished run is looked at once. */
+import type { RunOutcome } from '../../shared/protocols/dashboardProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { taskOf } from './runTask.ts';
 import { evaluationCost } from './stepHistories.ts';

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import type { RunTask } from '../../shared/protocols/dashboardProtocol.ts';
 import { sectionOf, storedRecipe } from '../../domain/run.ts';
+import type { RunTask } from '../../shared/protocols/dashboardProtocol.ts';
 
 /** Characters of a label. */
 const LABEL = 80;

@@ -1,6 +1,6 @@
+import { settingKeys, type RunTableRow } from '../../shared/protocols/runsTable.ts';
 /** Runs as comma-separated values: what came out of each, what it cost, and what it was set to. */
 import { csvOf, type CsvValue } from '../../shared/text/csv.ts';
-import { settingKeys, type RunTableRow } from '../../shared/protocols/runsTable.ts';
 
 const OUTCOMES = ['accuracyBefore', 'accuracyAfter', 'passAt1Before', 'passAt1After'] as const;
 const BEFORE_OUTCOMES = ['id', 'title', 'status', 'method', 'seed', 'steps', 'plannedSteps', 'createdAt'] as const;

@@ -1,10 +1,10 @@
 /** The runs table: one panel, to choose what the dashboard compares. */
 import type { WebviewPanel } from 'vscode';
 import { RUNS_PANEL, type RunsTableFromHost } from '../../shared/protocols/runsTable.ts';
+import type { ListKeeper } from '../common/listKeeper.ts';
 import { runCommand } from '../common/runCommand.ts';
 import { saveTable } from '../common/saveTable.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
-import type { ListKeeper } from '../common/listKeeper.ts';
 import type { Services } from '../services.ts';
 import { SinglePanel } from '../webview/panels.ts';
 import { RunsTableSession, type RunsTableOpening } from './runsTableSession.ts';

@@ -1,5 +1,6 @@
 /** What the runs table shows: runs with the hyperparameters in which they differ. */
 import { shownStatus, type RunRecord } from '../../domain/run.ts';
+import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
 import {
   RUNS_LISTED,
   settingsOf,
@@ -8,9 +9,8 @@ import {
   type RunTableRow,
 } from '../../shared/protocols/runsTable.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
-import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
+import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import { runsCsv } from './runsCsv.ts';
 
 /** Where the workspace keeps which columns are shown. */

@@ -1,10 +1,10 @@
+import { roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
+import { contributionsIn, addCosts, costBetween, type RoundCost, type StepRow } from '../../domain/stepRows.ts';
 /**
  * The steps of runs for their charts: what has ended is read once, in slices, so that a long run never holds the editor
  * up.
  */
 import { STEPS_MOST } from '../../shared/protocols/dashboardProtocol.ts';
-import { roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
-import { contributionsIn, addCosts, costBetween, type RoundCost, type StepRow } from '../../domain/stepRows.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
 type Reader = Pick<StoreReader, 'steps' | 'stepCredits' | 'roundCost' | 'evaluationNumbers' | 'methodState'>;

@@ -1,7 +1,7 @@
+import type { Message } from '../../domain/message.ts';
 /** Branches read from the store, and as text for the diff editor. */
 import { outcomeOf } from '../../shared/credit/returns.ts';
 import type { Branch } from '../../shared/transcript/branches.ts';
-import type { Message } from '../../domain/message.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
 type Reader = Pick<StoreReader, 'chain' | 'children' | 'problem' | 'message' | 'returnScale'>;
@@ -65,7 +65,7 @@ function continuationsOf(
 
 function titleOf({ id, phase, iteration, role }: Message): string {
   const round = { train: 'step', evaluate: 'evaluation', replay: 'replay request' }[phase];
-  return `${role}, message ${String(id)} of ${round} ${String(iteration)}`;
+  return `${role}, message ${id} of ${round} ${iteration}`;
 }
 
 /**
@@ -75,7 +75,7 @@ function titleOf({ id, phase, iteration, role }: Message): string {
 export function branchText(branch: Branch): string {
   const parts = [`──── question`, branch.question];
   for (const { role, turn, text } of branch.messages) {
-    parts.push(`──── ${role}${turn > 0 ? `, turn ${String(turn + 1)}` : ''}`, text);
+    parts.push(`──── ${role}${turn > 0 ? `, turn ${turn + 1}` : ''}`, text);
   }
   parts.push(`──── return`, branch.return === null ? 'not measured' : String(branch.return));
   return `${parts.join('\n')}\n`;

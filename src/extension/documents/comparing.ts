@@ -2,10 +2,10 @@
 import { commands, EventEmitter, ViewColumn, window } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
 import { comparisonOf, type Comparison } from '../../shared/transcript/comparison.ts';
-import { branchOf } from './branchOf.ts';
 import { Disposables } from '../common/disposables.ts';
-import { documentUri } from './documents.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
+import { branchOf } from './branchOf.ts';
+import { documentUri } from './documents.ts';
 
 export class Comparing {
   private readonly disposables = new Disposables();
@@ -65,10 +65,9 @@ export class Comparing {
 
   /** Shows the context of a message with its token boundaries. */
   async openContext(message: number, role: string): Promise<void> {
-    await window.showTextDocument(
-      documentUri('context', message, `model input of ${role}, message ${String(message)}`),
-      { preview: true },
-    );
+    await window.showTextDocument(documentUri('context', message, `model input of ${role}, message ${message}`), {
+      preview: true,
+    });
   }
 
   dispose(): void {

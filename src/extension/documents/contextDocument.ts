@@ -1,7 +1,7 @@
-/** "Context as the model saw it": the exact bytes and the token boundaries of one message as a document. */
-import type { ContextTokens, TokenSpan } from '../../shared/transcript/contextTokens.ts';
 import type { FullMessage } from '../../domain/message.ts';
 import { visible } from '../../shared/text/visible.ts';
+/** "Context as the model saw it": the exact bytes and the token boundaries of one message as a document. */
+import type { ContextTokens, TokenSpan } from '../../shared/transcript/contextTokens.ts';
 
 type Shown = Pick<
   FullMessage,
@@ -21,9 +21,9 @@ const MOST_BYTES = 12;
 export function contextDocument(message: Shown, tokens: ContextTokens | string): string {
   const bytes = Buffer.byteLength(message.context, 'utf8');
   const head = [
-    `Message ${String(message.id)} of ${message.role}: the model input, exactly as the model saw it`,
+    `Message ${message.id} of ${message.role}: the model input, exactly as the model saw it`,
     `context key ${message.contextKey} · snapshot ${message.snapshot.slice(0, 12)} · ` +
-      `${String(bytes)} bytes · ${String(message.promptTokens)} tokens`,
+      `${bytes} bytes · ${message.promptTokens} tokens`,
     'Invisible characters are shown by name or code, as ⟨LF⟩ or ⟨U+202E⟩.',
   ];
   if (typeof tokens === 'string') {
@@ -32,7 +32,7 @@ export function contextDocument(message: Shown, tokens: ContextTokens | string):
   const counted = tokens.context.reduce((sum, { ids }) => sum + ids.length, 0);
   if (counted !== tokens.storedPromptTokens) {
     head.push(
-      `The tokenizer has changed: it makes ${String(counted)} tokens of this input now, and made ${String(tokens.storedPromptTokens)} when the message was sampled.`,
+      `The tokenizer has changed: it makes ${counted} tokens of this input now, and made ${tokens.storedPromptTokens} when the message was sampled.`,
     );
   }
   if (!tokens.exact) {
@@ -44,7 +44,7 @@ export function contextDocument(message: Shown, tokens: ContextTokens | string):
     '   byte      id  bytes                                 text',
     ...rows(tokens.context, null),
     '',
-    `What it answered: ${String(message.tokens.length)} tokens, each with the natural logarithm of its probability`,
+    `What it answered: ${message.tokens.length} tokens, each with the natural logarithm of its probability`,
     '   byte      id  bytes                                 text',
     ...rows(tokens.answer, message.logprobs),
     '',
@@ -63,7 +63,7 @@ function rows(spans: readonly TokenSpan[], logprobs: Float32Array | null): reado
     token += ids.length;
     return line;
   });
-  return spans.length > MOST_ROWS ? [...lines, `… and ${String(spans.length - MOST_ROWS)} more`] : lines;
+  return spans.length > MOST_ROWS ? [...lines, `… and ${spans.length - MOST_ROWS} more`] : lines;
 }
 
 function hex(bytes: Buffer): string {

@@ -15,12 +15,12 @@ import {
   type FileSystemProvider,
 } from 'vscode';
 import { C3Error, messageOf } from '../../shared/errors.ts';
-import { branchOf, branchText } from './branchOf.ts';
-import { contextDocument } from './contextDocument.ts';
 import { Disposables, type Disposable } from '../common/disposables.ts';
-import { FlatFiles } from './flatFiles.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
+import { branchOf, branchText } from './branchOf.ts';
+import { contextDocument } from './contextDocument.ts';
+import { FlatFiles } from './flatFiles.ts';
 
 const SCHEME = 'c3';
 
@@ -28,7 +28,7 @@ type DocumentKind = 'branch' | 'context';
 
 /** The address of a document; its last part is what its tab is called. */
 export function documentUri(kind: DocumentKind, message: number, name: string): Uri {
-  return Uri.from({ scheme: SCHEME, path: `/${kind}/${String(message)}/${name.replaceAll(/[\\/]/gu, '\u00b7')}` });
+  return Uri.from({ scheme: SCHEME, path: `/${kind}/${message}/${name.replaceAll(/[\\/]/gu, '\u00b7')}` });
 }
 
 /** What another part of the extension says of the rest of an address behind the kind. */

@@ -1,7 +1,7 @@
+import { onAbort, throwIfAborted } from '../../shared/cancellation.ts';
 /** Asks the chat models that VS Code offers, and says what it answers as data; pure but for the models themselves. */
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
-import { onAbort, throwIfAborted } from '../../shared/cancellation.ts';
 import type {
   EditorAnswer,
   EditorFailure,
@@ -75,7 +75,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
     const model = fitting.find(({ vendor, id }) => known === null || (vendor === known.vendor && id === known.id));
     if (model === undefined) {
       const offered = (await this.surface.select({})).map(({ vendor, family, id }) => `${vendor} ${family} (${id})`);
-      const more = offered.length > NAMED ? `, and ${String(offered.length - NAMED)} more` : '';
+      const more = offered.length > NAMED ? `, and ${offered.length - NAMED} more` : '';
       return { kind: 'missing', words: oneLine(offered.slice(0, NAMED).join(', ') + more, MOST_WORDS) };
     }
     const allowed = this.surface.canAsk(model);
@@ -123,7 +123,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
       const counts = await Promise.all(messages.map((message) => model.countTokens(message, source.token)));
       const prompt = counts.reduce((total, one) => total + countOf(one), 0);
       if (prompt > model.maxInputTokens) {
-        return { kind: 'long', words: `it has ${String(prompt)} tokens of at most ${String(model.maxInputTokens)}` };
+        return { kind: 'long', words: `it has ${prompt} tokens of at most ${model.maxInputTokens}` };
       }
       const justification = `C3 asks this model for the messages of the role ${role}.`;
       const response = await model.sendRequest(messages, { justification, modelOptions }, source.token);

@@ -1,8 +1,8 @@
 /** "Check this machine": asks the engine and shows its report. */
 import { ProgressLocation, window } from 'vscode';
+import type { Reports } from '../common/reports.ts';
 import { doctorText } from './doctorReport.ts';
 import type { Engine } from './engine.ts';
-import type { Reports } from '../common/reports.ts';
 
 export class Doctor {
   private readonly engine: Engine;

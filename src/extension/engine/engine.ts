@@ -4,6 +4,8 @@
  */
 import { EventEmitter, workspace } from 'vscode';
 import { engineClient, type EngineClient } from '../../client/engineClient.ts';
+import { isAlive } from '../../files/processes.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { EditorModels } from '../../shared/protocols/editorProtocol.ts';
 import type {
   BlameProgress,
@@ -13,11 +15,9 @@ import type {
   TrialProgress,
   VerifyProgress,
 } from '../../shared/protocols/engineProtocol.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { JobList, RunProgress } from '../../shared/protocols/jobs.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
-import { isAlive } from '../../files/processes.ts';
 import { storePath } from '../common/settings.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
@@ -192,7 +192,7 @@ export class Engine {
         },
         ready: ({ version, pid }) => {
           process = pid;
-          this.log.info(`engine ${version}, process ${String(pid)}, store ${path}`);
+          this.log.info(`engine ${version}, process ${pid}, store ${path}`);
         },
         ended: () => {
           if (this.current?.client !== client) {

@@ -4,8 +4,8 @@ import { basename, dirname } from 'node:path';
 import { EventEmitter, RelativePattern, Uri, workspace, type FileSystemWatcher } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
 import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
-import { SETTINGS, storePath } from '../common/settings.ts';
 import { Disposables } from '../common/disposables.ts';
+import { SETTINGS, storePath } from '../common/settings.ts';
 import { Throttle } from '../common/throttle.ts';
 import { StoreGate, type StampKeeper } from './storeGate.ts';
 

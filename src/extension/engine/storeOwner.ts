@@ -4,9 +4,9 @@
  */
 import { hostname } from 'node:os';
 import { readSmall } from '../../files/newFile.ts';
+import { isAlive } from '../../files/processes.ts';
 import { realFile } from '../../files/realFile.ts';
 import { parseHolder } from '../../shared/protocols/storeHolder.ts';
-import { isAlive } from '../../files/processes.ts';
 
 const LONGEST_LOCK = 1 << 16;
 

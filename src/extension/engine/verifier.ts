@@ -1,14 +1,14 @@
 /** Re-executes replays when the user asks for it, with progress, cancel and a word at the end. */
 import { ProgressLocation, window } from 'vscode';
+import { asksServers } from '../../domain/run.ts';
+import { reportWords, type VerificationReport } from '../../domain/verification.ts';
 import { costWords } from '../../shared/endpointCost.ts';
 import { CancelledError } from '../../shared/errors.ts';
-import { reportWords, type VerificationReport } from '../../domain/verification.ts';
-import type { Engine } from './engine.ts';
 import type { Log } from '../common/log.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import { report } from '../common/report.ts';
 import { confirmed } from '../webview/confirm.ts';
-import { asksServers } from '../../domain/run.ts';
+import type { Engine } from './engine.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
 export class Verifier {
@@ -61,7 +61,7 @@ export class Verifier {
           return;
         }
         progress.report({
-          message: `${String(done)} of ${String(total)} replays`,
+          message: `${done} of ${total} replays`,
           increment: (100 * (done - before)) / Math.max(1, total),
         });
         before = done;

@@ -2,24 +2,24 @@
  * The episodes panel: the home of a run, one row for each of its problems. One panel, which shows the run chosen in it.
  */
 import { window, type WebviewPanel } from 'vscode';
+import type { LostProblemRow } from '../../domain/problem.ts';
+import { shownStatus } from '../../domain/run.ts';
+import { messageOf } from '../../shared/errors.ts';
 import {
   FILTER_NAME_LIMIT,
   isEpisodesState,
   EPISODES_PANEL,
   type EpisodesFromHost,
 } from '../../shared/protocols/episodesProtocol.ts';
-import { messageOf } from '../../shared/errors.ts';
-import type { LostProblemRow } from '../../domain/problem.ts';
-import { shownStatus } from '../../domain/run.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
-import { EpisodesSession, type EpisodesOpening, type ProblemClasses } from './episodesSession.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 import { runCommand } from '../common/runCommand.ts';
 import { saveTable } from '../common/saveTable.ts';
-import type { Services } from '../services.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
-import { SinglePanel } from '../webview/panels.ts';
+import type { Services } from '../services.ts';
 import type { Page } from '../webview/panelSession.ts';
+import { SinglePanel } from '../webview/panels.ts';
+import { EpisodesSession, type EpisodesOpening, type ProblemClasses } from './episodesSession.ts';
 
 export interface EpisodesParts {
   /** Keeps saved filters. */
@@ -92,7 +92,7 @@ function begin(
           title: 'Save filter',
           prompt: 'A name for the current filters and sort order',
           validateInput: (name) =>
-            name.length > FILTER_NAME_LIMIT ? `At most ${String(FILTER_NAME_LIMIT)} characters.` : null,
+            name.length > FILTER_NAME_LIMIT ? `At most ${FILTER_NAME_LIMIT} characters.` : null,
         }),
       ),
     save: saveTable,

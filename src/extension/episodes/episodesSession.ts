@@ -1,3 +1,19 @@
+import {
+  CLEAREST_FIRST,
+  LOST_FIRST,
+  lossOrder,
+  NO_PROBLEM_FILTER,
+  type LostProblem,
+  type LostProblemRow,
+  type ProblemClass,
+  type ProblemColumn,
+  type ProblemFilter,
+  type ProblemSort,
+} from '../../domain/problem.ts';
+import { judgeWordsIn, type RunRecord, type ShownStatus } from '../../domain/run.ts';
+import type { TaxonomyView } from '../../domain/taxonomy.ts';
+import { C3Error, messageOf } from '../../shared/errors.ts';
+import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
 /**
  * What the episodes panel asks and is sent: the order of a run's problems, pages of them, and where a transcript opens.
  */
@@ -13,28 +29,12 @@ import {
   type SavedFilter,
   type ShownProblem,
 } from '../../shared/protocols/episodesProtocol.ts';
-import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
-import {
-  CLEAREST_FIRST,
-  LOST_FIRST,
-  lossOrder,
-  NO_PROBLEM_FILTER,
-  type LostProblem,
-  type LostProblemRow,
-  type ProblemClass,
-  type ProblemColumn,
-  type ProblemFilter,
-  type ProblemSort,
-} from '../../domain/problem.ts';
-import { judgeWordsIn, type RunRecord, type ShownStatus } from '../../domain/run.ts';
-import type { TaxonomyView } from '../../domain/taxonomy.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { problemsCsv } from './problemsCsv.ts';
-import { problemsData } from './problemsData.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
+import { problemsCsv } from './problemsCsv.ts';
+import { problemsData } from './problemsData.ts';
 
 /** Where the workspace keeps saved filters. */
 const SAVED_KEY = 'c3.episodeFilters';
@@ -335,7 +335,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     return {
       id,
       title,
-      description: `${method}, seed ${String(seed)}, ${String(steps)} of ${String(plannedSteps)} steps`,
+      description: `${method}, seed ${seed}, ${steps} of ${plannedSteps} steps`,
       status: this.around.statusOf(run, path),
       plannedSteps,
       judge: judgeWordsIn(runConfig),
@@ -421,7 +421,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     const saved = await this.around.save('problems', 'jsonl', text);
     if (saved && left > 0) {
       this.around.say(
-        `${String(left)} of the listed ${left === 1 ? 'problems is' : 'problems are'} scored by tests and not in the file.`,
+        `${left} of the listed ${left === 1 ? 'problems is' : 'problems are'} scored by tests and not in the file.`,
       );
     }
   }

@@ -1,6 +1,6 @@
+import type { ShownProblem } from '../../shared/protocols/episodesProtocol.ts';
 /** The problems of a run as comma-separated values. */
 import { csvOf, type CsvValue } from '../../shared/text/csv.ts';
-import type { ShownProblem } from '../../shared/protocols/episodesProtocol.ts';
 
 const CELLS: Readonly<Record<string, (row: ShownProblem) => CsvValue>> = {
   uid: ({ uid }) => uid,

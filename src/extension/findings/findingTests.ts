@@ -14,8 +14,8 @@ import {
   type TestRunRequest,
   type Uri,
 } from 'vscode';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { FINDING_FILE, type CheckedFinding } from '../../domain/answer.ts';
+import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Engine } from '../engine/engine.ts';
 import { askForModelFolder } from '../model/chooseModel.ts';

@@ -1,9 +1,9 @@
 /** "Keep as test", and the way back from such a test to its message. */
 import { posix } from 'node:path';
 import { ProgressLocation, Uri, window, workspace } from 'vscode';
+import { FINDING_DRAWS } from '../../domain/answer.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
-import { FINDING_DRAWS } from '../../domain/answer.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import { loadService } from '../configuration/load.ts';

@@ -2,8 +2,8 @@
 import { basename, dirname } from 'node:path';
 import { QuickPickItemKind, ThemeIcon, Uri, window, workspace, type QuickPick, type QuickPickItem } from 'vscode';
 import { Disposables } from '../common/disposables.ts';
-import { isFolder, type ModelFolders } from './modelFolders.ts';
 import { withoutIcons } from '../common/plainText.ts';
+import { isFolder, type ModelFolders } from './modelFolders.ts';
 
 const TITLE = 'Choose model folder';
 const PLACEHOLDER = 'A folder in the Hugging Face layout: config.json, safetensors, tokenizer.json';

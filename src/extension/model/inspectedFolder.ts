@@ -1,9 +1,9 @@
 /** What is known of one model folder: facts, plan and self-test, each asked of the engine. */
 import { CancellationTokenSource, type CancellationToken } from 'vscode-jsonrpc/node';
-import type { PlanParams, TestModelParams } from '../../shared/protocols/engineProtocol.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
-import type { Asked, ModelSettings, ModelSnapshot, ModelTestState } from '../../shared/protocols/modelProtocol.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../../shared/models.ts';
+import type { PlanParams, TestModelParams } from '../../shared/protocols/engineProtocol.ts';
+import type { Asked, ModelSettings, ModelSnapshot, ModelTestState } from '../../shared/protocols/modelProtocol.ts';
 import { configurationOverrides } from './modelConfiguration.ts';
 
 /** The part of the engine that answers here. */

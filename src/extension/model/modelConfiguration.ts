@@ -18,8 +18,8 @@ export function configurationText(folder: string, home: string, { adapterRank, d
       ? ['adapter: null # every weight is trained']
       : [
           'adapter: # low-rank factors are trained, the model stays frozen',
-          `  rank: ${String(adapterRank)}`,
-          `  alpha: ${String(adapterAlpha(adapterRank))}`,
+          `  rank: ${adapterRank}`,
+          `  alpha: ${adapterAlpha(adapterRank)}`,
         ];
   return [
     '# A run with this model. Omitted keys have their defaults.',
@@ -34,8 +34,7 @@ export function configurationText(folder: string, home: string, { adapterRank, d
 
 /** What the engine is asked to plan: the same keys and values as in `configurationText`. */
 export function configurationOverrides(folder: string, { adapterRank, device }: ModelSettings): readonly string[] {
-  const adapter =
-    adapterRank === null ? 'null' : `{rank: ${String(adapterRank)}, alpha: ${String(adapterAlpha(adapterRank))}}`;
+  const adapter = adapterRank === null ? 'null' : `{rank: ${adapterRank}, alpha: ${adapterAlpha(adapterRank)}}`;
   return [`model=${JSON.stringify(folder)}`, `adapter=${adapter}`, `device=${device}`];
 }
 
@@ -77,6 +76,6 @@ export function freeName(name: string, taken: (name: string) => boolean): string
     if (!taken(candidate)) {
       return candidate;
     }
-    candidate = `${stem}-${String(number)}${ENDING}`;
+    candidate = `${stem}-${number}${ENDING}`;
   }
 }

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { commands, Uri, window, workspace, type QuickPickItem } from 'vscode';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import type { ModelSettings } from '../../shared/protocols/modelProtocol.ts';
+import { withoutLinks } from '../common/plainText.ts';
 import { confirmed } from '../webview/confirm.ts';
 import { configurationName, configurationText, freeName } from './modelConfiguration.ts';
-import { withoutLinks } from '../common/plainText.ts';
 
 interface ExistsItem extends QuickPickItem {
   readonly answer: 'open' | 'beside' | 'replace';

@@ -1,14 +1,14 @@
 /** Says once in a session that a run was interrupted, or never began, with the way to go on. */
 import { env, window, type Memento } from 'vscode';
+import { shownStatus, type RunRecord } from '../../domain/run.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { UnstartedJob } from '../../shared/protocols/jobs.ts';
-import { C3Error } from '../../shared/errors.ts';
-import { shownStatus, type RunRecord } from '../../domain/run.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { Disposables } from '../common/disposables.ts';
 import { withoutLinks } from '../common/plainText.ts';
-import type { Services } from '../services.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
+import type { Services } from '../services.ts';
 
 /** Where the workspace keeps what was said in this session: a reload is no new one. */
 const SAID_KEY = 'c3.interruptionsSaid';
@@ -68,7 +68,7 @@ export class InterruptedRuns {
       return;
     }
     const run = this.interrupted();
-    if (run !== undefined && this.isNew(`${run.id} ${String(run.steps)}`)) {
+    if (run !== undefined && this.isNew(`${run.id} ${run.steps}`)) {
       void this.offerResume(run);
     }
   }
@@ -108,7 +108,7 @@ export class InterruptedRuns {
 
   private async offerResume(run: RunRecord): Promise<void> {
     const resume = 'Resume';
-    const words = `Run "${run.title}" was interrupted at step ${String(run.steps)} of ${String(run.plannedSteps)}.`;
+    const words = `Run "${run.title}" was interrupted at step ${run.steps} of ${run.plannedSteps}.`;
     if ((await window.showWarningMessage(withoutLinks(words), resume)) === resume) {
       await this.services.runs.resume(run.id);
     }

@@ -32,7 +32,7 @@ interface Question {
 const QUESTIONS: Readonly<Record<keyof EpisodeNote, (asked: Asked) => Question>> = {
   score: ({ before, range, returned }) => ({
     title: 'Score episode',
-    prompt: `${String(range.low)} to ${String(range.high)}, ${counts(returned)}; leave it empty to take the score back`,
+    prompt: `${range.low} to ${range.high}, ${counts(returned)}; leave it empty to take the score back`,
     value: before.score === null ? '' : String(before.score),
     changes: (typed) => ({ score: typed.trim() === '' ? null : Number(typed) }),
   }),
@@ -53,7 +53,7 @@ const QUESTIONS: Readonly<Record<keyof EpisodeNote, (asked: Asked) => Question>>
 const counts = (returned: number | null): string =>
   returned === null
     ? 'the return of the episode if it was recorded and nothing else scored it'
-    : `shown beside its return ${String(returned)}, and used nowhere`;
+    : `shown beside its return ${returned}, and used nowhere`;
 
 /** Asks for another score, note or tags of an episode. @param episode its last message */
 export async function askForEpisodeNote(
@@ -94,12 +94,12 @@ export async function pickEpisode(reader: StoreReader, ends: readonly number[]):
   const items = reader
     .messages(ends.slice(0, LISTED))
     .map(({ id, return: value, byHand, text }, index) => ({
-      label: `Episode ${String(index + 1)} of ${String(ends.length)}`,
-      description: value === null ? 'no return' : `return ${String(value)}${byHand === true ? `, ${BY_HAND}` : ''}`,
+      label: `Episode ${index + 1} of ${ends.length}`,
+      description: value === null ? 'no return' : `return ${value}${byHand === true ? `, ${BY_HAND}` : ''}`,
       detail: withoutIcons(oneLine(text, SHOWN)),
       id,
     }));
-  const listed = items.length < ends.length ? ` The first ${String(items.length)} are listed.` : '';
+  const listed = items.length < ends.length ? ` The first ${items.length} are listed.` : '';
   const options = { title: `Which episode?${listed}`, matchOnDetail: true, ignoreFocusOut: true };
   return (await window.showQuickPick(items, options))?.id;
 }

@@ -1,6 +1,6 @@
+import { costWords } from '../../shared/endpointCost.ts';
 /** A run's plan as a document that is read beside its configuration: narrow, with the verdict first. */
 import type { MemoryPlace, MemoryTotal, RunPlan, WorkCost } from '../../shared/models.ts';
-import { costWords } from '../../shared/endpointCost.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import { basisWords, spanWords } from '../../shared/text/times.ts';
 import { wrapped } from '../../shared/text/wrapped.ts';
@@ -15,7 +15,7 @@ const ROLE = 20;
 /** @param name of the configuration's file */
 export function planReport(name: string, { memory, budget, seconds }: RunPlan): string {
   const advice = memory.advice.flatMap((sentence, index) =>
-    wrapped(sentence, WIDTH).map((line, first) => `${first === 0 ? `${String(index + 1)}.`.padEnd(4) : '    '}${line}`),
+    wrapped(sentence, WIDTH).map((line, first) => `${first === 0 ? `${index + 1}.`.padEnd(4) : '    '}${line}`),
   );
   return [
     `C3 plan of ${name}`,
@@ -77,7 +77,7 @@ function costLines({
     line('new tokens', ({ tokens }) => tokens),
   ];
   const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  const counted = `${String(steps)} ${steps === 1 ? 'step' : 'steps'} and ${String(evaluations)} ${evaluations === 1 ? 'evaluation' : 'evaluations'}`;
+  const counted = `${steps} ${steps === 1 ? 'step' : 'steps'} and ${evaluations} ${evaluations === 1 ? 'evaluation' : 'evaluations'}`;
   const lines = table.map(
     (row) =>
       `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ')}`,

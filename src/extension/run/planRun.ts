@@ -1,9 +1,9 @@
 /** "Plan memory and budget": what a run of a configuration would need and cost, before it is started. */
 import { basename } from 'node:path';
 import { ProgressLocation, ViewColumn, window, type Uri } from 'vscode';
+import type { Reports } from '../common/reports.ts';
 import type { Engine } from '../engine/engine.ts';
 import { planReport } from './planReport.ts';
-import type { Reports } from '../common/reports.ts';
 
 /**
  * @param text what the file holds in the editor, where that is not saved

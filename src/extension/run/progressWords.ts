@@ -20,11 +20,9 @@ export function stageWords({ stage, done, total }: Pick<RunProgress, 'stage' | '
   }
   // Loading counts bytes.
   if (stage === 'load') {
-    return `${STAGES[stage]}, ${String(Math.floor((100 * done) / total))} %`;
+    return `${STAGES[stage]}, ${Math.floor((100 * done) / total)} %`;
   }
-  return stage === 'train'
-    ? `${STAGES[stage]}, step ${String(done)} of ${String(total)}`
-    : `${STAGES[stage]}, ${String(done)} of ${String(total)}`;
+  return stage === 'train' ? `${STAGES[stage]}, step ${done} of ${total}` : `${STAGES[stage]}, ${done} of ${total}`;
 }
 
 /** The stage of a run with what remains of the whole run, where that is known. */
@@ -48,7 +46,7 @@ export function queueWords(
   if (next === undefined) {
     return now;
   }
-  return `${now}; queued: ${named(next)}${others.length === 0 ? '' : ` and ${String(others.length)} more`}`;
+  return `${now}; queued: ${named(next)}${others.length === 0 ? '' : ` and ${others.length} more`}`;
 }
 
 /** Progress of a whole run, in percent; stages are given shares, for nobody knows beforehand how long each takes. */

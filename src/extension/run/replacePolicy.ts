@@ -1,8 +1,8 @@
 /** "Replace policy": asks which policy of a team is replaced, by what and how, and starts the run that begins so. */
 import { window, workspace, type QuickPickItem } from 'vscode';
-import type { ReplaceParams, ReplaceStrategy, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
-import type { RunPlan } from '../../shared/models.ts';
 import { sectionOf, storedConfig } from '../../domain/run.ts';
+import type { RunPlan } from '../../shared/models.ts';
+import type { ReplaceParams, ReplaceStrategy, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import { hasSmallTeam, SMALL_MODEL, TASK_NAMES } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { Services } from '../services.ts';
@@ -115,7 +115,7 @@ async function askForReplacement({
   replacement,
   planOf,
 }: ReplaceQuestions): Promise<StartRunParams | undefined> {
-  const title = (step: number): string => `Replace policy (${String(step)} of 4)`;
+  const title = (step: number): string => `Replace policy (${step} of 4)`;
   // The user may look something up meanwhile, and a panel may take the keyboard late.
   const ignoreFocusOut = true;
   const role = await window.showQuickPick(roles, {

@@ -3,19 +3,19 @@
  * their end.
  */
 import { commands, EventEmitter, ProgressLocation, window } from 'vscode';
-import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
-import { errorOfFailure } from '../../shared/errors.ts';
-import { jobInProgress, queuedJobs, type JobList, type RunJob, type RunProgress } from '../../shared/protocols/jobs.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { RunSummary } from '../../domain/run.ts';
+import { errorOfFailure } from '../../shared/errors.ts';
+import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
+import { jobInProgress, queuedJobs, type JobList, type RunJob, type RunProgress } from '../../shared/protocols/jobs.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { Disposables } from '../common/disposables.ts';
-import { NO_JOBS, type Engine } from '../engine/engine.ts';
 import type { Log } from '../common/log.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import { report } from '../common/report.ts';
-import { overallPercent, queueWords } from './progressWords.ts';
+import { NO_JOBS, type Engine } from '../engine/engine.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
+import { overallPercent, queueWords } from './progressWords.ts';
 
 /** Characters of a title within a sentence. */
 const TITLE = 80;

@@ -1,7 +1,7 @@
 /** Asks what to run and for how long; Enter through the defaults starts. */
 import { commands, QuickPickItemKind, Range, ThemeIcon, Uri, window, workspace, type QuickPickItem } from 'vscode';
-import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import type { RunPlan } from '../../shared/models.ts';
+import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import { askForLength } from './askForLength.ts';
@@ -156,7 +156,7 @@ async function withFaults(
   for (const file of files) {
     const fault = await faultOf(file, faultIn);
     if (fault !== null) {
-      broken.set(file, `line ${String(fault.line)}: ${oneLine(fault.message, PROBLEM)}`);
+      broken.set(file, `line ${fault.line}: ${oneLine(fault.message, PROBLEM)}`);
     }
   }
   return items.map((item) => {

@@ -1,9 +1,9 @@
 /** The one status bar item: the stage of the run in progress; a click opens the dashboard. */
 import { StatusBarAlignment, window } from 'vscode';
-import { Disposables } from '../common/disposables.ts';
-import type { RunController } from './runController.ts';
 import { remainingWords } from '../../shared/text/times.ts';
+import { Disposables } from '../common/disposables.ts';
 import { stageWords } from './progressWords.ts';
+import type { RunController } from './runController.ts';
 
 /** Shows the item while a run is in progress. */
 export function createStatusBar(runs: RunController): Disposables {
@@ -23,7 +23,7 @@ export function createStatusBar(runs: RunController): Disposables {
     const [queued, waitingFor] = [runs.queued.length, runs.job?.waitingFor ?? null];
     const words =
       waitingFor === null ? `${stage}${earned}${remaining === '' ? '' : `, ${remaining}`}` : `w${waitingFor.slice(1)}`;
-    item.text = `$(loading~spin) C3: ${words}${queued === 0 ? '' : `, ${String(queued)} queued`}`;
+    item.text = `$(loading~spin) C3: ${words}${queued === 0 ? '' : `, ${queued} queued`}`;
     item.tooltip = [
       `"${runs.job?.title ?? ''}" is running${waitingFor === null ? '' : `: ${waitingFor}`}`,
       ...runs.queued.map(({ title }) => `queued: "${title}"`),

@@ -11,8 +11,10 @@ import {
   type LanguageModelTool,
   type Disposable,
 } from 'vscode';
-import { replayRefusal, SEARCH_AT_SERVERS } from '../../report/assistant.ts';
+import { asksServers } from '../../domain/run.ts';
+import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../../domain/taxonomy.ts';
 import { masked } from '../../logs/secrets.ts';
+import { replayRefusal, SEARCH_AT_SERVERS } from '../../report/assistant.ts';
 import type * as questions from '../../report/questions.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type {
@@ -23,8 +25,6 @@ import type {
   RunSearchAsked,
   SearchAsked,
 } from '../../shared/protocols/engineProtocol.ts';
-import { asksServers } from '../../domain/run.ts';
-import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import { spendingLimit } from '../common/settings.ts';
@@ -123,7 +123,7 @@ export function registerAssistantTools(services: Services): readonly Disposable[
         const { request, words } = await engine.client().assistantReplay(asking);
         shown.add(input, request);
         return {
-          invocationMessage: `Replaying message ${String(input.message)}`,
+          invocationMessage: `Replaying message ${input.message}`,
           confirmationMessages: {
             title: 'Replay this message?',
             message: shownWords(words, { isLiteral: input.team !== undefined }),

@@ -2,9 +2,9 @@
 import { env, window, workspace, type Disposable, type ExtensionContext, type Uri } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
 import { linkText, type Subject } from '../../shared/links.ts';
-import { NO_LINK, placeOf, readLink, wrongFolder } from './links.ts';
 import { report } from '../common/report.ts';
 import type { Services } from '../services.ts';
+import { NO_LINK, placeOf, readLink, wrongFolder } from './links.ts';
 
 /** Shows what a link leads to. */
 export interface LinkViews {

@@ -2,10 +2,10 @@
 import { basename, posix } from 'node:path';
 import { commands, env, ProgressLocation, UIKind, window, workspace, type Uri } from 'vscode';
 import { findingReport, reportJson, reportPage, runReport } from '../../report/report.ts';
-import type { StoreReader } from '../../store/read/reader.ts';
 import type { Subject } from '../../shared/links.ts';
-import { messageOfBucket } from './links.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
+import { messageOfBucket } from './links.ts';
 import { REPORT_EDITOR } from './reportEditor.ts';
 
 /** Asks where to, writes, and offers to open it. A dialog that is left writes nothing. */

@@ -1,10 +1,10 @@
 /** "Import agent log": what another program recorded of its agents, as a run of its own. */
 import { ProgressLocation, window, type Uri } from 'vscode';
+import { importLines, importNotice, type LogImport } from '../../domain/episode.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../domain/problem.ts';
 import { messageOf } from '../../shared/errors.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
-import { importLines, importNotice, type LogImport } from '../../domain/episode.ts';
 import { renamesOf, type Rename } from '../../shared/speakerNames.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../domain/problem.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import type { Services } from '../services.ts';

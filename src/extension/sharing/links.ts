@@ -3,8 +3,8 @@
  * unseen.
  */
 import { relative, resolve } from 'node:path';
-import { hasCode } from '../../shared/errors.ts';
 import { clearestOf } from '../../shared/credit/order.ts';
+import { hasCode } from '../../shared/errors.ts';
 import type { Link, Subject } from '../../shared/links.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 

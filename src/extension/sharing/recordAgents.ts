@@ -1,8 +1,8 @@
 /** "Record agents": a program of the user's, whose messages are stored while it runs. */
 import { ProgressLocation, QuickPickItemKind, window, workspace, type CancellationToken } from 'vscode';
-import type { RecordParams } from '../../shared/protocols/engineProtocol.ts';
 import type { Recorded } from '../../domain/episode.ts';
 import { rightAnswer, type RightAnswer } from '../../domain/problem.ts';
+import type { RecordParams } from '../../shared/protocols/engineProtocol.ts';
 import { TEAM_TASKS } from '../../shared/runNames.ts';
 import { counted } from '../../shared/text/words.ts';
 import { withoutIcons, withoutLinks } from '../common/plainText.ts';
@@ -30,7 +30,7 @@ export async function recordAgents(services: Services, views: ImportedViews): Pr
     (progress, token) => following(services, client, wanted, progress.report.bind(progress), token),
   );
   if (ended !== 0) {
-    const how = typeof ended === 'number' ? `exit code ${String(ended)}` : ended;
+    const how = typeof ended === 'number' ? `exit code ${ended}` : ended;
     void window.showWarningMessage(`The program ended with ${how}. C3: Show log has its output.`);
   }
   services.programs.set(report.run, wanted.command);

@@ -66,7 +66,7 @@ class ReportEditor implements CustomReadonlyEditorProvider {
 async function stampOf(uri: Uri): Promise<string | null> {
   try {
     const { mtime, size } = await workspace.fs.stat(uri);
-    return `${String(mtime)} ${String(size)}`;
+    return `${mtime} ${size}`;
   } catch {
     return null;
   }

@@ -3,13 +3,13 @@
  */
 import { window } from 'vscode';
 import { isRecord } from '../../shared/guard.ts';
-import type { StoreReader } from '../../store/read/reader.ts';
 import type { Subject } from '../../shared/links.ts';
-import { messageOfBucket } from './links.ts';
-import { pickRun } from '../sidebar/pick.ts';
-import type { BucketNode } from '../sidebar/bucketsModel.ts';
-import type { EpisodeNode, RunNode } from '../sidebar/runsModel.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
 import { oneLine } from '../common/oneLine.ts';
+import type { BucketNode } from '../sidebar/bucketsModel.ts';
+import { pickRun } from '../sidebar/pick.ts';
+import type { EpisodeNode, RunNode } from '../sidebar/runsModel.ts';
+import { messageOfBucket } from './links.ts';
 
 /**
  * @param argument what the command was given: an item of the tree, or the context of a panel
@@ -33,7 +33,7 @@ export async function subjectOf(
   const { run, role, text } = reader.message(looked);
   const items: readonly { readonly label: string; readonly description: string; readonly subject: Subject }[] = [
     {
-      label: `Message ${String(looked)} by the ${role}`,
+      label: `Message ${looked} by the ${role}`,
       description: oneLine(text),
       subject: { kind: 'message', id: looked, run },
     },

@@ -1,6 +1,3 @@
-/** How buckets are put in words in the side bar. Signs and figures are those of the transcript. */
-import * as figures from '../../shared/text/figures.ts';
-import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
 import {
   continuationWords,
   OTHER_DISTRIBUTION,
@@ -12,6 +9,9 @@ import {
   type BucketOrder,
   type RankedBucket,
 } from '../../domain/replay.ts';
+import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
+/** How buckets are put in words in the side bar. Signs and figures are those of the transcript. */
+import * as figures from '../../shared/text/figures.ts';
 import { oneLine } from '../common/oneLine.ts';
 
 /** What each order is called, and what it means. */
@@ -148,11 +148,11 @@ function basisOf({ credit, spread, returns, removal }: RankedBucket, order: Buck
     case 'clearest':
       return credit === null || credit.verdict === 'alone'
         ? []
-        : [isDecided(credit) ? sentence(credit) : 'undecided', `n = ${String(credit.n)}`];
+        : [isDecided(credit) ? sentence(credit) : 'undecided', `n = ${credit.n}`];
     case 'credit':
-      return credit === null || credit.verdict === 'alone' ? [] : [`n = ${String(credit.n)}`];
+      return credit === null || credit.verdict === 'alone' ? [] : [`n = ${credit.n}`];
     case 'spread':
-      return spread === null ? [] : [`${String(returns)} returns`];
+      return spread === null ? [] : [`${returns} returns`];
     case 'distance':
       return removal === null ? [] : [`replace ${signed(removal.replace)}, remove ${signed(removal.remove)}`];
   }
@@ -165,11 +165,11 @@ export function placeOf({
   continuation,
 }: Pick<RankedBucket, 'origin' | 'iteration' | 'continuation'>): string {
   if (origin === 'training') {
-    return `step ${String(iteration)}`;
+    return `step ${iteration}`;
   }
   return origin === 'request'
-    ? `replay ${String(iteration)}${continuation === null ? '' : `, ${OTHER_DISTRIBUTION}`}`
-    : `diagnostic ${String(iteration)}`;
+    ? `replay ${iteration}${continuation === null ? '' : `, ${OTHER_DISTRIBUTION}`}`
+    : `diagnostic ${iteration}`;
 }
 
 /** Everything that is known of a bucket, a line each. */
@@ -183,7 +183,7 @@ export function bucketTooltip(ranked: RankedBucket): string {
     credit === null ? 'credit not measured' : creditWords(credit),
     spoken(ranked, 'spread'),
     spoken(ranked, 'distance'),
-    `bucket ${String(bucket)}, ${placeOf({ ...ranked, continuation: null })}`,
+    `bucket ${bucket}, ${placeOf({ ...ranked, continuation: null })}`,
     ...(continuation === null ? [] : [continuationWords(continuation), ownWords(continuation)]),
   ];
   return lines.join('\n');
@@ -206,8 +206,8 @@ export function creditWords(credit: Headline): string {
     return `credit not measured: ${sentence(credit)}`;
   }
   const interval = low === null || high === null ? 'no interval' : `95 % ${signed(low)} to ${signed(high)}`;
-  const cost = `${String(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`;
-  return `credit ${signed(value)}, ${interval}, ${sentence(credit)}, n = ${String(n)} (${String(effectiveN)} independent), ${cost}`;
+  const cost = `${evaluatorCalls} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`;
+  return `credit ${signed(value)}, ${interval}, ${sentence(credit)}, n = ${n} (${effectiveN} independent), ${cost}`;
 }
 
 /** What a message of a bucket was worth and returned. */
@@ -222,6 +222,6 @@ export function alternativeLabel({ credit, returns }: Alternative): string {
 
 /** What is beside that. @param copies how often it was said */
 export function alternativeDescription({ text, original }: Alternative, copies = 1): string {
-  const said = [...(original ? ['as sampled'] : []), ...(copies > 1 ? [`said ${String(copies)} times`] : [])];
+  const said = [...(original ? ['as sampled'] : []), ...(copies > 1 ? [`said ${copies} times`] : [])];
   return `${said.length === 0 ? '' : `${said.join(', ')}: `}${oneLine(text) || 'empty message'}`;
 }

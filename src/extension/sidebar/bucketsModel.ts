@@ -75,7 +75,7 @@ function topOf(
     .rankedBuckets({ run, order, filter, offset: 0, limit: limits.of(list) })
     .map((ranked): BucketNode => ({
       kind: 'bucket',
-      id: `${list}/${String(ranked.bucket)}`,
+      id: `${list}/${ranked.bucket}`,
       ranked,
       order,
       bucket: ranked.bucket,
@@ -91,7 +91,7 @@ function alternativesOf(reader: Reader, node: BucketNode, limits: Limits): reado
     const original = all.find((one) => one.original) ?? first;
     return {
       kind: 'alternative',
-      id: `${node.id}/${String(original.message)}`,
+      id: `${node.id}/${original.message}`,
       alternative: { ...original, returns: all.flatMap(({ returns }) => returns) },
       copies: all.length,
       bucket: node.bucket,

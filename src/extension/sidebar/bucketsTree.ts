@@ -11,7 +11,6 @@ import {
   type TreeDataProvider,
   type TreeView,
 } from 'vscode';
-import { C3Error, hasCode } from '../../shared/errors.ts';
 import {
   ALL_BUCKETS,
   BUCKET_ORDERS,
@@ -21,14 +20,10 @@ import {
   type BucketOrigin,
 } from '../../domain/replay.ts';
 import { judgeWordsIn } from '../../domain/run.ts';
+import { C3Error, hasCode } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import {
-  bucketsOf,
-  type AlternativeNode,
-  type BucketNode,
-  type BucketsNode,
-  type MoreBucketsNode,
-} from './bucketsModel.ts';
+import { Disposables } from '../common/disposables.ts';
+import type { StoreAccess } from '../engine/storeAccess.ts';
 import {
   alternativeDescription,
   alternativeLabel,
@@ -40,10 +35,15 @@ import {
   creditWords,
   ORDERS,
 } from './bucketWords.ts';
-import { Disposables } from '../common/disposables.ts';
+import {
+  bucketsOf,
+  type AlternativeNode,
+  type BucketNode,
+  type BucketsNode,
+  type MoreBucketsNode,
+} from './bucketsModel.ts';
 import { askForBuckets } from './filterBuckets.ts';
 import { Limits } from './runsModel.ts';
-import type { StoreAccess } from '../engine/storeAccess.ts';
 
 const ORDER_KEY = 'c3.bucketOrder';
 const FILTER_KEY = 'c3.bucketFilter';
@@ -265,8 +265,8 @@ function moreItem(node: MoreBucketsNode): TreeItem {
   const item = new TreeItem('Load more', TreeItemCollapsibleState.None);
   item.id = node.id;
   item.iconPath = new ThemeIcon('ellipsis');
-  item.description = `${String(node.left)} left`;
-  item.accessibilityInformation = { label: `Load more, ${String(node.left)} left` };
+  item.description = `${node.left} left`;
+  item.accessibilityInformation = { label: `Load more, ${node.left} left` };
   item.command = { command: 'c3.loadMore', title: 'Load more', arguments: [node] };
   return item;
 }

@@ -1,9 +1,9 @@
 /** The question which buckets to show: what is ticked of a kind is shown, and the view follows at once. */
 import { QuickPickItemKind, window, type QuickPickItem } from 'vscode';
 import { passes, type BucketFilter, type BucketKind } from '../../domain/replay.ts';
+import { withoutIcons } from '../common/plainText.ts';
 import { bucketChoices, type BucketChoice } from './bucketWords.ts';
 import { askLive } from './liveFilter.ts';
-import { withoutIcons } from '../common/plainText.ts';
 
 interface ChoiceItem extends QuickPickItem {
   readonly choice?: BucketChoice;
@@ -25,7 +25,7 @@ export function askForBuckets(
     { label: title, kind: QuickPickItemKind.Separator },
     ...choices.map((choice): ChoiceItem => ({
       label: withoutIcons(choice.label),
-      description: `${String(choice.count)} ${choice.count === 1 ? 'bucket' : 'buckets'}`,
+      description: `${choice.count} ${choice.count === 1 ? 'bucket' : 'buckets'}`,
       picked: choice.isIn(present),
       choice,
     })),
@@ -40,7 +40,7 @@ export function askForBuckets(
   pick.items = items;
   pick.selectedItems = items.filter(({ picked }) => picked === true);
   return askLive(pick, current, (filter) => {
-    pick.title = `Filter buckets: ${String(counted(kinds.filter((kind) => passes(filter, kind))))} of ${String(counted(kinds))}`;
+    pick.title = `Filter buckets: ${counted(kinds.filter((kind) => passes(filter, kind)))} of ${counted(kinds)}`;
     apply(filter);
   });
 }

@@ -37,7 +37,7 @@ export function askForFilter(
       (method !== undefined && present.methods.includes(method)),
   );
   return askLive(pick, current, (filter) => {
-    pick.title = `Filter runs: ${String(runs.filter((run) => passes(filter, run)).length)} of ${String(runs.length)}`;
+    pick.title = `Filter runs: ${runs.filter((run) => passes(filter, run)).length} of ${runs.length}`;
     apply(filter);
   });
 }
@@ -66,5 +66,5 @@ function itemsOf(runs: readonly FilteredRun[]): readonly FilterItem[] {
 }
 
 function runsWord(count: number): string {
-  return count === 1 ? '1 run' : `${String(count)} runs`;
+  return count === 1 ? '1 run' : `${count} runs`;
 }

@@ -2,8 +2,8 @@
 import { window, type QuickPickItem } from 'vscode';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutIcons } from '../common/plainText.ts';
-import { childrenOf, Limits, resumableRuns, type RunsNode } from './runsModel.ts';
 import { runDescription } from './runWords.ts';
+import { childrenOf, Limits, resumableRuns, type RunsNode } from './runsModel.ts';
 
 interface NodeItem extends QuickPickItem {
   readonly node: RunsNode;
@@ -52,7 +52,7 @@ function itemOf(node: RunsNode): readonly NodeItem[] {
     case 'run':
       return [{ label: withoutIcons(node.run.title), description: runDescription(node), node }];
     case 'more':
-      return [{ label: 'Load more', description: `${String(node.left)} left`, node }];
+      return [{ label: 'Load more', description: `${node.left} left`, node }];
     case 'round':
     case 'episode':
     case 'queued':

@@ -1,9 +1,9 @@
+import { BY_HAND, type Episode } from '../../domain/episode.ts';
+import { isResumable } from '../../domain/run.ts';
+import type { Step } from '../../domain/step.ts';
 /** How runs are put in words outside the panels. */
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import { BY_HAND, type Episode } from '../../domain/episode.ts';
-import type { Step } from '../../domain/step.ts';
 import { remainingWords } from '../../shared/text/times.ts';
-import { isResumable } from '../../domain/run.ts';
 import { oneLine } from '../common/oneLine.ts';
 import type { RoundNode, RunNode } from './runsModel.ts';
 
@@ -13,7 +13,7 @@ export function runDescription(
   current: Pick<RunProgress, 'run' | 'remainingSeconds'> | null = null,
 ): string {
   const remaining = status === 'running' && current?.run === run.id ? remainingWords(current.remainingSeconds) : '';
-  const steps = `${isResumable(status) ? `${status}, ` : ''}${String(run.steps)} of ${String(run.plannedSteps)} steps${remaining === '' ? '' : `, ${remaining}`}`;
+  const steps = `${isResumable(status) ? `${status}, ` : ''}${run.steps} of ${run.plannedSteps} steps${remaining === '' ? '' : `, ${remaining}`}`;
   const before = run.summary?.accuracy.before ?? null;
   const after = run.summary?.accuracy.after ?? null;
   const words =
@@ -23,7 +23,7 @@ export function runDescription(
 
 /** What is shown next to a step or an evaluation in the tree. */
 export function roundDescription(node: Pick<RoundNode, 'step' | 'episodes'>): string {
-  const episodes = `${String(node.episodes)} ${node.episodes === 1 ? 'episode' : 'episodes'}`;
+  const episodes = `${node.episodes} ${node.episodes === 1 ? 'episode' : 'episodes'}`;
   return node.step === null ? episodes : `${meanReturn(node.step)}, ${episodes}`;
 }
 
@@ -44,7 +44,7 @@ export function episodeReturn({ return: value, rule }: Pick<Episode, 'return' | 
   if (value === null) {
     return 'masked: the evaluator failed';
   }
-  return `return ${String(Math.round(1000 * value) / 1000)}${rule === BY_HAND ? `, ${BY_HAND}` : ''}`;
+  return `return ${Math.round(1000 * value) / 1000}${rule === BY_HAND ? `, ${BY_HAND}` : ''}`;
 }
 
 function percent(value: number): string {

@@ -1,6 +1,6 @@
+import type { RunRecord, ShownStatus } from '../../domain/run.ts';
 /** Which runs the tree shows: by words, method and status. */
 import { list, literal, object, text, type Guarded } from '../../shared/guard.ts';
-import type { RunRecord, ShownStatus } from '../../domain/run.ts';
 
 /** Every status that a run can be shown with. */
 export const STATUSES: readonly ShownStatus[] = ['running', 'done', 'cancelled', 'failed', 'interrupted'];

@@ -1,11 +1,11 @@
 /** The items of the tree view "Runs": what is shown of a run, a round and an episode. */
 import { ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState } from 'vscode';
+import type { ShownStatus } from '../../domain/run.ts';
 import type { Outcome } from '../../shared/credit/returns.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import type { ShownStatus } from '../../domain/run.ts';
-import type { EpisodeNode, MoreNode, QueuedNode, RoundNode, RunNode, RunsNode } from './runsModel.ts';
-import { episodeLabel, episodeReturn, roundDescription, runDescription } from './runWords.ts';
 import { oneLine } from '../common/oneLine.ts';
+import { episodeLabel, episodeReturn, roundDescription, runDescription } from './runWords.ts';
+import type { EpisodeNode, MoreNode, QueuedNode, RoundNode, RunNode, RunsNode } from './runsModel.ts';
 
 const RUN_ICONS: Readonly<Record<ShownStatus, ThemeIcon>> = {
   running: new ThemeIcon('loading~spin'),
@@ -45,7 +45,7 @@ function runItem(node: RunNode, current: RunProgress | null): TreeItem {
   item.id = node.id;
   item.iconPath = RUN_ICONS[status];
   item.description = description;
-  item.tooltip = `${run.title}\n${run.method}, seed ${String(run.seed)}, ${status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}${run.note === '' ? '' : `\n\n${run.note}`}`;
+  item.tooltip = `${run.title}\n${run.method}, seed ${run.seed}, ${status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}${run.note === '' ? '' : `\n\n${run.note}`}`;
   item.accessibilityInformation = { label: `${run.title}, ${run.method}, ${status}, ${description}` };
   item.contextValue = `run ${status}`;
   item.command = { command: 'c3.openEpisodes', title: 'Open episodes', arguments: [node] };
@@ -96,8 +96,8 @@ function moreItem(node: MoreNode): TreeItem {
   const item = new TreeItem('Load more', TreeItemCollapsibleState.None);
   item.id = node.id;
   item.iconPath = new ThemeIcon('ellipsis');
-  item.description = `${String(node.left)} left`;
-  item.accessibilityInformation = { label: `Load more, ${String(node.left)} left` };
+  item.description = `${node.left} left`;
+  item.accessibilityInformation = { label: `Load more, ${node.left} left` };
   item.command = { command: 'c3.loadMore', title: 'Load more', arguments: [node] };
   return item;
 }

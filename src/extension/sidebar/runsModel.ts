@@ -1,14 +1,14 @@
-/** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
-import { outcomeOf, type Outcome } from '../../shared/credit/returns.ts';
-import { evaluationRound, evaluationTitle, roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
-import type { RunJob } from '../../shared/protocols/jobs.ts';
 import type { Episode, Phase } from '../../domain/episode.ts';
+import { evaluationRound, evaluationTitle, roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
 import { isResumable, shownStatus, type RunRecord, type ShownStatus } from '../../domain/run.ts';
 import type { Step } from '../../domain/step.ts';
+/** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
+import { outcomeOf, type Outcome } from '../../shared/credit/returns.ts';
+import type { RunJob } from '../../shared/protocols/jobs.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
+import { isBeingWritten } from '../engine/storeOwner.ts';
 import { isFiltering, NO_FILTER, passes, type RunsFilter } from './runsFilter.ts';
 import { stepTurnLines } from './stepTurns.ts';
-import { isBeingWritten } from '../engine/storeOwner.ts';
 
 /** Items shown at first, and added by each "Load more". */
 export const PAGE = 100;
@@ -225,11 +225,11 @@ function roundNode(
 function stepNode(run: string, step: Step, runConfig: string): RoundNode {
   return {
     kind: 'round',
-    id: `${run}/train/${String(step.iteration)}`,
+    id: `${run}/train/${step.iteration}`,
     run,
     phase: 'train',
     iteration: step.iteration,
-    label: `Step ${String(step.iteration)}`,
+    label: `Step ${step.iteration}`,
     episodes: step.episodes,
     step,
     turns: stepTurnLines(runConfig, step.iteration),
@@ -248,7 +248,7 @@ function evaluationNode(
     ? undefined
     : {
         kind: 'round',
-        id: `${run}/evaluate/${String(iteration)}`,
+        id: `${run}/evaluate/${iteration}`,
         run,
         phase: 'evaluate',
         iteration,
@@ -295,7 +295,7 @@ function episodes(reader: Reader, node: RoundNode, limits: Limits): readonly Run
     .episodes({ run, phase, iteration, offset: 0, limit: limits.of(node.id) })
     .map((episode): EpisodeNode => ({
       kind: 'episode',
-      id: `${node.id}/${String(episode.id)}`,
+      id: `${node.id}/${episode.id}`,
       episode,
       outcome: episode.return === null ? null : outcomeOf(episode.return, scale),
       text: reader.message(episode.leaf).text,

@@ -9,15 +9,18 @@ import {
   type TreeItem,
   type TreeView,
 } from 'vscode';
-import { C3Error } from '../../shared/errors.ts';
 import type { Phase } from '../../domain/episode.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { OlderStoreError } from '../../store/read/reader.ts';
 import { Disposables } from '../common/disposables.ts';
-import { askForFilter } from './filterRuns.ts';
 import type { Log } from '../common/log.ts';
+import type { StoreAccess } from '../engine/storeAccess.ts';
 import type { RunController } from '../run/runController.ts';
-import { findChangedRuns, isSameList, type List } from './runsList.ts';
+import { askForFilter } from './filterRuns.ts';
+import { runDescription } from './runWords.ts';
 import { filterWords, isFiltering, isRunsFilter, NO_FILTER, type RunsFilter } from './runsFilter.ts';
+import { itemOf } from './runsItems.ts';
+import { findChangedRuns, isSameList, type List } from './runsList.ts';
 import {
   allRuns,
   childrenOf,
@@ -31,9 +34,6 @@ import {
   type RunNode,
   type RunsNode,
 } from './runsModel.ts';
-import { itemOf } from './runsItems.ts';
-import { runDescription } from './runWords.ts';
-import type { StoreAccess } from '../engine/storeAccess.ts';
 
 /** A wait for the store is explained after this long. */
 const PATIENCE_MILLISECONDS = 1000;
@@ -239,7 +239,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     if (found === undefined) {
       throw new C3Error(
         'input',
-        `The store holds no episode of ${phase === 'train' ? 'step' : 'evaluation'} ${String(iteration)} of run ${run}: refresh the Runs view.`,
+        `The store holds no episode of ${phase === 'train' ? 'step' : 'evaluation'} ${iteration} of run ${run}: refresh the Runs view.`,
       );
     }
     if (found.filter === this.filter) {

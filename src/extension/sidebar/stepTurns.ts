@@ -65,7 +65,7 @@ function turnsOf(ordered: readonly string[], all: readonly string[], every: numb
  */
 function turnWords({ role, stage, updated, old, since }: RoleTurn, apart: boolean): string {
   const late = since.length === 0 ? '' : `; ${listed(since)} ${since.length === 1 ? 'was' : 'were'} updated since`;
-  return `Stage ${String(stage)}: ${role} learned from episodes with ${teamWords(updated, old, apart)}${late}`;
+  return `Stage ${stage}: ${role} learned from episodes with ${teamWords(updated, old, apart)}${late}`;
 }
 
 function teamWords(updated: readonly string[], old: readonly string[], apart: boolean): string {

@@ -3,10 +3,10 @@ import { ViewColumn, type WebviewPanel } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
 import { isTaxonomyState, TAXONOMY_PANEL, type TaxonomyFromHost } from '../../shared/protocols/taxonomyProtocol.ts';
 import type { Services } from '../services.ts';
-import { TaxonomySession } from './taxonomySession.ts';
-import { openSession } from '../webview/panels.ts';
 import type { Page } from '../webview/panelSession.ts';
+import { openSession } from '../webview/panels.ts';
 import { createPanel } from '../webview/webviewDoor.ts';
+import { TaxonomySession } from './taxonomySession.ts';
 
 export class TaxonomyPanels {
   private readonly services: Services;

@@ -1,3 +1,12 @@
+import {
+  NO_FILTER,
+  sameThresholds,
+  type CaseLabel,
+  type LabelParams,
+  type TaxonomyParams,
+  type TaxonomyThresholds,
+  type TaxonomyView,
+} from '../../domain/taxonomy.ts';
 /**
  * What one taxonomy panel asks and receives: another choice is an answer at once, the newest one wins, and labels are
  * appended by the engine.
@@ -10,15 +19,6 @@ import {
   type CaseDetail,
   type TaxonomyFromHost,
 } from '../../shared/protocols/taxonomyProtocol.ts';
-import {
-  NO_FILTER,
-  sameThresholds,
-  type CaseLabel,
-  type LabelParams,
-  type TaxonomyParams,
-  type TaxonomyThresholds,
-  type TaxonomyView,
-} from '../../domain/taxonomy.ts';
 import { beginning } from '../../shared/text/visible.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';

@@ -1,8 +1,8 @@
+import { areThresholds, TAXONOMY_THRESHOLDS, THRESHOLD_NAMES, type TaxonomyThresholds } from '../../domain/taxonomy.ts';
 /**
  * The thresholds that a workspace used last: every run of it is looked at with the same ones until they are changed.
  */
 import { isRecord } from '../../shared/guard.ts';
-import { areThresholds, TAXONOMY_THRESHOLDS, THRESHOLD_NAMES, type TaxonomyThresholds } from '../../domain/taxonomy.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 
 const KEY = 'c3.taxonomyThresholds';

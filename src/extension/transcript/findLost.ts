@@ -3,17 +3,17 @@
  * answer for a run, the credit of every message.
  */
 import { env, ProgressLocation, window, type CancellationToken, type Progress } from 'vscode';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
-import { isDecided, sentence } from '../../shared/credit/headline.ts';
 import { BLAME_BUDGET, type Blame } from '../../domain/answer.ts';
 import type { Message } from '../../domain/message.ts';
-import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
-import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
-import { signed } from '../../shared/text/figures.ts';
-import { withoutLinks } from '../common/plainText.ts';
 import { asksServers } from '../../domain/run.ts';
-import type { Services } from '../services.ts';
+import { isDecided, sentence } from '../../shared/credit/headline.ts';
+import { CancelledError, messageOf } from '../../shared/errors.ts';
+import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
+import { signed } from '../../shared/text/figures.ts';
+import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
+import { withoutLinks } from '../common/plainText.ts';
+import type { Services } from '../services.ts';
 import type { PanelReplay } from './panelReplay.ts';
 
 /** Replays of each message at most: enough for a message that decides half of the returns. */
@@ -115,7 +115,7 @@ async function settleAll(
       });
       return work((number, id) => {
         const { role } = reader().message(id);
-        progress.report({ message: `${role}, ${String(number)} of ${String(open.length)}` });
+        progress.report({ message: `${role}, ${number} of ${open.length}` });
       });
     }),
   );

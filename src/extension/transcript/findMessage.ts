@@ -1,11 +1,11 @@
 /** "Find message": searches the text of every stored message, and the questions, while the user types. */
 import { QuickPickItemKind, window, type QuickPickItem } from 'vscode';
-import { messageOf } from '../../shared/errors.ts';
 import type { Message } from '../../domain/message.ts';
+import { messageOf } from '../../shared/errors.ts';
 import type { FoundQuestion, StoreReader } from '../../store/read/reader.ts';
+import { oneLine } from '../common/oneLine.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import { Throttle } from '../common/throttle.ts';
-import { oneLine } from '../common/oneLine.ts';
 import { foundWords } from './foundMessage.ts';
 
 const SHOWN = 100;
@@ -36,11 +36,11 @@ export function findMessage(reader: StoreReader): Promise<number | undefined> {
           messages.map((message) => itemOf(message, reader)),
         ),
       ];
-      const shown = total > SHOWN ? `, the ${more ? 'newest' : 'best'} ${String(SHOWN)} shown` : '';
+      const shown = total > SHOWN ? `, the ${more ? 'newest' : 'best'} ${SHOWN} shown` : '';
       pick.title =
         pick.value.trim() === ''
           ? 'Find message'
-          : `Find message: ${more ? 'more than ' : ''}${String(total)} found${shown}${questionWords(questions.length)}`;
+          : `Find message: ${more ? 'more than ' : ''}${total} found${shown}${questionWords(questions.length)}`;
     } catch (error) {
       pick.title = messageOf(error);
     }
@@ -67,7 +67,7 @@ function questionWords(count: number): string {
   if (count === 0) {
     return '';
   }
-  return `; in ${count === SHOWN_QUESTIONS ? 'at least ' : ''}${count === 1 ? '1 question' : `${String(count)} questions`}`;
+  return `; in ${count === SHOWN_QUESTIONS ? 'at least ' : ''}${count === 1 ? '1 question' : `${count} questions`}`;
 }
 
 /** Entries under a line that says what they are. */
@@ -77,7 +77,7 @@ function groupOf(label: string, items: readonly MessageItem[]): MessageItem[] {
 
 function questionItem({ run, phase, iteration, question, message }: FoundQuestion): MessageItem {
   const label = withoutIcons(oneLine(question));
-  return { label, detail: `${withoutIcons(run)}, ${phase} ${String(iteration)}`, alwaysShow: true, message };
+  return { label, detail: `${withoutIcons(run)}, ${phase} ${iteration}`, alwaysShow: true, message };
 }
 
 function itemOf(message: Message, reader: StoreReader): MessageItem {

@@ -22,6 +22,6 @@ export function foundWords(
   const outcome =
     value === null
       ? 'return not measured'
-      : `${mean} ${String(Math.round(1000 * value) / 1000)}${byHand === true ? `, ${BY_HAND}` : ''}`;
-  return [outcome, oneLine(question, QUESTION), `${run}, ${phase} ${String(iteration)}`].join(' · ');
+      : `${mean} ${Math.round(1000 * value) / 1000}${byHand === true ? `, ${BY_HAND}` : ''}`;
+  return [outcome, oneLine(question, QUESTION), `${run}, ${phase} ${iteration}`].join(' · ');
 }

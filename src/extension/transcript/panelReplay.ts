@@ -1,16 +1,16 @@
 /** The replay that a transcript panel asked for last: started, watched, cancelled. */
 import { CancellationTokenSource } from 'vscode';
 import { AS_RECORDED, type ReplayResult } from '../../domain/replay.ts';
-import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
-import type { ReplayState, TranscriptToHost } from '../../shared/protocols/transcriptProtocol.ts';
-import type { Disposable } from '../common/disposables.ts';
 import { asksServers } from '../../domain/run.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
+import { CancelledError, messageOf } from '../../shared/errors.ts';
+import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
+import type { ReplayState, TranscriptToHost } from '../../shared/protocols/transcriptProtocol.ts';
+import type { Disposable } from '../common/disposables.ts';
 import { spendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
-import { confirmReplayCosts, costsOfAll } from './replayCost.ts';
 import { RecordedTeam } from './recordedTeam.ts';
+import { confirmReplayCosts, costsOfAll } from './replayCost.ts';
 import { confirmReplayModel } from './replayModel.ts';
 
 /** Who goes on with a recorded message, and what that may cost. */

@@ -1,14 +1,14 @@
 /** The team file of a run that was recorded elsewhere: who answers, and which program goes on. */
 import { join } from 'node:path';
 import { Uri, window, workspace } from 'vscode';
-import { readSmall, writeNew } from '../../files/newFile.ts';
-import { C3Error } from '../../shared/errors.ts';
 import { IMPORTED } from '../../domain/episode.ts';
 import { evaluatorOfAnswer } from '../../domain/problem.ts';
+import { readSmall, writeNew } from '../../files/newFile.ts';
+import { C3Error } from '../../shared/errors.ts';
 import { TEAM_TASKS } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { loadService, type Service } from '../configuration/load.ts';
 import { addressFault, commandIn, likelyCommand, typedCommand } from '../common/programs.ts';
+import { loadService, type Service } from '../configuration/load.ts';
 import type { Services } from '../services.ts';
 
 type Answering = Parameters<Service['programTeam']>[0]['answering'];
@@ -121,7 +121,7 @@ async function whoAnswers(reader: StoreReader, run: string): Promise<Answering |
 /** A file with this content: one that is there, or a new one; nothing is written over, or through a link. */
 function newTeamFile(folder: string, content: string): Uri {
   for (let number = 1; number <= MOST_FILES; number++) {
-    const path = join(folder, number === 1 ? 'team.yaml' : `team-${String(number)}.yaml`);
+    const path = join(folder, number === 1 ? 'team.yaml' : `team-${number}.yaml`);
     try {
       writeNew(path, content);
       return Uri.file(path);
@@ -134,5 +134,5 @@ function newTeamFile(folder: string, content: string): Uri {
       return Uri.file(path);
     }
   }
-  throw new C3Error('input', `${folder} has ${String(MOST_FILES)} team files; remove those that are no longer used.`);
+  throw new C3Error('input', `${folder} has ${MOST_FILES} team files; remove those that are no longer used.`);
 }

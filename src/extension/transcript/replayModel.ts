@@ -1,7 +1,7 @@
 /** The model that a replay is continued with, where it is another one than the run's. */
 import { oneLine } from '../../shared/text/oneLine.ts';
-import { confirmed } from '../webview/confirm.ts';
 import type { Services } from '../services.ts';
+import { confirmed } from '../webview/confirm.ts';
 
 export type ModelFolders = Services['modelFolders'];
 

@@ -9,8 +9,8 @@ import {
 import { runCommand } from '../common/runCommand.ts';
 import { replayDefaults } from '../common/settings.ts';
 import type { Services } from '../services.ts';
-import { openSession } from '../webview/panels.ts';
 import type { Page } from '../webview/panelSession.ts';
+import { openSession } from '../webview/panels.ts';
 import { createPanel } from '../webview/webviewDoor.ts';
 import { findLost } from './findLost.ts';
 import { protocolReader } from './message/protocolReader.ts';

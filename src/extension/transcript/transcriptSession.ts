@@ -1,6 +1,5 @@
 /** What one transcript panel shows: it answers its page from the store, and takes replays to the engine. */
 import { AS_RECORDED } from '../../domain/replay.ts';
-import type { ProtocolReader } from './message/protocolReader.ts';
 import {
   NO_FILTER,
   sameTarget,
@@ -12,18 +11,19 @@ import {
 } from '../../shared/protocols/transcriptProtocol.ts';
 import { closesWithVote, seenByVoters } from '../../shared/transcript/protocolGraph.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { Costliest } from './costliest.ts';
 import type { Disposable } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
 import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
+import { Costliest } from './costliest.ts';
 import { headerOf, markedRows, messageDetail, rolesOf } from './message/messageDetail.ts';
+import type { ProtocolReader } from './message/protocolReader.ts';
 import { KnownVotes, votedRows } from './message/shownVote.ts';
 import { remembering } from './message/verificationMarks.ts';
 import { whyLost } from './message/whyLost.ts';
-import { PanelReading } from './reading/panelReading.ts';
 import type { PanelReplay } from './panelReplay.ts';
-import { targetOf } from './reading/transcriptOutline.ts';
+import { PanelReading } from './reading/panelReading.ts';
 import { isOpen } from './reading/transcriptFilter.ts';
+import { targetOf } from './reading/transcriptOutline.ts';
 import type { ClassMembers } from './reading/transcriptReading.ts';
 
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;

@@ -1,5 +1,6 @@
 /** Asks which role of a team is changed and how; a prompt is left to its editor tab. */
 import { window, type QuickPickItem } from 'vscode';
+import type { Sampling } from '../../domain/message.ts';
 import {
   DECODING,
   decodingNumber,
@@ -10,7 +11,6 @@ import {
   type TeamChange,
   type WeightsChange,
 } from '../../domain/trial.ts';
-import type { Sampling } from '../../domain/message.ts';
 import { plainEndpoint } from '../../shared/endpointAddress.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { withoutIcons } from '../common/plainText.ts';
@@ -40,7 +40,7 @@ interface WhatItem extends QuickPickItem {
 const SHOWN = 80;
 /** The user may look something up meanwhile, and a panel may take the keyboard late. */
 const ignoreFocusOut = true;
-const title = (step: number, of = 3): string => `Try a change (${String(step)} of ${String(of)})`;
+const title = (step: number, of = 3): string => `Try a change (${step} of ${of})`;
 
 /**
  * The answer: a change, or the role whose prompt is to be written; undefined when the questions were left.
@@ -112,7 +112,7 @@ async function askForWhat({ sampling }: ChangeQuestions, role: string | null): P
       ? [
           ...DECODING.map((decoding): WhatItem => ({
             label: LABELS[decoding.key],
-            description: `${decoding.key}, now ${String(sampling[decoding.of] ?? 'unknown')}`,
+            description: `${decoding.key}, now ${sampling[decoding.of] ?? 'unknown'}`,
             what: decoding,
           })),
           ...policies,
@@ -140,7 +140,7 @@ const LABELS: Readonly<Record<(typeof DECODING)[number]['key'], string>> = {
 async function askForSnapshot({ steps, snapshots }: ChangeQuestions): Promise<string | undefined> {
   const given = await window.showInputBox({
     title: title(3),
-    prompt: `A step from 0 to ${String(steps)}, or the first digits of a snapshot`,
+    prompt: `A step from 0 to ${steps}, or the first digits of a snapshot`,
     validateInput: (text) => snapshotFault(text, steps, snapshots),
     ignoreFocusOut,
   });
@@ -185,5 +185,5 @@ function numberFault(decoding: (typeof DECODING)[number], text: string, now: num
   if (value === null) {
     return `${decoding.key} is ${decodingWords(decoding)}.`;
   }
-  return value === now ? `The run has ${String(now)} already.` : null;
+  return value === now ? `The run has ${now} already.` : null;
 }

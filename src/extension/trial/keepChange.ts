@@ -1,9 +1,9 @@
 /** "Keep": writes a change that was tried into a configuration, as it is in the editor. */
 import { dirname } from 'node:path';
 import { Range, window, workspace, WorkspaceEdit, type QuickPickItem, type TextDocument, type Uri } from 'vscode';
+import { changeWords } from '../../domain/trial.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
-import { changeWords } from '../../domain/trial.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import { loadService, type Service } from '../configuration/load.ts';
@@ -89,7 +89,7 @@ function differenceWords(keys: readonly string[] | null): string {
   if (keys === null) {
     return 'cannot be compared with the run: it has problems';
   }
-  const more = keys.length > MOST_KEYS ? ` and ${String(keys.length - MOST_KEYS)} more` : '';
+  const more = keys.length > MOST_KEYS ? ` and ${keys.length - MOST_KEYS} more` : '';
   return keys.length === 0
     ? 'what the run used'
     : `differs from what the run used in ${keys.slice(0, MOST_KEYS).join(', ')}${more}`;

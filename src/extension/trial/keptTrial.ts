@@ -54,7 +54,7 @@ export const SIDES = ['without', 'with'] as const;
 
 /** The address of what one side of a pair said. */
 export const casePath = ({ number }: KeptTrial, index: number, side: (typeof SIDES)[number]): string =>
-  `${String(number)}/${String(index)}/${side} the change`;
+  `${number}/${index}/${side} the change`;
 
 /**
  * What one side of a pair said, for the diff editor: the question, then every message below its role, then the return.

@@ -31,10 +31,10 @@ export function snapshotFault(text: string, steps: number, snapshots: readonly s
   const name = text.trim();
   const step = stepNamed(name);
   if (step !== null) {
-    return step > steps ? `The run has ${String(steps)} steps.` : null;
+    return step > steps ? `The run has ${steps} steps.` : null;
   }
   if (!/^[0-9a-f]+$/u.test(name) || name.length < LEAST_DIGITS) {
-    return `A step from 0 to ${String(steps)}, or the first ${String(LEAST_DIGITS)} or more digits of a snapshot.`;
+    return `A step from 0 to ${steps}, or the first ${LEAST_DIGITS} or more digits of a snapshot.`;
   }
   const found = new Set(snapshots.filter((id) => id.startsWith(name))).size;
   return found === 1
@@ -55,5 +55,5 @@ export function modelNameFault(text: string): string | null {
   const { length } = text.trim();
   return length > 0 && length <= MOST_MODEL_NAME
     ? null
-    : `A name has 1 to ${String(MOST_MODEL_NAME)} characters, as the server has it.`;
+    : `A name has 1 to ${MOST_MODEL_NAME} characters, as the server has it.`;
 }

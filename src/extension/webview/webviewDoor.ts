@@ -2,8 +2,8 @@
  * The door between a panel and its web page: typed both ways, checked on the way in, open only while the page listens.
  */
 import { Uri, window, type ViewColumn, type WebviewPanel } from 'vscode';
-import { toHost, type Panel, type ToHost } from '../../shared/protocols/panel.ts';
 import { messageOf } from '../../shared/errors.ts';
+import { toHost, type Panel, type ToHost } from '../../shared/protocols/panel.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
 import { report } from '../common/report.ts';

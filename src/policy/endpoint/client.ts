@@ -90,7 +90,7 @@ export class EndpointClient {
       if (failure.absent && this.addresses.areDead && firstRefusal) {
         throw failure;
       }
-      const asked = `${failure.message}${attempt > 0 ? `, asked ${String(attempt + 1)} times` : ''}`;
+      const asked = `${failure.message}${attempt > 0 ? `, asked ${attempt + 1} times` : ''}`;
       if (failure.kind === 'withheld') {
         throw new Unanswered(asked, true);
       }

@@ -1,9 +1,9 @@
 /** A role that a server answers, by an OpenAI-compatible protocol. */
 import { z } from 'zod';
+import type { Sampling } from '../../domain/message.ts';
 import { withController } from '../../shared/cancellation.ts';
 import { CancelledError, type ErrorAction } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
-import type { Sampling } from '../../domain/message.ts';
 import { promptMessages, type RenderedContext } from '../../team/render.ts';
 import type { PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from '../policy.ts';
 import type { Tokenizer } from '../tokenizer.ts';
@@ -155,7 +155,7 @@ export class EndpointPolicy implements RolePolicy {
     const seed = this.seeded && streamKey !== '' ? seedOf(streamKey) : null;
     const body = bodyOf(this.settings, probe, context, sampling, seed);
     try {
-      const name = `${place} ${streamKey} ${String(index)}`;
+      const name = `${place} ${streamKey} ${index}`;
       return await this.said(await client.ask(name, body, mostOf(context, sampling.maxNewTokens), signal), request);
     } catch (error) {
       if (error instanceof Unanswered) {

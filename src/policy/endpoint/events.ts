@@ -36,7 +36,7 @@ export async function* eventsIn(
       }
     }
     if (rest.length + length > most) {
-      throw new RangeError(`an event has more than ${String(most)} characters`);
+      throw new RangeError(`an event has more than ${most} characters`);
     }
   }
 }

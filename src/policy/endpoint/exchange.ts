@@ -77,7 +77,7 @@ export async function exchange({ base, api, key, body, timeLimit }: Exchange, si
       throw new CancelledError();
     }
     if (late.signal.aborted) {
-      throw new EndpointFailure('again', `did not answer within ${String(timeLimit / 1000)} s`, { charged: true });
+      throw new EndpointFailure('again', `did not answer within ${timeLimit / 1000} s`, { charged: true });
     }
     throw error instanceof NotReached
       ? new EndpointFailure('again', `cannot be reached (${error.message.slice(0, 200)})`, {
@@ -131,7 +131,7 @@ async function* boundedChunks(body: Readable, most: number): AsyncGenerator<Uint
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     length += chunk.length;
     if (length > most) {
-      throw new RangeError(`more than ${String(most)} bytes`);
+      throw new RangeError(`more than ${most} bytes`);
     }
     yield chunk;
   }

@@ -63,7 +63,7 @@ export class Unanswered extends Error {
 
 /** That a server asks for a longer wait than is waited, and what allows it. @param wait and @param most milliseconds */
 export const waitWords = (wait: number, most: number): string =>
-  `the server asks to wait ${secondsWords(wait)} s, and at most ${secondsWords(most)} s are waited where nobody agrees to more (set ${LONGEST_WAIT}=${String(Math.ceil(wait / 1000))} to allow it)`;
+  `the server asks to wait ${secondsWords(wait)} s, and at most ${secondsWords(most)} s are waited where nobody agrees to more (set ${LONGEST_WAIT}=${Math.ceil(wait / 1000)} to allow it)`;
 
 /** A server's own words, bounded and on one line, with the key that it may have repeated taken out. */
 export const serverWords = (text: string, key: string | null): string =>
@@ -77,17 +77,17 @@ export function statusFailure(status: number, words: string, retryAfter: number 
   const said = words === '' ? '' : `: ${words}`;
   const options = { retryAfter, status };
   if (AGAIN.has(status) || status >= 500) {
-    const what = status === 429 ? 'has too many requests (429)' : `failed with ${String(status)}`;
+    const what = status === 429 ? 'has too many requests (429)' : `failed with ${status}`;
     return new EndpointFailure('again', `${what}${said}`, options);
   }
   const what =
     status === 401 || status === 403
-      ? `refuses the key (${String(status)})`
+      ? `refuses the key (${status})`
       : status === 404
         ? 'has no such model or address (404)'
         : status >= 300 && status < 400
-          ? `sends requests to another address (${String(status)}), which gets no key; name that address`
-          : `refuses the request (${String(status)})`;
+          ? `sends requests to another address (${status}), which gets no key; name that address`
+          : `refuses the request (${status})`;
   return new EndpointFailure('refused', `${what}${said}`, options);
 }
 

@@ -1,6 +1,6 @@
+import { Lanes } from '../../shared/lanes.ts';
 /** Whether long waits are waited for: somebody is asked once for each server and wait, whichever role asks it. */
 import type { AskWait, LongWait } from '../../shared/longWait.ts';
-import { Lanes } from '../../shared/lanes.ts';
 
 /** Milliseconds that are waited without asking, unless something else is said. */
 export const SILENT_WAIT = 120_000;

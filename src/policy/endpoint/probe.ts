@@ -1,6 +1,6 @@
+import type { Sampling } from '../../domain/message.ts';
 /** What an endpoint can do, found out by asking it: nothing of it is assumed. */
 import { C3Error, type ErrorAction } from '../../shared/errors.ts';
-import type { Sampling } from '../../domain/message.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
 import { refusedError, type EndpointClient } from './client.ts';
 import { bodyOf, messagesContext, mostOf, type EndpointForm, type EndpointProbe } from './endpointPolicy.ts';
@@ -53,7 +53,7 @@ export async function probeEndpoint(
   const replies: Reply[] = [];
   const ask: Ask = async (form, seed, attempt, sampling = SAMPLING) => {
     const reply = await client.ask(
-      `probe ${String(seed)} ${String(attempt)}`,
+      `probe ${String(seed)} ${attempt}`,
       bodyOf(settings, form, context, sampling, seed),
       mostOf(context, sampling.maxNewTokens),
       signal,

@@ -111,9 +111,9 @@ export class Spending {
   private refusal(most: TokenCount): string {
     const { prompt, completion, money } = this.spent;
     const limits = [
-      ...(this.limit.tokens === null ? [] : [`${String(this.limit.tokens)} tokens`]),
+      ...(this.limit.tokens === null ? [] : [`${this.limit.tokens} tokens`]),
       ...(this.limit.money === null ? [] : [String(this.limit.money)]),
     ];
-    return `The spending limit of ${limits.join(' and ')} does not reach for another request of at most ${String(most.prompt + most.completion)} tokens: ${String(prompt + completion)} tokens (${String(Number(money.toFixed(6)))}) are spent; raise it, or ask for less.`;
+    return `The spending limit of ${limits.join(' and ')} does not reach for another request of at most ${most.prompt + most.completion} tokens: ${prompt + completion} tokens (${Number(money.toFixed(6))}) are spent; raise it, or ask for less.`;
   }
 }

@@ -244,7 +244,7 @@ async function readIndex(path: string): Promise<Readonly<Record<string, string>>
     throw wrong('has no weight_map from tensors to files');
   }
   if (new Set(Object.values(parsed.data.weight_map)).size > MAX_SHARDS) {
-    throw wrong(`names more than ${String(MAX_SHARDS)} files`);
+    throw wrong(`names more than ${MAX_SHARDS} files`);
   }
   return parsed.data.weight_map;
 }

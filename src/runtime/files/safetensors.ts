@@ -52,10 +52,7 @@ export function headerLength(start: Uint8Array, fileBytes: number, place: string
     throw damaged(place, 'the safetensors header is truncated');
   }
   if (length > MAX_HEADER_BYTES) {
-    throw damaged(
-      place,
-      `the safetensors header has ${String(length)} bytes, more than the ${String(MAX_HEADER_BYTES)} that are read`,
-    );
+    throw damaged(place, `the safetensors header has ${length} bytes, more than the ${MAX_HEADER_BYTES} that are read`);
   }
   return length;
 }
@@ -84,9 +81,7 @@ export function parseHeader(
   const metadata: Record<string, string> = {};
   const entries = Object.entries(header) as [string, unknown][];
   if (entries.length > MAX_TENSORS) {
-    throw fail(
-      `the safetensors header names ${String(entries.length)} tensors, more than the ${String(MAX_TENSORS)} that are read`,
-    );
+    throw fail(`the safetensors header names ${entries.length} tensors, more than the ${MAX_TENSORS} that are read`);
   }
   for (const [name, entry] of entries) {
     if (name === '__metadata__') {
@@ -108,7 +103,7 @@ export function parseHeader(
       throw fail(`tensor ${shown(name)} is truncated`);
     }
     if (stored !== needed) {
-      throw fail(`tensor ${shown(name)} has ${String(stored)} bytes where its shape needs ${String(needed)}`);
+      throw fail(`tensor ${shown(name)} has ${stored} bytes where its shape needs ${needed}`);
     }
     tensors.set(name, tensor);
   }
@@ -158,9 +153,7 @@ function checkedEntry(entry: unknown, name: string, fail: (what: string) => C3Er
     throw fail(`tensor ${shown(name)} has no valid shape`);
   }
   if (shape.length > MAX_AXES) {
-    throw fail(
-      `tensor ${shown(name)} has ${String(shape.length)} dimensions, more than the ${String(MAX_AXES)} that are read`,
-    );
+    throw fail(`tensor ${shown(name)} has ${shape.length} dimensions, more than the ${MAX_AXES} that are read`);
   }
   if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isLength)) {
     throw fail(`tensor ${shown(name)} has no valid offsets`);

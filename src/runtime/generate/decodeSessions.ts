@@ -4,20 +4,7 @@
  */
 import type { Tensor } from 'onnxruntime-node';
 import { exactThreads } from '../model/exactThreads.ts';
-import {
-  buildEnterGraph,
-  buildExitGraph,
-  buildMiddleGraph,
-  buildPrefillGraph,
-  cacheNames,
-  nextName,
-} from './generationGraph.ts';
-import { CacheMemory, KeyValueCache } from './keyValueCache.ts';
 import { weightFeeds, type PolicyWeights } from '../model/lora.ts';
-import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
-import { planPrefill, type Decoder, type Prefilled, type PrefillPlan, type RowBatch } from './rowBatch.ts';
-import { floatData, floats, ints, longs, Session, type DeviceSettings, type Outputs } from '../session/session.ts';
-import { sharedPrefixes } from './sharedPrefixes.ts';
 import {
   EMBEDDING,
   FINAL_NORM,
@@ -27,6 +14,19 @@ import {
   PROJECTION_PARTS,
   type TransformerConfig,
 } from '../model/transformer.ts';
+import { floatData, floats, ints, longs, Session, type DeviceSettings, type Outputs } from '../session/session.ts';
+import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
+import {
+  buildEnterGraph,
+  buildExitGraph,
+  buildMiddleGraph,
+  buildPrefillGraph,
+  cacheNames,
+  nextName,
+} from './generationGraph.ts';
+import { CacheMemory, KeyValueCache } from './keyValueCache.ts';
+import { planPrefill, type Decoder, type Prefilled, type PrefillPlan, type RowBatch } from './rowBatch.ts';
+import { sharedPrefixes } from './sharedPrefixes.ts';
 
 type TensorFeeds = Readonly<Record<string, Tensor>>;
 
@@ -153,7 +153,7 @@ class DecodeBatch implements RowBatch {
     const { outputs, time, places } = this.computed;
     const place = places[prompt];
     if (place === undefined) {
-      throw new Error(`Prompt ${String(prompt)} was not prefilled.`);
+      throw new Error(`Prompt ${prompt} was not prefilled.`);
     }
     this.cache.reserve(length, row);
     for (let layer = 0; layer < this.sessions.config.layers; layer++) {

@@ -3,13 +3,13 @@
  * on the device.
  */
 import { Graph, type Value } from '../graph/graph.ts';
-import { embed, layerOutput, logits, project, tablesOf } from '../model/decoder.ts';
-import { cacheNames } from './generationGraph.ts';
 import { HIDDEN } from '../graph/ops/attention.ts';
 import { cast, div, equal, lessOrEqual, select } from '../graph/ops/elementwise.ts';
 import { logSoftmax } from '../graph/ops/normalise.ts';
 import { reshape, unsqueeze } from '../graph/ops/shape.ts';
+import { embed, layerOutput, logits, project, tablesOf } from '../model/decoder.ts';
 import { layerWeights, parameterInputs, type TransformerConfig } from '../model/transformer.ts';
+import { cacheNames } from './generationGraph.ts';
 
 /** Names of all cache tensors, layer by layer. */
 export const cacheParts = ({ layers }: TransformerConfig): string[] =>

@@ -1,16 +1,16 @@
-/** Generation on an accelerator: weights and key-value cache stay on the device, and a step is one call. */
-import { buildArrangeGraph, buildStepGraph, cacheParts, freshPart, nextPart } from './deviceGraphs.ts';
-import { found, type Held } from '../session/deviceMemory.ts';
-import { disposeAll } from '../session/deviceTensor.ts';
 import { DeviceWeights } from '../model/deviceWeights.ts';
 import { exactThreads } from '../model/exactThreads.ts';
-import { buildPrefillGraph } from './generationGraph.ts';
 import type { PolicyWeights } from '../model/lora.ts';
-import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
-import { planPrefill, type Decoder, type Prefilled, type RowBatch } from './rowBatch.ts';
-import { floatData, floats, ints, longs, Session, type DeviceSettings, type Results } from '../session/session.ts';
-import { separately } from './sharedPrefixes.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
+import { found, type Held } from '../session/deviceMemory.ts';
+import { disposeAll } from '../session/deviceTensor.ts';
+import { floatData, floats, ints, longs, Session, type DeviceSettings, type Results } from '../session/session.ts';
+import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
+/** Generation on an accelerator: weights and key-value cache stay on the device, and a step is one call. */
+import { buildArrangeGraph, buildStepGraph, cacheParts, freshPart, nextPart } from './deviceGraphs.ts';
+import { buildPrefillGraph } from './generationGraph.ts';
+import { planPrefill, type Decoder, type Prefilled, type RowBatch } from './rowBatch.ts';
+import { separately } from './sharedPrefixes.ts';
 
 /** Slots beyond those needed, so that the cache is not enlarged at every step. */
 const GROWTH = TIME_MULTIPLE;

@@ -1,20 +1,20 @@
+import type { AbortFlag } from '../../shared/cancellation.ts';
 /**
  * Batched generation: each distinct prompt is prefilled once, rows leave when they end, waiting rows take their places.
  */
 import { traitsOf } from '../../shared/devices.ts';
-import type { AbortFlag } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
+import type { DeviceWeights } from '../model/deviceWeights.ts';
+import type { PolicyWeights } from '../model/lora.ts';
+import { checkTokens, type TransformerConfig } from '../model/transformer.ts';
+import { Stream } from '../random.ts';
+import type { DeviceSettings } from '../session/session.ts';
 import { MAX_PREFILL_TOKENS, rowsTogether } from './bounds.ts';
 import { DecodeSessions } from './decodeSessions.ts';
 import { DeviceSessions } from './deviceSessions.ts';
-import type { DeviceWeights } from '../model/deviceWeights.ts';
 import { CacheMemory } from './keyValueCache.ts';
-import type { PolicyWeights } from '../model/lora.ts';
-import { Stream } from '../random.ts';
 import type { Decoder, RowBatch } from './rowBatch.ts';
 import { sampleToken, type TokenSampling } from './sample.ts';
-import type { DeviceSettings } from '../session/session.ts';
-import { checkTokens, type TransformerConfig } from '../model/transformer.ts';
 
 export interface GenerationRequest extends TokenSampling {
   /** Who speaks: a role may have an adapter of its own. Left out: what the whole team shares. */
@@ -112,7 +112,7 @@ export class Generator {
     control: GenerationControl,
   ): Promise<Completion[]> {
     requests.forEach((request, index) => {
-      checkRequest(this.config, request, `Request ${String(index)}`);
+      checkRequest(this.config, request, `Request ${index}`);
     });
     if (requests.length === 0) {
       return [];
@@ -150,7 +150,7 @@ export function checkRequest(
   if (needed > config.maxPositions) {
     throw new C3Error(
       'input',
-      `${place} needs ${String(needed)} positions where the model has ${String(config.maxPositions)}; shorten the prompt or lower max_new_tokens.`,
+      `${place} needs ${needed} positions where the model has ${config.maxPositions}; shorten the prompt or lower max_new_tokens.`,
     );
   }
 }
@@ -208,7 +208,7 @@ class Wave {
   private request(index: number): GenerationRequest {
     const request = this.requests[index];
     if (request === undefined) {
-      throw new Error(`No request ${String(index)}.`);
+      throw new Error(`No request ${index}.`);
     }
     return request;
   }
@@ -358,7 +358,7 @@ const scaledBy = ({ temperature }: GenerationRequest): number => (temperature ==
 function groupByPrompt(requests: readonly GenerationRequest[]): number[][] {
   const groups = new Map<string, number[]>();
   for (const [index, request] of requests.entries()) {
-    const key = `${String(request.temperature)}:${request.prompt.join(',')}`;
+    const key = `${request.temperature}:${request.prompt.join(',')}`;
     const members = groups.get(key);
     if (members === undefined) {
       groups.set(key, [index]);

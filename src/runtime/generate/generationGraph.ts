@@ -3,12 +3,11 @@
  * grows.
  */
 import { Graph, type Value } from '../graph/graph.ts';
-import { embed, forward, layerOutput, logits, project, tablesOf, type Projections } from '../model/decoder.ts';
 import { div } from '../graph/ops/elementwise.ts';
 import { gatherRows } from '../graph/ops/gather.ts';
 import { logSoftmax } from '../graph/ops/normalise.ts';
 import { reshape } from '../graph/ops/shape.ts';
-import { packedInputs } from '../train/graph/trainingGraph.ts';
+import { embed, forward, layerOutput, logits, project, tablesOf, type Projections } from '../model/decoder.ts';
 import {
   EMBEDDING,
   FINAL_NORM,
@@ -22,11 +21,12 @@ import {
   type Parameters,
   type TransformerConfig,
 } from '../model/transformer.ts';
+import { packedInputs } from '../train/graph/trainingGraph.ts';
 
 /** Names of one layer's keys and values. */
 export const cacheNames = (layer: number): { keys: string; values: string } => ({
-  keys: `keys_${String(layer)}`,
-  values: `values_${String(layer)}`,
+  keys: `keys_${layer}`,
+  values: `values_${layer}`,
 });
 
 /** Input that gives a part of the next layer where a graph also has the same part of this one. */

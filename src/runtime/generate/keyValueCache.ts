@@ -1,11 +1,11 @@
 /** Keys and values of the rows that are decoded together, in memory that the runtime reads in place. */
 import type { Tensor } from 'onnxruntime-node';
-import { LEAST_CACHE_BYTES } from './bounds.ts';
 import { HIDDEN } from '../graph/ops/attention.ts';
-import { roundUp } from '../train/graph/pack.ts';
-import type { PromptPlace } from './rowBatch.ts';
-import { floats } from '../session/session.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
+import { floats } from '../session/session.ts';
+import { roundUp } from '../train/graph/pack.ts';
+import { LEAST_CACHE_BYTES } from './bounds.ts';
+import type { PromptPlace } from './rowBatch.ts';
 
 /** Slots come in multiples of this, and there are never many beyond those needed: a step reads every slot there is. */
 const SLOT_MULTIPLE = 16;
@@ -201,7 +201,7 @@ export class KeyValueCache {
   private layer(index: number): Layer {
     const layer = this.layers[index];
     if (layer === undefined) {
-      throw new Error(`The cache has no layer ${String(index)}.`);
+      throw new Error(`The cache has no layer ${index}.`);
     }
     return layer;
   }

@@ -1,9 +1,9 @@
 /** Rows that are decoded together, wherever their key-value cache lies. */
 import type { PolicyWeights } from '../model/lora.ts';
+import type { TransformerConfig } from '../model/transformer.ts';
+import { floats, ints, type Feeds } from '../session/session.ts';
 import { roundUp, rowFeeds, TIME_MULTIPLE } from '../train/graph/pack.ts';
 import type { PrefixGroup } from './sharedPrefixes.ts';
-import { floats, ints, type Feeds } from '../session/session.ts';
-import type { TransformerConfig } from '../model/transformer.ts';
 
 /** Compiled generation graphs of one architecture on one device. */
 export interface Decoder {

@@ -133,14 +133,14 @@ export class Graph {
   node(spec: NodeSpec): readonly Value[] {
     const id = this.counter++;
     const outputs = spec.outputs.map((type, index) => ({
-      name: `${spec.op}_${String(id)}_${String(index)}`,
+      name: `${spec.op}_${id}_${index}`,
       dtype: type.dtype,
       shape: type.shape,
     }));
     this.onnxNodes.push({
       op: spec.op,
       domain: spec.domain ?? '',
-      name: `${spec.op}_${String(id)}`,
+      name: `${spec.op}_${id}`,
       inputs: spec.inputs.map((value) => value.name),
       outputs: outputs.map((value) => value.name),
       attributes: spec.attributes ?? {},
@@ -222,14 +222,14 @@ export class Graph {
   ): Value {
     const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     if (shape.reduce((product, dim) => product * dim, 1) * ELEMENT_BYTES[dtype] !== bytes.length) {
-      throw new Error(`A constant of ${String(data.length)} elements does not fill the shape [${shape.join(', ')}].`);
+      throw new Error(`A constant of ${data.length} elements does not fill the shape [${shape.join(', ')}].`);
     }
     const key = `${dtype}[${shape.join(',')}]${bytes.length > LONG_CONSTANT ? createHash('sha256').update(bytes).digest('base64') : Buffer.from(bytes).toString('base64')}`;
     const known = this.constants.get(key);
     if (known !== undefined) {
       return known;
     }
-    const name = `constant_${String(this.constants.size)}`;
+    const name = `constant_${this.constants.size}`;
     this.claim(name);
     this.initializers.set(name, { name, dtype, dims: shape, bytes });
     const value = { name, dtype, shape };

@@ -155,7 +155,7 @@ const splitRows = (g: Graph, x: Value, lengths: Value, count: number): readonly 
     attributes: { axis: 0 },
     outputs: Array.from({ length: count }, (_, index) => ({
       dtype: x.dtype,
-      shape: [`chunk ${String(index)}`, ...x.shape.slice(1)],
+      shape: [`chunk ${index}`, ...x.shape.slice(1)],
     })),
   });
 

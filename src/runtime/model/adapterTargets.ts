@@ -11,7 +11,7 @@ const MAX_PATTERN = 2000;
 const OTHERS = ['lm_head', 'model.embed_tokens', 'model.norm'];
 
 const fullName = (module: AdapterModule, layer: number): string =>
-  `model.layers.${String(layer)}.${/^(?:gate|up|down)_/u.test(module) ? 'mlp' : 'self_attn'}.${module}`;
+  `model.layers.${layer}.${/^(?:gate|up|down)_/u.test(module) ? 'mlp' : 'self_attn'}.${module}`;
 
 /**
  * The modules that `target_modules` means, as PEFT reads it: a text is `all-linear` or a regular expression that the
@@ -42,7 +42,7 @@ export function targetedModules(targets: string | readonly string[], layers: num
   const found = [...new Set(named)].filter((module) => {
     const count = Array.from({ length: layers }, (_, layer) => fullName(module, layer)).filter(matches).length;
     if (count > 0 && count < layers) {
-      throw asks(`asks for ${module} in ${String(count)} of ${String(layers)} layers`);
+      throw asks(`asks for ${module} in ${count} of ${layers} layers`);
     }
     return count > 0;
   });

@@ -8,9 +8,9 @@ import { add, cast, mul, swiglu } from '../graph/ops/elementwise.ts';
 import { gatherRows } from '../graph/ops/gather.ts';
 import { linear } from '../graph/ops/linear.ts';
 import { rmsNorm } from '../graph/ops/normalise.ts';
-import { rotaryTables, rotate, scaledFrequency, type RotaryTables } from './rotary.ts';
 import { reshape, slice, split, transpose } from '../graph/ops/shape.ts';
 import { recomputed } from '../graph/recompute.ts';
+import { rotaryTables, rotate, scaledFrequency, type RotaryTables } from './rotary.ts';
 import {
   EMBEDDING,
   FINAL_NORM,
@@ -275,7 +275,7 @@ function times(dim: Dim, factor: number): Dim {
   if (factor === 1) {
     return dim;
   }
-  return typeof dim === 'number' ? dim * factor : `${String(factor)}*${dim}`;
+  return typeof dim === 'number' ? dim * factor : `${factor}*${dim}`;
 }
 
 function leading(x: Value): readonly [Dim, Dim] {

@@ -1,9 +1,9 @@
+import { DeviceMemory, type Held } from '../session/deviceMemory.ts';
 /** Parameters on the device, so that a snapshot is uploaded once and not with every call. */
 import { disposeAll } from '../session/deviceTensor.ts';
-import { DeviceMemory, type Held } from '../session/deviceMemory.ts';
+import type { DeviceSettings } from '../session/session.ts';
 import type { PolicyWeights } from './lora.ts';
 import { consecutiveViews, graphParameterViews, viewFeeds, type ModelNumbers, type ParameterView } from './model.ts';
-import type { DeviceSettings } from '../session/session.ts';
 import { adapterSpecs, type TransformerConfig } from './transformer.ts';
 
 /** Models that stay: the one being trained, the one that samples, and the reference. */

@@ -92,7 +92,7 @@ export function parseConfig(bytes: Uint8Array, path: string): TransformerConfig 
   const headDim = c.head_dim ?? derivedHeadDim(c, family, fail);
   refuseLarge({ head_dim: headDim }, fail);
   if (headDim % 2 !== 0) {
-    throw fail(`head_dim: ${String(headDim)} is odd, and rotary positions turn pairs`);
+    throw fail(`head_dim: ${headDim} is odd, and rotary positions turn pairs`);
   }
   const keyValueHeads = c.num_key_value_heads ?? (family === 'llama' ? c.num_attention_heads : undefined);
   if (keyValueHeads === undefined) {
@@ -130,9 +130,7 @@ function refuseLarge(
   for (const [key, most] of Object.entries(MOST) as [Dimension, number][]) {
     const value = sizes[key] ?? 0;
     if (value > most) {
-      throw fail(
-        `${key}: ${String(value)} is more than the ${String(most)} that the runtime supports; choose a smaller model`,
-      );
+      throw fail(`${key}: ${value} is more than the ${most} that the runtime supports; choose a smaller model`);
     }
   }
 }
@@ -142,13 +140,13 @@ function refuseProducts(config: TransformerConfig, fail: (what: string) => C3Err
   const parameters = totalParameters(config);
   if (parameters > MOST_PARAMETERS) {
     throw fail(
-      `the sizes make ${String(parameters)} parameters, more than the ${String(MOST_PARAMETERS)} that the runtime supports; choose a smaller model`,
+      `the sizes make ${parameters} parameters, more than the ${MOST_PARAMETERS} that the runtime supports; choose a smaller model`,
     );
   }
   const table = config.maxPositions * config.headDim;
   if (table > MOST_TABLE) {
     throw fail(
-      `max_position_embeddings: ${String(config.maxPositions)} times head_dim: ${String(config.headDim)} is more than the ${String(MOST_TABLE)} that a table of positions holds; lower max_position_embeddings`,
+      `max_position_embeddings: ${config.maxPositions} times head_dim: ${config.headDim} is more than the ${MOST_TABLE} that a table of positions holds; lower max_position_embeddings`,
     );
   }
 }

@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto';
 import type { Tensor } from 'onnxruntime-node';
 import { traitsOf } from '../../shared/devices.ts';
 import { C3Error, nearestName } from '../../shared/errors.ts';
-import { consecutiveViews, parameterFeeds, viewFeeds, type ModelNumbers, type ParameterView } from './model.ts';
 import { Stream, streamKey } from '../random.ts';
 import type { DeviceSettings } from '../session/session.ts';
+import { consecutiveViews, parameterFeeds, viewFeeds, type ModelNumbers, type ParameterView } from './model.ts';
 import {
   ADAPTER_MODULES,
   adapterSpecs,

@@ -7,14 +7,14 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { C3Error, messageOf } from '../../shared/errors.ts';
-import { targetedModules } from './adapterTargets.ts';
-import { adapterParameterCount, adapterViews, WHOLE_TEAM, type AdapterOrigin } from './lora.ts';
-import type { ParameterView } from './model.ts';
 import { readModelFile } from '../files/modelFile.ts';
 import { writeSafetensors, type StoredTensor } from '../files/safetensors.ts';
 import { SafetensorsFile } from '../files/safetensorsFile.ts';
-import { ADAPTER_MODULES, type AdapterSettings, type TransformerConfig } from './transformer.ts';
 import { writeWhole } from '../files/wholeFile.ts';
+import { targetedModules } from './adapterTargets.ts';
+import { adapterParameterCount, adapterViews, WHOLE_TEAM, type AdapterOrigin } from './lora.ts';
+import type { ParameterView } from './model.ts';
+import { ADAPTER_MODULES, type AdapterSettings, type TransformerConfig } from './transformer.ts';
 
 export const ADAPTER_CONFIG_FILE = 'adapter_config.json';
 export const ADAPTER_WEIGHTS_FILE = 'adapter_model.safetensors';
@@ -111,7 +111,7 @@ export function parseAdapterSettings(text: string, place: string, layers = 1): A
   }
   if (parsed.data.r > MAX_RANK) {
     throw fail(
-      `r: ${String(parsed.data.r)} is more than the ${String(MAX_RANK)} that the runtime supports; choose an adapter of a smaller rank`,
+      `r: ${parsed.data.r} is more than the ${MAX_RANK} that the runtime supports; choose an adapter of a smaller rank`,
     );
   }
   const { bias } = parsed.data;
@@ -126,7 +126,7 @@ export function parseAdapterSettings(text: string, place: string, layers = 1): A
 }
 
 /** How the file of several roles distinguishes their tensors. */
-const rolePrefix = (index: number): string => `agent_${String(index)}.`;
+const rolePrefix = (index: number): string => `agent_${index}.`;
 
 /**
  * Writes all adapters of a snapshot as one safetensors file, whole or not at all; its metadata name settings, base and
@@ -190,7 +190,7 @@ export async function saveAdapters(
   const places = [...adapters].map(([role, parameters], index) => ({
     role,
     parameters,
-    place: role === WHOLE_TEAM ? folder : join(folder, FOLDER_NAME.test(role) ? role : `agent-${String(index)}`),
+    place: role === WHOLE_TEAM ? folder : join(folder, FOLDER_NAME.test(role) ? role : `agent-${index}`),
   }));
   for (const { role, parameters, place } of places) {
     try {
@@ -381,7 +381,7 @@ function checkTensor(
   const axis = own.endsWith('.lora_A.weight') ? 0 : 1;
   const why =
     tensor.shape.length === 2 && tensor.shape[axis] !== rank
-      ? `its rank is not ${String(rank)} as ${ADAPTER_CONFIG_FILE} says`
+      ? `its rank is not ${rank} as ${ADAPTER_CONFIG_FILE} says`
       : 'the adapter was trained over another model';
   throw new C3Error(
     'model',

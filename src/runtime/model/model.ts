@@ -6,10 +6,9 @@ import { createHash, type Hash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tensor } from 'onnxruntime-node';
-import type { Precision } from '../../shared/devices.ts';
 import { type AbortFlag, NEVER } from '../../shared/cancellation.ts';
+import type { Precision } from '../../shared/devices.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
-import { CONFIG_FILE, configToJson, MAX_CONFIG_BYTES, parseConfig } from './huggingFaceConfig.ts';
 import {
   readTensors,
   readWeights,
@@ -18,10 +17,12 @@ import {
   type OnLoadProgress,
 } from '../files/huggingFaceWeights.ts';
 import { readModelFile } from '../files/modelFile.ts';
-import { Stream, streamKey } from '../random.ts';
 import { writeSafetensors } from '../files/safetensors.ts';
 import type { TensorTarget } from '../files/safetensorsFile.ts';
+import { writeWhole } from '../files/wholeFile.ts';
+import { Stream, streamKey } from '../random.ts';
 import { floats, halves } from '../session/session.ts';
+import { CONFIG_FILE, configToJson, MAX_CONFIG_BYTES, parseConfig } from './huggingFaceConfig.ts';
 import {
   EMBEDDING,
   graphParameterSpecs,
@@ -31,7 +32,6 @@ import {
   type ParameterSpec,
   type TransformerConfig,
 } from './transformer.ts';
-import { writeWhole } from '../files/wholeFile.ts';
 
 /** A model's parameters: float32, or the bits of float16 numbers where they are not trained. */
 export type ModelNumbers = Float32Array | Uint16Array;
@@ -215,7 +215,7 @@ function roomFor(
   } catch (error) {
     throw new C3Error(
       'model',
-      `${folder}: ${String(count)} parameters take more memory than is available (${messageOf(error)}); choose a smaller model.`,
+      `${folder}: ${count} parameters take more memory than is available (${messageOf(error)}); choose a smaller model.`,
       { cause: error },
     );
   }

@@ -13,7 +13,7 @@ export function checkTables(config: TransformerConfig, folder: string): void {
   if (needed <= free) {
     return;
   }
-  const key = `max_position_embeddings: ${String(config.maxPositions)}`;
+  const key = `max_position_embeddings: ${config.maxPositions}`;
   throw new C3Error(
     'model',
     `${join(folder, CONFIG_FILE)}: ${key} makes tables of ${bytesWords(needed)} where ${bytesWords(free)} of memory are available; lower it, because no text is that long.`,

@@ -4,11 +4,11 @@
  */
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CONFIG_FILE, configToJson } from './huggingFaceConfig.ts';
 import { INDEX_FILE, WEIGHTS_FILE } from '../files/huggingFaceWeights.ts';
-import { parameterViews, type ParameterView } from './model.ts';
-import { streamKey } from '../random.ts';
 import { ELEMENT_BYTES, HEADER_LENGTH_BYTES } from '../files/safetensors.ts';
+import { streamKey } from '../random.ts';
+import { CONFIG_FILE, configToJson } from './huggingFaceConfig.ts';
+import { parameterViews, type ParameterView } from './model.ts';
 import type { TransformerConfig } from './transformer.ts';
 
 /** Bytes of tensors in one file at most, unless a tensor alone has more. */

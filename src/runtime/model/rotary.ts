@@ -1,10 +1,10 @@
 /** Rotary positions (Su et al. 2021, RoFormer), pairs (x_i, x_{i + width/2}) as in Hugging Face checkpoints. */
 import type { Graph, Value, Vjp } from '../graph/graph.ts';
-import type { RopeScaling } from './transformer.ts';
 import { reshapeLike } from '../graph/ops/broadcast.ts';
 import { add, mul, neg, sub } from '../graph/ops/elementwise.ts';
 import { gatherRows } from '../graph/ops/gather.ts';
 import { concat, reshape, slice } from '../graph/ops/shape.ts';
+import type { RopeScaling } from './transformer.ts';
 
 /** cos and sin of position * scaled(theta^(-2i/width)), [positions, width / 2]. */
 export interface RotaryTables {

@@ -74,7 +74,7 @@ export function checkTokens({ vocabularySize }: TransformerConfig, tokens: Int32
   }
   throw new C3Error(
     'input',
-    `${place} has the token id ${String(unknown)} where the model knows ${String(vocabularySize)} tokens; use the model's own tokenizer.`,
+    `${place} has the token id ${unknown} where the model knows ${vocabularySize} tokens; use the model's own tokenizer.`,
   );
 }
 
@@ -96,7 +96,7 @@ export function parameterSpecs(config: TransformerConfig): readonly ParameterSpe
   const keys = config.keyValueHeads * headDim;
   const specs: ParameterSpec[] = [{ name: EMBEDDING, shape: [config.vocabularySize, hiddenSize] }];
   for (let layer = 0; layer < config.layers; layer++) {
-    const prefix = `model.layers.${String(layer)}`;
+    const prefix = `model.layers.${layer}`;
     specs.push(
       { name: `${prefix}.input_layernorm.weight`, shape: [hiddenSize] },
       { name: `${prefix}.self_attn.q_proj.weight`, shape: [queries, hiddenSize] },
@@ -264,7 +264,7 @@ export const OUTPUT_PARTS = [
 ] as const;
 /** Name of a part of one layer. */
 export const partName = (layer: number, part: LayerPart): string =>
-  `model.layers.${String(layer)}.${part}${part.endsWith('.bias') ? '' : '.weight'}`;
+  `model.layers.${layer}.${part}${part.endsWith('.bias') ? '' : '.weight'}`;
 
 /** The weights of one layer, by part. */
 export type LayerWeights = (part: LayerPart) => Value;

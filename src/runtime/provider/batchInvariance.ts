@@ -7,8 +7,8 @@ import type { Tensor } from 'onnxruntime-node';
 import { Graph } from '../graph/graph.ts';
 import { attention, HIDDEN } from '../graph/ops/attention.ts';
 import { linear } from '../graph/ops/linear.ts';
-import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
 import { floatData, floats, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
+import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
 
 export interface BatchInvariance {
   readonly shapes: number;
@@ -118,7 +118,7 @@ const PLACES = 7;
 
 /** One sentence: `12 shapes, batches 1 to 64: 0 differing elements`. */
 export const describeInvariance = ({ shapes, differing }: BatchInvariance): string =>
-  `${String(shapes)} shapes, batches 1 to ${String(LARGEST)}: ${String(differing)} differing elements`;
+  `${shapes} shapes, batches 1 to ${LARGEST}: ${differing} differing elements`;
 
 /** rows @ weight^T. */
 export function productOf(inner: number, columns: number): RowOperator {

@@ -12,11 +12,11 @@ import {
   type Provider,
 } from '../../shared/devices.ts';
 import { messageOf } from '../../shared/errors.ts';
+import { processorName, type DeviceSettings } from '../session/session.ts';
 import { describeInvariance, measureBatchInvariance } from './batchInvariance.ts';
 import { deviceName } from './deviceName.ts';
 import { deviceSeconds } from './deviceSpeed.ts';
 import { deviceSelfTest } from './selfTest.ts';
-import { processorName, type DeviceSettings } from '../session/session.ts';
 
 /** `auto` leaves the CPU only for a device that is clearly faster, so that a busy moment does not change the choice. */
 const CLEARLY_FASTER = 1.5;

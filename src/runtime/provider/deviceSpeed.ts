@@ -3,11 +3,11 @@ import type { AbortFlag } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { Generator } from '../generate/generate.ts';
 import { initialParameters } from '../model/model.ts';
+import type { TransformerConfig } from '../model/transformer.ts';
 import { streamKey } from '../random.ts';
 import type { DeviceSettings } from '../session/session.ts';
 import { Trainer } from '../train/trainer.ts';
 import { initialState } from '../train/trainingState.ts';
-import type { TransformerConfig } from '../model/transformer.ts';
 
 /** The width of the bundled team's model, with fewer layers. */
 const SHAPE: TransformerConfig = {

@@ -2,12 +2,12 @@
  * The weight products of a step, bare: what this runtime takes for them alone is the limit of what a step can reach.
  */
 import type { Tensor } from 'onnxruntime-node';
-import type { DeviceWeights } from '../model/deviceWeights.ts';
 import { Graph, type Value } from '../graph/graph.ts';
-import { parameterFeeds } from '../model/model.ts';
 import { linear, matmul, swapLast } from '../graph/ops/linear.ts';
-import { floats, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
+import type { DeviceWeights } from '../model/deviceWeights.ts';
+import { parameterFeeds } from '../model/model.ts';
 import { EMBEDDING, graphParameterSpecs, headName, type TransformerConfig } from '../model/transformer.ts';
+import { floats, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
 
 /** Y = X W^T, dX = dY W or dW = dY^T X. */
 export type ProductKind = 'output' | 'inputGradient' | 'weightGradient';
@@ -126,7 +126,7 @@ export class BareProducts {
    * and does little else: the reading is the limit.
    */
   async run(rows: number, predicted: number): Promise<void> {
-    const key = `${String(rows)}:${String(predicted)}`;
+    const key = `${rows}:${predicted}`;
     const feeds = this.feeds.get(key) ?? this.operands(rows, predicted);
     this.feeds.set(key, feeds);
     await this.session.run(feeds);
@@ -139,7 +139,7 @@ export class BareProducts {
   private operands(rows: number, predicted: number): Feeds {
     const made = new Map<string, Tensor>();
     const operand = (side: string, count: number, width: number): Tensor => {
-      const key = `${side}:${String(count)}:${String(width)}`;
+      const key = `${side}:${count}:${width}`;
       const known =
         made.get(key) ??
         floats(

@@ -6,12 +6,12 @@ import { traitsOf } from '../../shared/devices.ts';
 import { Generator, type Completion, type GenerationRequest } from '../generate/generate.ts';
 import { Graph, type NodeSpec } from '../graph/graph.ts';
 import { initialParameters } from '../model/model.ts';
-import type { TrainingContext } from '../train/graph/pack.ts';
+import type { TransformerConfig } from '../model/transformer.ts';
 import { Stream, streamKey } from '../random.ts';
 import { bools, floatData, floats, longs, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
+import type { TrainingContext } from '../train/graph/pack.ts';
 import { Trainer } from '../train/trainer.ts';
 import { initialState, type StepSettings } from '../train/trainingState.ts';
-import type { TransformerConfig } from '../model/transformer.ts';
 
 export interface SelfTest {
   readonly passed: boolean;
@@ -55,7 +55,7 @@ export async function deviceSelfTest(device: DeviceSettings): Promise<SelfTest> 
     const parameters = initialParameters(TINY, 1).map((value) => 6 * value);
     const { contexts, completions } = await generation(device, parameters);
     const agreement = within(await scoreDifference(device, parameters, contexts), 'sampler and trainer');
-    const count = `${String(completions)} completions the same in two orders, sampler and trainer within ${agreement}`;
+    const count = `${completions} completions the same in two orders, sampler and trainer within ${agreement}`;
     if (!accelerator) {
       return { passed: true, sentence: `passed: ${count}` };
     }
@@ -176,7 +176,7 @@ async function generation(
     const reversed = (await generator.generate(parameters, [...requests].reverse(), { signal: NEVER })).reverse();
     const differing = together.filter((completion, index) => !same(completion, reversed[index])).length;
     if (differing > 0) {
-      throw new Mismatch(`${String(differing)} of ${String(requests.length)} completions depend on their batch`);
+      throw new Mismatch(`${differing} of ${requests.length} completions depend on their batch`);
     }
     const contexts = together.map(({ tokens, logprobs }, index) => ({
       prompt: requests[index]?.prompt ?? new Int32Array(),

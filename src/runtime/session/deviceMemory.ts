@@ -3,8 +3,8 @@
  * nothing is copied.
  */
 import type { Tensor } from 'onnxruntime-node';
-import { DeviceTensor } from './deviceTensor.ts';
 import { Graph, type DType } from '../graph/graph.ts';
+import { DeviceTensor } from './deviceTensor.ts';
 import { keepsOutputs, Session, type DeviceSettings, type Outputs } from './session.ts';
 
 /** Device tensors by name; whoever holds the record disposes of them. */

@@ -2,11 +2,11 @@
 import * as os from 'node:os';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import ortPackage from 'onnxruntime-node/package.json' with { type: 'json' };
+import type { NumericEnvironment } from '../../domain/snapshot.ts';
 import { DEFAULT_PROVIDER, traitsOf, type Precision, type Provider } from '../../shared/devices.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
-import type { NumericEnvironment } from '../../domain/snapshot.ts';
-import { DeviceTensor, type Origin } from './deviceTensor.ts';
 import type { Graph } from '../graph/graph.ts';
+import { DeviceTensor, type Origin } from './deviceTensor.ts';
 
 export interface DeviceSettings {
   /** Threads of one matrix product on the CPU. */
@@ -126,9 +126,7 @@ export class Session {
    */
   async release(): Promise<void> {
     if (this.kept.alive > 0) {
-      throw new Error(
-        `A graph was released while ${String(this.kept.alive)} tensors that it kept on the device are held.`,
-      );
+      throw new Error(`A graph was released while ${this.kept.alive} tensors that it kept on the device are held.`);
     }
     await this.session.release();
   }

@@ -6,16 +6,16 @@ import { createHash, type Hash } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
 import { z } from 'zod';
 import { C3Error, messageOf } from '../../shared/errors.ts';
+import { bytePieces, writeSafetensors } from '../files/safetensors.ts';
+import { SafetensorsFile } from '../files/safetensorsFile.ts';
+import { writeWhole } from '../files/wholeFile.ts';
 import { adapterParameterCount, type AdapterOrigin } from '../model/lora.ts';
 import { parseAdapterSettings, settingsToJson } from '../model/loraFolder.ts';
 import { parameterCount, type ModelNumbers } from '../model/model.ts';
-import { bytePieces, writeSafetensors } from '../files/safetensors.ts';
-import { SafetensorsFile } from '../files/safetensorsFile.ts';
-import type { AdapterBase, TrainingState } from './trainingState.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
 import { initialLeastSquares } from './leastSquares.ts';
+import type { AdapterBase, TrainingState } from './trainingState.ts';
 import { initialValueHead, type ValueHead } from './valueHead.ts';
-import { writeWhole } from '../files/wholeFile.ts';
 
 const VECTORS = ['parameters', 'momentum', 'variance'] as const;
 
@@ -29,7 +29,7 @@ const rolesSchema = z.array(z.tuple([z.string(), z.int().min(0)])).min(1);
 
 /** A vector of the file; the only state of a training is without a number. */
 const tensorName = (vector: (typeof VECTORS)[number], index: number): string =>
-  index === 0 ? vector : `${vector}.${String(index)}`;
+  index === 0 ? vector : `${vector}.${index}`;
 
 const headTensorName = (vector: string): string => `value_head.${vector}`;
 
@@ -97,7 +97,7 @@ export async function loadTrainingStates(
       if (shape?.length !== 1 || shape[0] !== count) {
         throw new C3Error(
           'model',
-          `${path} is not a checkpoint of this model: ${name} has ${shape?.join(' x ') ?? '0'} numbers where ${String(count)} are needed; delete it.`,
+          `${path} is not a checkpoint of this model: ${name} has ${shape?.join(' x ') ?? '0'} numbers where ${count} are needed; delete it.`,
         );
       }
       const into = new Float32Array(count);
@@ -154,7 +154,7 @@ export async function loadValueHead({ hiddenSize }: TransformerConfig, path: str
 }
 
 function headDigest(head: ValueHead): string {
-  const hash = createHash('sha256').update(`value head ${String(head.step)}\n`);
+  const hash = createHash('sha256').update(`value head ${head.step}\n`);
   for (const vector of Object.values(vectorsOf(head))) {
     for (const piece of bytePieces(vector)) {
       hash.update(piece);

@@ -23,7 +23,7 @@ export function movedBack(kept: TrainingStates, now: TrainingStates, share: numb
   if (!(share >= 0 && share <= 1)) {
     throw new C3Error(
       'input',
-      `A share of ${String(share)} is not a point between the saved state and the current one; give 0 to 1.`,
+      `A share of ${share} is not a point between the saved state and the current one; give 0 to 1.`,
     );
   }
   if (share === 0) {

@@ -1,7 +1,7 @@
+import { SINGLE_RANKS, type RankShift } from '../../domain/step.ts';
 /** Probabilities of tokens by their rank before an update, and what the policy after it gives the same tokens. */
 import type { AbortFlag } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
-import { SINGLE_RANKS, type RankShift } from '../../domain/step.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
 import { checkContexts, packContexts, type TrainingContext } from './graph/pack.ts';
 import { MICRO_BATCH_TOKENS, type Distributions } from './trainer.ts';

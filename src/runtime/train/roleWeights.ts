@@ -1,8 +1,8 @@
 /** Whose weights answer for a role: its own adapter over the model, the team's, or the model alone. */
 import { WHOLE_TEAM, type AdapterOrigin, type PolicyWeights } from '../model/lora.ts';
 import type { ModelNumbers } from '../model/model.ts';
-import { type TrainingState, weightsOf } from './trainingState.ts';
 import type { AdapterSettings } from '../model/transformer.ts';
+import { type TrainingState, weightsOf } from './trainingState.ts';
 
 /** What a snapshot consists of: a model, alone or under adapters. */
 export interface Held {

@@ -1,14 +1,27 @@
 /** Scoring and optimiser steps over packed contexts; gradients of micro-batches add up inside the graph. */
 import type { Tensor } from 'onnxruntime-node';
-import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { AbortFlag } from '../../shared/cancellation.ts';
-import { exactThreads } from '../model/exactThreads.ts';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { Graph } from '../graph/graph.ts';
-import type { Held } from '../session/deviceMemory.ts';
-import { disposeAll } from '../session/deviceTensor.ts';
 import { DeviceWeights } from '../model/deviceWeights.ts';
+import { exactThreads } from '../model/exactThreads.ts';
 import type { PolicyWeights } from '../model/lora.ts';
 import { consecutiveViews, viewFeeds, type ParameterView } from '../model/model.ts';
+import { trainedSpecs, type TransformerConfig } from '../model/transformer.ts';
+import type { Held } from '../session/deviceMemory.ts';
+import { disposeAll } from '../session/deviceTensor.ts';
+import { floatData, floats, Session, type DeviceSettings } from '../session/session.ts';
+import {
+  distribute,
+  feedsOf,
+  numberOf,
+  renamed,
+  scalar,
+  scoreFeeds,
+  STATE_INPUTS,
+  supervisedFeeds,
+} from './graph/batchFeeds.ts';
+import { exactFault, rowDivergences } from './graph/klTerm.ts';
 import {
   checkContexts,
   headChunks,
@@ -20,8 +33,6 @@ import {
   type MicroBatch,
   type TrainingContext,
 } from './graph/pack.ts';
-import { exactFault, rowDivergences } from './graph/klTerm.ts';
-import { floatData, floats, Session, type DeviceSettings } from '../session/session.ts';
 import {
   accumulatedName,
   ADAMW,
@@ -32,7 +43,6 @@ import {
   buildUpdateGraph,
   gradientName,
 } from './graph/trainingGraph.ts';
-import { trainedSpecs, type TransformerConfig } from '../model/transformer.ts';
 import {
   weightsOf,
   type PreparedStep,
@@ -41,16 +51,6 @@ import {
   type Totals,
   type TrainingState,
 } from './trainingState.ts';
-import {
-  distribute,
-  feedsOf,
-  numberOf,
-  renamed,
-  scalar,
-  scoreFeeds,
-  STATE_INPUTS,
-  supervisedFeeds,
-} from './graph/batchFeeds.ts';
 import { Updates } from './updates.ts';
 
 /** The whole distributions of a policy at the targets of a micro-batch, [targets, vocabulary] log-probabilities. */
@@ -110,7 +110,7 @@ export class Trainer {
       }
       const chunks = headChunks(batch.targets, this.config.vocabularySize, most);
       const session = await this.session(
-        `score in ${String(chunks)}`,
+        `score in ${chunks}`,
         () => buildScoreGraph(this.config, 'float32', { chunks }),
         this.exact,
       );
@@ -253,7 +253,7 @@ export class Trainer {
     const unit = loss === 'ppo' ? (policy?.ratio ?? 'token') : 'token';
     const gradientSession = (chunks: number): Promise<Session> =>
       this.session(
-        `${loss} in ${String(chunks)}${recompute ? ', recomputed' : ''}${policy === undefined ? '' : JSON.stringify(policy)}`,
+        `${loss} in ${chunks}${recompute ? ', recomputed' : ''}${policy === undefined ? '' : JSON.stringify(policy)}`,
         () => buildGradientGraph(this.config, { loss, recompute, chunks, ...(policy !== undefined && { policy }) }),
         this.exact,
         this.views.map(({ name }) => gradientName(name)),

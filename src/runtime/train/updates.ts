@@ -144,6 +144,6 @@ function checkFinite(value: number, step: number): void {
   }
   throw new C3Error(
     'model',
-    `Optimizer step ${String(step)} gave a loss or gradient that is not a finite number; lower the learning rate and resume.`,
+    `Optimizer step ${step} gave a loss or gradient that is not a finite number; lower the learning rate and resume.`,
   );
 }

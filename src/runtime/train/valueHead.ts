@@ -3,6 +3,7 @@
  * and by least squares. The model under it learns nothing from this.
  */
 import { adamwStep, gradientNorm, type AdamWState } from './adamw.ts';
+import { ADAMW } from './graph/trainingGraph.ts';
 import {
   fitted,
   initialLeastSquares,
@@ -10,7 +11,6 @@ import {
   type LeastSquaresHead,
   type ValueSample,
 } from './leastSquares.ts';
-import { ADAMW } from './graph/trainingGraph.ts';
 
 /** The weights w, [hidden], with AdamW's two moments. */
 export interface GradientHead extends AdamWState {

@@ -73,7 +73,7 @@ export function sentence({
     return `undecided: ${reason}`;
   }
   if (more !== null) {
-    return `undecided: about ${String(more)} more ${more === 1 ? 'replay' : 'replays'} would settle it`;
+    return `undecided: about ${more} more ${more === 1 ? 'replay' : 'replays'} would settle it`;
   }
   const seen = Math.abs(value) < NO_DIFFERENCE ? 'no difference seen; ' : '';
   return `undecided: ${seen}more than ${MOST_MORE.toLocaleString('en-US')} replays would be needed`;

@@ -1,21 +1,21 @@
 /** The typed JSON-RPC messages between an engine and its clients, the windows and the command line. */
 import { NotificationType, RequestType, RequestType0 } from 'vscode-jsonrpc';
-import type { ContextTokens } from '../transcript/contextTokens.ts';
-import type { ContinuationChoice, BucketView, ReplayResult, Settle } from '../../domain/replay.ts';
-import type { DeviceRequest } from '../devices.ts';
-import type { ClientKind, JobList, RunJob, RunProgress } from './jobs.ts';
-import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../models.ts';
-import type { EndpointCost, SpendingChoice } from '../endpointCost.ts';
 import type { Blame, RunBlame, CheckedFinding, Expectation, KeptFinding } from '../../domain/answer.ts';
-import type { TeamChange, Trial, TrialProblems } from '../../domain/trial.ts';
-import type { VerificationReport } from '../../domain/verification.ts';
-import type { LostProblemRow, RightAnswer } from '../../domain/problem.ts';
 import type { LogImport, Recorded } from '../../domain/episode.ts';
 import type { NotedEpisode, NoteEpisodeParams } from '../../domain/episodeNote.ts';
+import type { LostProblemRow, RightAnswer } from '../../domain/problem.ts';
+import type { ContinuationChoice, BucketView, ReplayResult, Settle } from '../../domain/replay.ts';
 import type { NoteRunParams, RunNote } from '../../domain/run.ts';
 import type { Selection } from '../../domain/selection.ts';
-import type { Rename } from '../speakerNames.ts';
 import type { CaseLabel, LabelParams, TaxonomyParams, TaxonomyView } from '../../domain/taxonomy.ts';
+import type { TeamChange, Trial, TrialProblems } from '../../domain/trial.ts';
+import type { VerificationReport } from '../../domain/verification.ts';
+import type { DeviceRequest } from '../devices.ts';
+import type { EndpointCost, SpendingChoice } from '../endpointCost.ts';
+import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../models.ts';
+import type { Rename } from '../speakerNames.ts';
+import type { ContextTokens } from '../transcript/contextTokens.ts';
+import type { ClientKind, JobList, RunJob, RunProgress } from './jobs.ts';
 
 /** The version of these messages; `initialize` and `engine/yield` stay as they are in every version. */
 export const PROTOCOL_VERSION = 2;

@@ -1,7 +1,3 @@
-/** Messages between the extension host and the episodes panel. */
-import type { ReturnScale } from '../credit/returns.ts';
-import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';
-import { holding, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import {
   OUTCOME_FILTERS,
   PROBLEM_COLUMNS,
@@ -15,6 +11,10 @@ import {
   type ProblemSort,
 } from '../../domain/problem.ts';
 import type { ShownStatus } from '../../domain/run.ts';
+/** Messages between the extension host and the episodes panel. */
+import type { ReturnScale } from '../credit/returns.ts';
+import { holding, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
+import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';
 import type { Events, Panel, ToHost } from './panel.ts';
 import type { ReplyMessage, Requests } from './requests.ts';
 

@@ -1,7 +1,7 @@
-/** Runs as jobs of a store's engine: asked for, waiting for their turn, going on, ended. */
-import type { FailureData } from '../errors.ts';
 import type { RunSummary } from '../../domain/run.ts';
 import type { StepMetrics } from '../../domain/step.ts';
+/** Runs as jobs of a store's engine: asked for, waiting for their turn, going on, ended. */
+import type { FailureData } from '../errors.ts';
 
 export type JobState = 'queued' | 'running' | 'finished';
 

@@ -1,10 +1,10 @@
+import type { Interval } from '../../domain/credit.ts';
+import type { ShownStatus } from '../../domain/run.ts';
 /**
  * Runs against their hyperparameters: rows, the columns they differ in, and the messages of the panel that shows them.
  * Pure.
  */
 import { isRecord, list, literal, object, text } from '../guard.ts';
-import type { Interval } from '../../domain/credit.ts';
-import type { ShownStatus } from '../../domain/run.ts';
 import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';
 import type { Events, Panel, ToHost } from './panel.ts';
 

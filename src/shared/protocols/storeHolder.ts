@@ -59,7 +59,7 @@ export function parseHolder(content: string): StoreHolder | null {
 
 /** Who writes, in words that fit into a sentence: `run c3-1-ab (process 12)`. */
 export function holderWords({ pid, purpose }: Pick<StoreHolder, 'pid' | 'purpose'>): string {
-  const process = `process ${String(pid)}`;
+  const process = `process ${pid}`;
   switch (purpose?.kind) {
     case undefined:
       return process;

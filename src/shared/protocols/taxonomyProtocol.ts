@@ -1,6 +1,3 @@
-/** Messages between the extension host and the failure taxonomy panel. */
-import { holding, integer, literal, nullable, number, object, text, type Guarded } from '../guard.ts';
-import type { Headline } from '../credit/headline.ts';
 import {
   LABEL_FILTERS,
   NOTE_LIMIT,
@@ -9,6 +6,9 @@ import {
   type CaseLabel,
   type TaxonomyView,
 } from '../../domain/taxonomy.ts';
+import type { Headline } from '../credit/headline.ts';
+/** Messages between the extension host and the failure taxonomy panel. */
+import { holding, integer, literal, nullable, number, object, text, type Guarded } from '../guard.ts';
 import type { Events, Panel, ToHost } from './panel.ts';
 import type { ReplyMessage, Requests } from './requests.ts';
 

@@ -1,3 +1,7 @@
+import type { MessageEstimate } from '../../domain/credit.ts';
+import { MAX_EVENT_TEXT } from '../../domain/episode.ts';
+import type { StoredEpisodeNote } from '../../domain/episodeNote.ts';
+import type { FinishReason, Message, MeasuredFact } from '../../domain/message.ts';
 /**
  * Messages between the extension host and the transcript panel.
  *
@@ -14,21 +18,17 @@ import {
   type Draws,
   type BucketView,
 } from '../../domain/replay.ts';
-import { MAX_EVENT_TEXT } from '../../domain/episode.ts';
-import type { StoredEpisodeNote } from '../../domain/episodeNote.ts';
-import type { MessageEstimate } from '../../domain/credit.ts';
-import { holding, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
-import type { Comparison } from '../transcript/comparison.ts';
+import type { VerificationMark } from '../../domain/verification.ts';
 import type { Credit } from '../credit/credit.ts';
 import type { Headline } from '../credit/headline.ts';
 import type { Outcome, ReturnScale } from '../credit/returns.ts';
+import { holding, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
+import type { PolicyKind } from '../rolePolicies.ts';
+import type { Comparison } from '../transcript/comparison.ts';
 import type { ProtocolGraph } from '../transcript/protocolGraph.ts';
 import type { ShownEvents } from '../transcript/shownEvents.ts';
 import type { ShownVote, ShownVoter } from '../transcript/shownVote.ts';
 import type { WhyLost } from '../transcript/whyLost.ts';
-import type { FinishReason, Message, MeasuredFact } from '../../domain/message.ts';
-import type { PolicyKind } from '../rolePolicies.ts';
-import type { VerificationMark } from '../../domain/verification.ts';
 import type { Events, Panel, ToHost } from './panel.ts';
 import { isReplayDraft, MOST_DRAFTS } from './replayDraft.ts';
 import type { ReplyMessage, Requests } from './requests.ts';

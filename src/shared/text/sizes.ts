@@ -2,9 +2,7 @@
 
 const scaled = (value: number, units: readonly (readonly [size: number, name: string])[], smallest: string): string => {
   const unit = units.find(([size]) => value >= 0.9995 * size);
-  return unit === undefined
-    ? `${String(Math.round(value))} ${smallest}`.trim()
-    : `${shortest(value / unit[0])} ${unit[1]}`;
+  return unit === undefined ? `${Math.round(value)} ${smallest}`.trim() : `${shortest(value / unit[0])} ${unit[1]}`;
 };
 
 /** Three digits at most. */

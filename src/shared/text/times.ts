@@ -23,24 +23,24 @@ const DAYS_WITH_HOURS = 4 * DAY;
 /** `5 s`, `40 s`, `2 min`, `1 h 10 min`, `2 days 4 h`: no finer than an estimate deserves. @param seconds 0 or more */
 export function spanWords(seconds: number): string {
   if (seconds < 10) {
-    return `${String(Math.max(1, Math.round(seconds)))} s`;
+    return `${Math.max(1, Math.round(seconds))} s`;
   }
   if (seconds < IN_SECONDS - 2.5) {
-    return `${String(5 * Math.round(seconds / 5))} s`;
+    return `${5 * Math.round(seconds / 5)} s`;
   }
   if (seconds < HOUR - MINUTE / 2) {
-    return `${String(Math.max(2, Math.round(seconds / MINUTE)))} min`;
+    return `${Math.max(2, Math.round(seconds / MINUTE))} min`;
   }
   if (seconds < HOURS_WITH_MINUTES - 5 * MINUTE) {
     return pair(seconds, HOUR, 'h', 'h', 10 * MINUTE, MINUTE, 'min');
   }
   if (seconds < DAY - HOUR / 2) {
-    return `${String(Math.round(seconds / HOUR))} h`;
+    return `${Math.round(seconds / HOUR)} h`;
   }
   if (seconds < DAYS_WITH_HOURS - HOUR / 2) {
     return pair(seconds, DAY, 'day', 'days', HOUR, HOUR, 'h');
   }
-  return `${String(Math.round(seconds / DAY))} days`;
+  return `${Math.round(seconds / DAY)} days`;
 }
 
 /** Two units, the smaller one rounded to `grain` and left out where it is 0. */
@@ -56,7 +56,7 @@ function pair(
   const rounded = grain * Math.round(seconds / grain);
   const whole = Math.floor(rounded / size);
   const rest = Math.round((rounded - whole * size) / smaller);
-  return `${String(whole)} ${whole === 1 ? one : many}${rest === 0 ? '' : ` ${String(rest)} ${name}`}`;
+  return `${whole} ${whole === 1 ? one : many}${rest === 0 ? '' : ` ${rest} ${name}`}`;
 }
 
 /** `about 2 min left`, `a few seconds left`; empty while nothing is known. */
@@ -78,7 +78,7 @@ export function basisWords({ basis, runs }: Pick<TimeEstimate, 'basis' | 'runs'>
   if (basis !== 'earlier-runs') {
     return `from ${BASES[basis]}`;
   }
-  return runs === 1 ? 'from an earlier run like it' : `from ${String(runs)} ${BASES[basis]}`;
+  return runs === 1 ? 'from an earlier run like it' : `from ${runs} ${BASES[basis]}`;
 }
 
 /** `about 2 min (65 s to 3 min), from a short trial of the model on this machine`; without an estimate, `unknown`. */

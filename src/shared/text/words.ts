@@ -10,4 +10,4 @@ export const words = (command: string): string[] =>
   [...command.matchAll(WORD)].map(([word]) => word.replaceAll(/"([^"]*)"|'([^']*)'/gu, '$1$2'));
 
 /** A number and what it counts: `1 message`, `2 messages`. */
-export const counted = (count: number, what: string): string => `${String(count)} ${what}${count === 1 ? '' : 's'}`;
+export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

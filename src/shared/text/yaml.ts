@@ -27,12 +27,12 @@ const MAX_DEPTH = 64;
  */
 export function parseYaml(text: string, lines = new LineCounter()): Document {
   if (text.length > MAX_YAML_CHARACTERS) {
-    return refused(0, `the text has ${String(text.length)} characters; the limit is ${String(MAX_YAML_CHARACTERS)}`);
+    return refused(0, `the text has ${text.length} characters; the limit is ${MAX_YAML_CHARACTERS}`);
   }
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
   const deep = tooDeep(tokens);
   if (deep !== null) {
-    return refused(deep, `values are nested deeper than ${String(MAX_DEPTH)}`);
+    return refused(deep, `values are nested deeper than ${MAX_DEPTH}`);
   }
   let document: Document | undefined;
   for (const composed of new Composer({ uniqueKeys: false }).compose(tokens, true, text.length)) {

@@ -84,12 +84,12 @@ export function partingText({ parting, left, right }: Comparison): string {
     case 'same':
       return 'Both are the same, to the last character.';
     case 'question':
-      return `They answer different questions, from character ${String(parting.character + 1)} on.`;
+      return `They answer different questions, from character ${parting.character + 1} on.`;
     case 'text':
-      return `They diverge in message ${String(parting.index + 1)} (${left.parted?.role ?? ''}), at character ${String(parting.character + 1)}.`;
+      return `They diverge in message ${parting.index + 1} (${left.parted?.role ?? ''}), at character ${parting.character + 1}.`;
     case 'role':
-      return `They diverge in message ${String(parting.index + 1)}: ${left.parted?.role ?? ''} speaks in the first, ${right.parted?.role ?? ''} in the second.`;
+      return `They diverge in message ${parting.index + 1}: ${left.parted?.role ?? ''} speaks in the first, ${right.parted?.role ?? ''} in the second.`;
     case 'end':
-      return `They are the same for ${String(parting.index)} ${parting.index === 1 ? 'message' : 'messages'}; then ${left.parted === null ? 'the first' : 'the second'} ends.`;
+      return `They are the same for ${parting.index} ${parting.index === 1 ? 'message' : 'messages'}; then ${left.parted === null ? 'the first' : 'the second'} ends.`;
   }
 }

@@ -10,10 +10,10 @@ import { hash } from 'node:crypto';
 import { linkSync, rmSync, unlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { readSmall, replaceFile, unfinishedName, writeNew } from '../../files/newFile.ts';
+import { isAlive, processStartOf } from '../../files/processes.ts';
 import { realFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { holderWords, parseHolder, type HolderPurpose, type StoreHolder } from '../../shared/protocols/storeHolder.ts';
-import { isAlive, processStartOf } from '../../files/processes.ts';
 import { codeOf, storeError } from './sqlite.ts';
 
 const ATTEMPTS = 3;

@@ -113,7 +113,7 @@ export function takeSeal(path: string): SealKeeper {
  */
 export function foldLog(db: Connection): void {
   try {
-    db.pragma(`busy_timeout = ${String(PATIENCE_MILLISECONDS)}`);
+    db.pragma(`busy_timeout = ${PATIENCE_MILLISECONDS}`);
     db.pragma('wal_checkpoint(TRUNCATE)');
   } catch {
     // The log stays beside the file.

@@ -84,7 +84,7 @@ export class CheckpointDatabase {
   threads(): Iterable<string> {
     return this.db
       .prepare<[], { thread: string }>(
-        `SELECT substr(CAST(thread_id AS TEXT), 1, ${String(LONGEST_NAME)}) AS thread FROM checkpoints
+        `SELECT substr(CAST(thread_id AS TEXT), 1, ${LONGEST_NAME}) AS thread FROM checkpoints
           GROUP BY thread_id ORDER BY MIN(checkpoint_id), thread_id`,
       )
       .all()
@@ -96,7 +96,7 @@ export class CheckpointDatabase {
     return this.db
       .prepare<[string], { namespace: string }>(
         `SELECT CAST(checkpoint_ns AS TEXT) AS namespace FROM checkpoints WHERE thread_id = ? AND checkpoint_ns <> ''
-          GROUP BY checkpoint_ns ORDER BY MIN(checkpoint_id), checkpoint_ns LIMIT ${String(MOST_NAMESPACES)}`,
+          GROUP BY checkpoint_ns ORDER BY MIN(checkpoint_id), checkpoint_ns LIMIT ${MOST_NAMESPACES}`,
       )
       .all(thread)
       .map(({ namespace }) => ({ thread, namespace }));
@@ -107,7 +107,7 @@ export class CheckpointDatabase {
     return this.db
       .prepare<[string, string], { id: string; parent: string | null }>(
         `SELECT CAST(checkpoint_id AS TEXT) AS id, CAST(parent_checkpoint_id AS TEXT) AS parent FROM checkpoints
-          WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY checkpoint_id LIMIT ${String(MOST_CHECKPOINTS)}`,
+          WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY checkpoint_id LIMIT ${MOST_CHECKPOINTS}`,
       )
       .all(thread, namespace);
   }
@@ -144,7 +144,7 @@ export class CheckpointDatabase {
                     COALESCE(CAST(type AS TEXT), 'json') AS type, CAST(value AS BLOB) AS value
                FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?
                 AND value IS NOT NULL AND length(value) <= ?
-              ORDER BY task_id, idx LIMIT ${String(MOST_WRITES)}`,
+              ORDER BY task_id, idx LIMIT ${MOST_WRITES}`,
           )
           .all(thread, namespace, id, LONGEST_VALUE)
       : [];

@@ -1,16 +1,16 @@
+import type { Phase } from '../../domain/episode.ts';
+import type { FinishReason } from '../../domain/message.ts';
 /** Reading buckets: their alternatives, replays, credits and verifications. */
 import type { Alternative, Bucket, BucketOrigin, BucketView, Replay } from '../../domain/replay.ts';
-import type { FinishReason } from '../../domain/message.ts';
-import type { Phase } from '../../domain/episode.ts';
 import { markOf } from '../../domain/verification.ts';
+import { guarded, type Session } from '../files/sqlite.ts';
+import { checkedPage, notFound } from '../rows.ts';
+import { differenceOf, type DifferenceColumns } from '../tables/verificationDifferences.ts';
+import type { RoleContext, Page, ReplayVerdict, StoredCredit, StoreReader, Verification } from '../types.ts';
 import type { ContinuationOf } from './readContinuations.ts';
 import type { HeadlineOf } from './readHeadlines.ts';
 import type { CreditOf } from './readMessages.ts';
 import type { TreeOf } from './readTrees.ts';
-import { checkedPage, notFound } from '../rows.ts';
-import { guarded, type Session } from '../files/sqlite.ts';
-import type { RoleContext, Page, ReplayVerdict, StoredCredit, StoreReader, Verification } from '../types.ts';
-import { differenceOf, type DifferenceColumns } from '../tables/verificationDifferences.ts';
 
 type BucketReaders = Pick<
   StoreReader,

@@ -5,8 +5,8 @@
 import type { OtherContinuation } from '../../domain/replay.ts';
 import { OTHER_MODEL, stepOfWeights } from '../../domain/snapshot.ts';
 import { OWN_TEMPERATURE } from '../conditions.ts';
-import { notFound } from '../rows.ts';
 import { guarded, type Session } from '../files/sqlite.ts';
+import { notFound } from '../rows.ts';
 import type { StoreReader } from '../types.ts';
 
 interface OwnRow {

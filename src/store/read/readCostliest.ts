@@ -1,10 +1,10 @@
 /** Reading which message has the lowest credit. */
 import { IN_TREE } from '../conditions.ts';
-import { lowestFirstOf, mayBeLowestOf } from '../tables/creditOrder.ts';
-import { WITH_HEADLINE } from './readHeadlines.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
+import { lowestFirstOf, mayBeLowestOf } from '../tables/creditOrder.ts';
 import type { CreditedMessage, StoreReader, TreeGroup } from '../types.ts';
+import { WITH_HEADLINE } from './readHeadlines.ts';
 
 type Row = Omit<CreditedMessage, 'decided'> & { readonly decided: 0 | 1 };
 

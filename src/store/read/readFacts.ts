@@ -1,11 +1,11 @@
 /** Reading what transcripts are filtered by: few columns of many messages at once. */
 import { PROBLEM_NUMBER } from '../conditions.ts';
-import { WITH_HEADLINE } from './readHeadlines.ts';
-import { matchOf } from './runs/readSearch.ts';
-import type { TreeOf } from './readTrees.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { MessageFacts, StoreReader, TreeGroup } from '../types.ts';
+import { WITH_HEADLINE } from './readHeadlines.ts';
+import type { TreeOf } from './readTrees.ts';
+import { matchOf } from './runs/readSearch.ts';
 
 type FactReaders = Pick<StoreReader, 'facts' | 'searchIds' | 'labelNames' | 'labelledMessages'>;
 

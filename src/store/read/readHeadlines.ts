@@ -1,10 +1,10 @@
 /** Reading the one credit that a message shows. */
 import type { Headline } from '../../shared/credit/headline.ts';
-import { CLEAREST_FIRST, lowestFirstOf, mayBeLowestOf } from '../tables/creditOrder.ts';
-import { tokenKey } from '../tables/headlinePools.ts';
 import { ownTemperature } from '../conditions.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
+import { CLEAREST_FIRST, lowestFirstOf, mayBeLowestOf } from '../tables/creditOrder.ts';
+import { tokenKey } from '../tables/headlinePools.ts';
 import type { PooledHeadline, StoreReader } from '../types.ts';
 
 /**

@@ -1,16 +1,16 @@
 /** Reading messages: one, its relatives, and windows of a transcript tree. */
 import type { FullMessage, Message, Sampling } from '../../domain/message.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
-import { HEADLINE_COLUMNS, takeHeadline, WITH_HEADLINE, type HeadlineRow } from './readHeadlines.ts';
-import type { TreeOf } from './readTrees.ts';
-import { checkedPage, inOrder, notFound } from '../rows.ts';
 import { SHOWN_FIRST } from '../conditions.ts';
+import { guarded, type Session } from '../files/sqlite.ts';
+import { checkedPage, inOrder, notFound } from '../rows.ts';
 import { contextReader } from '../tables/contextBases.ts';
 import { STAGE_OF_DECISION } from '../tables/stages.ts';
-import { guarded, type Session } from '../files/sqlite.ts';
 import { float32Of, int32Of } from '../tokens.ts';
 import type { Tree } from '../tree.ts';
 import type { StoreReader, TreeGroup } from '../types.ts';
+import { HEADLINE_COLUMNS, takeHeadline, WITH_HEADLINE, type HeadlineRow } from './readHeadlines.ts';
+import type { TreeOf } from './readTrees.ts';
 
 type MessageReaders = Pick<
   StoreReader,
@@ -61,7 +61,7 @@ export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
   return (ids) => {
     const trees = new Map<string, Tree>();
     const treeAround = ({ run, phase, iteration, problem }: TreeGroup): Tree => {
-      const name = `${run} ${phase} ${String(iteration)} ${problem}`;
+      const name = `${run} ${phase} ${iteration} ${problem}`;
       const tree = trees.get(name) ?? treeOf({ run, phase, iteration, problem });
       trees.set(name, tree);
       return tree;

@@ -8,12 +8,12 @@ import {
   type RankedBucket,
   type Removal,
 } from '../../domain/replay.ts';
-import type { ContinuationOf } from './readContinuations.ts';
-import { tokenKey } from '../tables/headlinePools.ts';
-import { HEADLINE_COLUMNS, takeHeadline, type HeadlineRow } from './readHeadlines.ts';
-import { checkedPage, notFound } from '../rows.ts';
 import { guarded, type Session } from '../files/sqlite.ts';
+import { checkedPage, notFound } from '../rows.ts';
+import { tokenKey } from '../tables/headlinePools.ts';
 import type { Page, RankingQuery, StoreReader } from '../types.ts';
+import type { ContinuationOf } from './readContinuations.ts';
+import { HEADLINE_COLUMNS, takeHeadline, type HeadlineRow } from './readHeadlines.ts';
 
 /** Characters of a message that a ranked bucket carries. */
 const PREVIEW = 240;

@@ -1,8 +1,8 @@
 /** What a whole run's credits and verifications come to, without reading its buckets one by one. */
 import { IS_OTHER, SHOWN_FIRST } from '../conditions.ts';
-import { checkedPage } from '../rows.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
+import { checkedPage } from '../rows.ts';
 import type { Page, RunCredit, StoreReader } from '../types.ts';
 
 export function runCreditReaders(session: Session): Pick<StoreReader, 'creditsOfRun' | 'verdictsOfRun'> {

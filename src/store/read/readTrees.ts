@@ -1,10 +1,10 @@
 /** Reading the trees that transcripts show: their shape and their returns, without the texts. */
 import { BY_HAND } from '../../domain/episode.ts';
 import { IN_TREE, PROBLEM_NUMBER } from '../conditions.ts';
-import { inOrder } from '../rows.ts';
-import { EPISODES } from '../tables/episodeNotes.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
+import { inOrder } from '../rows.ts';
+import { EPISODES } from '../tables/episodeNotes.ts';
 import { buildTree } from '../tree.ts';
 import type { LeafEpisode, Tree, TreeRow } from '../tree.ts';
 import type { StoreReader, TreeGroup } from '../types.ts';

@@ -3,19 +3,19 @@
  * Looking changes nothing.
  */
 import { existsSync } from 'node:fs';
+import { realFile } from '../../files/realFile.ts';
 import { messageOf } from '../../shared/errors.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreExamination } from '../../shared/protocols/storeExamination.ts';
-import { inspect, MIGRATIONS, versionOf } from '../tables/migrations.ts';
+import { oneLine } from '../../shared/text/oneLine.ts';
 import { lockHolder } from '../files/lock.ts';
-import { openStoreForReading, OlderStoreError } from '../read/reader.ts';
 import { checkSeal } from '../files/seal.ts';
 import { connectForReading, type Connection } from '../files/sqlite.ts';
+import { openStoreForReading, OlderStoreError } from '../read/reader.ts';
 import { isWholeEvent } from '../tables/environmentEvents.ts';
+import { inspect, MIGRATIONS, versionOf } from '../tables/migrations.ts';
 import { schemaFaults } from '../tables/storeSchema.ts';
-import { parentFault } from '../tree.ts';
 import { int32Of, textHash, tokenHash } from '../tokens.ts';
-import { realFile } from '../../files/realFile.ts';
+import { parentFault } from '../tree.ts';
 import type { StoreCounts } from '../types.ts';
 
 /** Rows whose hashes are computed where not all are asked for, evenly spread. */
@@ -156,10 +156,7 @@ function examinePages(
   check: 'integrity_check' | 'quick_check',
   find: (sentence: string) => void,
 ): void {
-  const answers = db
-    .prepare<[], string>(`PRAGMA ${check}(${String(MOST_FINDINGS)})`)
-    .pluck()
-    .all();
+  const answers = db.prepare<[], string>(`PRAGMA ${check}(${MOST_FINDINGS})`).pluck().all();
   for (const line of answers.flatMap((answer) => answer.split('\n')).slice(0, MOST_FINDINGS)) {
     if (line !== 'ok' && !line.startsWith('***')) {
       find(`SQLite finds damage: ${line}.`);
@@ -181,11 +178,9 @@ function examineReferences(db: Connection, find: (sentence: string) => void): vo
     missing.set(what, (missing.get(what) ?? 0) + 1);
   }
   for (const [what, count] of missing) {
-    find(`${String(count)} ${what}.`);
+    find(`${count} ${what}.`);
   }
-  const circular = db
-    .prepare<[], number>(`SELECT id FROM decision WHERE parent >= id LIMIT ${String(MOST_FINDINGS)}`)
-    .pluck();
+  const circular = db.prepare<[], number>(`SELECT id FROM decision WHERE parent >= id LIMIT ${MOST_FINDINGS}`).pluck();
   for (const id of circular.iterate()) {
     find(`The ${parentFault(id)}.`);
   }
@@ -219,7 +214,7 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
     .prepare<[number], TextRow>('SELECT id, sha256, body FROM text WHERE id % ? = 0')
     .iterate(texts.step)) {
     if (typeof body !== 'string' || textHash(body) !== sha256) {
-      report('texts', `Text ${String(id)} is not the one that was stored: its SHA-256 differs.`);
+      report('texts', `Text ${id} is not the one that was stored: its SHA-256 differs.`);
     }
   }
   const messages = spreadOver(db, 'decision', all);
@@ -233,7 +228,7 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
       tokenHash(int32Of(tokens)) === hash &&
       (logprobs.length === 0 || logprobs.length === tokens.length);
     if (!whole) {
-      report('messages', `Message ${String(id)} does not have the tokens that were stored: their SHA-256 differs.`);
+      report('messages', `Message ${id} does not have the tokens that were stored: their SHA-256 differs.`);
     }
   }
   for (const row of db.prepare<[], Row>('SELECT * FROM environment_event').iterate()) {
@@ -251,5 +246,5 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
 function spreadOver(db: Connection, table: string, all: boolean): { readonly step: number; readonly words: string } {
   const total = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
   const step = all ? 1 : Math.max(1, Math.ceil(total / SAMPLE));
-  return { step, words: step === 1 ? `all ${String(total)}` : `one in ${String(step)} of ${String(total)}` };
+  return { step, words: step === 1 ? `all ${total}` : `one in ${step} of ${total}` };
 }

@@ -8,12 +8,12 @@ import { createNew } from '../../files/newFile.ts';
 import { makeOut } from '../../files/outFile.ts';
 import { realFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { codeOf, connect, connectForReading, storeError, type Connection } from '../files/sqlite.ts';
 import { CONTEXT_BASES, EMPTY_KEY } from '../tables/contextBases.ts';
 import { isWholeEvent } from '../tables/environmentEvents.ts';
 import type { HeadlineRule } from '../tables/headlines.ts';
 import { MIGRATIONS } from '../tables/migrations.ts';
 import { APPLICATION_ID } from '../tables/schema.ts';
-import { codeOf, connect, connectForReading, storeError, type Connection } from '../files/sqlite.ts';
 import { int32Of, textHash, tokenHash } from '../tokens.ts';
 import { openStoreForWriting } from '../write/writer.ts';
 
@@ -111,8 +111,8 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
       for (const sql of MIGRATIONS.slice(BEFORE_DERIVED).filter((later) => later !== CONTEXT_BASES)) {
         db.exec(sql);
       }
-      db.pragma(`application_id = ${String(APPLICATION_ID)}`);
-      db.pragma(`user_version = ${String(MIGRATIONS.length)}`);
+      db.pragma(`application_id = ${APPLICATION_ID}`);
+      db.pragma(`user_version = ${MIGRATIONS.length}`);
       const runs = new Set<unknown>(db.prepare('SELECT id FROM run').pluck().all());
       for (const table of ['evaluation', 'method_state', 'stage', 'stage_state']) {
         const snapshots = whole.get('snapshot')?.kept;
@@ -303,7 +303,7 @@ function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
     }
   }
   const select = `SELECT rowid AS "#", ${all.join(', ')} FROM ${table} NOT INDEXED WHERE rowid`;
-  const page = source.prepare<[number], Row>(`${select} > ? ORDER BY rowid LIMIT ${String(PAGE)}`);
+  const page = source.prepare<[number], Row>(`${select} > ? ORDER BY rowid LIMIT ${PAGE}`);
   const one = source.prepare<[number], Row>(`${select} = ?`);
   const end = lastRow(place);
   let unreadable = 0;

@@ -54,14 +54,14 @@ export function contextReader({ db, path }: Session): (id: number) => string {
       const piece = since.slice(0, Math.max(0, wanted - kept));
       length += piece.length;
       if (length > MOST_GROWN) {
-        throw damagedStore(path, `context ${String(id)} has more than ${String(MOST_GROWN)} characters`);
+        throw damagedStore(path, `context ${id} has more than ${MOST_GROWN} characters`);
       }
       said.push(piece);
       [first, wanted] = [base, Math.min(wanted, kept)];
     }
     const start = whole.get(first);
     if (start === undefined) {
-      throw damagedStore(path, `context ${String(id)} has no text`);
+      throw damagedStore(path, `context ${id} has no text`);
     }
     return said.length === 0 ? start : [start.slice(0, wanted), ...said.toReversed()].join('');
   };

@@ -4,7 +4,7 @@ import { tokenKey } from './headlinePools.ts';
 
 /** `standardized` of the row of `headline`; NULL without bounds. @param row its alias */
 const standardizedOf = (row: string): string =>
-  `(${row}.value / max((${row}.high - ${row}.low) / 2, ${String(LEAST_HALF_WIDTH)}))`;
+  `(${row}.value / max((${row}.high - ${row}.low) / 2, ${LEAST_HALF_WIDTH}))`;
 
 /** `clearness` of the row of `headline`; NULL where nothing is to be said. @param row its alias */
 export const clearnessOf = (row: string): string =>
@@ -29,7 +29,7 @@ const NOTHING_SAID = -2;
  * @param found rows with run, instance, message, value and rank, one for each problem
  */
 export const listClearest = (found: string): string => `
-  UPDATE problem SET clear_message = found.message, clear_role = decision.event_type, clear_value = found.value, clearness = coalesce(found.rank, ${String(NOTHING_SAID)})
+  UPDATE problem SET clear_message = found.message, clear_role = decision.event_type, clear_value = found.value, clearness = coalesce(found.rank, ${NOTHING_SAID})
   FROM (${found}) AS found JOIN decision ON decision.id = found.message WHERE problem.run = found.run AND problem.instance = found.instance`;
 
 /** The headlines that a problem may show, the clearest first. */

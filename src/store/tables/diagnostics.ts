@@ -4,9 +4,9 @@
  */
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
-import { guardsOf } from './schema.ts';
 import { checkedPage } from '../rows.ts';
 import type { DiagnosticRow, DiagnosticSample, Page, StoreReader, StoreWriter } from '../types.ts';
+import { guardsOf } from './schema.ts';
 
 /**
  * The SQL of store version 4. A check of a column cannot be changed, so the table of buckets is made anew around its

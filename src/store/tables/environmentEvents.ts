@@ -1,6 +1,6 @@
+import { MAX_EVENT_TEXT, type Json } from '../../domain/episode.ts';
 /** What environments said in episodes, and between which messages. Episodes without environments have no rows. */
 import { C3Error } from '../../shared/errors.ts';
-import { MAX_EVENT_TEXT, type Json } from '../../domain/episode.ts';
 import { damagedStore, guarded, type Session } from '../files/sqlite.ts';
 import type { StoredEvent } from '../rowTypes.ts';
 import { eventHash } from '../tokens.ts';
@@ -70,7 +70,7 @@ export function environmentEventReaders(session: Session): Pick<StoreReader, 'en
         const row = one.get(id);
         // An event is stored before the one that follows it.
         if (row === undefined || id >= limit) {
-          throw damagedStore(path, `an environment event ${side} message ${String(message)} does not follow its own`);
+          throw damagedStore(path, `an environment event ${side} message ${message} does not follow its own`);
         }
         limit = id;
         id = row.previous;
@@ -135,7 +135,7 @@ export function environmentEventWriters({ db, path }: Session): Writers {
       if (event.text.length > MAX_EVENT_TEXT || (reward !== null && !Number.isFinite(reward))) {
         throw new C3Error(
           'store',
-          `An event of the environment ${event.source} is longer than ${String(MAX_EVENT_TEXT)} characters, or its reward is no number: nothing was stored.`,
+          `An event of the environment ${event.source} is longer than ${MAX_EVENT_TEXT} characters, or its reward is no number: nothing was stored.`,
         );
       }
       const row = {

@@ -3,9 +3,9 @@
  * after a cancel.
  */
 import type { EvaluationKind } from '../../domain/evaluation.ts';
-import { guardsOf } from './schema.ts';
 import { guarded, type Session } from '../files/sqlite.ts';
 import type { StoredEvaluation, StoreReader, StoreWriter } from '../types.ts';
+import { guardsOf } from './schema.ts';
 
 /** The SQL that adds them to a store. A value of null: the evaluator failed to score every episode. */
 export const EVALUATIONS = `

@@ -1,7 +1,7 @@
+import { EDITED, type FinishReason } from '../../domain/message.ts';
+import type { CreditPool, PoolBucket, PoolMember, PoolResult, ReturnRange } from '../../shared/credit/creditPool.ts';
 /** The pool of replays that a headline is computed from, out of the rows of the store. */
 import { IS_OTHER } from '../conditions.ts';
-import type { CreditPool, PoolBucket, PoolMember, PoolResult, ReturnRange } from '../../shared/credit/creditPool.ts';
-import { EDITED, type FinishReason } from '../../domain/message.ts';
 
 /**
  * Equal for messages of equal tokens; where a policy gives none, of equal text that the same result follows.

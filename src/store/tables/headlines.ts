@@ -296,7 +296,7 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
       derivePool(pool);
     }
     for (const { run, instance } of new Map(
-      [...pools.values()].map((place) => [`${place.run} ${String(place.instance)}`, place]),
+      [...pools.values()].map((place) => [`${place.run} ${place.instance}`, place]),
     ).values()) {
       list.run({ run, instance });
     }

@@ -1,5 +1,3 @@
-/** What was measured of messages that other programs recorded: one row for each of which anything is known. */
-import { IN_TREE } from '../conditions.ts';
 import {
   MEASURED_NUMBERS,
   type EpisodeMeasured,
@@ -7,6 +5,8 @@ import {
   type MeasuredNumber,
   type MeasuredSummary,
 } from '../../domain/message.ts';
+/** What was measured of messages that other programs recorded: one row for each of which anything is known. */
+import { IN_TREE } from '../conditions.ts';
 import { guarded, type Session } from '../files/sqlite.ts';
 import type { StoreReader, TreeGroup } from '../types.ts';
 import { guardsOf } from './schema.ts';
@@ -66,7 +66,7 @@ export function measurementReaders(session: Session): Pick<StoreReader, 'measure
   const models = db
     .prepare<[TreeGroup], string>(
       `SELECT model FROM decision CROSS JOIN measurement ON measurement.decision = decision.id
-      WHERE ${IN_TREE} AND model IS NOT NULL GROUP BY model ORDER BY min(decision.id) LIMIT ${String(MOST_MODELS)}`,
+      WHERE ${IN_TREE} AND model IS NOT NULL GROUP BY model ORDER BY min(decision.id) LIMIT ${MOST_MODELS}`,
     )
     .pluck();
 

@@ -1,27 +1,6 @@
 /** Recognises a store of ours and brings an older one up to date. Looking at a file never changes it. */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
-import { BUCKET_MEASURES } from './bucketMeasures.ts';
-import { CONTEXT_BASES } from './contextBases.ts';
-import { CREDIT_ORDER } from './creditOrder.ts';
-import { VERSION_4 } from './diagnostics.ts';
-import { ENVIRONMENT_EVENTS } from './environmentEvents.ts';
-import { EPISODE_NOTES } from './episodeNotes.ts';
-import { EVALUATIONS } from './evaluations.ts';
-import { HEADLINES } from './headlines.ts';
-import { VERSION_3 } from './problemTests.ts';
-import { VERSION_5 } from './labels.ts';
-import { MEASUREMENTS } from './measurements.ts';
-import { METHOD_STATES } from './methodStates.ts';
-import { PROBLEMS } from './problems.ts';
-import { QUESTIONS } from './questions.ts';
-import { RETURN_SCALES } from './returnScales.ts';
-import { SPENDING } from './spending.ts';
-import { STAGES } from './stages.ts';
-import { RUN_NOTES } from './runNotes.ts';
-import { VERSION_2 } from './runAccounts.ts';
-import { APPLICATION_ID, VERSION_1 } from './schema.ts';
-import { VERIFICATION_DIFFERENCES } from './verificationDifferences.ts';
 import {
   ANOTHER_PLACE,
   CHOOSE_PLACE,
@@ -32,8 +11,29 @@ import {
   storeError,
 } from '../files/sqlite.ts';
 import type { Connection } from '../files/sqlite.ts';
-import { requireOwnSchema } from './storeSchema.ts';
 import { parentFault } from '../tree.ts';
+import { BUCKET_MEASURES } from './bucketMeasures.ts';
+import { CONTEXT_BASES } from './contextBases.ts';
+import { CREDIT_ORDER } from './creditOrder.ts';
+import { VERSION_4 } from './diagnostics.ts';
+import { ENVIRONMENT_EVENTS } from './environmentEvents.ts';
+import { EPISODE_NOTES } from './episodeNotes.ts';
+import { EVALUATIONS } from './evaluations.ts';
+import { HEADLINES } from './headlines.ts';
+import { VERSION_5 } from './labels.ts';
+import { MEASUREMENTS } from './measurements.ts';
+import { METHOD_STATES } from './methodStates.ts';
+import { VERSION_3 } from './problemTests.ts';
+import { PROBLEMS } from './problems.ts';
+import { QUESTIONS } from './questions.ts';
+import { RETURN_SCALES } from './returnScales.ts';
+import { VERSION_2 } from './runAccounts.ts';
+import { RUN_NOTES } from './runNotes.ts';
+import { APPLICATION_ID, VERSION_1 } from './schema.ts';
+import { SPENDING } from './spending.ts';
+import { STAGES } from './stages.ts';
+import { requireOwnSchema } from './storeSchema.ts';
+import { VERIFICATION_DIFFERENCES } from './verificationDifferences.ts';
 
 /** Migration i brings a store from version i to version i + 1. */
 export const MIGRATIONS: readonly string[] = [

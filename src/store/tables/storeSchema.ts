@@ -79,7 +79,7 @@ export function requireOwnSchema(db: Connection, path: string, version: number, 
   if (first === undefined) {
     return;
   }
-  const more = others.length === 0 ? '' : `, and ${String(others.length)} more`;
+  const more = others.length === 0 ? '' : `, and ${others.length} more`;
   throw damagedStore(path, `${first}${more}`);
 }
 

@@ -1,28 +1,28 @@
+import type { RunStatus } from '../../domain/run.ts';
+import { WITHIN_STEP, type Snapshot } from '../../domain/snapshot.ts';
+import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 /** What a writer can append. Statements are prepared once; an append of several rows is one transaction. */
 import { C3Error } from '../../shared/errors.ts';
-import { WITHIN_STEP, type Snapshot } from '../../domain/snapshot.ts';
-import type { RunStatus } from '../../domain/run.ts';
-import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
+import { guarded, translate, type Session } from '../files/sqlite.ts';
 import { diagnosticWriters } from '../tables/diagnostics.ts';
 import { environmentEventWriters } from '../tables/environmentEvents.ts';
+import { episodeNoteWriter } from '../tables/episodeNotes.ts';
 import { evaluationWriter } from '../tables/evaluations.ts';
 import type { HeadlineKeeper } from '../tables/headlines.ts';
-import { inBulk } from './bulk.ts';
-import { keyWriter, type KeyWriter } from './keys.ts';
+import { labelWriter } from '../tables/labels.ts';
 import { measurementWriter } from '../tables/measurements.ts';
 import { methodStateWriter } from '../tables/methodStates.ts';
-import { labelWriter } from '../tables/labels.ts';
+import { accountWriter } from '../tables/runAccounts.ts';
+import { runNoteWriter } from '../tables/runNotes.ts';
 import { spendingWriter } from '../tables/spending.ts';
 import { stageWriter } from '../tables/stages.ts';
-import { accountWriter } from '../tables/runAccounts.ts';
-import { guarded, translate, type Session } from '../files/sqlite.ts';
-import { textWriter, type TextWriter } from './texts.ts';
-import { episodeNoteWriter } from '../tables/episodeNotes.ts';
-import { runNoteWriter } from '../tables/runNotes.ts';
+import { differenceWriter } from '../tables/verificationDifferences.ts';
 import { bytesOf, tokenHash } from '../tokens.ts';
 import type { NewRun, NewVerification, StoreReader, StoreWriter } from '../types.ts';
+import { inBulk } from './bulk.ts';
 import { runDeleter } from './deleteRun.ts';
-import { differenceWriter } from '../tables/verificationDifferences.ts';
+import { keyWriter, type KeyWriter } from './keys.ts';
+import { textWriter, type TextWriter } from './texts.ts';
 
 type Appenders = Omit<StoreWriter, keyof StoreReader | 'describeHolder' | 'closeUnsealed'>;
 
@@ -176,7 +176,7 @@ function runAppenders(session: Session, keys: KeyWriter, headlines: Pick<Headlin
   const insertSnapshot = db.prepare<[Snapshot]>(`
     INSERT INTO snapshot (weights, run, iteration, base, file) VALUES (@id, @run, @iteration, @base, @file)
     ON CONFLICT (weights, run) DO UPDATE SET file = coalesce(excluded.file, file),
-      iteration = iif(iteration = ${String(WITHIN_STEP)}, excluded.iteration, iteration)`);
+      iteration = iif(iteration = ${WITHIN_STEP}, excluded.iteration, iteration)`);
   const insertStep = db.prepare<[{ run: string; iteration: number; snapshot: number; ledger: string }]>(`
     INSERT INTO step (run, iteration, snapshot, ledger) VALUES (@run, @iteration, @snapshot, @ledger)
     ON CONFLICT (run, iteration) DO UPDATE SET snapshot = excluded.snapshot, ledger = excluded.ledger WHERE metrics IS NULL`);

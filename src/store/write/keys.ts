@@ -1,12 +1,12 @@
+import type { Problem } from '../../domain/problem.ts';
+import type { NumericEnvironment } from '../../domain/snapshot.ts';
 /**
  * The small numbers that represent problems, snapshots and environments inside the store, remembered while a writer is
  * open.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { Problem } from '../../domain/problem.ts';
-import type { NumericEnvironment } from '../../domain/snapshot.ts';
-import { testsText } from '../tables/problemTests.ts';
 import type { Session } from '../files/sqlite.ts';
+import { testsText } from '../tables/problemTests.ts';
 
 /** Of each kind; an import may have any number of problems. */
 const MOST_REMEMBERED = 1024;

@@ -1,6 +1,6 @@
+import type { GrownContext } from '../../domain/message.ts';
 /** Writing texts and contexts: content-addressed, each stored once, and of contexts that go on what was said since. */
 import { C3Error } from '../../shared/errors.ts';
-import type { GrownContext } from '../../domain/message.ts';
 import type { Session } from '../files/sqlite.ts';
 import { MOST_GROWN } from '../tables/contextBases.ts';
 import { textHash } from '../tokens.ts';

@@ -7,13 +7,13 @@ import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readSmall, unguessable, writeNew } from '../../files/newFile.ts';
+import { isAlive, processStartOf } from '../../files/processes.ts';
 import { realFile } from '../../files/realFile.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { parseHolder, waitingWords, type HolderPurpose } from '../../shared/protocols/storeHolder.ts';
 import { lockHolder, lockPathOf, StoreHeldError } from '../files/lock.ts';
-import { isAlive, processStartOf } from '../../files/processes.ts';
-import { openStoreForWriting, type WriterOptions } from './writer.ts';
 import type { StoreWriter } from '../types.ts';
+import { openStoreForWriting, type WriterOptions } from './writer.ts';
 
 export interface WaitControl {
   readonly signal: AbortSignal;
@@ -83,7 +83,7 @@ export async function openStoreWhenFree(
 
 /** Whether a process other than this one waits for the store. */
 export function othersWait(path: string): boolean {
-  return waitersOf(realFile(path)).some((name) => !name.includes(`-${String(process.pid)}-`));
+  return waitersOf(realFile(path)).some((name) => !name.includes(`-${process.pid}-`));
 }
 
 function prefixOf(path: string): string {
@@ -91,7 +91,7 @@ function prefixOf(path: string): string {
 }
 
 function standInLine(path: string, purpose: HolderPurpose): string {
-  const name = `${prefixOf(path)}${String(Date.now()).padStart(15, '0')}-${String(process.pid)}-${String(++tickets)}-${unguessable()}`;
+  const name = `${prefixOf(path)}${String(Date.now()).padStart(15, '0')}-${process.pid}-${++tickets}-${unguessable()}`;
   writeNew(
     join(dirname(path), name),
     JSON.stringify({

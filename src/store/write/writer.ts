@@ -3,17 +3,17 @@ import { existsSync, lstatSync, mkdirSync, rmdirSync, rmSync, statSync } from 'n
 import { dirname, resolve } from 'node:path';
 import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import { realFile } from '../../files/realFile.ts';
-import { headlineKeeper, type HeadlineKeeper, type HeadlineRule } from '../tables/headlines.ts';
+import { C3Error } from '../../shared/errors.ts';
+import type { HolderPurpose } from '../../shared/protocols/storeHolder.ts';
 import { acquireLock, type StoreLock } from '../files/lock.ts';
-import { inspect, migrate, MIGRATIONS } from '../tables/migrations.ts';
-import { readersOf } from '../read/reader.ts';
-import { appendersOf } from './append.ts';
 import { foldLog, isSealed, takeSeal, type SealKeeper } from '../files/seal.ts';
 import { ANOTHER_PLACE, CHOOSE_PLACE, connect, loadSqlite, storeError, translate } from '../files/sqlite.ts';
 import type { Connection, Session } from '../files/sqlite.ts';
+import { readersOf } from '../read/reader.ts';
+import { headlineKeeper, type HeadlineKeeper, type HeadlineRule } from '../tables/headlines.ts';
+import { inspect, migrate, MIGRATIONS } from '../tables/migrations.ts';
 import type { StoreWriter } from '../types.ts';
-import { C3Error } from '../../shared/errors.ts';
-import type { HolderPurpose } from '../../shared/protocols/storeHolder.ts';
+import { appendersOf } from './append.ts';
 
 export type * from '../types.ts';
 export type { HeadlineRule } from '../tables/headlines.ts';

@@ -4,6 +4,9 @@
  * ((12+7)-5)*2 = 28.
  */
 import { C3Error } from '../../shared/errors.ts';
+import { planned, type PlannedProblem } from '../demonstration.ts';
+import { HashedStream } from '../hashedStream.ts';
+import { distinctQuestions, uidSha } from '../uid.ts';
 import {
   DISTRACTORS,
   EVENTS,
@@ -14,9 +17,6 @@ import {
   SHARED_ENDINGS,
   STARTS,
 } from './arithmeticWords.ts';
-import { planned, type PlannedProblem } from '../demonstration.ts';
-import { HashedStream } from '../hashedStream.ts';
-import { distinctQuestions, uidSha } from '../uid.ts';
 
 export interface ArithmeticProblem extends PlannedProblem {
   /** `12+7-5*2`, read left to right. */

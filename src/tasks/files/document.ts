@@ -1,7 +1,7 @@
 /** Files that are one JSON document: a list of items, or an object that has them under `problems`. */
 import { readRegular } from '../../files/regularFile.ts';
-import { isRecord } from '../../shared/guard.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { isRecord } from '../../shared/guard.ts';
 import { readJsonRows, type Row } from './rows.ts';
 
 const MOST_BYTES = 2 ** 26;

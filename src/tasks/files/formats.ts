@@ -1,10 +1,10 @@
+import type { ProblemTests } from '../../domain/problem.ts';
 /** The forms of data that are known by name: what each row must hold, and what becomes of it. */
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
-import type { ProblemTests } from '../../domain/problem.ts';
 import type { ShownTests, TaskFormat } from '../../shared/runNames.ts';
-import { answerText, column, firstColumn, optionalText, textOf, textsOf, uidOf } from './columns.ts';
 import { boxedGold, hashGold } from '../gold.ts';
+import { answerText, column, firstColumn, optionalText, textOf, textsOf, uidOf } from './columns.ts';
 import { aimeRow, arBenchRow, autoLogiRow, pddlRow, planBenchRow, zebraLogicRow } from './puzzleRows.ts';
 import type { Row, RowContent } from './rows.ts';
 

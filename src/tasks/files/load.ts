@@ -1,13 +1,13 @@
 /** Problems from a user's file: JSONL or CSV, in any of the known forms. */
 import { basename } from 'node:path';
-import { C3Error } from '../../shared/errors.ts';
 import type { Problem } from '../../domain/problem.ts';
+import { C3Error } from '../../shared/errors.ts';
+import { uidSha } from '../uid.ts';
 import { readDocumentRows } from './document.ts';
 import { readRow, recogniseRow, type RowFormat, type ShownTests, type TaskFormat } from './formats.ts';
 import { readLogiqaRows } from './logiqa.ts';
 import { readPddlRows } from './pddlFile.ts';
 import { readCsvRows, readJsonRows, type Row } from './rows.ts';
-import { uidSha } from '../uid.ts';
 
 export interface LoadOptions {
   /** Problems wanted at most; reading stops there. */

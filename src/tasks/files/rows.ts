@@ -1,6 +1,6 @@
+import type { Problem } from '../../domain/problem.ts';
 /** The rows of a data file, each with its place: JSON objects one a line, or CSV under a header. */
 import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
-import type { Problem } from '../../domain/problem.ts';
 import { readCsvRecords } from './csv.ts';
 import { readLines } from './lines.ts';
 

@@ -1,6 +1,6 @@
+import type { Problem } from '../../domain/problem.ts';
 /** The questions of a file that a run trains and evaluates on, where slices of the file say which. */
 import { C3Error } from '../../shared/errors.ts';
-import type { Problem } from '../../domain/problem.ts';
 import { sliceBounds } from '../../shared/text/slice.ts';
 
 /**
@@ -18,7 +18,7 @@ export function sliced(all: readonly Problem[], slice: string, key: string): Pro
   if (from === to) {
     throw new C3Error(
       'input',
-      `${key}: ${slice} holds none of the ${String(all.length)} questions of the file; choose a slice within them.`,
+      `${key}: ${slice} holds none of the ${all.length} questions of the file; choose a slice within them.`,
     );
   }
   return all.slice(from, to);
@@ -40,7 +40,7 @@ export function slicedSides(
   if (train.length === 0) {
     throw new C3Error(
       'input',
-      `task.evaluation_split: ${slices.evaluation} leaves none of the ${String(all.length)} questions to train on; choose fewer, or give task.train_split.`,
+      `task.evaluation_split: ${slices.evaluation} leaves none of the ${all.length} questions to train on; choose fewer, or give task.train_split.`,
     );
   }
   return { train, evaluation };

@@ -1,3 +1,4 @@
+import { C3Error } from '../../shared/errors.ts';
 /**
  * The arithmetic task for a thinker and a solver, with hints in known shares: the levels are the kinds of hints, and
  * their mix weights are the shares. What a thinker says is its hint, a plan of two steps.
@@ -9,7 +10,6 @@
 import { distinctProblems, workedOut } from '../arithmetic/arithmetic.ts';
 import { planned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
-import { C3Error } from '../../shared/errors.ts';
 import { distinctQuestions, uidSha } from '../uid.ts';
 
 /** A problem with what its solver says where the thinker says nothing. */
@@ -53,14 +53,14 @@ export function distinctHints(seed: string, levels: readonly number[] = DEFAULT_
 function* drawProblems(seed: string, levels: readonly number[]): Generator<HintProblem, void, undefined> {
   let index = 0;
   for (const { question: story, plan, answer } of distinctProblems(`hints-${seed}`, STORIES)) {
-    const stream = new HashedStream(`hints\0${seed}\0${String(index)}`);
+    const stream = new HashedStream(`hints\0${seed}\0${index}`);
     const { level, hint } = stream.weighted(RULES, levels);
     const slip = slipOf(plan, stream);
     const stated = hint === 'helps' ? '' : ` That is ${plan}.`;
     const question = `${story}${stated}${hint === 'misleads' ? ` Hint: ${slip}` : ''}`;
     const [right, wrong] = [demonstrated(plan), demonstrated(slip)];
     yield {
-      uid: `hints-${seed}-${String(index)}`,
+      uid: `hints-${seed}-${index}`,
       uidSha: uidSha(question),
       question,
       answer,
@@ -84,7 +84,7 @@ function slipOf(plan: string, stream: HashedStream): string {
   const slips = ['+', '-'].flatMap((sign) =>
     [-2, -1, 0, 1, 2].flatMap((off) => {
       const number = Number(operand) + off;
-      const slip = `${before}${sign}${String(number)}`;
+      const slip = `${before}${sign}${number}`;
       const result = valueOf(slip);
       return number < 1 || (sign === operator && off === 0) || result < 0 || result === value ? [] : [slip];
     }),

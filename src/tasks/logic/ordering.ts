@@ -1,7 +1,7 @@
 /** Questions about an order: rules about pairs decide the place of everybody. */
 import type { HashedStream } from '../hashedStream.ts';
-import { PEOPLE, PLACES } from './logicWords.ts';
 import { drawn, shuffled, type LogicCase } from './logicCase.ts';
+import { PEOPLE, PLACES } from './logicWords.ts';
 
 export interface OrderingRule {
   readonly people: number;

@@ -1,17 +1,17 @@
+import type { ProblemTests } from '../../domain/problem.ts';
 /**
  * The second bundled task: tiny Python functions of one helper idea and one expression in six graded levels, with unit
  * tests and with demonstrations for both roles of a team. A plan is the helper line, `h = max(a, b)`; the solution is
  * the function that begins with it.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { ProblemTests } from '../../domain/problem.ts';
 import { planned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
+import { distinctQuestions, uidSha } from '../uid.ts';
 import { literalSource, sourceOf } from './pythonExpression.ts';
 import { mutantsOf } from './pythonMutants.ts';
 import { chooseTests, wrongVersions, type Program, type Test, type WrongProgram } from './pythonTests.ts';
 import { FRAMES, FUNCTION_NAMES, HELPER, LEVEL_RULES, type Argument } from './pythonWords.ts';
-import { distinctQuestions, uidSha } from '../uid.ts';
 
 export interface PythonProblem extends PlannedProblem {
   readonly tests: ProblemTests;

@@ -7,8 +7,8 @@ import type { DemonstratedProblem } from '../demonstration.ts';
 import { checkLevels, drawDistinct } from '../drawDistinct.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { uidSha } from '../uid.ts';
-import { ATTRIBUTES, NAMES, ORDINALS, type Attribute } from './zebraWords.ts';
 import { fewest, placings, type Cell, type Clue, type Placing } from './zebraSolver.ts';
+import { ATTRIBUTES, NAMES, ORDINALS, type Attribute } from './zebraWords.ts';
 
 interface LevelRule {
   readonly level: number;
@@ -63,11 +63,11 @@ function drawZebra(
   const clues = stream.some(fewest(trueClues(stream, attributes, houses, placing), all), Infinity);
   const said = clues.map((clue) => clueWords(clue, attributes));
   const grid = gridOf(attributes, houses, placing);
-  const question = `${introWords(attributes, houses)}\n\n## Clues:\n${said.map((one, at) => `${String(at + 1)}. ${one}`).join('\n')}\n\n${zebraForm(grid)}`;
+  const question = `${introWords(attributes, houses)}\n\n## Clues:\n${said.map((one, at) => `${at + 1}. ${one}`).join('\n')}\n\n${zebraForm(grid)}`;
   const answer = zebraText(grid);
   const notes = attributes
     .flatMap(({ values, who }, one) =>
-      values.map((value, at) => `${who(value)}: house ${String((placing[one]?.[at] ?? 0) + 1)}`),
+      values.map((value, at) => `${who(value)}: house ${(placing[one]?.[at] ?? 0) + 1}`),
     )
     .join('; ');
   const solved = `{"reasoning": ${JSON.stringify(notes)}, "solution": ${answer}}`;
@@ -148,7 +148,7 @@ function introWords(attributes: readonly Attribute[], houses: number): string {
         .join(', ')}`,
   );
   return [
-    `There are ${String(houses)} houses, numbered 1 to ${String(houses)} from left to right, as seen from across the street. Each house is occupied by a different person. Each house has a unique attribute for each of the following characteristics:`,
+    `There are ${houses} houses, numbered 1 to ${houses} from left to right, as seen from across the street. Each house is occupied by a different person. Each house has a unique attribute for each of the following characteristics:`,
     ...lists,
   ].join('\n');
 }
@@ -156,7 +156,7 @@ function introWords(attributes: readonly Attribute[], houses: number): string {
 const gridOf = (attributes: readonly Attribute[], houses: number, placing: Placing): ZebraGrid =>
   new Map(
     Array.from({ length: houses }, (_, house) => [
-      `House ${String(house + 1)}`,
+      `House ${house + 1}`,
       new Map(attributes.map(({ name, values }, one) => [name, values[placing[one]?.indexOf(house) ?? 0] ?? ''])),
     ]),
   );

@@ -45,7 +45,7 @@ export function checkConfig(text: string): readonly ConfigFault[] {
       {
         start: 0,
         end: endOfLine(text, 0),
-        message: `The file has ${String(text.length)} characters; at most ${String(MAX_CHARACTERS)} are checked here.`,
+        message: `The file has ${text.length} characters; at most ${MAX_CHARACTERS} are checked here.`,
         replacement: null,
       },
     ];

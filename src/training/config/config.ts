@@ -1,8 +1,8 @@
 /** The configuration of a run (`*.c3.yaml`), and what is read off it. */
 import { z } from 'zod';
+import type { Sampling } from '../../domain/message.ts';
 import type { AdapterStart } from '../../runtime/modelRuntime.ts';
 import { isRecord } from '../../shared/guard.ts';
-import type { Sampling } from '../../domain/message.ts';
 import type { GivenRounds } from '../../team/parseRounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { externalRounds } from '../keys/externalKeys.ts';

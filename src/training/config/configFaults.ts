@@ -1,3 +1,4 @@
+import { z } from 'zod';
 /**
  * What is wrong with a configuration, all of it at once: unknown keys, wrong values, and combinations that cannot be.
  */
@@ -5,11 +6,10 @@ import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { nearestName } from '../../shared/errors.ts';
 import { bundledModelFault, isBundledName, TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';
 import type { KeyPath } from '../../team/document.ts';
-import { z } from 'zod';
-import type { configSchema, RunConfig } from './config.ts';
-import { methodReads, methodsThatRead, methodWords } from '../methods/methods.ts';
 import { runsTests } from '../keys/externalKeys.ts';
 import { writtenSchema, sectionKeys } from '../keys/keyKinds.ts';
+import { methodReads, methodsThatRead, methodWords } from '../methods/methods.ts';
+import type { configSchema, RunConfig } from './config.ts';
 import { evaluatorFault, scorerFault } from './scorerFaults.ts';
 
 /** A value longer than this is not repeated. */
@@ -50,7 +50,7 @@ const RULES: readonly Rule[] = [
     fault: ({ fanout, method, shape, evaluator_budget: budget, magrpo }) => {
       const leaves = fanout.reduce((product, count) => product * count, 1);
       return magrpo === null && methodReads(method, 'fanout') && shape === 'nested' && leaves > budget
-        ? `[${fanout.join(', ')}] needs ${String(leaves)} evaluator calls per problem, more than evaluator_budget (${String(budget)}).`
+        ? `[${fanout.join(', ')}] needs ${leaves} evaluator calls per problem, more than evaluator_budget (${budget}).`
         : null;
     },
   },
@@ -193,7 +193,7 @@ const RULES: readonly Rule[] = [
     fault: ({ task: { name, roles } }) =>
       TEAM_SIZES[name].includes(roles)
         ? null
-        : `${String(roles)} is not a size of the bundled team of ${name}; it has ${TEAM_SIZES[name].join(', ')} roles.`,
+        : `${roles} is not a size of the bundled team of ${name}; it has ${TEAM_SIZES[name].join(', ')} roles.`,
   },
   { keys: ['task.name', 'model'], fault: ({ task: { name }, model }) => bundledModelFault(model, name) },
   {

@@ -87,7 +87,7 @@ function unknownToo(faults: readonly Fault[]): string {
   const names = faults.filter(({ of }) => of === 'key').map(({ path }) => oneLine(path.join('.'), MAX_SHOWN_OVERRIDE));
   return names.length === 0
     ? ''
-    : ` Unknown, too: ${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${String(names.length - MOST_NAMED)} more` : ''}.`;
+    : ` Unknown, too: ${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''}.`;
 }
 
 /** Where the scripts would have meant a text: they know `False`, and take `false` for a text, which counts as true. */

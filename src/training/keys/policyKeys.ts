@@ -50,7 +50,7 @@ const MOST_COUNT = 1e12;
 /** Addresses of a server, which have nothing in them that must not be seen. */
 const addresses = z
   .union([z.string(), z.array(z.string()).min(1).max(MOST_ADDRESSES)], {
-    error: `must be an address, or a list of 1 to ${String(MOST_ADDRESSES)}`,
+    error: `must be an address, or a list of 1 to ${MOST_ADDRESSES}`,
   })
   .transform((given, context) => {
     const all = [given].flat();

@@ -1,18 +1,18 @@
 /** Held-out accuracy: one greedy episode per problem, or some sampled ones. */
 import { mean } from '../../credit/describe.ts';
+import type { EvaluationKind } from '../../domain/evaluation.ts';
+import type { Sampling } from '../../domain/message.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
-import { findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
 import { grow } from '../../replay/episodes.ts';
+import { findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
 import type { Environments } from '../../replay/unfold.ts';
 import { isSolved } from '../../shared/credit/returns.ts';
-import type { EvaluationKind } from '../../domain/evaluation.ts';
-import type { Problem } from '../../domain/problem.ts';
-import type { Sampling } from '../../domain/message.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { scoredAtMost, solvedReturn } from '../../team/rounds.ts';
 import type { Renderer } from '../../team/render.ts';
+import { scoredAtMost, solvedReturn } from '../../team/rounds.ts';
 import { requireMeasured } from './measured.ts';
 
 export interface EvaluationSettings {

@@ -14,14 +14,12 @@ export function requireMeasured(roots: readonly TreeMessage[]): void {
   const leaves = roots.flatMap(findLeaves);
   const killed = leaves.filter((leaf) => findScores(leaf).some(({ rule }) => rule === KILLED));
   if (killed.length * 2 > leaves.length) {
-    throw new EvaluatorLost(
-      `The sandbox was ended from outside for ${String(killed.length)} of ${String(leaves.length)} episodes.`,
-    );
+    throw new EvaluatorLost(`The sandbox was ended from outside for ${killed.length} of ${leaves.length} episodes.`);
   }
   const missing = leaves.map(missingIn).filter((answer) => answer !== null && answer.withheld !== true);
   if (missing.length > 0 && missing.length === leaves.length) {
     throw new EvaluatorLost(
-      `No message was given for any of ${String(leaves.length)} episodes, the first because ${missing[0]?.lost ?? ''}.`,
+      `No message was given for any of ${leaves.length} episodes, the first because ${missing[0]?.lost ?? ''}.`,
       'the server answers again',
     );
   }

@@ -1,5 +1,3 @@
-/** The evaluations of one run: before its training, after every so many of its steps, and at its end. */
-import { recordSubtree } from '../../replay/recordTree.ts';
 import {
   isEvaluatedAfter,
   roundDuring,
@@ -7,11 +5,13 @@ import {
   type EvaluationRound,
   type EvaluationKind,
 } from '../../domain/evaluation.ts';
+/** The evaluations of one run: before its training, after every so many of its steps, and at its end. */
+import { recordSubtree } from '../../replay/recordTree.ts';
 import { solvedReturn } from '../../team/rounds.ts';
-import { proportion } from './accuracy.ts';
 import { runSampling } from '../config/config.ts';
-import { samplesOf, problemMeans, solved, solvedOnce, evaluate } from './evaluation.ts';
 import type { RunContext } from '../runContext.ts';
+import { proportion } from './accuracy.ts';
+import { samplesOf, problemMeans, solved, solvedOnce, evaluate } from './evaluation.ts';
 
 /**
  * What an evaluation found, per problem: its share of solved episodes, null where all are masked; empty where none was
@@ -82,7 +82,7 @@ export class RunEvaluations {
     const { protocol, render, evaluator, evaluation, store } = this.context.dependencies;
     const { iteration: number, kind } = of;
     const { steps } = this.context.config;
-    const words = `Evaluating ${kind}, ${of.stage === 'during' ? `after step ${String(of.step)} of ${String(steps)}` : `${of.stage} training`}`;
+    const words = `Evaluating ${kind}, ${of.stage === 'during' ? `after step ${String(of.step)} of ${steps}` : `${of.stage} training`}`;
     const report = (done: number, message: string): void => {
       // Within training, what is counted stays the steps.
       if (of.stage === 'during') {
@@ -134,7 +134,7 @@ export class RunEvaluations {
             this.context.account.bookRoots(roots);
           });
           this.context.remaining.evaluated(roots.length);
-          report(known.length + done, `${words}: ${String(known.length + done)} of ${String(evaluation.length)}`);
+          report(known.length + done, `${words}: ${known.length + done} of ${evaluation.length}`);
         },
       },
     );

@@ -1,7 +1,7 @@
 /** What the reward ladder says of each turn of a training step's episodes. A pure function. */
 import { passAtK } from '../../diagnostics/statistics/passAtK.ts';
-import { laddersIn, type LadderShares } from '../../evaluate/ladder.ts';
 import { MEASURED_SAMPLES, MEASURED_TURNS, type TurnMeasureName } from '../../domain/step.ts';
+import { laddersIn, type LadderShares } from '../../evaluate/ladder.ts';
 import type { EpisodeRule, MessagePlace } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { messagesPerTurn } from '../../team/rounds.ts';
@@ -37,7 +37,7 @@ export function turnLevels(
     for (const [turn, shares] of ladders.length === ends.length ? ladders.entries() : []) {
       const ofTurn = found.get(turn + 1) ?? new Map<number, JointAction>();
       const before = ends[turn - 1];
-      const node = before === undefined ? `problem ${String(places.get(leaf)?.problem)}` : `after ${String(before)}`;
+      const node = before === undefined ? `problem ${String(places.get(leaf)?.problem)}` : `after ${before}`;
       found.set(turn + 1, ofTurn.set(ends[turn] ?? leaf, { node, shares }));
     }
   }

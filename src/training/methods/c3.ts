@@ -1,3 +1,4 @@
+import { comparedCredits } from '../../credit/compared.ts';
 /**
  * C3 (Algorithm 1). In a context h the policy says J alternatives a_1 ... a_J, and each is replayed to the end of the
  * episode. With c_j replays of alternative j, and R_m the return of replay m:
@@ -14,6 +15,8 @@
  * messages at a node of MAGRPO's rollout tree: joint.ts.
  */
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
+import { mergedCredits } from '../../credit/merged.ts';
+import { redrawnCredits } from '../../credit/redrawn.ts';
 import { alternativeReturns, saidBy, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
@@ -21,11 +24,8 @@ import { messagesPerTurn } from '../../team/rounds.ts';
 import { jointCredits, jointFault, jointRollouts, nodeUpdates } from './joint.ts';
 import { inheritsCredit, loneCredits } from './loneMessages.ts';
 import { comparedMessages, type Method } from './method.ts';
-import { comparedCredits } from '../../credit/compared.ts';
-import { mergedCredits } from '../../credit/merged.ts';
 import { ppoEpochs, taughtAfterWarmup, valueEpochs } from './ppo.ts';
 import { replayTrees, treeFault, uniqueFault } from './tree.ts';
-import { redrawnCredits } from '../../credit/redrawn.ts';
 
 const takesValues = (estimator: CreditEstimator): boolean => estimatorNamed(estimator).needs === 'alternative values';
 

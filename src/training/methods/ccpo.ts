@@ -7,10 +7,10 @@
  * has no solo rollouts: its votes are counted again (ccpoVoting.ts).
  */
 import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
-import { isVotingTeam } from '../../team/votingTeam.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { learns } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
+import { isVotingTeam } from '../../team/votingTeam.ts';
 import { paired, signalsOf, withinPrompt, type Signal } from './ccpoShaping.ts';
 import { measuresOf, NO_STATISTICS, stateOf, statisticsOf, updated } from './ccpoStatistics.ts';
 import { creditVotes, isVotingState, votingMeasures, votingFault, votingRemarks } from './ccpoVoting.ts';
@@ -142,7 +142,7 @@ function pairFault(settings: MethodSettings, protocol: Protocol): string | null 
     return `ccpo needs a protocol of two roles, in which the second sees what the first says and its message alone is scored, or one round of voters who do not see each other and whose vote is scored; ${protocol.name} is none.`;
   }
   return episodesOf(settings) < 2
-    ? `evaluator_budget (${String(settings.evaluator_budget)}) pays for fewer than two episodes of a problem with as many solo rollouts; give ccpo at least 4.`
+    ? `evaluator_budget (${settings.evaluator_budget}) pays for fewer than two episodes of a problem with as many solo rollouts; give ccpo at least 4.`
     : null;
 }
 

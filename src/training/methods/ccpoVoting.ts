@@ -1,14 +1,14 @@
+import { MOST_ROLES, removalContributions, shapleyValues } from '../../credit/coalitions.ts';
 /**
  * CCPO for a team that votes (reference section 3). The vote of each episode is counted again without each voter, by
  * the same rule and the same random numbers: what the reward loses is the voter's contribution, and no message is
  * sampled for it. One running statistic per voter goes from step to step.
  */
 import { mean } from '../../credit/describe.ts';
-import { MOST_ROLES, removalContributions, shapleyValues } from '../../credit/coalitions.ts';
+import type { MethodState } from '../../domain/step.ts';
 import { findLeaves, returnOf, returnOfScores, countCalls, type TreeMessage } from '../../replay/tree.ts';
 import { rewardOfVote, type Vote } from '../../replay/votes.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
-import type { MethodState } from '../../domain/step.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { scoreOf, withinPrompt } from './ccpoShaping.ts';
 import { EPSILON, memberOf, movedTo, numberIn, runningIn, type Running } from './ccpoStatistics.ts';
@@ -43,7 +43,7 @@ export function votingFault(settings: MethodSettings, protocol: Protocol): strin
   if (settings.ccpo.contribution === 'shapley' && occurrences.length > MOST_ROLES) {
     return (
       'ccpo.contribution: shapley counts the votes of all parts of a team of at most ' +
-      `${String(MOST_ROLES)} voters, and ${name} has ${String(occurrences.length)}; set it to removal.`
+      `${MOST_ROLES} voters, and ${name} has ${occurrences.length}; set it to removal.`
     );
   }
   if (settings.ccpo.shaping === 'event') {

@@ -47,7 +47,7 @@ export class DriftWatch {
   ): void {
     const { teamtr } = this.step.settings;
     const changed = [...(first ?? [])].flatMap(([name, { moves: own = [] }]) =>
-      own.map((move) => [`${String(move.episode)} ${String(move.place)}`, { ...move, role: name }] as const),
+      own.map((move) => [`${move.episode} ${move.place}`, { ...move, role: name }] as const),
     );
     const after = new Map([...this.before, ...changed]);
     const found = staleness(
@@ -72,7 +72,7 @@ export class DriftWatch {
       const own = subsampledKl(
         moves,
         { share: percent / 100, delta: teamtr.delta, estimator },
-        this.step.random(`tokens:${String(percent)}:${role}`),
+        this.step.random(`tokens:${percent}:${role}`),
       );
       this.parts.set(percent, [...(this.parts.get(percent) ?? []), own]);
     }

@@ -1,3 +1,4 @@
+import { comparedCredits } from '../../credit/compared.ts';
 /** What the methods without replay share: as many whole episodes of a problem as the evaluator budget pays for. */
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import { alternativeReturns, type TreeMessage } from '../../replay/tree.ts';
@@ -5,7 +6,6 @@ import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { scoredAtMost } from '../../team/rounds.ts';
 import { episodeOf, type Method, type MethodSettings, type Rollout, type SampledStep } from './method.ts';
-import { comparedCredits } from '../../credit/compared.ts';
 
 /**
  * Whole episodes that the budget pays for: one evaluator call for each scored message. All stages of a step have as
@@ -40,8 +40,8 @@ export function episodesFault(least: 1 | 2, stagesOf?: Method['stages']): Method
       least === 1
         ? ['no episode', '']
         : ['fewer than two episodes', ', for there is nothing to compare one episode with'];
-    const budget = `evaluator_budget (${String(settings.evaluator_budget)}) pays for ${words} of a problem${stages === 1 ? '' : ` in each of ${String(stages)} stages`}`;
-    return `${budget} with the protocol ${protocol.name}, which has ${String(scoredAtMost(protocol))} scored messages; raise it${reason}.`;
+    const budget = `evaluator_budget (${settings.evaluator_budget}) pays for ${words} of a problem${stages === 1 ? '' : ` in each of ${stages} stages`}`;
+    return `${budget} with the protocol ${protocol.name}, which has ${scoredAtMost(protocol)} scored messages; raise it${reason}.`;
   };
 }
 

@@ -67,8 +67,8 @@ const turnsOf = ({ rounds }: Protocol): number => rounds?.turns ?? 1;
 export function treeWords(settings: JointSettings, protocol: Protocol): string {
   const turns = turnsOf(protocol);
   const { nodes, jointActions, leaves, messages, optimizerSteps } = treeCounts(settings, turns);
-  const many = (count: number, one: string): string => `${String(count)} ${one}${count === 1 ? '' : 's'}`;
-  return `The tree of a problem has up to ${many(nodes, 'node')} in ${many(turns, 'turn')}, ${many(jointActions, 'joint action')} and ${leaves === 1 ? '1 leaf' : `${String(leaves)} leaves`}: ${many(messages, 'sampled message')}, ${many(optimizerSteps, 'optimizer step')}.`;
+  const many = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
+  return `The tree of a problem has up to ${many(nodes, 'node')} in ${many(turns, 'turn')}, ${many(jointActions, 'joint action')} and ${leaves === 1 ? '1 leaf' : `${leaves} leaves`}: ${many(messages, 'sampled message')}, ${many(optimizerSteps, 'optimizer step')}.`;
 }
 
 /** The reward of a joint action as the tree compares it: scaled first, then shifted. */
@@ -90,10 +90,10 @@ export function thresholdWords(settings: JointSettings, protocol: Protocol): str
   const [floor = 0, ceiling = 0] = [0, 1].map((score) => processedReward(score, settings)).sort((a, b) => a - b);
   const words = (bound: number): string => String(Number(bound.toFixed(6)));
   if (threshold >= ceiling) {
-    return `magrpo.termination_threshold is ${String(threshold)}, and no processed reward is above ${words(ceiling)}, so no node ends early; write a smaller one, or null.`;
+    return `magrpo.termination_threshold is ${threshold}, and no processed reward is above ${words(ceiling)}, so no node ends early; write a smaller one, or null.`;
   }
   return threshold < floor
-    ? `magrpo.termination_threshold is ${String(threshold)}, and no processed reward is below ${words(floor)}, so every node ends after its first turn; write a larger one, or null.`
+    ? `magrpo.termination_threshold is ${threshold}, and no processed reward is below ${words(floor)}, so every node ends after its first turn; write a larger one, or null.`
     : null;
 }
 
@@ -109,7 +109,7 @@ function stopOf(settings: JointSettings, rewards: readonly (number | null)[]): S
     return null;
   }
   return {
-    reason: `the mean processed reward of the turn's ${String(measured.length)} joint actions is ${mean.toFixed(3)}, above ${String(threshold)}`,
+    reason: `the mean processed reward of the turn's ${measured.length} joint actions is ${mean.toFixed(3)}, above ${threshold}`,
     json: { mean, threshold },
   };
 }
@@ -139,12 +139,12 @@ export function jointFault(
   }
   if (roles !== perTurn) {
     return (
-      `magrpo.num_agents is ${String(roles)}, and a turn of the protocol ${name} has ` +
-      `${String(perTurn)} messages; write num_agents: ${String(perTurn)}.`
+      `magrpo.num_agents is ${roles}, and a turn of the protocol ${name} has ` +
+      `${perTurn} messages; write num_agents: ${perTurn}.`
     );
   }
   if (rounds === undefined && turns !== null && turns > 1) {
-    return `magrpo.num_turns is ${String(turns)}, and the protocol ${name} has no rounds; give it rounds, or write num_turns: 1.`;
+    return `magrpo.num_turns is ${turns}, and the protocol ${name} has no rounds; give it rounds, or write num_turns: 1.`;
   }
   const first = occurrences.slice(0, perTurn);
   if (mode === 'cross' && first.some(({ ancestors }) => ancestors.length > 0)) {
@@ -156,7 +156,7 @@ export function jointFault(
   const calls = callsOfFanout(protocol, jointFanout({ generations: each, mode }, occurrences.length, perTurn));
   return calls <= budget
     ? null
-    : `the tree of magrpo needs up to ${String(calls)} evaluator calls per problem with the protocol ${name}, more than evaluator_budget (${String(budget)}); raise it, or lower num_generations or num_turns.`;
+    : `the tree of magrpo needs up to ${calls} evaluator calls per problem with the protocol ${name}, more than evaluator_budget (${budget}); raise it, or lower num_generations or num_turns.`;
 }
 
 /** A joint action of a node: one message of each role. */

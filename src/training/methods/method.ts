@@ -11,17 +11,17 @@
  */
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import type { Standardisation } from '../../credit/standardScore.ts';
-import type { KlPenalty } from '../../runtime/train/graph/klTerm.ts';
-import type { PolicyLoss } from '../../runtime/train/graph/policyLoss.ts';
-import type { ValueSettings } from '../../runtime/train/valueHead.ts';
-import type { StepReport } from '../../runtime/train/stepReport.ts';
+import type { MethodState, OwnMeasures, StepMetrics } from '../../domain/step.ts';
+import type { JointGrowth } from '../../replay/jointTree.ts';
 import type { TreeMessage } from '../../replay/tree.ts';
 import type { Vote } from '../../replay/votes.ts';
+import type { KlPenalty } from '../../runtime/train/graph/klTerm.ts';
+import type { PolicyLoss } from '../../runtime/train/graph/policyLoss.ts';
+import type { StepReport } from '../../runtime/train/stepReport.ts';
+import type { ValueSettings } from '../../runtime/train/valueHead.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
-import type { MethodState, OwnMeasures, StepMetrics } from '../../domain/step.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { Shape } from '../../team/rounds.ts';
-import type { JointGrowth } from '../../replay/jointTree.ts';
 import type { Divergence } from '../divergence.ts';
 import type { RunKeys } from '../keys/runKeys.ts';
 
@@ -315,7 +315,7 @@ export function comparedMessages(trees: readonly TreeMessage[], merged: boolean)
     return groups;
   }
   const several = groups.filter(({ length }) => length > 1).flat();
-  return [...Map.groupBy(several, ({ position, contextKey }) => `${String(position)} ${contextKey}`).values()];
+  return [...Map.groupBy(several, ({ position, contextKey }) => `${position} ${contextKey}`).values()];
 }
 
 /** A message with all that follow it. */

@@ -109,7 +109,7 @@ export function methodRemarks(settings: NamedSettings, protocol: Protocol): read
     return [];
   }
   const calls = callsPerProblem(settings, protocol);
-  const made = `${method} makes ${String(calls)} of ${String(budget)} evaluator calls per problem and step`;
+  const made = `${method} makes ${calls} of ${budget} evaluator calls per problem and step`;
   const unused = calls < budget ? [`${made}: its budget is not that of a method that makes all of them.`] : [];
   const tree =
     settings.magrpo === null

@@ -23,7 +23,7 @@ export function* ppoEpochs({
   const { epochs, mini_batches: of } = ppo;
   const rate = cosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps * epochs * of });
   for (let epoch = 0; epoch < epochs; epoch++) {
-    const draw = random(`mini-batches:${String(epoch)}`);
+    const draw = random(`mini-batches:${epoch}`);
     for (let index = 0; index < of; index++) {
       const learningRate = rate(((iteration - 1) * epochs + epoch) * of + index);
       yield { kind: 'policy', learningRate, ...(of > 1 && { batch: { index, of, draw } }) };

@@ -100,7 +100,7 @@ export function spineFault(settings: MethodSettings, protocol: Protocol): string
   if (spineFanout(settings, protocol, null).some((count) => count > 1)) {
     return null;
   }
-  return `shape ${settings.shape} needs an episode and at least one alternative, and evaluator_budget (${String(settings.evaluator_budget)}) pays for no more than the episode with the protocol ${protocol.name}; raise it.`;
+  return `shape ${settings.shape} needs an episode and at least one alternative, and evaluator_budget (${settings.evaluator_budget}) pays for no more than the episode with the protocol ${protocol.name}; raise it.`;
 }
 
 /** A message of a step as its credit shows the variance of returns in its context. */

@@ -1,3 +1,5 @@
+import { mean } from '../../credit/describe.ts';
+import type { Json } from '../../domain/episode.ts';
 /**
  * TeamTR (reference sections 2 to 4): trust regions for a team whose roles are updated one after the other. A step is
  * what the paper calls a stage; each role that learns has its turn in it, in an order sigma:
@@ -23,14 +25,13 @@
  * updated since of their ratios (section 6; it publishes no clip of them), which multiply A_g.
  */
 import { rankMeasures, type RankShift, type MethodState } from '../../domain/step.ts';
-import { learns } from '../../shared/rolePolicies.ts';
-import type { Json } from '../../domain/episode.ts';
-import { mean } from '../../credit/describe.ts';
-import type { Divergence, Move } from '../divergence.ts';
 import { alternativeReturns } from '../../replay/tree.ts';
+import { learns } from '../../shared/rolePolicies.ts';
+import type { Divergence, Move } from '../divergence.ts';
 import { episodeWeights } from '../importance.ts';
 import { cosineSchedule } from '../schedule.ts';
 import { shuffled } from '../shuffled.ts';
+import { DriftWatch } from './driftWatch.ts';
 import { episodeCredits, episodesOfStage, episodesFault } from './episodes.ts';
 import type {
   LearningStep,
@@ -43,7 +44,6 @@ import type {
   TaughtStep,
   Update,
 } from './method.ts';
-import { DriftWatch } from './driftWatch.ts';
 import { measuresOf, type MeasuredTurn } from './teamTrMeasures.ts';
 
 type Settings = MethodSettings['teamtr'];

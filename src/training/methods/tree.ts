@@ -1,9 +1,9 @@
+import type { Protocol } from '../../team/protocol.ts';
 /**
  * What C3 and its ablation "w/o LOO" share: the configured fan-out as a tree, and the check that the budget pays for
  * it.
  */
 import { callsOfFanout, messagesAtMost } from '../../team/rounds.ts';
-import type { Protocol } from '../../team/protocol.ts';
 import type { Method, MethodSettings } from './method.ts';
 import { spineFanout, spineFault } from './spine.ts';
 
@@ -45,20 +45,20 @@ export const treeFault: Method['fault'] = (settings, protocol) => {
   const messages = messagesAtMost(protocol);
   if (protocol.rounds === undefined && fanout.length !== messages) {
     return (
-      `fanout has ${String(fanout.length)} numbers where the protocol ${protocol.name} has ` +
-      `${String(messages)} messages; give one for each.`
+      `fanout has ${fanout.length} numbers where the protocol ${protocol.name} has ` +
+      `${messages} messages; give one for each.`
     );
   }
   if (fanout.length > messages) {
     return (
-      `fanout has ${String(fanout.length)} numbers where an episode of the protocol ${protocol.name} has ` +
-      `at most ${String(messages)} messages; leave some out.`
+      `fanout has ${fanout.length} numbers where an episode of the protocol ${protocol.name} has ` +
+      `at most ${messages} messages; leave some out.`
     );
   }
   const calls = callsOfFanout(protocol, fanout);
   if (calls <= budget) {
     return null;
   }
-  const needed = `fanout [${fanout.join(', ')}] needs ${String(calls)} evaluator calls per problem with the protocol ${protocol.name}`;
-  return `${needed}, more than evaluator_budget (${String(budget)}); change one of the two.`;
+  const needed = `fanout [${fanout.join(', ')}] needs ${calls} evaluator calls per problem with the protocol ${protocol.name}`;
+  return `${needed}, more than evaluator_budget (${budget}); change one of the two.`;
 };

@@ -4,9 +4,9 @@
  */
 import { appendFile, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeWhole } from '../../runtime/files/wholeFile.ts';
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../../policy/tokenizer.ts';
 import { trainBpe } from '../../policy/trainBpe.ts';
+import { writeWhole } from '../../runtime/files/wholeFile.ts';
 import {
   initialParameters,
   loadModel,
@@ -15,11 +15,11 @@ import {
   saveModel,
   saveParameters,
 } from '../../runtime/model/model.ts';
-import type { TrainingContext } from '../../runtime/train/graph/pack.ts';
+import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import type { DeviceSettings } from '../../runtime/session/session.ts';
+import type { TrainingContext } from '../../runtime/train/graph/pack.ts';
 import { Trainer } from '../../runtime/train/trainer.ts';
 import { initialState, type TrainingState } from '../../runtime/train/trainingState.ts';
-import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import type { DemonstratedProblem } from '../../tasks/demonstration.ts';
 import { generateSplit, type TaskName } from '../../tasks/split.ts';
 import type { Protocol } from '../../team/protocol.ts';
@@ -91,7 +91,7 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
     await keepLog(log, after);
   }
   settings.report(
-    `${String(parameterCount(config))} parameters, ${String(tokenizer.vocabularySize)} tokens, from step ${String(after + state.step)}`,
+    `${parameterCount(config)} parameters, ${tokenizer.vocabularySize} tokens, from step ${after + state.step}`,
   );
   const trainer = new Trainer(config, settings.device);
   // The optimizer counts its own steps; those before it are behind it.
@@ -181,7 +181,7 @@ function problemsOf(
 ): readonly DemonstratedProblem[] {
   const { steps = 0, levels = [] } = phases[index] ?? {};
   const train = Math.min(most, steps * problemsPerStep);
-  return generateSplit({ task, seed: `pretrain-${String(seed + index)}`, train, evaluation: 0, levels }).train;
+  return generateSplit({ task, seed: `pretrain-${seed + index}`, train, evaluation: 0, levels }).train;
 }
 
 /**
@@ -255,7 +255,7 @@ async function copyTokenizer(from: string, to: string): Promise<void> {
 const VECTORS = ['parameters', 'momentum', 'variance'] as const;
 
 async function checkpoint(settings: PretrainSettings, config: TransformerConfig, state: TrainingState): Promise<void> {
-  const folder = join(settings.workFolder, `step-${String(state.step)}`);
+  const folder = join(settings.workFolder, `step-${state.step}`);
   await mkdir(folder, { recursive: true });
   for (const vector of VECTORS) {
     await saveParameters(config, state[vector], join(folder, `${vector}.safetensors`));
@@ -271,7 +271,7 @@ async function resume(settings: PretrainSettings, config: TransformerConfig): Pr
   } catch {
     return undefined; // No checkpoint yet.
   }
-  const folder = join(settings.workFolder, `step-${String(step)}`);
+  const folder = join(settings.workFolder, `step-${step}`);
   const [parameters, momentum, variance] = await Promise.all(
     VECTORS.map((vector) => loadParameters(config, join(folder, `${vector}.safetensors`))),
   );

@@ -1,8 +1,8 @@
+import { addLedgers, votesCost, type Ledger } from '../../domain/run.ts';
 /** What a run has cost, over all the processes that worked on it. */
 import { LedgerCounter } from '../../replay/budget.ts';
 import { storedCost } from '../../replay/storedCost.ts';
 import { callOf, eventScores, type TreeMessage } from '../../replay/tree.ts';
-import { addLedgers, votesCost, type Ledger } from '../../domain/run.ts';
 import type { RunAccount, StoreWriter } from '../../store/types.ts';
 import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
 

@@ -21,11 +21,11 @@ const valueHeadPrefix = (run: string): string => `value-head-${nameOf(run)}-`;
  * weights under different heads.
  */
 export const valueHeadFile = (folder: string, run: string, iteration: number): string =>
-  join(folder, `${valueHeadPrefix(run)}${String(iteration)}.safetensors`);
+  join(folder, `${valueHeadPrefix(run)}${iteration}.safetensors`);
 
 /** Where the training state after an iteration is kept. */
 export const checkpointFile = (folder: string, run: string, iteration: number): string =>
-  join(folder, `${prefixOf(run)}${String(iteration)}.safetensors`);
+  join(folder, `${prefixOf(run)}${iteration}.safetensors`);
 
 /** The iterations after which a run has a checkpoint, the newest first. */
 export async function checkpointsOf(folder: string, run: string): Promise<number[]> {

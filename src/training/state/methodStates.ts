@@ -1,9 +1,9 @@
+import type { MethodState } from '../../domain/step.ts';
 /**
  * What a method carries from step to step. It is always read from the store: a step after an interruption, or executed
  * again, has the same as any other.
  */
 import { C3Error } from '../../shared/errors.ts';
-import type { MethodState } from '../../domain/step.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import type { Method, MethodSettings } from '../methods/method.ts';
 
@@ -63,18 +63,18 @@ export function stateAfter({ store, run, method }: Place, iteration: number, sta
   const { name, version } = method.state;
   const found = stage ?? store.stages(run, iteration).at(-1)?.stage ?? 0;
   const stored = store.methodState(run, iteration, found);
-  const place = found === 0 ? '' : `stage ${String(found)} of `;
-  const where = `after ${place}step ${String(iteration)} of run ${run}`;
+  const place = found === 0 ? '' : `stage ${found} of `;
+  const where = `after ${place}step ${iteration} of run ${run}`;
   if (stored === null) {
     throw new C3Error('store', `The store ${store.path} has no state ${name} ${where}; start a new run.`);
   }
   if (stored.name === name && stored.version === version) {
     return stored;
   }
-  const other = `is ${stored.name}, version ${String(stored.version)}`;
+  const other = `is ${stored.name}, version ${stored.version}`;
   throw new C3Error(
     'input',
-    `The method's state ${where} ${other}, and this is ${name}, version ${String(version)}: nothing was changed; continue with the version of C3 that wrote it, or start a new run.`,
+    `The method's state ${where} ${other}, and this is ${name}, version ${version}: nothing was changed; continue with the version of C3 that wrote it, or start a new run.`,
   );
 }
 

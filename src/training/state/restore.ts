@@ -1,10 +1,10 @@
+import type { Snapshot } from '../../domain/snapshot.ts';
 /** Weights of any moment of a run: from the nearest checkpoint, by executing the optimiser's steps after it again. */
 import { C3Error } from '../../shared/errors.ts';
-import type { Snapshot } from '../../domain/snapshot.ts';
 import type { Stage, StoreReader } from '../../store/types.ts';
-import { checkpointFile, checkpointsOf } from './checkpoints.ts';
 import { runAdapter } from '../config/config.ts';
 import { learn, type LearnInput } from '../learn.ts';
+import { checkpointFile, checkpointsOf } from './checkpoints.ts';
 
 export interface RestoreInput extends LearnInput {
   readonly snapshotFolder: string;
@@ -62,7 +62,7 @@ export async function restoreTraining(input: RestoreInput, iteration: number): P
   if (snapshot !== base) {
     await runtime.releaseSnapshot(snapshot);
   }
-  throw otherWeights(`Step ${String(iteration)}`, run, snapshot, expected);
+  throw otherWeights(`Step ${iteration}`, run, snapshot, expected);
 }
 
 /**
@@ -85,12 +85,7 @@ export async function restoreStage(input: RestoreInput, { iteration, stage, snap
   if (found !== base) {
     await runtime.releaseSnapshot(found);
   }
-  throw otherWeights(
-    `What comes before stage ${String(stage)} of step ${String(iteration)}`,
-    input.run,
-    found,
-    snapshot,
-  );
+  throw otherWeights(`What comes before stage ${stage} of step ${iteration}`, input.run, found, snapshot);
 }
 
 const otherWeights = (what: string, run: string, found: string, expected: string): C3Error =>

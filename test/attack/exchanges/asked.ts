@@ -40,7 +40,7 @@ export class AskedLane {
 
   /** One request, of which some attempts fail. */
   async exchange(number: number): Promise<void> {
-    const stream = new HashedStream(`asked ${String(seed())} ${String(number)}`);
+    const stream = new HashedStream(`asked ${seed()} ${number}`);
     const { name: api } = stream.pick([{ name: 'chat' }, { name: 'completions' }] as const);
     const form = answerForm(api, stream);
     const text = textOf(number, stream);
@@ -65,8 +65,8 @@ export class AskedLane {
       servedAs: 'm',
       rests: { first: 1, most: 2 },
     });
-    await this.tally.attempt(`request ${String(number)}, ${JSON.stringify({ ...form, faults, most })}`, async () => {
-      const body = { model: 'm', prompt: `exchange-${String(number)}` };
+    await this.tally.attempt(`request ${number}, ${JSON.stringify({ ...form, faults, most })}`, async () => {
+      const body = { model: 'm', prompt: `exchange-${number}` };
       const asked = performance.now();
       const said = await client.ask(String(number), body, MOST, NEVER).then(
         (reply) => reply.text,

@@ -37,7 +37,7 @@ export class RawServer {
   async listen(): Promise<string> {
     this.server.listen(0, '127.0.0.1');
     await once(this.server, 'listening');
-    return `http://127.0.0.1:${String((this.server.address() as AddressInfo).port)}/v1`;
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/v1`;
   }
 
   expect(number: number, script: Script): void {

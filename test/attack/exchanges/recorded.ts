@@ -5,10 +5,10 @@ import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:h
 import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
+import type { LogImport } from '../../../src/domain/episode.ts';
 import { PassingServer } from '../../../src/engine/record/passingServer.ts';
 import { Recording, type PassedCall } from '../../../src/engine/record/recording.ts';
 import type { EngineService } from '../../../src/engine/service.ts';
-import type { LogImport } from '../../../src/domain/episode.ts';
 import { HashedStream } from '../../../src/tasks/hashedStream.ts';
 import { seed, type Tally } from '../harness.ts';
 import { RawServer } from './rawServer.ts';
@@ -93,7 +93,7 @@ export class RecordedLane {
 
   /** One exchange, whose number is drawn by nobody else. */
   async exchange(number: number): Promise<void> {
-    const stream = new HashedStream(`exchange ${String(seed())} ${String(number)}`);
+    const stream = new HashedStream(`exchange ${seed()} ${number}`);
     const api = stream.pick(APIS.map((name) => ({ name }))).name;
     const form = answerForm(api, stream);
     const text = textOf(number, stream);
@@ -116,7 +116,7 @@ export class RecordedLane {
         said.resolve(null);
       },
     });
-    const what = `exchange ${String(number)}, ${JSON.stringify({ kind, ...form, fault, most })}`;
+    const what = `exchange ${number}, ${JSON.stringify({ kind, ...form, fault, most })}`;
     const before = this.accounted;
     let got: Got | null;
     let isOwed = true;
@@ -135,7 +135,7 @@ export class RecordedLane {
     await this.tally.attempt(what, async () => {
       assert.ok(await settled(() => this.accounted > before || !isOwed), 'it is neither stored nor counted');
       const more = this.accounted - before - (isOwed ? 1 : 0);
-      assert.ok(more <= this.late, `it is counted ${String(more)} times too often`);
+      assert.ok(more <= this.late, `it is counted ${more} times too often`);
       this.late -= more;
     });
     this.upstream.forget(number);
@@ -165,7 +165,7 @@ export class RecordedLane {
     );
     for (const [number, { read, only }] of expected) {
       const own = stored.get(number) ?? [];
-      const what = `exchange ${String(number)} of seed ${String(seed())}`;
+      const what = `exchange ${number} of seed ${seed()}`;
       if (read !== null && !all.has(read)) {
         tally.broken(`${what}: ${JSON.stringify(read)} reached the client and is not stored`);
       }
@@ -174,7 +174,7 @@ export class RecordedLane {
       }
     }
     if (count !== recording.taken) {
-      tally.broken(`${String(count)} messages are stored of ${String(recording.taken)} that were taken in`);
+      tally.broken(`${count} messages are stored of ${recording.taken} that were taken in`);
     }
     tally.held();
   }
@@ -189,7 +189,7 @@ export class RecordedLane {
       messages: [{ role: 'user', content: 'Was?' }],
       prompt: 'Was?',
       input: 'Was?',
-      user: `exchange-${String(number)}`,
+      user: `exchange-${number}`,
     };
   }
 
@@ -254,7 +254,7 @@ export class RecordedLane {
       socket.end();
     }
     if (!(await settled(() => socket.closed))) {
-      this.tally.broken(`exchange ${String(number)}: the connection of a bad request is never closed`);
+      this.tally.broken(`exchange ${number}: the connection of a bad request is never closed`);
     }
   }
 }

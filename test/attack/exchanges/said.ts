@@ -28,9 +28,9 @@ export interface Fault {
 
 /** The text of an exchange, with characters of two, three and four bytes, quotes and lines. */
 export const textOf = (number: number, stream: HashedStream): string =>
-  `planted-${String(number)}. ${Array.from({ length: stream.integer(1, 12) }, () =>
+  `planted-${number}. ${Array.from({ length: stream.integer(1, 12) }, () =>
     stream.pick(['word', 'zwölf', '日本語', '🙂🧵', '"said"', 'a\nline', '\\u0041', '{}', 'data: x']),
-  ).join(' ')} end-${String(number)}`;
+  ).join(' ')} end-${number}`;
 
 export const json = (value: unknown): Bytes => {
   const text = JSON.stringify(value);
@@ -151,7 +151,7 @@ export function answerBytes({ api, isStream, isPacked, framing }: AnswerForm, te
     `Content-Type: ${isStream ? 'text/event-stream' : 'application/json'}`,
     ...(isPacked ? ['Content-Encoding: gzip'] : []),
     framing === 'length'
-      ? `Content-Length: ${String(length)}`
+      ? `Content-Length: ${length}`
       : framing === 'chunks'
         ? 'Transfer-Encoding: chunked'
         : 'Connection: close',
@@ -180,7 +180,7 @@ export function requestBytes(
     `Host: ${host}`,
     `Content-Type: ${type}`,
     ...(encoding === undefined ? [] : [`Content-Encoding: ${encoding}`]),
-    isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${String(joined(body).length)}`,
+    isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${joined(body).length}`,
     'Connection: close',
   ];
   return [

@@ -6,10 +6,10 @@ import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { Recorded } from '../../../src/domain/episode.ts';
 import { record } from '../../../src/engine/record/recordProgram.ts';
 import type { EngineService } from '../../../src/engine/service.ts';
 import { NEVER } from '../../../src/shared/cancellation.ts';
-import type { Recorded } from '../../../src/domain/episode.ts';
 import { HashedStream } from '../../../src/tasks/hashedStream.ts';
 import { seed, type Tally } from '../harness.ts';
 import { faultIn, requestBytes, sentBytes, textOf, type Bytes, type Fault, type Sent } from './said.ts';
@@ -80,7 +80,7 @@ export class SpansLane {
   }
 
   async exchange(number: number): Promise<void> {
-    const stream = new HashedStream(`spans ${String(seed())} ${String(number)}`);
+    const stream = new HashedStream(`spans ${seed()} ${number}`);
     const text = textOf(number, stream);
     const isJson = stream.chance(0.5);
     const isPacked = stream.chance(0.3);
@@ -96,7 +96,7 @@ export class SpansLane {
     const { pieces, then } = sentBytes(bytes, fault, stream, FLOOD);
     const answer = await this.send(pieces, then);
     const isTaken = / 200 /u.test(answer.slice(0, 20));
-    const what = `batch ${String(number)}, ${JSON.stringify({ isJson, isPacked, fault })}`;
+    const what = `batch ${number}, ${JSON.stringify({ isJson, isPacked, fault })}`;
     this.batches.push({ text, what, isWell: fault === null, isTaken });
     if (fault === null && !isTaken) {
       this.tally.broken(`${what} is refused: ${answer.slice(0, 300)}`);
@@ -124,7 +124,7 @@ export class SpansLane {
     if (missing.length > counted + garbled) {
       const first = missing.slice(0, 3).map(({ what }) => what);
       this.tally.broken(
-        `${String(missing.length)} are missing, and ${JSON.stringify(report.leftOut)} counted: ${first.join('; ')}`,
+        `${missing.length} are missing, and ${JSON.stringify(report.leftOut)} counted: ${first.join('; ')}`,
       );
     }
     this.tally.held();

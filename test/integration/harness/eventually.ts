@@ -30,5 +30,5 @@ export async function eventually<T>(
     }
     await pause(BETWEEN);
   } while (performance.now() < end);
-  throw new Error(`Waited ${String(timeout / 1000)} s for ${what}.`, { cause });
+  throw new Error(`Waited ${timeout / 1000} s for ${what}.`, { cause });
 }

@@ -501,7 +501,7 @@ export class Workbench {
       for (const [width, height] of sizes) {
         await this.page.setViewportSize({ width, height });
         await prepare(width);
-        await this.screenshot(`${name}-${String(width)}-${theme}`);
+        await this.screenshot(`${name}-${width}-${theme}`);
       }
     }
   }

@@ -10,11 +10,11 @@ import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { openStoreForReading } from '../../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../../src/store/write/writer.ts';
-import { addRun, filesOf, rawConnection, temporaryFolder } from '../../unit/store/helpers.ts';
-import { finished, type Finished } from '../../unit/engine/workspace.ts';
-import { programOf } from '../../support/programs.ts';
-import { recordedStore, type RecordedStore } from '../../attack/recordedStore.ts';
 import { tally } from '../../attack/harness.ts';
+import { recordedStore, type RecordedStore } from '../../attack/recordedStore.ts';
+import { programOf } from '../../support/programs.ts';
+import { finished, type Finished } from '../../unit/engine/workspace.ts';
+import { addRun, filesOf, rawConnection, temporaryFolder } from '../../unit/store/helpers.ts';
 
 const readOnly = tally('read-only stores');
 const CLI = programOf('cli');

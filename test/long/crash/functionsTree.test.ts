@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { c3, makeWorkspace } from '../../unit/engine/workspace.ts';
 import { assertSame, delays, interrupted, LOADED } from '../../crash/interrupted.ts';
 import type { Moment } from '../../crash/killed.ts';
+import { c3, makeWorkspace } from '../../unit/engine/workspace.ts';
 
 const CONFIG = `title: Killed functions
 method: magrpo
@@ -43,7 +43,7 @@ it('a tree of three turns comes to the same end over kills, and its replays are 
   );
   const whole = await interrupted(t, workspace, [], [], sizes);
   const killed = await interrupted(t, workspace, moments, [], sizes);
-  t.diagnostic(`${String(killed.kills)} kills`);
+  t.diagnostic(`${killed.kills} kills`);
   assert.equal(killed.kills, KILLS, killed.log);
   assertSame(killed, whole);
   const verified = await c3(killed.folder, ['verify', '--json']);
@@ -51,5 +51,5 @@ it('a tree of three turns comes to the same end over kills, and its replays are 
   t.diagnostic(verified.stdout.trim());
   // Every leaf is a replay of each of the six messages before it.
   const replays = 12 * 2 * LEAVES * 6;
-  assert.match(verified.stdout, new RegExp(`"checked":${String(replays)},"identical":${String(replays)},`));
+  assert.match(verified.stdout, new RegExp(`"checked":${replays},"identical":${replays},`));
 });

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { z } from 'zod';
 import { TERMINATION } from '../../../src/replay/jointTree.ts';
-import { jsonl, sums } from '../../unit/training/tinyTeam.ts';
-import { c3, makeWorkspace, withStore } from '../../unit/engine/workspace.ts';
 import { assertSame, delays, interrupted, LOADED } from '../../crash/interrupted.ts';
 import type { Moment } from '../../crash/killed.ts';
+import { c3, makeWorkspace, withStore } from '../../unit/engine/workspace.ts';
+import { jsonl, sums } from '../../unit/training/tinyTeam.ts';
 
 const PROTOCOL = {
   name: 'two-sides',
@@ -69,7 +69,7 @@ function killedTrees(modes: readonly (keyof typeof LEAVES)[], kills: number): vo
       const moments = delays(index + 1, kills, 160).map((later): Moment => ({ kind: 'line', line: LOADED, later }));
       const whole = await interrupted(t, workspace, [], overrides, sizes);
       const killed = await interrupted(t, workspace, moments, overrides, sizes);
-      t.diagnostic(`${String(killed.kills)} kills`);
+      t.diagnostic(`${killed.kills} kills`);
       assert.ok(killed.kills >= 0.75 * kills, killed.log);
       assertSame(killed, whole);
 

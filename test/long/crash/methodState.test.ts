@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import { connect } from '../../../src/store/files/sqlite.ts';
-import { teamFolder, temporaryFolder } from '../../unit/training/tinyRun.ts';
 import { tablesOf, type Row } from '../../crash/tables.ts';
+import { teamFolder, temporaryFolder } from '../../unit/training/tinyRun.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 
@@ -66,12 +66,12 @@ async function interrupted(
 
 /** When a step has ended, and its next one begins. */
 const step = (number: number, later: number): KillMoment => [
-  new RegExp(`^(?:Step ${String(number)} of 8: mean|Training: step ${String(number + 1)} of 8)`, 'mu'),
+  new RegExp(`^(?:Step ${number} of 8: mean|Training: step ${number + 1} of 8)`, 'mu'),
   later,
 ];
 /** When a step has sampled its stage. */
 const stage = (number: number, later: number): KillMoment => [
-  new RegExp(`^Step ${String(number)} of 8: stage 1 is sampled`, 'mu'),
+  new RegExp(`^Step ${number} of 8: stage 1 is sampled`, 'mu'),
   later,
 ];
 
@@ -112,7 +112,7 @@ const IN_STAGES: readonly KillMoment[] = [
 function killedInStages(moments: readonly KillMoment[]): void {
   it('comes to the same stages, messages and weights over kills before, in and after a stage', async (t) => {
     const [whole, killed] = [await interrupted(t, 'stages', []), await interrupted(t, 'stages', moments)];
-    assert.ok(killed.kills >= 0.5 * moments.length, `${String(killed.kills)} kills`);
+    assert.ok(killed.kills >= 0.5 * moments.length, `${killed.kills} kills`);
     assert.deepEqual([whole.tables['stage']?.length, whole.tables['stage_state']?.length], [8, 8]);
     assertSame(whole.tables, killed.tables);
   });
@@ -131,8 +131,8 @@ function killedInTurns(kind: 'teamtr' | 'diagnosed', moments: readonly KillMomen
   const words = kind === 'teamtr' ? 'turns of teamtr' : 'turns and diagnostics of teamtr';
   it(`comes to the same ${words} over kills, most of them within a turn`, async (t) => {
     const [whole, killed] = [await interrupted(t, kind, []), await interrupted(t, kind, moments)];
-    t.diagnostic(`${String(killed.kills)} of ${String(moments.length)} kills`);
-    assert.ok(killed.kills >= Math.floor(0.75 * moments.length), `${String(killed.kills)} kills`);
+    t.diagnostic(`${killed.kills} of ${moments.length} kills`);
+    assert.ok(killed.kills >= Math.floor(0.75 * moments.length), `${killed.kills} kills`);
     // A state after the second turn's episodes, and one of what the step came to.
     assert.deepEqual([whole.tables['stage']?.length, whole.tables['stage_state']?.length], [8, 16]);
     const shown = JSON.stringify(whole.tables['step']).includes('occupancyDrift');
@@ -158,7 +158,7 @@ function killedInSteps(moments: readonly KillMoment[]): void {
   it('comes to the same states, messages and weights over kills in the middle of its steps', async (t) => {
     const [whole, killed] = [await interrupted(t, 'statistics', []), await interrupted(t, 'statistics', moments)];
     // On a busy machine the run may have ended before the last ones.
-    assert.ok(killed.kills >= 0.4 * moments.length, `${String(killed.kills)} kills`);
+    assert.ok(killed.kills >= 0.4 * moments.length, `${killed.kills} kills`);
     assert.equal(whole.tables['method_state']?.length, 8);
     assertSame(whole.tables, killed.tables);
   });
@@ -177,9 +177,9 @@ function killedAnywhere(kind: 'ccpo' | 'voting', moments: readonly KillMoment[])
       : 'statistics, votes and weights of CCPO with voters';
   it(`comes to the same ${words} over kills`, async (t) => {
     const [whole, killed] = [await interrupted(t, kind, []), await interrupted(t, kind, moments)];
-    t.diagnostic(`${String(killed.kills)} kills`);
+    t.diagnostic(`${killed.kills} kills`);
     // On a busy machine the run may have ended before the last ones.
-    assert.ok(killed.kills >= Math.floor(0.75 * moments.length), `${String(killed.kills)} kills`);
+    assert.ok(killed.kills >= Math.floor(0.75 * moments.length), `${killed.kills} kills`);
     const states = whole.tables['method_state'] ?? [];
     assert.deepEqual([states.length, new Set(states.map(({ json }) => String(json))).size], [8, 8]);
     assert.equal((whole.tables['environment_event'] ?? []).length > 0, kind === 'voting');

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import { connect } from '../../../src/store/files/sqlite.ts';
-import { c3, copyOf, parseLine, startC3, withStore } from '../../unit/engine/workspace.ts';
 import { tablesOf, type Row } from '../../crash/tables.ts';
+import { c3, copyOf, parseLine, startC3, withStore } from '../../unit/engine/workspace.ts';
 
 const KEYS = [
   'method=teamtr',
@@ -128,7 +128,7 @@ function killedReplacement(moments: readonly Moment[]): void {
         }
       }
     }
-    t.diagnostic(`${String(moments.length)} kills`);
+    t.diagnostic(`${moments.length} kills`);
   });
 }
 

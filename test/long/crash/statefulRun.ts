@@ -48,7 +48,7 @@ const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
 const VOTERS = parseProtocol(
   JSON.stringify({
     name: 'voters',
-    roles: [1, 2, 3].map((number) => ({ role: `voter${String(number)}`, prompt: 'Solve.' })),
+    roles: [1, 2, 3].map((number) => ({ role: `voter${number}`, prompt: 'Solve.' })),
     rounds: { turns: 1, closing: { name: 'vote', ties: 'expected' } },
   }),
   'voters.json',

@@ -7,10 +7,10 @@ import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { z } from 'zod';
-import { jsonl, sums } from '../../unit/training/tinyTeam.ts';
-import { c3, makeWorkspace, withStore } from '../../unit/engine/workspace.ts';
 import { assertSame, delays, interrupted, LOADED } from '../../crash/interrupted.ts';
 import type { Moment } from '../../crash/killed.ts';
+import { c3, makeWorkspace, withStore } from '../../unit/engine/workspace.ts';
+import { jsonl, sums } from '../../unit/training/tinyTeam.ts';
 
 const CONFIG = `title: Killed example
 model: team
@@ -60,7 +60,7 @@ function killedTeams(teams: readonly UnfoldingTeam[], kills: number): void {
       const moments = delays(index + 1, kills, 160).map((later): Moment => ({ kind: 'line', line: LOADED, later }));
       const whole = await interrupted(t, workspace, [], overrides, SIZES);
       const killed = await interrupted(t, workspace, moments, overrides, SIZES);
-      t.diagnostic(`${String(killed.kills)} kills`);
+      t.diagnostic(`${killed.kills} kills`);
       assert.ok(killed.kills >= 0.75 * kills, killed.log);
       assertSame(killed, whole);
 
@@ -76,7 +76,7 @@ function killedTeams(teams: readonly UnfoldingTeam[], kills: number): void {
       const { stdout, code, stderr } = await c3(killed.folder, ['verify', '--json']);
       assert.equal(code, 0, stderr);
       const { checked, identical, different, notComparable } = verification.parse(JSON.parse(stdout));
-      t.diagnostic(`${String(identical)} of ${String(checked)} replays are identical`);
+      t.diagnostic(`${identical} of ${checked} replays are identical`);
       assert.deepEqual([identical, different, notComparable], [checked, 0, 0]);
       assert.ok(checked >= 4 * 3 * 4, String(checked));
     });

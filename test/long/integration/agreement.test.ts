@@ -115,7 +115,7 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
   const variances: number[] = [];
   const matched = new Map<string, number>(taxonomy.classes.map(({ name }) => [name, 0]));
   for (const iteration of STEPS) {
-    const step = workbench.treeItem(view, `Step ${String(iteration)}`);
+    const step = workbench.treeItem(view, `Step ${iteration}`);
     await unfold(step);
     const leaves: number[] = [];
     for (const question of questionsOf(workbench, run, iteration)) {
@@ -144,11 +144,11 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
       for (const { name, cases } of taxonomy.classes) {
         await transcript.getByRole('combobox', { name: 'Label or failure class' }).selectOption(`Class: ${name}`);
         const here = cases.filter((one) => one.question === question).length;
-        await transcript.locator('.matching', { hasText: `${String(here)} of 6 messages` }).waitFor();
+        await transcript.locator('.matching', { hasText: `${here} of 6 messages` }).waitFor();
         matched.set(name, (matched.get(name) ?? 0) + here);
       }
     }
-    const said = `mean return ${mean(leaves).toFixed(2)}, ${String(leaves.length)} episodes`;
+    const said = `mean return ${mean(leaves).toFixed(2)}, ${leaves.length} episodes`;
     await eventually(said, async () => (await step.innerText()).replaceAll(/\s+/gu, ' ').includes(said));
     // The next step may have the same questions.
     await step.click();
@@ -158,7 +158,7 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
   // Rows show two digits; the returns of this run are 0 and 1, so that no more are lost than these.
   assert.ok(
     Math.abs(mean(variances) - diagnosis.variance.value) < 0.01,
-    `${String(mean(variances))} and ${String(diagnosis.variance.value)}`,
+    `${mean(variances)} and ${diagnosis.variance.value}`,
   );
   for (const { name, count } of taxonomy.classes) {
     assert.equal(matched.get(name), count, name);

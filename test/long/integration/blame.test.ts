@@ -25,7 +25,7 @@ scenario('the search says what lost an episode, and its pairs are in the tree', 
   await workbench.runCommand('C3: Find the message that lost it');
   await workbench.notification(ANSWER).waitFor();
   await workbench.screenshot('blame');
-  assert.ok(requests() > before, `pairs about episode ${String(leaf)} are stored`);
+  assert.ok(requests() > before, `pairs about episode ${leaf} are stored`);
   // What was replayed shows below the messages of the episode.
   await eventually('the replays in the tree', async () =>
     /\d+ replays? in \d+ requests?/u.test(await transcript.getByRole('tree').innerText()),

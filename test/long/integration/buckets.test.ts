@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
-import { RUN } from '../../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { backTo, showBuckets } from '../../integration/sidebarStore.ts';
 import { assertQuiet, openFromEpisodes, reading, unfold } from '../../integration/team.ts';
+import { RUN } from '../../unit/extension/storeFixture.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
 

@@ -45,8 +45,8 @@ async function prepare(workbench: Workbench): Promise<void> {
     });
     addMadeRun(store, { id: 'code', title: 'Code alone', seed: 3, steps: 30, accuracy: [0.6, 0.9], task: 'code' });
     for (const seed of [4, 5, 6, 7]) {
-      const title = `Long ${String(seed)}: a title as people write them who compare many runs, learning rate 0.000${String(seed)}, fan-out 2 by 4`;
-      addMadeRun(store, { id: `long-${String(seed)}`, title, seed, steps: 70, accuracy: [0.5, 0.6], task: 'sums' });
+      const title = `Long ${seed}: a title as people write them who compare many runs, learning rate 0.000${seed}, fan-out 2 by 4`;
+      addMadeRun(store, { id: `long-${seed}`, title, seed, steps: 70, accuracy: [0.5, 0.6], task: 'sums' });
     }
   });
 }
@@ -147,11 +147,9 @@ scenario('comparing six runs fits a window of 1280 pixels', async (workbench) =>
   const sizes = [...SCREENS, [900, 800]] as const;
   for (const [width, height] of sizes) {
     await workbench.page.setViewportSize({ width, height });
-    await assertFits(dashboard, `at ${String(width)}`);
+    await assertFits(dashboard, `at ${width}`);
   }
-  await workbench.pictures('dashboard-compare-six', THEMES, sizes, (width) =>
-    assertFits(dashboard, `at ${String(width)}`),
-  );
+  await workbench.pictures('dashboard-compare-six', THEMES, sizes, (width) => assertFits(dashboard, `at ${width}`));
   // At 200 % zoom the head goes with the page: it would leave the charts a third of the height.
   await workbench.page.setViewportSize({ width: 640, height: 400 });
   const table = dashboard.getByRole('table').last();

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { utimes } from 'node:fs/promises';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, PROBLEM_COLUMNS } from '../../../src/domain/problem.ts';
-import { RUN } from '../../unit/extension/storeFixture.ts';
 import {
   allFindings,
   listed,
@@ -17,6 +16,7 @@ import {
 import { fillEpisodes } from '../../integration/episodesStore.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { storeOf } from '../../integration/team.ts';
+import { RUN } from '../../unit/extension/storeFixture.ts';
 
 const scenario = workbenchScenarios();
 
@@ -27,10 +27,10 @@ scenario('Enter right after a search opens what the search finds, not what was l
   await listed(await workbench.webview('Episodes'), '40 problems');
   for (const number of [21, 22]) {
     const field = searchField(await openPanel(workbench));
-    await field.fill(`"Problem ${String(number)}:"`);
+    await field.fill(`"Problem ${number}:"`);
     await field.press('Enter');
     await workbench.page.keyboard.press('Enter');
-    await workbench.webview(new RegExp(`^Problem ${String(number)}:`, 'u'));
+    await workbench.webview(new RegExp(`^Problem ${number}:`, 'u'));
   }
   const panel = await openPanel(workbench);
   await listed(panel, '1 of 40 problems');

@@ -1,10 +1,10 @@
 /** The episodes of a run of 100,000 problems, and pictures of the panels of episodes and runs in all themes. */
 import assert from 'node:assert/strict';
-import { RUN } from '../../unit/extension/storeFixture.ts';
 import { manyProblemScenarios } from '../../integration/episodesMany.ts';
 import { allFindings, listed, openGrid, withEpisodes } from '../../integration/episodesPanel.ts';
 import { addComparedRuns, addManyProblems, fillEpisodes } from '../../integration/episodesStore.ts';
 import { SCREENS, workbenchScenarios } from '../../integration/harness/workbench.ts';
+import { RUN } from '../../unit/extension/storeFixture.ts';
 
 const PROBLEMS = 100_000;
 
@@ -27,7 +27,7 @@ scenario('axe-core finds nothing serious in dark, light and high contrast, wide 
     await workbench.setTheme(theme);
     for (const width of [1400, 800]) {
       await workbench.page.setViewportSize({ width, height: 900 });
-      grave.push(...(await allFindings(panel, `${theme} ${String(width)}`)));
+      grave.push(...(await allFindings(panel, `${theme} ${width}`)));
     }
     await workbench.screenshot('episodes-narrow', theme);
   }

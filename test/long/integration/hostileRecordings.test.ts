@@ -85,7 +85,7 @@ async function hostileServer(): Promise<{ readonly url: string; readonly close: 
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/v1`,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     close: () => {
       server.close();
       for (const socket of sockets) {

@@ -17,7 +17,7 @@ scenario(
       () => workbench.notification(/The planner lost it: the chance of success fell from/u).isVisible(),
       600_000,
     );
-    assert.ok(actions <= MOST_ACTIONS, `${String(actions)} actions`);
+    assert.ok(actions <= MOST_ACTIONS, `${actions} actions`);
     await transcript.locator('.why summary', { hasText: 'Why it was lost: planner hurt' }).waitFor();
     await transcript.locator('[role="treeitem"][aria-selected="true"][aria-label^="planner"]').waitFor();
     await paneReady(transcript);

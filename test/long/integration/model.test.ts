@@ -49,7 +49,7 @@ scenario('a model that passed its self-test', async (workbench) => {
       return window.scrollY > window.innerHeight ? element.getBoundingClientRect().top : undefined;
     }),
   );
-  assert.ok(head >= 0, `the head is ${String(head)} pixels from the top`);
+  assert.ok(head >= 0, `the head is ${head} pixels from the top`);
   await workbench.page.setViewportSize({ width: 1400, height: 900 });
   assertQuiet(workbench);
 });

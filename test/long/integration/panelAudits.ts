@@ -4,12 +4,12 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problem.ts';
-import { addRequest, addTree, problem } from '../../unit/extension/storeFixture.ts';
 import { findings } from '../../integration/axe.ts';
 import { choose as chooseFor, openDashboard, seePoints } from '../../integration/dashboardPanel.ts';
 import { addMadeRun, openMade } from '../../integration/dashboardStore.ts';
 import { eventually, type Workbench } from '../../integration/harness/workbench.ts';
 import { choose, openFromEpisodes, reading, storeOf, transcriptOf } from '../../integration/team.ts';
+import { addRequest, addTree, problem } from '../../unit/extension/storeFixture.ts';
 
 type Scenario = (name: string, body: (workbench: Workbench) => Promise<void>) => void;
 
@@ -100,7 +100,7 @@ export function auditScenarios(scenario: Scenario): void {
       for (const width of WIDTHS) {
         await workbench.page.setViewportSize({ width, height: HEIGHT });
         const found = await findings(await panel());
-        const where = `${name}-${String(width)}${at}`;
+        const where = `${name}-${width}${at}`;
         await writeFile(join(ARTIFACTS, `${where}.json`), `${JSON.stringify(found, null, 2)}\n`);
         await workbench.screenshot(where);
         all.push(

@@ -21,7 +21,7 @@ scenario('a team that votes: a line for each voter, their models, its vote, and 
   const rows = dashboard.getByRole('table', { name: title, exact: true }).locator('tbody tr');
   assert.deepEqual(
     (await rows.allInnerTexts()).map((text) => text.split('\t').slice(0, 2).join(' ')),
-    [1, 2, 3].flatMap((voter) => [1, 2, 3].map((step) => `voter${String(voter)} ${String(step)}`)),
+    [1, 2, 3].flatMap((voter) => [1, 2, 3].map((step) => `voter${voter} ${step}`)),
   );
   await seeFigure(dashboard, 'Contribution by pairing of models', 3);
   await workbench.screenshot('removal-pairings');

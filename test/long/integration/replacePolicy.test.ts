@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { replacementOf, shockWords, storedConfig } from '../../../src/domain/run.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problem.ts';
+import { replacementOf, shockWords, storedConfig } from '../../../src/domain/run.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { saveAs } from '../../integration/saveReport.ts';
 import { assertQuiet, c3, reading, storeOf, unfold } from '../../integration/team.ts';
@@ -145,8 +145,8 @@ async function seeEpisodes(workbench: Workbench, run: string, question: string):
     workbench,
     (store) => store.problemIds({ run, filter: NO_PROBLEM_FILTER, sort: CLEAREST_FIRST, classes: {} }).length,
   );
-  await eventually(`${String(all)} problems`, async () =>
-    new RegExp(`^${String(all)} problems?$`, 'u').test(await panel.locator('.listed').innerText()),
+  await eventually(`${all} problems`, async () =>
+    new RegExp(`^${all} problems?$`, 'u').test(await panel.locator('.listed').innerText()),
   );
   await workbench.screenshot('teamtr-episodes');
   await panel.locator('.canvas .row', { hasText: question }).first().waitFor();

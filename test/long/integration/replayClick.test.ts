@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { CancellationToken } from 'vscode-jsonrpc/node';
 import { engineClient, type EngineClient } from '../../../src/client/engineClient.ts';
-import { VERSION } from '../../../src/engine/version.ts';
 import { AS_RECORDED } from '../../../src/domain/replay.ts';
+import { VERSION } from '../../../src/engine/version.ts';
 import { workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { assertQuiet, choose, firstPlan, frameOf, storeOf, transcriptOf } from '../../integration/team.ts';
 
@@ -98,7 +98,7 @@ function otherClient(workbench: Workbench, onAlternative: () => void): EngineCli
 }
 
 const quantile = (values: readonly number[], share: number): string =>
-  `${String(Math.round(values.toSorted((a, b) => a - b)[Math.floor(share * values.length)] ?? Number.NaN))} ms`;
+  `${Math.round(values.toSorted((a, b) => a - b)[Math.floor(share * values.length)] ?? Number.NaN)} ms`;
 const words = (values: readonly number[]): string =>
   `${quantile(values, 0.5)} (95th percentile ${quantile(values, 0.95)})`;
 

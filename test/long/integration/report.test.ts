@@ -1,9 +1,9 @@
 /** The report of a run in the colours of all themes, and links that were copied. */
 import assert from 'node:assert/strict';
-import { RUN } from '../../unit/extension/storeFixture.ts';
 import { eventually, EXTENSION_ID, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { clipboard, exportRun, fillReported, openLink, openReported } from '../../integration/reportedRun.ts';
 import { assertQuiet, reading } from '../../integration/team.ts';
+import { RUN } from '../../unit/extension/storeFixture.ts';
 
 const scenario = workbenchScenarios();
 
@@ -19,11 +19,11 @@ scenario('a copied link opens its message again, and one to a run its dashboard'
   await workbench.chooseFromMenu('Copy link');
   const link = await eventually('the link on the clipboard', async () => {
     const text = await clipboard(workbench);
-    return text.includes(`/message/${String(plan)}?`) && text;
+    return text.includes(`/message/${plan}?`) && text;
   });
   assert.match(
     link,
-    new RegExp(`^[a-z-]+://${EXTENSION_ID.replace('.', '\\.')}/message/${String(plan)}\\?run=${RUN}&folder=%2F`, 'u'),
+    new RegExp(`^[a-z-]+://${EXTENSION_ID.replace('.', '\\.')}/message/${plan}\\?run=${RUN}&folder=%2F`, 'u'),
   );
   await transcript.getByRole('tree').press('Home');
   await transcript.getByRole('tree').press('ArrowDown');
@@ -31,7 +31,7 @@ scenario('a copied link opens its message again, and one to a run its dashboard'
   await transcript.getByRole('tree').press('l');
   await eventually(
     'the link to the next message',
-    async () => (await clipboard(workbench)).includes(`/message/${String(plan + 1)}?`) || undefined,
+    async () => (await clipboard(workbench)).includes(`/message/${plan + 1}?`) || undefined,
   );
   await workbench.closeAllEditors();
   await openLink(workbench, link);

@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findingReport, reportJson, reportPage } from '../../../src/report/report.ts';
-import { RUN } from '../../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { clipboard, fillReported, openLink, openReported } from '../../integration/reportedRun.ts';
 import { saveAs, saveField } from '../../integration/saveReport.ts';
 import { assertQuiet, choose, reading } from '../../integration/team.ts';
+import { RUN } from '../../unit/extension/storeFixture.ts';
 
 const scenario = workbenchScenarios();
 
@@ -23,7 +23,7 @@ scenario(
     await tree.press('Home');
     await tree.press('ArrowDown');
     await tree.press('e');
-    const data = await saveAs(workbench, `message-${String(plan)}.html`, 'message.json');
+    const data = await saveAs(workbench, `message-${plan}.html`, 'message.json');
     assert.equal(
       readFileSync(data, 'utf8'),
       reading(workbench, (store) => reportJson(findingReport(store, plan))),
@@ -31,7 +31,7 @@ scenario(
     await workbench.runCommand('Notifications: Clear All Notifications');
     await transcript.getByRole('treeitem', { name: 'reasoner 1 of 2' }).click({ button: 'right' });
     await workbench.chooseFromMenu('Export report');
-    const page = await saveAs(workbench, `message-${String(plan)}.html`, 'message.html');
+    const page = await saveAs(workbench, `message-${plan}.html`, 'message.html');
     assert.equal(
       readFileSync(page, 'utf8'),
       reading(workbench, (store) => reportPage(findingReport(store, plan))),
@@ -78,7 +78,7 @@ scenario(
     for (const [name, address, sentence] of [
       [
         'another folder',
-        `/message/${String(plan)}?run=${RUN}&folder=%2Fhome%2Fother%5Bx%5D(command%3Ac3.startRun)`,
+        `/message/${plan}?run=${RUN}&folder=%2Fhome%2Fother%5Bx%5D(command%3Ac3.startRun)`,
         /points to another folder, \/home\/other·x··command:c3\.startRun·: open that folder first/u,
       ],
       [
@@ -88,7 +88,7 @@ scenario(
       ],
       [
         'a message of another store',
-        `/message/${String(plan)}?run=gone&${folder}`,
+        `/message/${plan}?run=gone&${folder}`,
         /The message that this link points to is not in the store/u,
       ],
       ['a number that is none', `/message/1e9?run=${RUN}&${folder}`, /not a link that C3 made/u],

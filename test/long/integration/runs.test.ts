@@ -10,7 +10,7 @@ import { ALONE, ENDED, start } from '../../integration/startedRuns.ts';
 import { reloadWindow, storeOf } from '../../integration/team.ts';
 
 const QUESTIONS = [2, 3, 4, 5]
-  .map((number) => JSON.stringify({ question: `What is ${String(number)} + 1?`, answer: String(number + 1) }))
+  .map((number) => JSON.stringify({ question: `What is ${number} + 1?`, answer: String(number + 1) }))
   .join('\n');
 /** Stopped twice on its way, on questions of its own that can be changed meanwhile. */
 const STEPS = 16;

@@ -1,9 +1,9 @@
 /** Every panel, the side bar and its filter back after a reload. */
 import assert from 'node:assert/strict';
-import { RUN } from '../../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { bucketsPane, fill, rows, tickPlans } from '../../integration/sidebarStore.ts';
 import { assertQuiet, openFromEpisodes, reloadWindow } from '../../integration/team.ts';
+import { RUN } from '../../unit/extension/storeFixture.ts';
 
 const scenario = workbenchScenarios();
 

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { reportPage, runReport } from '../../../src/report/report.ts';
 import { openStoreForWriting } from '../../../src/store/write/writer.ts';
-import { addRun, addTree, problem, LEDGER, METRICS, RUN } from '../../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { saveAs } from '../../integration/saveReport.ts';
 import { assertQuiet, reading, reloadWindow, storeOf, unfold } from '../../integration/team.ts';
+import { addRun, addTree, problem, LEDGER, METRICS, RUN } from '../../unit/extension/storeFixture.ts';
 
 const scenario = workbenchScenarios({ files: { 'notes.md': '# Notes\n' } });
 

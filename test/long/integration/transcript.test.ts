@@ -1,7 +1,6 @@
 /** The transcript with the real engine: arrow keys in the tree, typed messages, and verified branches. */
 import assert from 'node:assert/strict';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
-import { tamper } from '../../support/tamper.ts';
 import {
   FEW_REPLAYS,
   firstEpisode,
@@ -12,6 +11,7 @@ import {
 } from '../../integration/firstTranscript.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { assertQuiet, choose, openLane, reading, storeOf } from '../../integration/team.ts';
+import { tamper } from '../../support/tamper.ts';
 
 const scenario = workbenchScenarios(FEW_REPLAYS);
 
@@ -27,10 +27,7 @@ function changeFirstToken(workbench: Workbench, message: number): number {
   );
   assert.ok(victim);
   const db = new (loadSqlite())(storeOf(workbench.folder));
-  tamper(
-    db,
-    `UPDATE decision SET tokens = CAST(x'01000000' || substr(tokens, 5) AS BLOB) WHERE id = ${String(victim)}`,
-  );
+  tamper(db, `UPDATE decision SET tokens = CAST(x'01000000' || substr(tokens, 5) AS BLOB) WHERE id = ${victim}`);
   db.close();
   return victim;
 }
@@ -121,7 +118,7 @@ scenario(
     await workbench.runCommand('C3: Verify replay');
     await workbench.notification(/replays of this message re-executed: \d+ identical, 1 different/u).waitFor();
     const row = transcript.locator(
-      `[role="treeitem"][aria-label*="; replay differs at token 0: message ${String(victim)} differs at token 0"]`,
+      `[role="treeitem"][aria-label*="; replay differs at token 0: message ${victim} differs at token 0"]`,
     );
     await row.first().getByText('differs at token 0', { exact: true }).waitFor();
     const item = transcript.getByRole('listitem').filter({ hasText: 'the row was changed' });

@@ -65,12 +65,7 @@ scenario(
     await eventually('one item per text', async () => (await list.getByRole('listitem').count()) === counted.size);
     for (const [text, all] of counted) {
       if (all.length > 1) {
-        await list
-          .getByRole('listitem')
-          .filter({ hasText: text })
-          .getByText(`×${String(all.length)}`)
-          .first()
-          .waitFor();
+        await list.getByRole('listitem').filter({ hasText: text }).getByText(`×${all.length}`).first().waitFor();
       }
     }
     const { trainingCredit } = reading(workbench, (store) => store.message(message));

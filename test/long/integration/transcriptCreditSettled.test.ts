@@ -55,7 +55,7 @@ scenario(
       const line = await words(why);
       assert.ok(line.startsWith(`Why it was lost: actor hurt (${value}): The total is`), line);
       const { height } = (await why.boundingBox()) ?? { height: Infinity };
-      assert.ok(height <= 34, `${String(height)} pixels`);
+      assert.ok(height <= 34, `${height} pixels`);
       return true;
     });
     await why.locator('summary').click();

@@ -28,7 +28,7 @@ scenario('the context of a message is in an editor token by token', async (workb
     /^ *0 +\d+ +([0-9a-f]{2} )+ *│.*│/mu.test((await editor.first().innerText()).replaceAll('\u00a0', ' ')),
   );
   const words = (await editor.first().innerText()).replaceAll('\u00a0', ' ');
-  assert.ok(words.includes(`${String(Buffer.byteLength(episode.plans[0]?.context ?? ''))} bytes`), words.slice(0, 300));
+  assert.ok(words.includes(`${Buffer.byteLength(episode.plans[0]?.context ?? '')} bytes`), words.slice(0, 300));
   assert.ok(!words.includes('has changed') && !words.includes('do not join'), words.slice(0, 600));
   await workbench.screenshot('context-tokens');
   await workbench.closeEditor();

@@ -1,6 +1,6 @@
+import { workbenchScenarios } from '../../integration/harness/workbench.ts';
 /** A transcript of 100,000 messages, and the memory of its panel. */
 import { largeTranscript } from '../../integration/largeTranscript.ts';
-import { workbenchScenarios } from '../../integration/harness/workbench.ts';
 
 const DECISIONS = 100_000;
 

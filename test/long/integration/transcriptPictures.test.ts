@@ -26,7 +26,7 @@ async function tour(workbench: Workbench, panel: FrameLocator, name: string): Pr
   }
   for (const width of WIDTHS) {
     await workbench.page.setViewportSize({ width, height: width === 640 ? 400 : 800 });
-    await workbench.screenshot(`${name}-${String(width)}`);
+    await workbench.screenshot(`${name}-${width}`);
   }
   await workbench.page.setViewportSize({ width: 1400, height: 900 });
 }
@@ -55,10 +55,7 @@ scenario('a comparison', async (workbench) => {
   const transcript = await openPlan(workbench);
   const tree = transcript.getByRole('tree');
   for (const index of [1, 2]) {
-    await transcript
-      .locator(`${ROW}[aria-label^="actor ${String(index)} of 2"]`)
-      .first()
-      .click();
+    await transcript.locator(`${ROW}[aria-label^="actor ${index} of 2"]`).first().click();
     await tree.press('c');
   }
   await transcript.getByRole('region', { name: 'Comparison' }).waitFor();

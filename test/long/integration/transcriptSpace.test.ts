@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { openStoreForWriting } from '../../../src/store/write/writer.ts';
-import { addRun, addTree, problem } from '../../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import {
   assertQuiet,
@@ -19,6 +18,7 @@ import {
   storeOf,
   transcriptOf,
 } from '../../integration/team.ts';
+import { addRun, addTree, problem } from '../../unit/extension/storeFixture.ts';
 
 const scenario = workbenchScenarios({ recording: 'arithmetic' });
 const ARTIFACTS = join(import.meta.dirname, '..', '..', 'artifacts', 'screenshots');
@@ -150,13 +150,13 @@ scenario(
     const tree = transcript.getByRole('tree');
     await tree.press('Home');
     const look = async (name: string, least: number): Promise<void> => {
-      const seen = await eventually(`${String(least)} rows in sight, ${name}`, async () => {
+      const seen = await eventually(`${least} rows in sight, ${name}`, async () => {
         const now = await sight(transcript);
         return now.rows >= least ? now : undefined;
       }).catch(async () => sight(transcript));
       await picture(workbench, `space-${name}`);
-      console.log(`${name}: ${String(seen.rows)} rows below ${String(seen.above)} of ${String(seen.height)} pixels`);
-      assert.ok(seen.rows >= least, `${name}: ${String(seen.rows)} rows`);
+      console.log(`${name}: ${seen.rows} rows below ${seen.above} of ${seen.height} pixels`);
+      assert.ok(seen.rows >= least, `${name}: ${seen.rows} rows`);
     };
     try {
       await workbench.page.setViewportSize({ width: 1920, height: 1080 });
@@ -179,7 +179,7 @@ scenario(
       // A plan has answers of both returns.
       await transcript.getByRole('combobox', { name: 'Return' }).selectOption('between');
       await transcript.getByRole('button', { name: 'Filters (1)' }).waitFor();
-      await transcript.getByText(`${String(PLANS)} of ${String(5 * PLANS)} messages`).waitFor();
+      await transcript.getByText(`${PLANS} of ${5 * PLANS} messages`).waitFor();
       await role.press('Escape');
       await role.waitFor({ state: 'hidden' });
       await eventually('the keyboard in the tree', () => hasFocus(tree));

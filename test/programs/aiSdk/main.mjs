@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 /**
  * Runs the team once: `main.mjs SPANS QUESTION [TEAM]`. OpenTelemetry's exporter sends its spans to where the
  * environment says, and to a collector that keeps them in a file.
@@ -6,9 +9,6 @@ import { OpenTelemetry } from '@ai-sdk/otel';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { registerTelemetry } from 'ai';
-import { once } from 'node:events';
-import { appendFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { solve } from './team.mjs';
 
 const [file, question, team] = process.argv.slice(2);

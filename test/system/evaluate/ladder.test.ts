@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { sandboxPlaces } from '../../support/programs.ts';
+import type { SaidEvent } from '../../../src/domain/episode.ts';
 import { environmentKind } from '../../../src/environment/kinds.ts';
 import { LADDER_POINTS } from '../../../src/evaluate/ladder.ts';
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
-import type { SaidEvent } from '../../../src/domain/episode.ts';
+import { sandboxPlaces } from '../../support/programs.ts';
 import { LADDER_CHEATS, ladderProblem, ladderProgram, SUM } from './ladderCheats.ts';
 
 const main = (...body: string[]): string => `def add_up(n, k):\n${body.map((line) => `    ${line}\n`).join('')}`;
@@ -77,7 +77,7 @@ describe('the ladder in the sandbox', () => {
   };
 
   for (const [name, helper, own, published, checked = published] of VECTORS) {
-    it(`gives ${String(checked)} by its own rules and ${String(published)} by the published ones: ${name}`, async () => {
+    it(`gives ${checked} by its own rules and ${published} by the published ones: ${name}`, async () => {
       assert.equal(await scoreOf('ladder', helper, own), checked);
       assert.equal(await scoreOf('ladder-executed', helper, own), checked);
       assert.equal(await scoreOf('ladder-published', helper, own), published);

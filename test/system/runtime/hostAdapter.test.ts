@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { ModelHost } from '../../../src/runtime/host.ts';
-import type { AdapterStart, ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { initialParameters, saveModel } from '../../../src/runtime/model/model.ts';
+import type { AdapterStart, ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { startRuntime } from '../../../src/runtime/remote.ts';
 import type { StepSettings } from '../../../src/runtime/train/trainingState.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
+import { abortedWhen } from '../../support/signals.ts';
 import { context, DEVICE, request, RUNNING, testParameters, TINY } from '../../unit/runtime/models.ts';
 import { range } from '../../unit/runtime/nd.ts';
-import { abortedWhen } from '../../support/signals.ts';
 
 const STEP: StepSettings = { loss: 'supervised', learningRate: 0.02, temperature: 1, klCoefficient: 0 };
 const CONTEXTS = [context('a', 4, 3, 2), context('b', 6, 5)];

@@ -58,7 +58,7 @@ describe('the messages that a run learned from', () => {
           .filter(({ advantage }) => advantage !== 0)
           .map(({ role, message, advantage }) => seen(role, store.fullMessage(message).tokens, advantage)),
       );
-      assert.ok(given.size > 4, `only ${String(given.size)} messages were learned from`);
+      assert.ok(given.size > 4, `only ${given.size} messages were learned from`);
       assert.deepEqual([...read].toSorted(), [...given].toSorted());
       const roles = (iteration: number) =>
         [...new Set(learned.filter((one) => one.iteration === iteration).map(({ role }) => role))].toSorted();
@@ -68,7 +68,7 @@ describe('the messages that a run learned from', () => {
       assert.deepEqual([roles(1), roles(2)], steps);
       if (method === 'teamtr') {
         // Who speaks second in a step learns from what was sampled after the first one's update.
-        const stages = learned.map(({ iteration, stage, role }) => `${String(iteration)} ${String(stage)} ${role}`);
+        const stages = learned.map(({ iteration, stage, role }) => `${iteration} ${stage} ${role}`);
         assert.deepEqual(
           new Set(stages),
           new Set([`1 0 ${String(first)}`, `1 1 ${String(second)}`, `2 0 ${String(second)}`, `2 1 ${String(first)}`]),

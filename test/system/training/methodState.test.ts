@@ -97,13 +97,9 @@ describe('the state of a method', () => {
       ['saveCheckpoint', 1],
     ] as const) {
       const world = await begin(t);
-      await assert.rejects(
-        world.start({ ...OPTIONS, wrap: failing(method, at) }),
-        /It broke/,
-        `${method} ${String(at)}`,
-      );
+      await assert.rejects(world.start({ ...OPTIONS, wrap: failing(method, at) }), /It broke/, `${method} ${at}`);
       await world.resume(OPTIONS);
-      assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
+      assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${at}`);
       await world.giveBack();
     }
   });

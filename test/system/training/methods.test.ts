@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import type { Message } from '../../../src/domain/message.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
-import type { Message } from '../../../src/domain/message.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
@@ -230,7 +230,7 @@ describe('every method', () => {
                 assert.equal(message.trainingCredit?.estimator, estimator);
                 assert.ok(
                   Math.abs(message.trainingCredit.value - credit) < 1e-12,
-                  `${method} ${message.role}: ${String(message.trainingCredit.value)} is not ${String(credit)}`,
+                  `${method} ${message.role}: ${message.trainingCredit.value} is not ${credit}`,
                 );
                 credits.push(credit);
               }

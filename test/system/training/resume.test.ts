@@ -8,11 +8,11 @@ import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
 import { checkpointFile, checkpointsOf, valueHeadFile } from '../../../src/training/state/checkpoints.ts';
 import { lastIterationOf, restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
+import { abortedWhen } from '../../support/signals.ts';
 import { tinyWorld, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
 import { makeTeam } from '../../unit/training/tinyTeam.ts';
 import { bound, failing, rowsOf, watching } from '../../unit/training/watched.ts';
 import { begin, OVERRIDES, resumedAnywhere } from './resumedAnywhere.ts';
-import { abortedWhen } from '../../support/signals.ts';
 
 // Those whose state differs most: a value head, running statistics, stages of roles.
 resumedAnywhere(4, ['teamtr']);
@@ -127,7 +127,7 @@ describe('checkpoints and snapshots', () => {
     ] as const) {
       const { start, store, snapshotFolder } = await begin(t);
       await start({
-        overrides: ['steps=9', 'checkpoint_every=2', `snapshot_every=${String(every)}`, 'evaluation.instances=0'],
+        overrides: ['steps=9', 'checkpoint_every=2', `snapshot_every=${every}`, 'evaluation.instances=0'],
         evaluation: [],
       });
       assert.deepEqual(await checkpointsOf(snapshotFolder, 'run-1'), iterations);

@@ -58,12 +58,12 @@ export function resumedAnywhere(apart: number, methods: readonly MethodName[] = 
         await assert.rejects(
           world.start({ overrides: OVERRIDES, wrap: failing(method, at) }),
           /It broke/,
-          `${method} ${String(at)}`,
+          `${method} ${at}`,
         );
         assert.equal(world.store.run('run-1').status, 'failed');
         await world.resume({ overrides: OVERRIDES });
-        assert.equal(finalWeights(world), finalWeights(whole), `${method} ${String(at)}`);
-        assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
+        assert.equal(finalWeights(world), finalWeights(whole), `${method} ${at}`);
+        assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${at}`);
         await world.giveBack();
       }
     });
@@ -107,16 +107,12 @@ export function resumedAnywhere(apart: number, methods: readonly MethodName[] = 
         const places = [...broken, ...ofValues].filter((_, place) => place % apart === turn % apart);
         for (const [failed, at] of places) {
           const world = await begin(t);
-          await assert.rejects(
-            world.start({ overrides, wrap: failing(failed, at) }),
-            /It broke/,
-            `${failed} ${String(at)}`,
-          );
+          await assert.rejects(world.start({ overrides, wrap: failing(failed, at) }), /It broke/, `${failed} ${at}`);
           await world.resume({ overrides });
-          assert.equal(finalWeights(world), finalWeights(whole), `${failed} ${String(at)}`);
-          assert.deepEqual(rowsOf(world), rowsOf(whole), `${failed} ${String(at)}`);
+          assert.equal(finalWeights(world), finalWeights(whole), `${failed} ${at}`);
+          assert.deepEqual(rowsOf(world), rowsOf(whole), `${failed} ${at}`);
           await world.giveBack();
-          assert.deepEqual(heads(world), heads(whole), `${failed} ${String(at)}`);
+          assert.deepEqual(heads(world), heads(whole), `${failed} ${at}`);
         }
         assert.equal(finalWeights(whole) === whole.base, method === 'sft');
         assert.equal(Object.keys(heads(whole)).length, method === 'mappo' ? 3 : 0);

@@ -3,19 +3,19 @@ import { getEventListeners } from 'node:events';
 import { existsSync } from 'node:fs';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { wilson } from '../../../src/credit/interval.ts';
-import { EvaluatorLost, type Evaluator, type Graded } from '../../../src/evaluate/evaluator.ts';
-import { isTerminal, type Protocol } from '../../../src/team/protocol.ts';
-import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
-import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import type { Episode } from '../../../src/domain/episode.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { shownStatus, type RunSummary } from '../../../src/domain/run.ts';
 import { STEP_MEASURE_NAMES, STEP_MEASURES, type StepMetrics } from '../../../src/domain/step.ts';
+import { EvaluatorLost, type Evaluator, type Graded } from '../../../src/evaluate/evaluator.ts';
+import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
+import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
+import { isTerminal, type Protocol } from '../../../src/team/protocol.ts';
+import { abortedWhen } from '../../support/signals.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
 import { bound, watchingSteps } from '../../unit/training/watched.ts';
-import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -157,9 +157,9 @@ describe('runTraining', () => {
       const [first, second] = store.steps('run-1', 0, 10).map(({ metrics }) => metrics ?? assert.fail());
       assert.ok(first && second);
       if (overrides[0] !== 'ppo.epochs=2') {
-        assert.ok(Math.abs(first.kl) < 1e-8, `${String(overrides)}: ${String(first.kl)}`);
+        assert.ok(Math.abs(first.kl) < 1e-8, `${String(overrides)}: ${first.kl}`);
       }
-      assert.ok(second.kl > 1e-6 && second.kl < 10, `${String(overrides)}: ${String(second.kl)}`);
+      assert.ok(second.kl > 1e-6 && second.kl < 10, `${String(overrides)}: ${second.kl}`);
       for (const { ratioDeviation } of [first, second]) {
         assert.ok(ratioDeviation < 1e-4, String(ratioDeviation));
       }
@@ -221,7 +221,7 @@ describe('runTraining', () => {
     }[] = [];
     for (const seed of [1, 1, 2]) {
       const { store, start } = await begin(t);
-      const summary = await start({ overrides: [`seed=${String(seed)}`] });
+      const summary = await start({ overrides: [`seed=${seed}`] });
       const metrics = store.steps('run-1', 0, 10).map((step) => step.metrics);
       results.push({
         final: store.snapshotsOfRun('run-1').at(-1)?.id ?? '',

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { standardScore } from '../../../src/credit/standardScore.ts';
+import type { Json } from '../../../src/domain/episode.ts';
+import { shownRanks, type MethodState, type StepMetrics } from '../../../src/domain/step.ts';
 import { diagnosisWords } from '../../../src/engine/commandLine/diagnoseWords.ts';
 import { diagnose } from '../../../src/engine/diagnose/diagnose.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
-import type { Json } from '../../../src/domain/episode.ts';
-import { shownRanks, type MethodState, type StepMetrics } from '../../../src/domain/step.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { Divergence } from '../../../src/training/divergence.ts';
 import { samplingFault } from '../../../src/training/iteration.ts';
 import { messageMean } from '../../../src/training/lossWeights.ts';
-import { methodRemarks } from '../../../src/training/methods/methods.ts';
 import type { Outcome, Update } from '../../../src/training/methods/method.ts';
+import { methodRemarks } from '../../../src/training/methods/methods.ts';
 import { adaptedWeight, teamTr } from '../../../src/training/methods/teamTr.ts';
 import { exactDivergenceFault } from '../../../src/training/penalty.ts';
 import { snapshotAfter } from '../../../src/training/state/restore.ts';
@@ -28,8 +28,7 @@ after(() => {
   team.remove();
 });
 
-const close = (a: number, b: number, within = 1e-6): void =>
-  assert.ok(Math.abs(a - b) <= within, `${String(a)} is not ${String(b)}`);
+const close = (a: number, b: number, within = 1e-6): void => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
 const configOf = (...overrides: readonly string[]) =>
   readConfig(TINY_CONFIG, 'tiny.c3.yaml', ['method=teamtr', ...overrides]);
 
@@ -129,7 +128,7 @@ const kindsOf = (updates: readonly Update[]): string =>
         case 'policy':
           return `learn ${String(update.roles)} ${String(update.kl?.coefficient)}`;
         case 'revert':
-          return `back ${String(update.share)}`;
+          return `back ${update.share}`;
         case 'divergence':
           return update.ranks === true ? 'rank' : 'measure';
         default:
@@ -218,7 +217,7 @@ describe('a turn', () => {
 const STEPS = 3;
 const RUN = [
   'method=teamtr',
-  `steps=${String(STEPS)}`,
+  `steps=${STEPS}`,
   'checkpoint_every=2',
   'evaluation.instances=0',
   'adapter={per: role, rank: 2}',

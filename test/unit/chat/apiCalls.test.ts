@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { apiCall } from '../../../src/chat/apiCalls.ts';
-import { CallSpeakers } from '../../../src/logs/callSpeakers.ts';
 import { chatOnly, parsedMessages } from '../../../src/chat/messages.ts';
-import { Survey } from '../../../src/logs/episode.ts';
 import type { ModelCall } from '../../../src/chat/modelCall.ts';
+import { CallSpeakers } from '../../../src/logs/callSpeakers.ts';
+import { Survey } from '../../../src/logs/episode.ts';
 
 const saidIn = (call: ModelCall | null): unknown =>
   call === null

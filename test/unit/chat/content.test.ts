@@ -41,7 +41,7 @@ it('parts within parts are read to a bounded depth, whichever key they lie in', 
     // Parts below the bound are shown as JSON. Without a bound, the text would be the words alone.
     const deep = read(40);
     assert.match(deep, /the end/u, String(index));
-    assert.match(deep, /[[{]/u, `${String(index)}: ${deep}`);
+    assert.match(deep, /[[{]/u, `${index}: ${deep}`);
   }
 });
 

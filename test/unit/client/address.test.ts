@@ -50,7 +50,7 @@ test(
     const stats = lstatSync(join(runtime, 'planted'));
     const user = process.getuid?.() ?? 0;
     assert.equal(folderFault(stats, user), null);
-    assert.equal(folderFault(stats, user + 1), `belongs to user ${String(user)}`);
+    assert.equal(folderFault(stats, user + 1), `belongs to user ${user}`);
   },
 );
 

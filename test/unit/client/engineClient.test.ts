@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { CancellationTokenSource } from 'vscode-jsonrpc/node';
 import { engineClient, type EngineClient } from '../../../src/client/engineClient.ts';
 import type { EngineEvents } from '../../../src/client/engineConnection.ts';
+import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/domain/taxonomy.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import type {
   ReplayProgress,
@@ -13,7 +14,6 @@ import type {
 } from '../../../src/shared/protocols/engineProtocol.ts';
 import type { JobList, RunProgress } from '../../../src/shared/protocols/jobs.ts';
 import { ownRuntimeFolder } from '../../support/engines.ts';
-import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/domain/taxonomy.ts';
 
 const SCRIPT = join(import.meta.dirname, 'fakeEngine.ts');
 const runtime = ownRuntimeFolder();
@@ -39,7 +39,7 @@ interface Options {
 /** A client; the fake engine that it starts keeps no lock, so its process ends with the client. */
 function client(
   t: TestContext,
-  { script = SCRIPT, store = `/somewhere/c3-${String(++stores)}.sqlite`, version = '1.2.3' }: Options = {},
+  { script = SCRIPT, store = `/somewhere/c3-${++stores}.sqlite`, version = '1.2.3' }: Options = {},
 ): { readonly client: EngineClient; readonly seen: Seen; readonly store: string } {
   const seen: Seen = {
     log: [],

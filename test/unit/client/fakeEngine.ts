@@ -1,11 +1,14 @@
+import { rmSync } from 'node:fs';
 /**
  * An engine that speaks the protocol and does no work: what the extension's client is tested against. The config's name
  * says what to do.
  */
 import { createServer } from 'node:net';
-import { rmSync } from 'node:fs';
 import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
 import { engineAddresses } from '../../../src/client/address.ts';
+import type { BucketView } from '../../../src/domain/replay.ts';
+import { VERDICTS } from '../../../src/domain/taxonomy.ts';
+import type { SelfTestProgress, SelfTestStep } from '../../../src/shared/models.ts';
 import {
   CANCELLED_CODE,
   FAILED_CODE,
@@ -19,12 +22,9 @@ import {
   VerifyProgressNotification,
   YieldRequest,
 } from '../../../src/shared/protocols/engineProtocol.ts';
+import type { RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
 import { socketConnection } from '../../../src/shared/protocols/socketConnection.ts';
 import { modelFacts, runPlan } from '../extension/model/modelFixture.ts';
-import type { SelfTestProgress, SelfTestStep } from '../../../src/shared/models.ts';
-import type { RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
-import type { BucketView } from '../../../src/domain/replay.ts';
-import { VERDICTS } from '../../../src/domain/taxonomy.ts';
 
 const store = process.argv[3] ?? '';
 /** Set by a test that plays another engine: `PROTOCOL VERSION`, and `busy` or `refuses`. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { C3Error } from '../../../src/shared/errors.ts';
 import { creditGroup, type CreditInput } from '../../../src/credit/estimators.ts';
+import { C3Error } from '../../../src/shared/errors.ts';
 
 const bucket = (...returns: (number | null)[][]): CreditInput[] =>
   returns.map((one) => ({ returns: one, evaluatorCalls: one.length }));

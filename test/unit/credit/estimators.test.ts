@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { C3Error } from '../../../src/shared/errors.ts';
 import { aggregate, type Aggregate, type Estimate } from '../../../src/credit/aggregate.ts';
 import { mean, populationVariance, sampleVariance } from '../../../src/credit/describe.ts';
 import { estimatorNamed, type CreditEstimator } from '../../../src/credit/estimators.ts';
 import { groupNormalise } from '../../../src/credit/groupNormalise.ts';
+import { C3Error } from '../../../src/shared/errors.ts';
 
 const close = (
   actual: readonly (number | null | undefined)[],

@@ -51,7 +51,7 @@ describe('the verdict of a finding', () => {
       [0.5, 0.9],
     ] as const) {
       const all = verdicts(chance, chance, shared);
-      assert.ok(countOf(all, 'fixed') + countOf(all, 'worse') <= EACH / 20, `${String(chance)}, ${String(shared)}`);
+      assert.ok(countOf(all, 'fixed') + countOf(all, 'worse') <= EACH / 20, `${chance}, ${shared}`);
     }
   });
 

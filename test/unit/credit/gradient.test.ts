@@ -89,7 +89,7 @@ const close = (actual: readonly number[], expected: readonly number[], tolerance
   for (const [index, value] of expected.entries()) {
     assert.ok(
       Math.abs((actual[index] ?? NaN) - value) <= tolerance,
-      `[${String(index)}] ${String(actual[index])} is not ${String(value)}`,
+      `[${index}] ${String(actual[index])} is not ${value}`,
     );
   }
 };
@@ -119,7 +119,7 @@ describe('equation 21', () => {
     [3, [1, 1, 1]],
     [4, [1, 1, 1, 1]],
   ] as const) {
-    it(`leave-one-out is unbiased with the factor 1/N: N=${String(count)}, replays ${replays.join(',')}`, () => {
+    it(`leave-one-out is unbiased with the factor 1/N: N=${count}, replays ${replays.join(',')}`, () => {
       const outcomes = planSequences(count).flatMap((one) => replayed(one, replays));
       close([outcomes.reduce((sum, { chance }) => sum + chance, 0)], [1]);
       close(expectedEstimate(outcomes, 'loo'), GRADIENT);
@@ -156,7 +156,7 @@ describe('equation 21', () => {
       advantages.map((one) => one / 3),
     );
     assert.ok(Math.max(...biased.map((one, k) => Math.abs(one - (GRADIENT[k] ?? 0)))) > 0.02, 'the bias is there');
-    assert.ok(cosine(biased, GRADIENT) < 0.995, `the direction is another: ${String(cosine(biased, GRADIENT))}`);
+    assert.ok(cosine(biased, GRADIENT) < 0.995, `the direction is another: ${cosine(biased, GRADIENT)}`);
   });
 
   it('taking repeated alternatives out of a group biases it too', () => {
@@ -182,8 +182,8 @@ describe('equation 21', () => {
     );
     close(biased, byHand);
     const error = Math.hypot(...biased.map((one, k) => one - (GRADIENT[k] ?? 0))) / Math.hypot(...GRADIENT);
-    assert.ok(error > 0.1, `the bias is there: ${String(error)}`);
-    assert.ok(1 - cosine(biased, GRADIENT) > 1e-4, `the direction is another: ${String(cosine(biased, GRADIENT))}`);
+    assert.ok(error > 0.1, `the bias is there: ${error}`);
+    assert.ok(1 - cosine(biased, GRADIENT) > 1e-4, `the direction is another: ${cosine(biased, GRADIENT)}`);
   });
 
   it('leave-one-out over episodes is not unbiased where an alternative has several, because they share its plan', () => {

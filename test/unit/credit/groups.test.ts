@@ -38,7 +38,7 @@ const close = (
   for (const [index, value] of expected.entries()) {
     assert.ok(
       Math.abs((actual[index] ?? NaN) - value) <= tolerance,
-      `[${String(index)}]: ${String(actual[index])} is not ${String(value)}`,
+      `[${index}]: ${String(actual[index])} is not ${value}`,
     );
   }
 };

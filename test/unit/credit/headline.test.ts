@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { creditGroup } from '../../../src/credit/estimators.ts';
 import { headlinesOf, RANGE_UNKNOWN, returnRange } from '../../../src/credit/headline.ts';
 import { evidenceOf } from '../../../src/credit/pairing.ts';
-import { creditGroup } from '../../../src/credit/estimators.ts';
 import type { CreditPool, PoolBucket, PoolMember } from '../../../src/shared/credit/creditPool.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { Numbers, play, playTerminal, poolOf, tabular } from './tabular.ts';
 
 const near = (value: number | null | undefined, expected: number, slack = 1e-9): void => {
-  assert.ok(Math.abs((value ?? NaN) - expected) < slack, `${String(value)} is not ${String(expected)}`);
+  assert.ok(Math.abs((value ?? NaN) - expected) < slack, `${String(value)} is not ${expected}`);
 };
 const member = (key: string, values: readonly (number | null)[], drawn = true): PoolMember => ({
   key,
@@ -29,19 +29,17 @@ test('of one bucket without copies the value is the leave-one-out credit', () =>
     [1, 0, 0],
     [0, 0, 0],
   ];
-  const headlines = headlinesOf(
-    poolOf([bucket(1, ...rows.map((values, index) => member(`m${String(index)}`, values)))]),
-  );
+  const headlines = headlinesOf(poolOf([bucket(1, ...rows.map((values, index) => member(`m${index}`, values)))]));
   const expected = creditGroup({ alternatives: rows.map((returns) => ({ returns, evaluatorCalls: 3 })) }, 'loo');
   for (const [index, credit] of expected.entries()) {
-    near(headlines.get(`m${String(index)}`)?.value, credit?.value ?? NaN);
+    near(headlines.get(`m${index}`)?.value, credit?.value ?? NaN);
   }
 });
 
 test('a paired bucket by hand: the bound is where the capital of the bets is 40', () => {
   // Every unit is 1: the capital of stake theta against d0 is (1 + theta (1 - d0) / (1 + d0))^n.
   const draws = Array.from({ length: 12 }, (_, index): PoolMember => ({
-    key: `d${String(index)}`,
+    key: `d${index}`,
     drawn: true,
     results: [{ stream: index, source: String(index), value: 0, evaluatorCalls: 1 }],
   }));
@@ -220,7 +218,7 @@ test('better results never lower a bound, and further equal evidence only narrow
             false,
           ),
           ...Array.from({ length: count }, (_, index): PoolMember => ({
-            key: `d${String(index)}`,
+            key: `d${index}`,
             drawn: true,
             results: [{ stream: index, source: String(index), value: 0, evaluatorCalls: 1 }],
           })),
@@ -316,10 +314,7 @@ test('of messages that end the episode each draw counts, so that n is never belo
           play(numbers, context, 3, 0, { draws: 6, streams: 6, paired: true }),
         ];
     for (const [key, credit] of headlinesOf(poolOf(buckets, terminal))) {
-      assert.ok(
-        credit.n >= credit.effectiveN,
-        `${String(seed)} ${key} ${String(credit.n)} ${String(credit.effectiveN)}`,
-      );
+      assert.ok(credit.n >= credit.effectiveN, `${seed} ${key} ${credit.n} ${credit.effectiveN}`);
     }
   }
 });

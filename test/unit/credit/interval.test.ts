@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { C3Error } from '../../../src/shared/errors.ts';
-import type { Interval } from '../../../src/domain/credit.ts';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { differenceInterval, newcombe, pairedBootstrap, welch, wilson } from '../../../src/credit/interval.ts';
 import { fUpperTail, logGamma, regularisedBeta, studentTQuantile } from '../../../src/credit/studentT.ts';
+import type { Interval } from '../../../src/domain/credit.ts';
+import { C3Error } from '../../../src/shared/errors.ts';
 
 function isNear(actual: number | null | undefined, expected: number, tolerance: number): void {
   assert.ok(typeof actual === 'number' && Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`);

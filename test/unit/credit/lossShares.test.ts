@@ -85,9 +85,6 @@ describe('the shares of what was within reach', () => {
       share += (plan?.low ?? -Infinity) <= byPlan && byPlan <= (plan?.high ?? Infinity) ? 1 : 0;
     }
     // 95 % less twice what 400 trials leave open.
-    assert.ok(
-      reach >= 0.928 * trials && share >= 0.928 * trials,
-      `${String(reach)} and ${String(share)} of ${String(trials)}`,
-    );
+    assert.ok(reach >= 0.928 * trials && share >= 0.928 * trials, `${reach} and ${share} of ${trials}`);
   });
 });

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { comparedCredits } from '../../../src/credit/compared.ts';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
+import { CONFIGURABLE_ESTIMATORS, estimatorNamed } from '../../../src/credit/estimators.ts';
 import { mergedCredits as found, type MergedMember } from '../../../src/credit/merged.ts';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
-import { CONFIGURABLE_ESTIMATORS, estimatorNamed } from '../../../src/credit/estimators.ts';
 
 const mergedCredits = (...args: Parameters<typeof found>): (Credit | null)[] =>
   found(...args).map(({ shared }) => shared);
@@ -19,7 +19,7 @@ const member = (text: string, returns: readonly (number | null)[], draw: string,
 });
 
 const close = (actual: number | undefined, expected: number): void => {
-  assert.ok(Math.abs((actual ?? NaN) - expected) < 1e-12, `${String(actual)} is not ${String(expected)}`);
+  assert.ok(Math.abs((actual ?? NaN) - expected) < 1e-12, `${String(actual)} is not ${expected}`);
 };
 
 describe('mergedCredits', () => {

@@ -75,7 +75,7 @@ describe('curves of many episodes', () => {
       const judged = judgeCurve(model, { points, end, names: ['a', 'b', 'c'] }, BOUNDS);
       const expected = [low[0] ?? NaN, ...most, ...lost].map((one) => one / total);
       for (const [index, value] of [judged.low, ...judged.lostMost, ...judged.lost].entries()) {
-        assert.ok(Math.abs(value - (expected[index] ?? NaN)) < 1e-9, `${String(index)}: ${String(value)}`);
+        assert.ok(Math.abs(value - (expected[index] ?? NaN)) < 1e-9, `${index}: ${value}`);
       }
     }
   });
@@ -100,7 +100,7 @@ describe('curves of many episodes', () => {
           rare += found.rare;
           wrong += found.wrong;
         }
-        assert.ok(wrong <= 0.05 * runs * length, `${name}, ${String(length)}: ${String(wrong)} of ${String(rare)}`);
+        assert.ok(wrong <= 0.05 * runs * length, `${name}, ${length}: ${wrong} of ${rare}`);
       }
     }
   });
@@ -135,6 +135,6 @@ describe('curves of many episodes', () => {
     const long = Array.from({ length: 300 }, (_, place) => ({ won: place < 150 ? 900 : 0, of: 1000 }));
     const curve = { points: long, end: 0, names: long.map(() => 'step') };
     const { low, lostMost } = judgeCurve(fitCurves([curve]), curve, BOUNDS);
-    assert.ok(low < 1e-6 && (lostMost[149] ?? 0) > 0.99, `${String(low)} ${String(lostMost[149])}`);
+    assert.ok(low < 1e-6 && (lostMost[149] ?? 0) > 0.99, `${low} ${String(lostMost[149])}`);
   });
 });

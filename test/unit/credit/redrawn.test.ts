@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { MergedMember } from '../../../src/credit/merged.ts';
-import { redrawnCredits } from '../../../src/credit/redrawn.ts';
 import { mergedCredits } from '../../../src/credit/merged.ts';
+import { redrawnCredits } from '../../../src/credit/redrawn.ts';
 
 const CHANCES = [0.55, 0.25, 0.15, 0.05];
 const RETURNS = [0.2, 1, 0.5, 0.9];
@@ -65,19 +65,16 @@ describe('credits of messages that are drawn until enough are distinct', () => {
     [4, 6],
     [3, 4],
   ] as const) {
-    it(`have the gradient of the expected return as their expectation: ${String(planned)} of at most ${String(most)}`, () => {
+    it(`have the gradient of the expected return as their expectation: ${planned} of at most ${most}`, () => {
       const { mean, square } = expectation(planned, most, true);
       for (const [action, value] of mean.entries()) {
-        assert.ok(Math.abs(value - (gradient[action] ?? NaN)) < 1e-12, `${String(action)}: ${String(value)}`);
+        assert.ok(Math.abs(value - (gradient[action] ?? NaN)) < 1e-12, `${action}: ${value}`);
       }
       const without = expectation(planned, most, false);
       for (const [action, value] of without.mean.entries()) {
-        assert.ok(Math.abs(value - (gradient[action] ?? NaN)) < 1e-12, `${String(action)}: ${String(value)}`);
+        assert.ok(Math.abs(value - (gradient[action] ?? NaN)) < 1e-12, `${action}: ${value}`);
       }
-      assert.ok(
-        variance(square) < variance(without.square),
-        `${String(square)} is not below ${String(without.square)}`,
-      );
+      assert.ok(variance(square) < variance(without.square), `${square} is not below ${without.square}`);
     });
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { standardScore } from '../../../src/credit/standardScore.ts';
 
-const close = (a: number, b: number): void => assert.ok(Math.abs(a - b) < 5e-7, `${String(a)} is not ${String(b)}`);
+const close = (a: number, b: number): void => assert.ok(Math.abs(a - b) < 5e-7, `${a} is not ${b}`);
 
 it('holds the vectors of the TeamTR reference, section 5', () => {
   const returns = [1, 0, 0, 1, 0, 0, 0, 0];

@@ -1,6 +1,8 @@
 /** Episodes of enumerated teams: each message is one of four texts, equally likely; a table says what is returned. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { openStream, uniform } from '../../../src/credit/counter.ts';
+import { fitCurves } from '../../../src/credit/pooledCurves.ts';
 import {
   callsToDecide,
   countsOf,
@@ -13,8 +15,6 @@ import {
   type EpisodeSamples,
   type MessageSamples,
 } from '../../../src/credit/valueCurve.ts';
-import { openStream, uniform } from '../../../src/credit/counter.ts';
-import { fitCurves } from '../../../src/credit/pooledCurves.ts';
 
 const TEXTS = [0, 1, 2, 3];
 const RANGE = { low: 0, high: 1 };
@@ -107,7 +107,7 @@ describe('the value curve', () => {
       const drops = messages.map((_, place) => dropOf({ range: RANGE, end, messages }, place).value);
       for (const [place, drop] of drops.entries()) {
         const expected = valueOf(team, episode.slice(0, place + 1)) - valueOf(team, episode.slice(0, place));
-        assert.ok(Math.abs(drop - expected) < 1e-12, `${String(drop)} for ${String(expected)}`);
+        assert.ok(Math.abs(drop - expected) < 1e-12, `${drop} for ${expected}`);
       }
       const sum = drops.reduce((total, drop) => total + drop, 0);
       assert.ok(Math.abs(sum - (end - valueOf(team, []))) < 1e-12);
@@ -266,8 +266,8 @@ describe('a search for what lost an episode', () => {
       right += named === culprit ? 1 : 0;
       wrong += found.verdict === 'rare' || (named !== undefined && named !== culprit) ? 1 : 0;
     }
-    assert.ok(wrong <= 5, `${String(wrong)} wrong`);
-    assert.ok(right >= 0.8 * 105, `${String(right)} right, ${String(calls / 105)} calls each`);
+    assert.ok(wrong <= 5, `${wrong} wrong`);
+    assert.ok(right >= 0.8 * 105, `${right} right, ${calls / 105} calls each`);
   });
 
   it('says that the team rarely solves a problem, and that nobody lost it', () => {
@@ -295,7 +295,7 @@ describe('a search for what lost an episode', () => {
     const found = Array.from({ length: 40 }, () => search(team, [0, 0], 400, random));
     const together = found.filter(({ verdict, places }) => verdict === 'several' && places.length === 2);
     const single = found.filter(({ verdict }) => verdict === 'message').length;
-    assert.ok(together.length >= 38 && single <= 2, `${String(together.length)}, ${String(single)} alone`);
+    assert.ok(together.length >= 38 && single <= 2, `${together.length}, ${single} alone`);
   });
 
   it('is undecided where the budget is one call, and says where to look', () => {
@@ -342,6 +342,6 @@ describe('a search for what lost an episode', () => {
       adaptive += search(team, episode, 4000, random).calls;
       uniform += even(team, episode, random);
     }
-    assert.ok(adaptive <= 0.9 * uniform, `${String(adaptive)} of ${String(uniform)}`);
+    assert.ok(adaptive <= 0.9 * uniform, `${adaptive} of ${uniform}`);
   });
 });

@@ -22,7 +22,7 @@ export function bucket({ returns = [], next = [], texts = [], ...more }: Given):
     id: more.id ?? 'b',
     role: more.role ?? 'reasoner',
     alternatives: Array.from({ length: count }, (_, j) => ({
-      text: texts[j] ?? `text ${String(j)}`,
+      text: texts[j] ?? `text ${j}`,
       returns: returns[j] ?? [],
       next: next[j] ?? [],
       evaluatorCalls: returns[j]?.length ?? 0,

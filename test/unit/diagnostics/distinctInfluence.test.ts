@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
+import type { DiagnosticBucket } from '../../../src/diagnostics/bucket.ts';
 import { distinctInfluence } from '../../../src/diagnostics/distinctInfluence.ts';
 import { influence, PAPER_INFLUENCE } from '../../../src/diagnostics/influence.ts';
-import type { DiagnosticBucket } from '../../../src/diagnostics/bucket.ts';
 import { bucket } from './buckets.ts';
 
 const WORDS = ['a', 'b', 'c', 'd'];
@@ -51,7 +51,7 @@ describe('influence over distinct texts less its null', () => {
     const shared = (own + other) / 2;
     const exact = entropy(shared, shared, other, other) - entropy(own, other, other, other);
     const { value } = distinctInfluence(contexts, PAPER_INFLUENCE);
-    assert.ok(Math.abs((value?.value ?? NaN) - exact) < 0.01, `${String(value?.value)} is not ${String(exact)}`);
+    assert.ok(Math.abs((value?.value ?? NaN) - exact) < 0.01, `${String(value?.value)} is not ${exact}`);
   });
 
   it('is 0 for a context of one text, whatever follows it; equal texts are one alternative', () => {

@@ -9,7 +9,7 @@ import { bucket, IRREGULAR } from './buckets.ts';
 const close = (actual: number | null | undefined, expected: number, tolerance = 1e-9): void => {
   assert.ok(
     typeof actual === 'number' && Math.abs(actual - expected) <= tolerance,
-    `${String(actual)} is not ${String(expected)}`,
+    `${String(actual)} is not ${expected}`,
   );
 };
 

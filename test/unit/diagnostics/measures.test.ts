@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { highInfluence, lowVariance, returnsWithoutAccuracy } from '../../../src/diagnostics/review.ts';
 import { averageOf, passAtKOf, samplingError, type Samples } from '../../../src/diagnostics/statistics/accuracy.ts';
 import { bootstrap, bootstrapMean, quantile } from '../../../src/diagnostics/statistics/bootstrap.ts';
-import { highInfluence, lowVariance, returnsWithoutAccuracy } from '../../../src/diagnostics/review.ts';
-import { mcnemar, overSeeds, pairedT, signFlip } from '../../../src/diagnostics/statistics/seeds.ts';
 import type { Pair } from '../../../src/diagnostics/statistics/rank.ts';
+import { mcnemar, overSeeds, pairedT, signFlip } from '../../../src/diagnostics/statistics/seeds.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 
 const close = (actual: number | null | undefined, expected: number, tolerance = 1e-9): void => {
   assert.ok(
     typeof actual === 'number' && Math.abs(actual - expected) <= tolerance,
-    `${String(actual)} is not ${String(expected)}`,
+    `${String(actual)} is not ${expected}`,
   );
 };
 const FIRST = [0.61, 0.64, 0.58, 0.66, 0.62];
@@ -136,7 +136,7 @@ describe('over seeds', () => {
 
 describe('review signals', () => {
   const contexts = (values: readonly number[], role = 'reasoner') =>
-    values.map((value, index) => ({ bucket: `${role} ${String(index)}`, role, value }));
+    values.map((value, index) => ({ bucket: `${role} ${index}`, role, value }));
   const usual = [0.1, 0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18];
 
   it('a context far above its role in influence', () => {

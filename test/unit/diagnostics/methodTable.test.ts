@@ -15,7 +15,7 @@ function run(
     budget: 'calls',
     method,
     seed,
-    run: `${method}-${String(seed)}`,
+    run: `${method}-${seed}`,
     greedy: solved.map(([greedy]) => ({ solved: greedy, samples: 1 })),
     sampled: solved.map(([, sampled]) => ({ solved: sampled, samples: 10 })),
     fidelity: null,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { C3Error } from '../../../src/shared/errors.ts';
 import { passAtK } from '../../../src/diagnostics/statistics/passAtK.ts';
+import { C3Error } from '../../../src/shared/errors.ts';
 
 /** Share of the k-subsets of n samples, the first c successful, that hold a success. */
 function byEnumeration(n: number, c: number, k: number): number {

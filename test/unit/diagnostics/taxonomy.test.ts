@@ -1,12 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { C3Error } from '../../../src/shared/errors.ts';
-import {
-  TAXONOMY_CLASSES,
-  TAXONOMY_THRESHOLDS,
-  type TaxonomyClass,
-  type TaxonomyThresholds,
-} from '../../../src/domain/taxonomy.ts';
 import {
   casesOf,
   evidenceOf,
@@ -14,6 +7,13 @@ import {
   studyBucket,
   type TaxonomyBucket,
 } from '../../../src/diagnostics/taxonomy.ts';
+import {
+  TAXONOMY_CLASSES,
+  TAXONOMY_THRESHOLDS,
+  type TaxonomyClass,
+  type TaxonomyThresholds,
+} from '../../../src/domain/taxonomy.ts';
+import { C3Error } from '../../../src/shared/errors.ts';
 
 type Returns = readonly (readonly (number | null)[])[];
 

@@ -51,10 +51,10 @@ test('where messages do not differ, each class counts what chance gives', (t) =>
     for (const name of ['Successful Credit Shift', 'Misleading Plan', 'Over-Coupling'] as const) {
       const count = countOf(of, name);
       const { value, low, high } = chance[name];
-      t.diagnostic(`${String(alternatives)} x 4, ${name}: ${String(count)}, by chance ${value.toFixed(1)}`);
+      t.diagnostic(`${alternatives} x 4, ${name}: ${count}, by chance ${value.toFixed(1)}`);
       // A little further than the range, outside of which one count in 20 is.
       const further = (high ?? 0) - (low ?? 0);
-      assert.ok(count >= (low ?? 0) - further / 2 && count <= (high ?? 0) + further / 2, `${name}: ${String(count)}`);
+      assert.ok(count >= (low ?? 0) - further / 2 && count <= (high ?? 0) + further / 2, `${name}: ${count}`);
     }
   }
 });

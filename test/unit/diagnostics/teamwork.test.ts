@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { contextDrift, coordination, pluginVariation, stability } from '../../../src/diagnostics/teamwork.ts';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
+import { contextDrift, coordination, pluginVariation, stability } from '../../../src/diagnostics/teamwork.ts';
 
 const close = (found: number | undefined, expected: number, within = 1e-12): void =>
-  assert.ok(Math.abs((found ?? NaN) - expected) <= within, `${String(found)} is not ${String(expected)}`);
+  assert.ok(Math.abs((found ?? NaN) - expected) <= within, `${String(found)} is not ${expected}`);
 
 it('counts the questions on which all roles agree on the correct answer', () => {
   const right = { answers: ['12', '12'], solved: true };

@@ -10,7 +10,7 @@ const replay = (
 const keys =
   (...named: readonly (readonly [number, string])[]) =>
   (message: number): string =>
-    new Map(named).get(message) ?? assert.fail(`message ${String(message)} is not asked for`);
+    new Map(named).get(message) ?? assert.fail(`message ${message} is not asked for`);
 
 test('how replays drew is read from the streams of two continuations of the same index', () => {
   const replays = [replay(1, 0, 11), replay(1, 1, 12), replay(2, 0, 21), replay(2, 1, 22)];
@@ -31,7 +31,7 @@ test('without two continuations to compare nothing is said', () => {
 });
 
 test('pairs share their numbers two by two', () => {
-  const same = (leaf: number): string => `stream ${String(leaf % 10)}`;
+  const same = (leaf: number): string => `stream ${leaf % 10}`;
   const pairs = [
     replay(1, 0, 10),
     replay(1, 1, 11),

@@ -6,7 +6,7 @@ it('the evaluations of a run come in the order in which it makes them, whatever 
   // After training are 3 and 4, during it the numbers from 5 on: two for each step.
   const rounds = roundsInOrder([4, 9, 3, 6, 5, 10, 2, 1, 0, -1]);
   assert.deepEqual(
-    rounds.map(({ iteration, stage, step, kind }) => `${String(iteration)} ${stage} ${String(step)} ${kind}`),
+    rounds.map(({ iteration, stage, step, kind }) => `${iteration} ${stage} ${String(step)} ${kind}`),
     [
       '1 before 0 greedy',
       '2 before 0 sampled',

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { MessageConnection } from 'vscode-jsonrpc/node';
 import { connectToEngine } from '../../../src/client/startEngine.ts';
+import type { RunSummary } from '../../../src/domain/run.ts';
 import {
   InitializeRequest,
   JobsChangedNotification,
@@ -15,9 +16,8 @@ import {
   type InitializeResult,
   type StartRunParams,
 } from '../../../src/shared/protocols/engineProtocol.ts';
-import { socketConnection } from '../../../src/shared/protocols/socketConnection.ts';
 import type { JobList, RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
-import type { RunSummary } from '../../../src/domain/run.ts';
+import { socketConnection } from '../../../src/shared/protocols/socketConnection.ts';
 import { ownRuntimeFolder } from '../../support/engines.ts';
 import { programOf } from '../../support/programs.ts';
 

@@ -1,17 +1,17 @@
 /** A model as the expert of expert_edits: what it reads, the edits in its answer, and what happens where it fails. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { SaidEvent } from '../../../src/domain/episode.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import type { Ask, EnvironmentOutcome } from '../../../src/environment/kind.ts';
-import { editsIn } from '../../../src/environment/kinds/expertAnswer.ts';
 import { environmentKind } from '../../../src/environment/kinds.ts';
+import { editsIn } from '../../../src/environment/kinds/expertAnswer.ts';
 import { ladderEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { teamPolicy } from '../../../src/policy/teamPolicy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import { findLeaves, toLog } from '../../../src/replay/tree.ts';
 import { CancelledError, C3Error } from '../../../src/shared/errors.ts';
-import type { SaidEvent } from '../../../src/domain/episode.ts';
-import type { Problem } from '../../../src/domain/problem.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';

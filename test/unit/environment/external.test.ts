@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
-import { environmentKind } from '../../../src/environment/kinds.ts';
 import { extractedOf, promptFor, type SaidEvent } from '../../../src/domain/episode.ts';
 import type { Examined } from '../../../src/domain/message.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
+import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
+import { environmentKind } from '../../../src/environment/kinds.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 
 const INSTANCE: Problem = {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
-import { ENVIRONMENT_KINDS, environmentKind } from '../../../src/environment/kinds.ts';
 import type { SaidEvent } from '../../../src/domain/episode.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
+import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
+import { ENVIRONMENT_KINDS, environmentKind } from '../../../src/environment/kinds.ts';
 import { problems } from '../replay/helpers.ts';
 
 const [INSTANCE = assert.fail()] = problems(1);
@@ -22,7 +22,7 @@ async function outcome(
   const messages = texts.map((text, position): SaidEvent => ({
     kind: 'decision',
     position,
-    role: `role${String(position)}`,
+    role: `role${position}`,
     text,
     ...(reward !== undefined && { reward }),
   }));

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { gradeChain, parseChain } from '../../../src/evaluate/chain.ts';
 import { chainEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
-import type { Problem } from '../../../src/domain/problem.ts';
 
 const ANSWER = 'chain of 3, ring of 10: from D to I by 1 2 4 without F H';
 const problem = (answer: string): Problem => ({

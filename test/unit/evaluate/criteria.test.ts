@@ -1,13 +1,13 @@
 /** Evaluators whose criterion is in the answer: an exact text, a regular expression, a tolerance, a JSON Schema. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Problem } from '../../../src/domain/problem.ts';
 import type { Graded } from '../../../src/evaluate/evaluator.ts';
 import { readSchema } from '../../../src/evaluate/jsonSchema.ts';
 import { evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { compilePattern } from '../../../src/evaluate/pattern.ts';
 import { parseTolerance } from '../../../src/evaluate/tolerance.ts';
-import type { Problem } from '../../../src/domain/problem.ts';
 
 const problem = (answer: string): Problem => ({
   uid: 'item',

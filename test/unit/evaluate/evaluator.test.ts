@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
+import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 
 function problem(answer: string): Problem {

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import type { Problem } from '../../../src/domain/problem.ts';
+import { judgeWords, judgeWordsIn } from '../../../src/domain/run.ts';
+import { agreementOf, measureJudge } from '../../../src/engine/models/judging.ts';
 import { readLabels } from '../../../src/engine/recipe/judgeLabels.ts';
 import { askTwice, judgeEvaluator, judgeMessages, scoreIn, type AskJudge } from '../../../src/evaluate/modelJudge.ts';
-import { agreementOf, measureJudge } from '../../../src/engine/models/judging.ts';
 import { reportedRun } from '../../../src/report/finding.ts';
 import { runFacts } from '../../../src/report/parts.ts';
-import { judgeWords, judgeWordsIn } from '../../../src/domain/run.ts';
 import { NEVER } from '../../../src/shared/cancellation.ts';
-import type { Problem } from '../../../src/domain/problem.ts';
 import { record } from '../webview/dashboardFixture.ts';
 
 const problem: Problem = {

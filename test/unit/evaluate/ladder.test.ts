@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { SaidEvent } from '../../../src/domain/episode.ts';
+import type { Examination } from '../../../src/domain/message.ts';
+import type { Problem, ProblemTests } from '../../../src/domain/problem.ts';
+import { environmentKind } from '../../../src/environment/kinds.ts';
+import { ladderEvaluator } from '../../../src/evaluate/evaluator.ts';
+import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
 import { climb } from '../../../src/evaluate/ladder.ts';
 import {
   assertionsOf,
@@ -9,12 +15,6 @@ import {
   mentionsReturn,
   slicedTests,
 } from '../../../src/evaluate/python/functionSource.ts';
-import { ladderEvaluator } from '../../../src/evaluate/evaluator.ts';
-import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
-import { environmentKind } from '../../../src/environment/kinds.ts';
-import type { Examination } from '../../../src/domain/message.ts';
-import type { SaidEvent } from '../../../src/domain/episode.ts';
-import type { Problem, ProblemTests } from '../../../src/domain/problem.ts';
 
 const test = (code: string): ProblemTests => ({ tests: [], test: code, entryPoint: 'f', setup: '', prefix: '' });
 const problem = (tests?: ProblemTests, question = 'q'): Problem => ({

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { EvaluatorLost, type Evaluator } from '../../../src/evaluate/evaluator.ts';
-import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { EVALUATOR_KINDS, evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
+import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { masked, scored, type PassRule } from '../../../src/evaluate/python/rules.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import type { Problem } from '../../../src/domain/problem.ts';
 
 const TESTS = { tests: ['assert f(1) == 2'], test: '', entryPoint: null, setup: '', prefix: 'import math\n' };
 const problem = (answer: string, tests?: Problem['tests']): Problem => ({

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { pointsEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
 import { gradePoints, parsePoints } from '../../../src/evaluate/points.ts';
-import type { Problem } from '../../../src/domain/problem.ts';
 
 const ANSWER = 'red: 2, blue: 1; 7: 3; of 5';
 const problem = (answer: string): Problem => ({

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
 import { evaluatorNamed, answerFormOf } from '../../../src/evaluate/named.ts';
 import { BLOCKS, gradePlan, parseBlocks, planIn, readStatement } from '../../../src/evaluate/puzzles/blocks.ts';
@@ -8,7 +9,6 @@ import { readDomain, readProblem, writeProblem, type Domain } from '../../../src
 import { validatePlan } from '../../../src/evaluate/puzzles/strips.ts';
 import { gradeZebra, parseZebra } from '../../../src/evaluate/puzzles/zebra.ts';
 import { masked, scored } from '../../../src/evaluate/python/rules.ts';
-import type { Problem } from '../../../src/domain/problem.ts';
 import { MODELLESS_TASKS } from '../../../src/shared/runNames.ts';
 import { isInputError } from '../tasks/expect.ts';
 
@@ -148,13 +148,7 @@ describe('Blocksworld', () => {
     const pddl = ['(unstack yellow orange)', '(put-down yellow)', '(pick-up orange)', '(stack orange red)'];
     for (const lines of [
       PLAN,
-      [
-        'I think:',
-        '[PLAN]',
-        ...PLAN.map((line, at) => `${String(at + 1)}. ${line.toUpperCase()}.`),
-        '[PLAN END]',
-        'pick up',
-      ],
+      ['I think:', '[PLAN]', ...PLAN.map((line, at) => `${at + 1}. ${line.toUpperCase()}.`), '[PLAN END]', 'pick up'],
       pddl,
       [pddl.join(' ')],
       [...PLAN, '[STATEMENT]', PLAN[0] ?? ''],
@@ -180,8 +174,7 @@ describe('Blocksworld', () => {
 
 /** The text that readDomain reads. */
 function writeDomain({ name, predicates, operators }: Domain): string {
-  const variables = (count: number): string =>
-    Array.from({ length: count }, (_, index) => ` ?x${String(index)}`).join('');
+  const variables = (count: number): string => Array.from({ length: count }, (_, index) => ` ?x${index}`).join('');
   const actions = [...operators.values()].map(
     (one) =>
       `  (:action ${one.name}\n    :parameters (${one.parameters.join(' ')})\n` +

@@ -6,16 +6,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { StepHistories } from '../../../src/extension/dashboard/stepHistories.ts';
 import { alternativeLabel, bucketLabel, creditWords } from '../../../src/extension/sidebar/bucketWords.ts';
 import { bucketsOf } from '../../../src/extension/sidebar/bucketsModel.ts';
-import { childrenOf, Limits, type RoundNode } from '../../../src/extension/sidebar/runsModel.ts';
 import { roundDescription, runDescription } from '../../../src/extension/sidebar/runWords.ts';
-import { StepHistories } from '../../../src/extension/dashboard/stepHistories.ts';
+import { childrenOf, Limits, type RoundNode } from '../../../src/extension/sidebar/runsModel.ts';
 import { TranscriptReading } from '../../../src/extension/transcript/reading/transcriptReading.ts';
-import type { TranscriptRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { findingReport, runReport } from '../../../src/report/report.ts';
-import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import { signed as signedInReports } from '../../../src/report/words.ts';
+import type { TranscriptRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import { percent1, signed } from '../../../webview/common/format.ts';
 import { returnFigure, varianceFigure } from '../../../webview/dashboard/stepFigures.ts';
 import { rowLabel } from '../../../webview/transcript/tree/row.ts';
@@ -116,7 +116,7 @@ test('a step has one mean return, one variance and one count of episodes: from i
     const leaves = rows.filter(({ role }) => role === 'actor').map((row) => row.return ?? NaN);
     const node = rounds.get(iteration);
     assert.ok(node);
-    assert.equal(roundDescription(node), `mean return ${mean(leaves).toFixed(2)}, ${String(leaves.length)} episodes`);
+    assert.equal(roundDescription(node), `mean return ${mean(leaves).toFixed(2)}, ${leaves.length} episodes`);
     assert.deepEqual(returns[iteration - 1], [String(iteration), mean(leaves).toFixed(3), String(leaves.length)]);
     const contexts = [...Map.groupBy(rows, (row) => `${row.role} ${String(parentOf(row, rows))}`).values()].map(
       (group) => {
@@ -139,7 +139,7 @@ test('a run has one accuracy and one bill: in the store, the side bar, the dashb
   assert.ok(first && last);
   assert.equal(
     runDescription({ run: record, status: 'done' }),
-    `${String(STEPS)} of ${String(STEPS)} steps, ${percent1(first.value)} \u2192 ${percent1(last.value)}`,
+    `${STEPS} of ${STEPS} steps, ${percent1(first.value)} \u2192 ${percent1(last.value)}`,
   );
   const report = runReport(store, RUN);
   assert.equal(report.summary?.accuracy.after?.value, last.value);

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Phase } from '../../../src/domain/episode.ts';
+import type { NewMessage } from '../../../src/domain/message.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
 import type { Ledger } from '../../../src/domain/run.ts';
-import type { NewMessage } from '../../../src/domain/message.ts';
-import type { Phase } from '../../../src/domain/episode.ts';
 import type { StepMetrics } from '../../../src/domain/step.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
@@ -35,9 +35,9 @@ export const METRICS: StepMetrics = {
 /** A problem whose question holds its number. */
 export function problem(number: number): Problem {
   return {
-    uid: `q${String(number)}`,
+    uid: `q${number}`,
     uidSha: String(number).padStart(64, '0'),
-    question: `Question ${String(number)}: what is ${String(number)} + 1?`,
+    question: `Question ${number}: what is ${number} + 1?`,
     answer: String(number + 1),
     source: 'fixture',
     level: 1,
@@ -142,8 +142,7 @@ export function addTree(
   const { run = RUN, phase = 'train', iteration, returns } = parts;
   const words =
     parts.words ??
-    ((plan: number, actor: number | null) =>
-      actor === null ? `plan ${String(plan)}` : `answer ${String(plan)}.${String(actor)}`);
+    ((plan: number, actor: number | null) => (actor === null ? `plan ${plan}` : `answer ${plan}.${actor}`));
   writer.insertProblems([parts.problem]);
   return writer.transaction(() => {
     const bucket = phase === 'train' ? bucketOf(writer, run, parts, 'reasoner', null) : null;

@@ -61,7 +61,7 @@ describe('writeOut', () => {
 it('removeUnfinished takes what dead processes left, and only that', (t) => {
   const folder = temporaryFolder(t);
   const gone = String(2 ** 22 + 1);
-  const kept = ['a.9x.tmp', `b.${String(process.pid)}.tmp`, 'c.tmp', `d.${gone}.safetensors`];
+  const kept = ['a.9x.tmp', `b.${process.pid}.tmp`, 'c.tmp', `d.${gone}.safetensors`];
   for (const name of [...kept, `a.${gone}.tmp`, `e.${gone}.0123456789abcdef.tmp`, `e.${gone}.tmp-wal`]) {
     writeFileSync(join(folder, name), '');
   }

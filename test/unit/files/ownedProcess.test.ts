@@ -4,8 +4,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { endOwned, killOwned, spawnOwned } from '../../../src/files/ownedProcess.ts';
 import { listedProcess } from '../../../src/files/processTable.ts';
 

@@ -102,7 +102,7 @@ let types: Fault[] = [];
 const isOfTypes = (rule: string): boolean => /^TS\d+$/u.test(rule);
 
 const fileOf = (set: keyof typeof SETS, name: string): string =>
-  join(folder, `${set}-${String(Object.keys(SETS[set]).indexOf(name))}.ts`);
+  join(folder, `${set}-${Object.keys(SETS[set]).indexOf(name)}.ts`);
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'c3-lint-'));

@@ -304,8 +304,8 @@ const spansOf = (steps: readonly Step[]): Json[] =>
     traceId: TRACE,
     spanId: String(index + 1).padStart(16, '0'),
     name,
-    startTimeUnixNano: `${String(1_700_000_000 + index)}000000000`,
-    endTimeUnixNano: `${String(1_700_000_000 + index)}900000000`,
+    startTimeUnixNano: `${1_700_000_000 + index}000000000`,
+    endTimeUnixNano: `${1_700_000_000 + index}900000000`,
     attributes: otlpPairs(attributes),
     events: events.map((event) => ({ name: event.name, attributes: otlpPairs(event.attributes) })),
   }));
@@ -326,10 +326,10 @@ const indexed = (prefix: string, messages: readonly Json[], inner: string): Attr
   Object.fromEntries(
     messages.flatMap((message, index) =>
       Object.entries(message).flatMap(([key, value]): [string, unknown][] => {
-        const at = `${prefix}.${String(index)}.${inner}${key}`;
+        const at = `${prefix}.${index}.${inner}${key}`;
         if (key === 'tool_calls' && Array.isArray(value)) {
           return (value as { id: string; function: { name: string; arguments: string } }[]).flatMap((call, number) => {
-            const own = inner === '' ? `${at}.${String(number)}` : `${at}.${String(number)}.tool_call`;
+            const own = inner === '' ? `${at}.${number}` : `${at}.${number}.tool_call`;
             return inner === ''
               ? [
                   [`${own}.id`, call.id],
@@ -405,11 +405,11 @@ export const FORMS: Readonly<Record<string, (talk: Talk) => string>> = {
       .map((message, index) =>
         json({
           type: message['role'],
-          uuid: `u${String(index)}`,
-          parentUuid: index === 0 ? null : `u${String(index - 1)}`,
+          uuid: `u${index}`,
+          parentUuid: index === 0 ? null : `u${index - 1}`,
           isSidechain: false,
           sessionId: 's',
-          message: { ...message, id: `msg_${String(index)}` },
+          message: { ...message, id: `msg_${index}` },
         }),
       )
       .join('\n'),
@@ -542,7 +542,7 @@ export const FORMS: Readonly<Record<string, (talk: Talk) => string>> = {
       data: {
         spans: callsOf(talk, openAi, isAssistant).map(({ before, said }, index) => ({
           trace_id: TRACE,
-          span_id: `s${String(index)}`,
+          span_id: `s${index}`,
           name: 'Completions',
           start_time_unix_nano: 1_700_000_000_000_000_000 + index * 1_000_000_000,
           attributes: {
@@ -561,7 +561,7 @@ export const FORMS: Readonly<Record<string, (talk: Talk) => string>> = {
     )
       .map(({ before, said }, index) =>
         json({
-          id: `r${String(index)}`,
+          id: `r${index}`,
           trace_id: 't',
           run_type: 'llm',
           start_time: `2025-01-01T00:00:${String(index).padStart(2, '0')}`,
@@ -573,7 +573,7 @@ export const FORMS: Readonly<Record<string, (talk: Talk) => string>> = {
   'observations of Langfuse': (talk) =>
     json({
       data: callsOf(talk, openAi, isAssistant).map(({ before, said }, index) => ({
-        id: `o${String(index)}`,
+        id: `o${index}`,
         traceId: 't',
         type: 'GENERATION',
         startTime: `2025-01-01T00:00:${String(index).padStart(2, '0')}.000Z`,
@@ -585,7 +585,7 @@ export const FORMS: Readonly<Record<string, (talk: Talk) => string>> = {
     callsOf(talk, openAi, isAssistant)
       .map(({ before, said }, index) =>
         json({
-          id: `w${String(index)}`,
+          id: `w${index}`,
           trace_id: 't',
           op_name: 'weave:///me/project/op/openai.chat.completions.create:abc',
           started_at: `2025-01-01T00:00:${String(index).padStart(2, '0')}.000Z`,
@@ -598,7 +598,7 @@ export const FORMS: Readonly<Record<string, (talk: Talk) => string>> = {
     json({
       data: callsOf(talk, openAi, isAssistant).map(({ before, said }, index) => ({
         object: 'trace.span',
-        id: `span_${String(index)}`,
+        id: `span_${index}`,
         trace_id: 't',
         parent_id: null,
         started_at: `2025-01-01T00:00:${String(index).padStart(2, '0')}.000Z`,

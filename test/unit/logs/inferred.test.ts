@@ -1,9 +1,9 @@
 /** The protocol of an episode as its log shows it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ChatMessage } from '../../../src/chat/messages.ts';
 import { contextMessages, contextText } from '../../../src/logs/contextForm.ts';
 import { inferredSteps, seenMessages, unseenSteps, type EpisodeEntry } from '../../../src/logs/inferred.ts';
-import type { ChatMessage } from '../../../src/chat/messages.ts';
 
 const chat = (role: ChatMessage['role'], text: string, name: string | null = null): ChatMessage => ({
   role,

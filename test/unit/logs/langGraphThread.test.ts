@@ -26,7 +26,7 @@ describe('the steps of a thread', () => {
     const COUNT = 1000;
     for (const kept of [COUNT, 100]) {
       const thread = new ThreadSteps();
-      const all = Array.from({ length: COUNT }, (_, index) => said(`message ${String(index)}`));
+      const all = Array.from({ length: COUNT }, (_, index) => said(`message ${index}`));
       for (let length = 1; length <= COUNT; length++) {
         thread.add(checkpoint(all.slice(Math.max(0, length - kept), length), length), () => []);
       }
@@ -47,16 +47,13 @@ describe('the steps of a thread', () => {
         const thread = new ThreadSteps();
         for (const [index, list] of lists.entries()) {
           const messages = list.map((content) => ({ role: 'user', content }));
-          thread.add(checkpoint([...messages, said(`end ${String(index)}`)], index), () => []);
-          thread.add(
-            checkpoint([...messages, said(`end ${String(index)}`), said(`look ${String(index)}`)], -index),
-            () => [],
-          );
+          thread.add(checkpoint([...messages, said(`end ${index}`)], index), () => []);
+          thread.add(checkpoint([...messages, said(`end ${index}`), said(`look ${index}`)], -index), () => []);
         }
         const looks = messagesOf(thread.line('t')).filter(({ text }) => text.startsWith('look'));
         assert.deepEqual(
           looks.map(({ context: { list, length } }) => list.slice(0, length).map(({ text }) => text)),
-          lists.map((list, index) => [...list, `end ${String(index)}`]),
+          lists.map((list, index) => [...list, `end ${index}`]),
         );
       }),
     );

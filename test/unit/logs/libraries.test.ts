@@ -245,7 +245,7 @@ describe('entries under keys of their own are the messages of', () => {
 
   it('Letta, whose answers come in pieces with one id (letta_message.py)', () => {
     const piece = (id: number, type: string, more: object) => ({
-      id: `message-${String(id)}`,
+      id: `message-${id}`,
       date: '2025-06-01T10:00:00+00:00',
       message_type: `${type}_message`,
       ...more,

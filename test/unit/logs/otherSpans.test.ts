@@ -25,10 +25,10 @@ const log = (...spans: readonly (readonly [name: string, attributes: Attributes,
     .map(([name, attributes, { id, parent = null, events = [] } = {}], at) =>
       json({
         name,
-        context: { trace_id: TRACE, span_id: id ?? `span${String(at)}` },
+        context: { trace_id: TRACE, span_id: id ?? `span${at}` },
         parent_id: parent,
-        start_time: `2025-06-01T10:00:0${String(at)}.000000Z`,
-        end_time: `2025-06-01T10:00:0${String(at)}.500000Z`,
+        start_time: `2025-06-01T10:00:0${at}.000000Z`,
+        end_time: `2025-06-01T10:00:0${at}.500000Z`,
         attributes,
         events: events.map(([event, own]) => ({ name: event, attributes: own })),
       }),
@@ -388,7 +388,7 @@ describe('single libraries', () => {
           generations: [[{ message: { lc: 1, type: 'constructor', id: ['langchain', 'AIMessage'], ...generated } }]],
         },
       },
-    ].map((run, at) => ({ ...run, trace_id: 't', start_time: `2025-06-01T10:00:0${String(at)}` }));
+    ].map((run, at) => ({ ...run, trace_id: 't', start_time: `2025-06-01T10:00:0${at}` }));
     const entries = wholeLog(json(runs)).episodes.flatMap((episode) => episode.entries);
     const generation = entries.find((entry) => entry.kind === 'message');
     assert.ok(generation?.kind === 'message');
@@ -434,7 +434,7 @@ describe("Datadog's LLM Observability", () => {
     meta.map((one, at) => ({
       name: at === 1 ? 'weather' : 'geo',
       trace_id: 't',
-      span_id: `s${String(at)}`,
+      span_id: `s${at}`,
       parent_id: at === 0 ? 'undefined' : 's0',
       start_ns: 1_748_772_000_000_000_000 + at * 1_000_000_000,
       duration: 500_000_000,
@@ -519,13 +519,13 @@ describe('spans that name the trace in their own way', () => {
 
   it('are those of Opik', () => {
     const span = (at: number, type: string, more: object) => ({
-      id: `s${String(at)}`,
+      id: `s${at}`,
       trace_id: 't',
       parent_span_id: null,
       name: type === 'tool' ? 'weather' : 'chat',
       type,
-      start_time: `2025-06-01T10:00:0${String(at)}Z`,
-      end_time: `2025-06-01T10:00:0${String(at)}.5Z`,
+      start_time: `2025-06-01T10:00:0${at}Z`,
+      end_time: `2025-06-01T10:00:0${at}.5Z`,
       usage: { prompt_tokens: 3, completion_tokens: 4 },
       model: 'm',
       ...more,
@@ -544,8 +544,8 @@ describe('spans that name the trace in their own way', () => {
 
   it('are those of Braintrust, whose times are among what is measured', () => {
     const row = (at: number, type: string, more: object) => ({
-      id: `r${String(at)}`,
-      span_id: `s${String(at)}`,
+      id: `r${at}`,
+      span_id: `s${at}`,
       root_span_id: 't',
       span_parents: null,
       span_attributes: { type, name: type === 'tool' ? 'weather' : 'Chat Completion' },

@@ -26,7 +26,7 @@ function planted({ around, turns }: typeof shape extends fc.Arbitrary<infer Shap
   let number = 0;
   const [said, asked, gave]: [string[], string[], string[]] = [[], [], []];
   const mark = (by: string[]): string => {
-    const one = `mark${String(number++)}end`;
+    const one = `mark${number++}end`;
     by.push(one);
     return `${one}${around}`;
   };
@@ -41,8 +41,8 @@ function planted({ around, turns }: typeof shape extends fc.Arbitrary<infer Shap
         text: mark(said),
         reasoning: reasons ? mark(said) : null,
         calls: Array.from({ length: isLast ? 0 : calls }, (_, place) => ({
-          id: `call${String(index)}-${String(place)}`,
-          name: `tool${String(place)}`,
+          id: `call${index}-${place}`,
+          name: `tool${place}`,
           asked: mark(said),
           gave: mark(gave),
         })),

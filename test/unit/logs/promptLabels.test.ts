@@ -16,7 +16,7 @@ const call = (number: number, system: string, agent?: string) => ({
     ...(agent !== undefined && { 'gen_ai.agent.name': agent }),
     'gen_ai.system_instructions': JSON.stringify([{ type: 'text', content: system }]),
     'gen_ai.output.messages': JSON.stringify([
-      { role: 'assistant', parts: [{ type: 'text', content: `says ${String(number)}` }] },
+      { role: 'assistant', parts: [{ type: 'text', content: `says ${number}` }] },
     ]),
   }).map(([key, value]) => ({ key, value: { stringValue: value } })),
 });

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { contextText } from '../../../src/logs/contextForm.ts';
-import { read, wholeLog, type WholeLog } from './wholeLog.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
+import { read, wholeLog, type WholeLog } from './wholeLog.ts';
 
 const logOf = (value: unknown): WholeLog => wholeLog(typeof value === 'string' ? value : JSON.stringify(value));
 

@@ -1,5 +1,6 @@
 /** A log with all of its episodes at once, as tests look at them. */
 import assert from 'node:assert/strict';
+import type { SpeakerSource } from '../../../src/domain/episode.ts';
 import { LogIndex } from '../../../src/engine/exchange/logIndex.ts';
 import {
   Survey,
@@ -10,7 +11,6 @@ import {
 } from '../../../src/logs/episode.ts';
 import { readLog } from '../../../src/logs/readLog.ts';
 import { LogReader, type LogSource } from '../../../src/logs/source.ts';
-import type { SpeakerSource } from '../../../src/domain/episode.ts';
 
 /** @param piece bytes that are there at once at most, for what lies across two pieces */
 export function sourceOf(text: string | Buffer, name = 'log.json', piece = Number.POSITIVE_INFINITY): LogSource {

@@ -1,7 +1,7 @@
 /** The README and the guide: short, linked, and with the figures that were measured. */
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { z } from 'zod';

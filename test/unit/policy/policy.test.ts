@@ -14,8 +14,8 @@ import {
 import { trainBpe } from '../../../src/policy/trainBpe.ts';
 import { ModelHost } from '../../../src/runtime/host.ts';
 import { initialParameters, saveModel } from '../../../src/runtime/model/model.ts';
-import { streamKey } from '../../../src/runtime/random.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
+import { streamKey } from '../../../src/runtime/random.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { turnMessages } from '../../../src/team/history.ts';
 import { plainText } from '../../../src/team/render.ts';
@@ -272,7 +272,7 @@ describe('a conversation that is continued (memoryful)', () => {
     assert.equal(reused.filter((count) => count === 0).length, 1, reused.join());
     assert.ok(
       reused.every((count) => count === 0 || count >= first),
-      `${reused.join()} of ${String(first)}`,
+      `${reused.join()} of ${first}`,
     );
     for (const [index, context] of contexts.entries()) {
       assert.deepEqual(together[index]?.prompt, tokenizer.encode(context));

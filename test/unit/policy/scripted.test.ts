@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import type { PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
 import { ScriptedPolicy } from '../../../src/policy/scripted.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import { contextKey } from '../../../src/team/contextKey.ts';
 import type { ScriptRow } from '../../../src/shared/rolePolicies.ts';
+import { contextKey } from '../../../src/team/contextKey.ts';
 import { errorOfKind, NEVER } from '../replay/helpers.ts';
 
 const LETTERS = { encode: (text: string): Int32Array => Int32Array.from(text, (letter) => letter.charCodeAt(0)) };

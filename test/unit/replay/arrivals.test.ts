@@ -4,8 +4,8 @@ import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Evaluator, Graded } from '../../../src/evaluate/evaluator.ts';
 import { Arrivals } from '../../../src/replay/arrivals.ts';
-import { unlessCancelled } from '../../../src/shared/cancellation.ts';
 import { extend } from '../../../src/replay/grow.ts';
+import { unlessCancelled } from '../../../src/shared/cancellation.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { problems, NEVER, PAIR, starts, world } from './helpers.ts';
 

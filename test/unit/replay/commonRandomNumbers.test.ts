@@ -7,8 +7,8 @@ import { before, describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { creditGroup } from '../../../src/credit/estimators.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
-import { countCalls, findLeaves, returnOf } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
+import { countCalls, findLeaves, returnOf } from '../../../src/replay/tree.ts';
 import { Stream } from '../../../src/runtime/random.ts';
 import { CountingEvaluator, ENVIRONMENT, problems, NEVER, PAIR, SNAPSHOT, starts, world } from './helpers.ts';
 
@@ -185,7 +185,7 @@ describe('common random numbers', () => {
           // 3.29 standard errors: 99.9 %.
           assert.ok(
             Math.abs(centre - exactCredit(team, plan)) < 3.29 * deviation,
-            `${plan}: ${String(centre)} against ${String(exactCredit(team, plan))}`,
+            `${plan}: ${centre} against ${exactCredit(team, plan)}`,
           );
           assert.ok(deviation < 0.02, 'the interval is narrow enough to tell 0.16 from 0');
         }
@@ -200,7 +200,7 @@ describe('common random numbers', () => {
     const [qa, qb] = [COUPLED.values.a, COUPLED.values.b];
     const exact = (qa - qb - (qa - qb) ** 2) / (qa * (1 - qa) + qb * (1 - qb));
     assert.ok(interval.high < 1, JSON.stringify(interval));
-    assert.ok(interval.low < exact && exact < interval.high, `${JSON.stringify(interval)} holds ${String(exact)}`);
+    assert.ok(interval.low < exact && exact < interval.high, `${JSON.stringify(interval)} holds ${exact}`);
   });
 
   it('change nothing where they do not', () => {

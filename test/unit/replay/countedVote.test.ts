@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { evaluatorWithoutCode } from '../../../src/evaluate/named.ts';
 import { countedVote } from '../../../src/replay/countedVote.ts';
 import { streamKey } from '../../../src/runtime/random.ts';
-import type { Problem } from '../../../src/domain/problem.ts';
 import type { ShownVote } from '../../../src/shared/transcript/shownVote.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 
@@ -17,7 +17,7 @@ async function counted(
   evaluator = evaluatorWithoutCode('answer', 'stated'),
   problem = INSTANCE,
 ): Promise<ShownVote> {
-  const roles = Array.from(letters, (_, index) => ({ role: `voter${String(index + 1)}`, prompt: 'Vote.' }));
+  const roles = Array.from(letters, (_, index) => ({ role: `voter${index + 1}`, prompt: 'Vote.' }));
   const text = JSON.stringify({ name: 'voters', roles, rounds: { turns: 1, closing: { name: 'vote', ties } } });
   const vote = await countedVote(
     {
@@ -25,7 +25,7 @@ async function counted(
       protocol: parseProtocol(text, 'voters.json'),
       messages: Array.from(letters, (letter, index) => ({
         id: 10 + index,
-        role: `voter${String(index + 1)}`,
+        role: `voter${index + 1}`,
         position: index,
         text: 'ABCDa'.includes(letter) ? `so\n#### ${letter}` : 'none',
       })),

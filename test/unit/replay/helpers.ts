@@ -4,22 +4,22 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { comparedCredits } from '../../../src/credit/compared.ts';
+import type { Sampling } from '../../../src/domain/message.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
+import type { NumericEnvironment } from '../../../src/domain/snapshot.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, TypedRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
+import type { TreeSettings } from '../../../src/replay/grow.ts';
 import { messageRow, type CreditRule, type RoundRecord } from '../../../src/replay/recordTree.ts';
 import type { Branch, TreeMessage } from '../../../src/replay/tree.ts';
-import type { TreeSettings } from '../../../src/replay/grow.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../src/shared/errors.ts';
-import type { Problem } from '../../../src/domain/problem.ts';
-import type { NumericEnvironment } from '../../../src/domain/snapshot.ts';
-import type { Sampling } from '../../../src/domain/message.ts';
-import { UNIT_RULE } from '../../support/headlines.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { comparedCredits } from '../../../src/credit/compared.ts';
+import { UNIT_RULE } from '../../support/headlines.ts';
 
 export const RUN = 'run-1';
 export const SNAPSHOT = 'ab'.repeat(32);
@@ -88,11 +88,9 @@ export const CHECKPOINTS: Protocol = parseProtocol(
 
 export function problems(count: number): Problem[] {
   return Array.from({ length: count }, (_, index) => ({
-    uid: `q-${String(index)}`,
-    uidSha: createHash('sha256')
-      .update(`q-${String(index)}`)
-      .digest('hex'),
-    question: `Question ${String(index)}?`,
+    uid: `q-${index}`,
+    uidSha: createHash('sha256').update(`q-${index}`).digest('hex'),
+    question: `Question ${index}?`,
     answer: String(index),
     source: 'test',
     level: null,
@@ -104,8 +102,7 @@ export const digest = (...parts: readonly string[]): number =>
   createHash('sha256').update(parts.join('\0')).digest().readUInt32BE(0);
 
 /** Answers a request with a text that depends on its context and stream alone. */
-export const hashed = ({ context, streamKey }: PolicyRequest): string =>
-  `says ${String(digest(context, streamKey) % 97)}`;
+export const hashed = ({ context, streamKey }: PolicyRequest): string => `says ${digest(context, streamKey) % 97}`;
 
 export class ScriptedPolicy implements Policy {
   readonly snapshot = SNAPSHOT;

@@ -1,17 +1,17 @@
 /** Messages of MAGRPO's rollout trees, replayed: three turns with feedback between them, in both joint modes. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import type { BucketView, Replay } from '../../../src/domain/replay.ts';
 import { growJoint } from '../../../src/replay/growJoint.ts';
 import { TERMINATION } from '../../../src/replay/jointTree.ts';
 import { recordTrainingTree } from '../../../src/replay/recordTree.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import type { TreeMessage } from '../../../src/replay/tree.ts';
-import { held } from '../../support/held.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
-import type { BucketView, Replay } from '../../../src/domain/replay.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
+import { held } from '../../support/held.ts';
 import {
   allNodes,
   CountingEvaluator,
@@ -135,7 +135,7 @@ describe('a message of any turn of a rollout tree', () => {
           credited += wanted === 0 ? 0 : 1;
         }
       }
-      assert.ok(credited >= 6, `${String(credited)} credits are not 0`);
+      assert.ok(credited >= 6, `${credited} credits are not 0`);
       await assertVerified();
     });
   }

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { ReplayDependencies, ReplayRequest } from '../../../src/replay/request.ts';
-import { replayMessage } from '../../../src/replay/replayMessage.ts';
-import { isReusedAnswer } from '../../../src/replay/reuse.ts';
-import { findLeaves } from '../../../src/replay/tree.ts';
-import { grow } from '../../../src/replay/episodes.ts';
+import type { FullMessage } from '../../../src/domain/message.ts';
 import {
   drawsOf,
   pairsOf,
@@ -15,12 +11,16 @@ import {
   type Replay,
   type ReplayResult,
 } from '../../../src/domain/replay.ts';
+import { decidedIn } from '../../../src/engine/replay/settling.ts';
+import { grow } from '../../../src/replay/episodes.ts';
+import { replayMessage } from '../../../src/replay/replayMessage.ts';
+import type { ReplayDependencies, ReplayRequest } from '../../../src/replay/request.ts';
+import { isReusedAnswer } from '../../../src/replay/reuse.ts';
+import { findLeaves } from '../../../src/replay/tree.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import type { FullMessage } from '../../../src/domain/message.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { decidedIn } from '../../../src/engine/replay/settling.ts';
 import {
   CHAIN,
   CHECKPOINTS,
@@ -89,7 +89,7 @@ async function scene(
     replayMessage(
       { message: messages[position] ?? 0, alternatives: pairs, replays: 1, text: null, design: 'paired', ...changes },
       { ...dependencies, ...changes },
-      { signal, onProgress: (_, done, total) => reported.push(`${String(done)} of ${String(total)}`) },
+      { signal, onProgress: (_, done, total) => reported.push(`${done} of ${total}`) },
     );
   return { store, made, messages, ask, reported };
 }
@@ -152,7 +152,7 @@ describe('paired replays', () => {
         store
           .replaysOfBucket(bucket.id)
           .map(({ alternative, replayIndex, leaf, return: value }) => [
-            `${String(indices.get(alternative))} ${String(replayIndex)}`,
+            `${String(indices.get(alternative))} ${replayIndex}`,
             [store.chain(leaf).map(({ text }) => text), value],
           ]),
       );

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { grow } from '../../../src/replay/episodes.ts';
 import {
   messageHash,
   recordSubtree,
@@ -10,7 +11,6 @@ import {
   type SealedReplay,
 } from '../../../src/replay/recordTree.ts';
 import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../../src/replay/tree.ts';
-import { grow } from '../../../src/replay/episodes.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import {
@@ -54,10 +54,7 @@ const stored = (message: TreeMessage): number => message.stored ?? assert.fail('
 const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
 const returnsOf = (message: TreeMessage): number[] => findLeaves(message).flatMap((leaf) => returnOf(leaf) ?? []);
 const near = (actual: number | undefined, expected: number): void => {
-  assert.ok(
-    actual !== undefined && Math.abs(actual - expected) < 1e-12,
-    `${String(actual)} is not ${String(expected)}`,
-  );
+  assert.ok(actual !== undefined && Math.abs(actual - expected) < 1e-12, `${String(actual)} is not ${expected}`);
 };
 const CASES: readonly (readonly [Protocol, readonly number[]])[] = [
   [PAIR, [2, 4]],

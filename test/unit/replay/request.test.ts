@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { creditGroup } from '../../../src/credit/estimators.ts';
-import type { ReplayDependencies, ReplayRequest } from '../../../src/replay/request.ts';
-import { replayMessage } from '../../../src/replay/replayMessage.ts';
-import type { TreeMessage } from '../../../src/replay/tree.ts';
-import { grow } from '../../../src/replay/episodes.ts';
-import type { Policy } from '../../../src/policy/policy.ts';
-import { AS_RECORDED, drawsOf, type ContinuationChoice, type BucketView } from '../../../src/domain/replay.ts';
-import { CancelledError } from '../../../src/shared/errors.ts';
 import type { FullMessage } from '../../../src/domain/message.ts';
+import { AS_RECORDED, drawsOf, type ContinuationChoice, type BucketView } from '../../../src/domain/replay.ts';
+import type { Policy } from '../../../src/policy/policy.ts';
+import { grow } from '../../../src/replay/episodes.ts';
+import { replayMessage } from '../../../src/replay/replayMessage.ts';
+import type { ReplayDependencies, ReplayRequest } from '../../../src/replay/request.ts';
+import type { TreeMessage } from '../../../src/replay/tree.ts';
+import { CancelledError } from '../../../src/shared/errors.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
+import { abortedWhen } from '../../support/signals.ts';
 import {
   CHAIN,
   CHECKPOINTS,
@@ -33,7 +34,6 @@ import {
   world,
   type CountingEvaluator,
 } from './helpers.ts';
-import { abortedWhen } from '../../support/signals.ts';
 
 const ALL = problems(1);
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import type { BucketView } from '../../../src/domain/replay.ts';
 import { LedgerCounter } from '../../../src/replay/budget.ts';
+import { grow } from '../../../src/replay/episodes.ts';
 import { recordSubtree, recordTrainingTree } from '../../../src/replay/recordTree.ts';
-import type { ReplayRequest } from '../../../src/replay/request.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
+import type { ReplayRequest } from '../../../src/replay/request.ts';
 import { isReusedAnswer, countReused } from '../../../src/replay/reuse.ts';
 import { callOf, findLeaves, type TreeMessage } from '../../../src/replay/tree.ts';
-import { grow } from '../../../src/replay/episodes.ts';
-import type { BucketView } from '../../../src/domain/replay.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
@@ -268,7 +268,7 @@ describe('reuse on request', () => {
       [CHECKPOINTS, 1],
     ] as const) {
       for (const changes of [{}, { text: 'one' }, { independent: true }] as const) {
-        const words = `${protocol.name} ${String(position)} ${JSON.stringify(changes)}`;
+        const words = `${protocol.name} ${position} ${JSON.stringify(changes)}`;
         const [some, all] = [
           await asked(t, protocol, position, changes),
           await asked(t, protocol, position, changes, false),

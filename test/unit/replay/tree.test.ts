@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { callsOfFanout } from '../../../src/team/rounds.ts';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../../src/replay/tree.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import { writeContext, extend, samplingOf } from '../../../src/replay/grow.ts';
+import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../../src/replay/tree.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { contextKey } from '../../../src/team/contextKey.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
+import { callsOfFanout } from '../../../src/team/rounds.ts';
 import {
   allNodes,
   CHAIN,

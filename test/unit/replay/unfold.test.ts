@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
-import { callsOfFanout } from '../../../src/team/rounds.ts';
 import { describe, it, type TestContext } from 'node:test';
+import type { Replay } from '../../../src/domain/replay.ts';
+import { changedRow } from '../../../src/domain/verification.ts';
 import type { EnvironmentKind, EnvironmentOutcome } from '../../../src/environment/kind.ts';
-import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { grow } from '../../../src/replay/episodes.ts';
 import { recordTrainingTree } from '../../../src/replay/recordTree.ts';
+import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { alternativeReturns, findLeaves, toLog, returnOf, type TreeMessage } from '../../../src/replay/tree.ts';
-import { held } from '../../support/held.ts';
 import { verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
-import type { Replay } from '../../../src/domain/replay.ts';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
 import { eventHash } from '../../../src/store/tokens.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
-import { changedRow } from '../../../src/domain/verification.ts';
 import { renderPlain } from '../../../src/team/render.ts';
+import { callsOfFanout } from '../../../src/team/rounds.ts';
+import { held } from '../../support/held.ts';
 import {
   allNodes,
   CountingEvaluator,
@@ -221,7 +221,7 @@ describe('an environment', () => {
 
   it('whose event is recorded as it came is not executed again, and verification says so', async (t) => {
     let calls = 0;
-    const expert = kind(() => ({ text: `Edit ${String(++calls)}.` }), false);
+    const expert = kind(() => ({ text: `Edit ${++calls}.` }), false);
     const { verify } = await scene(t, LOOP, fresh(LOOP), () => expert);
     const made = calls;
     const report = await verify();
@@ -274,7 +274,7 @@ it('a team whose speakers choose each other ends at a speaker that does not exis
   const reasons: (string | null)[] = [];
   const says = (script: (turn: number) => string): Promise<readonly string[]> => {
     const made = world(protocol, {
-      policy: new ScriptedPolicy(({ turn = 0, role }) => `${role} ${String(turn)}\n${script(turn)}`),
+      policy: new ScriptedPolicy(({ turn = 0, role }) => `${role} ${turn}\n${script(turn)}`),
     });
     return grow(made.settings, starts(ALL.slice(0, 1)), [], NEVER).then((roots) => {
       reasons.push(...roots.flatMap(findLeaves).map(({ after }) => after?.at(-1)?.event.done ?? null));

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { drawsOf, type Replay } from '../../../src/domain/replay.ts';
+import { markOf } from '../../../src/domain/verification.ts';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { LocalPolicy, PolicyGone, type PolicySource } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { ReturnCheck } from '../../../src/replay/returnCheck.ts';
 import { replaysOfMessage, verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
-import { drawsOf, type Replay } from '../../../src/domain/replay.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import { markOf } from '../../../src/domain/verification.ts';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { runSampling } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { createHash } from 'node:crypto';
-import { LOO } from './helpers.ts';
-import { teamFolder, tinyWorld, type TinyRun } from '../training/tinyRun.ts';
-import { PAIR } from '../training/tinyTeam.ts';
 import { held } from '../../support/held.ts';
 import { abortedWhen } from '../../support/signals.ts';
+import { teamFolder, tinyWorld, type TinyRun } from '../training/tinyRun.ts';
+import { PAIR } from '../training/tinyTeam.ts';
+import { LOO } from './helpers.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -79,7 +79,7 @@ async function scene(t: TestContext): Promise<Scene> {
   const replays = store.replaysOfRun('run-1', 0, 1000);
   const told: string[] = [];
   const onProgress = (done: number, total: number): void => {
-    told.push(`${String(done)} of ${String(total)}`);
+    told.push(`${done} of ${total}`);
   };
   return {
     run,

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { removalContributions, shapleyValues } from '../../../src/credit/coalitions.ts';
 import { grow } from '../../../src/replay/episodes.ts';
-import { findLeaves, returnOf } from '../../../src/replay/tree.ts';
 import { scoreVotes } from '../../../src/replay/scoredVotes.ts';
+import { findLeaves, returnOf } from '../../../src/replay/tree.ts';
 import { rewardOfVote, type Vote } from '../../../src/replay/votes.ts';
-import { isVotingTeam } from '../../../src/team/votingTeam.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
-import { callsOfFanout } from '../../../src/team/rounds.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
+import { callsOfFanout } from '../../../src/team/rounds.ts';
+import { isVotingTeam } from '../../../src/team/votingTeam.ts';
 import { CountingEvaluator, digest, problems, NEVER, PAIR, ScriptedPolicy, starts, world } from './helpers.ts';
 
 /** A is right; - states no answer. */

@@ -259,12 +259,12 @@ describe('findingReport', () => {
     });
     const plan = first?.plan ?? 0;
     for (let index = 0; index < 14; index++) {
-      addRequest(writer, plan, [`other ${String(index)}`], [0]);
+      addRequest(writer, plan, [`other ${index}`], [0]);
     }
     addRequest(
       writer,
       plan,
-      Array.from({ length: 130 }, (_, index) => `one of many ${String(index)}`),
+      Array.from({ length: 130 }, (_, index) => `one of many ${index}`),
       [],
     );
     const report = findingReport(writer, plan);
@@ -307,7 +307,7 @@ describe('findingReport', () => {
         parent,
         bucket: null,
         index: 0,
-        text: `message ${String(position)}`,
+        text: `message ${position}`,
       });
       ids.push(parent);
     }

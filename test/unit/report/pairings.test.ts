@@ -1,8 +1,8 @@
 /** Which runs are laid beside a run whose models differ, and what is said of them. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { pairingReport } from '../../../src/report/pairings.ts';
 import { REMOVAL_STATE, spreadOf } from '../../../src/domain/stepRows.ts';
+import { pairingReport } from '../../../src/report/pairings.ts';
 import { record } from '../webview/dashboardFixture.ts';
 
 interface Made {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import type { RunSummary } from '../../../src/domain/run.ts';
 import { reportJson, reportPage, runReport } from '../../../src/report/report.ts';
 import { quantile } from '../../../src/report/run.ts';
-import type { RunSummary } from '../../../src/domain/run.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import { headline, setHeadline } from '../../support/headlines.ts';
 import {

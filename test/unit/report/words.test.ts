@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Interval } from '../../../src/domain/credit.ts';
 import { Allowance } from '../../../src/report/allowance.ts';
 import { barsPicture } from '../../../src/report/bars.ts';
 import { count, returned, signed, verbatim } from '../../../src/report/words.ts';
-import type { Interval } from '../../../src/domain/credit.ts';
 import { assertBalanced } from './page.ts';
 
 const interval = (value: number, low: number | null = null, high: number | null = null): Interval => ({
@@ -80,7 +80,7 @@ describe('barsPicture', () => {
     );
     assert.ok(good !== undefined && bad !== undefined);
     assert.ok(Math.abs(good.x - (bad.x + bad.width)) < 0.2, 'both begin at 0');
-    assert.ok(Math.abs(bad.width - 2 * good.width) < 0.3, `${String(bad.width)} is twice ${String(good.width)}`);
+    assert.ok(Math.abs(bad.width - 2 * good.width) < 0.3, `${bad.width} is twice ${good.width}`);
     // The whiskers of the first: from a quarter to one.
     const [, low = '', high = ''] = /class="whisker" d="M([\d.]+) [\d.]+H([\d.]+)/u.exec(drawn) ?? [];
     assert.ok(

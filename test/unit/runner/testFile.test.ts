@@ -91,7 +91,7 @@ test('files that share a process are counted apart', async () => {
   );
   assert.match(output, /✖ wrong[\s\S]*why/u);
   const [first = NaN, second = NaN] = files.map(({ processorSeconds }) => processorSeconds);
-  assert.ok(first > second && second >= 0, `${String(first)} and ${String(second)}`);
+  assert.ok(first > second && second >= 0, `${first} and ${second}`);
 });
 
 test('hooks run for the tests of their own file; tests that a helper declares count for the calling file', async () => {

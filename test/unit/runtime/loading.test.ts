@@ -7,16 +7,16 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { convertInto } from '../../../src/runtime/files/storedNumbers.ts';
 import { ModelHost } from '../../../src/runtime/host.ts';
 import { loadModel, parameterCount, parameterViews, saveModel, snapshotId } from '../../../src/runtime/model/model.ts';
 import { storedBytes, writeRandomModel } from '../../../src/runtime/model/randomModel.ts';
-import { startRuntime } from '../../../src/runtime/remote.ts';
-import { convertInto } from '../../../src/runtime/files/storedNumbers.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
+import { startRuntime } from '../../../src/runtime/remote.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
+import { abortedWhen } from '../../support/signals.ts';
 import { DEVICE, QWEN2, request, RUNNING, testParameters, TINY } from './models.ts';
 import { range } from './nd.ts';
-import { abortedWhen } from '../../support/signals.ts';
 
 const ENTRY = new URL('../../../src/engine/worker.ts', import.meta.url);
 /** Its embeddings are read in several pieces, and fill a shard of their own. */
@@ -102,7 +102,7 @@ describe('stored numbers', () => {
             assert.deepEqual(
               [stored(ones), stored(ones + 1), stored(largest)],
               [false, false, true],
-              `${dtype}, ${String(place)} of ${String(count)}`,
+              `${dtype}, ${place} of ${count}`,
             );
           }
         }
@@ -151,7 +151,7 @@ describe('a random checkpoint', () => {
     for (const lag of [1, 2, 3, 2 ** 20]) {
       const products = drawn.slice(lag).map((value, index) => (value * (drawn[index] ?? 0)) / variance);
       const correlation = products.reduce((sum, value) => sum + value, 0) / products.length;
-      assert.ok(Math.abs(correlation) < 5 / Math.sqrt(products.length), `${String(lag)}: ${String(correlation)}`);
+      assert.ok(Math.abs(correlation) < 5 / Math.sqrt(products.length), `${lag}: ${correlation}`);
     }
   });
 

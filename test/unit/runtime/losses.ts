@@ -1,10 +1,10 @@
 /** The losses of a training micro-batch, written out in float64 on the reference transformer. */
 import assert from 'node:assert/strict';
 import type { Tensor } from 'onnxruntime-node';
+import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import { packContexts, type TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import type { PolicyLoss } from '../../../src/runtime/train/graph/policyLoss.ts';
 import type { LossKind } from '../../../src/runtime/train/graph/trainingGraph.ts';
-import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import { messageLogprobs } from '../../support/referenceTransformer.ts';
 import { context, scalar, weightsOf } from './models.ts';
 import { item, present, total } from './nd.ts';

@@ -4,8 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { adapterParameterCount } from '../../../src/runtime/model/lora.ts';
-import { ADAPTER_MODULES } from '../../../src/runtime/model/transformer.ts';
 import {
   cacheRoom,
   lacking,
@@ -15,8 +13,10 @@ import {
   type MemoryDemand,
   type TrainingDemand,
 } from '../../../src/runtime/memoryPlan.ts';
-import { packContexts } from '../../../src/runtime/train/graph/pack.ts';
+import { adapterParameterCount } from '../../../src/runtime/model/lora.ts';
+import { ADAPTER_MODULES } from '../../../src/runtime/model/transformer.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
+import { packContexts } from '../../../src/runtime/train/graph/pack.ts';
 import { context, TINY } from './models.ts';
 import { range } from './nd.ts';
 
@@ -181,10 +181,7 @@ describe('the largest micro-batch', () => {
     const targets = Math.max(...packed.map((batch) => batch.targets));
     const planned = largestMicroBatch(TINY, [{ contexts, messages, promptTokens: prompt, newTokens: fresh }], most);
     assert.equal(planned.slots, largest);
-    assert.ok(
-      planned.targets >= targets && planned.targets <= 1.1 * targets + 2,
-      `${String(planned.targets)} for ${String(targets)}`,
-    );
+    assert.ok(planned.targets >= targets && planned.targets <= 1.1 * targets + 2, `${planned.targets} for ${targets}`);
   };
 
   it('is the one that packing makes of rows that are alike', () => {
@@ -196,7 +193,7 @@ describe('the largest micro-batch', () => {
 
   it('is no smaller than any that packing makes of shorter rows', () => {
     const contexts = range(40).map((index) =>
-      context(`mixed ${String(index)}`, 1 + (index % 30), ...range(1 + (index % 4)).map(() => 1 + (index % 9))),
+      context(`mixed ${index}`, 1 + (index % 30), ...range(1 + (index % 4)).map(() => 1 + (index % 9))),
     );
     const planned = largestMicroBatch(TINY, [{ contexts: 40, messages: 4, promptTokens: 30, newTokens: 9 }], 200);
     for (const { feeds, slots } of packContexts(TINY, contexts, 200, 1)) {
@@ -211,7 +208,7 @@ describe('what it grows with', () => {
     it(what, () => {
       assert.ok(
         hostBytes(larger) >= hostBytes(smaller) + (strictly ? 1 : 0),
-        `${String(hostBytes(smaller))} and ${String(hostBytes(larger))}`,
+        `${hostBytes(smaller)} and ${hostBytes(larger)}`,
       );
     });
   };

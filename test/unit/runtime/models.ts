@@ -3,8 +3,8 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { GenerationRequest } from '../../../src/runtime/generate/generate.ts';
 import type { Graph } from '../../../src/runtime/graph/graph.ts';
 import { graphParameterViews, parameterCount, parameterFeeds } from '../../../src/runtime/model/model.ts';
-import type { TrainingContext, TrainingMessage } from '../../../src/runtime/train/graph/pack.ts';
 import { parameterSpecs, type TransformerConfig } from '../../../src/runtime/model/transformer.ts';
+import type { TrainingContext, TrainingMessage } from '../../../src/runtime/train/graph/pack.ts';
 import type { ReferenceWeights } from '../../support/referenceTransformer.ts';
 import { present, range, testKey, testStream } from './nd.ts';
 

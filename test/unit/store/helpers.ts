@@ -3,13 +3,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { C3Error } from '../../../src/shared/errors.ts';
+import type { NewEpisode } from '../../../src/domain/episode.ts';
+import type { NewMessage } from '../../../src/domain/message.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
 import type { NewBucket, NewReplay } from '../../../src/domain/replay.ts';
-import type { NewMessage } from '../../../src/domain/message.ts';
-import type { NewEpisode } from '../../../src/domain/episode.ts';
 import type { NumericEnvironment } from '../../../src/domain/snapshot.ts';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
+import { C3Error } from '../../../src/shared/errors.ts';
 import { loadSqlite, type Connection } from '../../../src/store/files/sqlite.ts';
 import { openStoreForWriting, type StoreWriter, type WriterOptions } from '../../../src/store/write/writer.ts';
 

@@ -16,7 +16,7 @@ const recorded = await copyRecording(
     files: { 'title.txt': title },
     reads: [],
     prepare: async (at) => {
-      appendFileSync(count, `${String(process.pid)}\n`);
+      appendFileSync(count, `${process.pid}\n`);
       if (stay !== undefined) {
         console.log('recording');
         await new Promise(() => setInterval(() => undefined, 60_000));

@@ -143,7 +143,7 @@ export function changedPuzzles(count: number): void {
         assert.equal(needed.size, question.match(/^\d+\. /gmu)?.length, question);
         assert.deepEqual(gradeZebra(key, said.at(-1) ?? '', 'all'), {
           score: 1,
-          rule: `zebra: ${String(table.flat().length)} of ${String(table.flat().length)} cells`,
+          rule: `zebra: ${table.flat().length} of ${table.flat().length} cells`,
         });
         for (const [house, row] of key) {
           for (const [at, [name, own]] of [...row].entries()) {

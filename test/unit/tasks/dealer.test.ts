@@ -134,10 +134,7 @@ describe('the dealer task', () => {
           down.push(mean(scores.map(variance)));
         }
         const rho = mean(up) / mean(down);
-        assert.ok(
-          Math.abs(rho / (RHO[index] ?? 0) - 1) < 0.03,
-          `level ${String(level)}, ${String(roles)}: ${String(rho)}`,
-        );
+        assert.ok(Math.abs(rho / (RHO[index] ?? 0) - 1) < 0.03, `level ${level}, ${roles}: ${rho}`);
       }
     }
   });

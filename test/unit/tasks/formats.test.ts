@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { sandboxPlaces } from '../../support/programs.ts';
-import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
+import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
 import type { TaskFormat } from '../../../src/tasks/files/formats.ts';
 import { loadProblems, type LoadedProblems, type LoadOptions } from '../../../src/tasks/files/load.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
+import { sandboxPlaces } from '../../support/programs.ts';
 import { isInputError } from './expect.ts';
 
 let folder = '';

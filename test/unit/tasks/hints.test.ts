@@ -35,7 +35,7 @@ describe('the hints task', () => {
       assert.ok(valueOf(wrong) >= 0);
       assert.deepEqual([stated, rumor], level === 1 ? [null, null] : [right, level === 3 ? wrong : null]);
       // The solver follows the plan that it is shown, and alone what the question states.
-      assert.ok(solution.endsWith(`#### ${String(valueOf(plan))}`));
+      assert.ok(solution.endsWith(`#### ${valueOf(plan)}`));
       assert.equal(alone, level === 1 ? `#### ${answer}` : workedOut(right));
     }
   });
@@ -47,7 +47,7 @@ describe('the hints task', () => {
     for (const [place, share] of [450, 300, 150].entries()) {
       const own = some.filter(({ level }) => level === place + 1).length;
       // Within four standard deviations of a binomial.
-      assert.ok(Math.abs(own - share) < 4 * Math.sqrt(share * (1 - share / 900)), `${String(place)}: ${String(own)}`);
+      assert.ok(Math.abs(own - share) < 4 * Math.sqrt(share * (1 - share / 900)), `${place}: ${own}`);
     }
     const { train, evaluation } = generateSplit({ task: 'hints', seed: 'c', train: 9, evaluation: 3, levels: [0, 1] });
     assert.ok([...train, ...evaluation].every(({ level }) => level === 2));

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { changeSince, fingerprintOf } from '../../../src/engine/recipe/fingerprint.ts';
-import { bundledTeam } from '../../../src/engine/places.ts';
-import { loadData, parseRecipe, readRecipe, serialiseRecipe, type Recipe } from '../../../src/engine/recipe/recipe.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
+import { bundledTeam } from '../../../src/engine/places.ts';
+import { changeSince, fingerprintOf } from '../../../src/engine/recipe/fingerprint.ts';
+import { loadData, parseRecipe, readRecipe, serialiseRecipe, type Recipe } from '../../../src/engine/recipe/recipe.ts';
 import { holdOut } from '../../../src/tasks/holdOut.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
@@ -22,7 +22,7 @@ const problem = (question: string): Problem => ({
   level: null,
 });
 const questions = (count: number): Problem[] =>
-  Array.from({ length: count }, (_, index) => problem(`What is ${String(index)} + 1?`));
+  Array.from({ length: count }, (_, index) => problem(`What is ${index} + 1?`));
 const asked = (items: readonly Problem[]): string[] => items.map(({ question }) => question);
 
 /**
@@ -30,14 +30,7 @@ const asked = (items: readonly Problem[]): string[] => items.map(({ question }) 
  */
 function isHeldOut(question: string, share: number, seed: number): boolean {
   const words = question.normalize('NFKC').toLowerCase().replaceAll(/\s+/gu, ' ').trim();
-  return (
-    createHash('sha256')
-      .update(`hold out ${String(seed)}: ${words}\0${String(0)}`)
-      .digest()
-      .readUInt32BE(0) /
-      2 ** 32 <
-    share
-  );
+  return createHash('sha256').update(`hold out ${seed}: ${words}\0${0}`).digest().readUInt32BE(0) / 2 ** 32 < share;
 }
 
 test('each question is held out by its own hash, whatever is around it and in whatever order', () => {
@@ -120,7 +113,7 @@ test('a run trains on one side and evaluates the first of the other, and says ho
   );
   assert.ok(
     remarks.includes(
-      `task.split: ${String(200 - held.length)} questions are trained on, ${String(held.length)} are held out, of which the first 10 are evaluated.`,
+      `task.split: ${200 - held.length} questions are trained on, ${held.length} are held out, of which the first 10 are evaluated.`,
     ),
     remarks.join('\n'),
   );
@@ -141,7 +134,7 @@ test('a resume finds the same split, and refuses another one of the file', async
   assert.equal(await now(), null);
   writeFileSync(
     join(folder, 'rows.jsonl'),
-    [...rows, ...Array.from({ length: 9 }, (_, more) => `One more, ${String(more)}?`)]
+    [...rows, ...Array.from({ length: 9 }, (_, more) => `One more, ${more}?`)]
       .map((question) => `${JSON.stringify({ question, answer: '1' })}\n`)
       .join(''),
   );

@@ -114,7 +114,7 @@ describe('the logic task', () => {
     const all = questions(2000);
     for (const letter of LETTERS) {
       const share = all.filter(({ answer }) => answer === letter).length / all.length;
-      assert.ok(Math.abs(share - 0.25) < 0.04, `${letter}: ${String(share)}`);
+      assert.ok(Math.abs(share - 0.25) < 0.04, `${letter}: ${share}`);
     }
     // Whoever picks an option with the sign of the fact is right more often than by chance, but far from always.
     for (const level of [2, 4, 6]) {
@@ -125,7 +125,7 @@ describe('the logic task', () => {
         return same.includes(problem.answer) ? 1 / same.length : 0;
       });
       const share = alike.reduce((sum, value) => sum + value, 0) / alike.length;
-      assert.ok(share < 0.6, `level ${String(level)}: ${String(share)}`);
+      assert.ok(share < 0.6, `level ${level}: ${share}`);
     }
   });
 

@@ -3,15 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { sandboxPlaces } from '../../support/programs.ts';
+import type { Problem } from '../../../src/domain/problem.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { answerFormOf, evaluatorNamed, evaluatorWithoutCode } from '../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
-import type { Problem } from '../../../src/domain/problem.ts';
 import { problemOf, testsText } from '../../../src/store/tables/problemTests.ts';
 import type { TaskFormat } from '../../../src/tasks/files/formats.ts';
 import { loadProblems, type LoadedProblems } from '../../../src/tasks/files/load.ts';
 import { numbersQuestion } from '../../../src/tasks/numbers/numbersQuestion.ts';
+import { sandboxPlaces } from '../../support/programs.ts';
 import { isInputError } from './expect.ts';
 
 let folder = '';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { generateSplit, sideOf } from '../../../src/tasks/split.ts';
 import { overlapReport } from '../../../src/tasks/overlap.ts';
+import { generateSplit, sideOf } from '../../../src/tasks/split.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { isInputError } from './expect.ts';
 

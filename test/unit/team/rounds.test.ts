@@ -180,7 +180,7 @@ describe('an episode in rounds', () => {
       const protocol = team({ ...turns, order, environment: 'feedback', closing: 'last', max_events: 90 }, roles);
       for (const text of ['x', 'next: planner', 'next: left']) {
         const words = unfold(protocol, text, 0);
-        assert.ok(words.length <= 91 * 2, `${order}: ${String(words.length)}`);
+        assert.ok(words.length <= 91 * 2, `${order}: ${words.length}`);
       }
     }
   });

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
+import { frozenBranch } from '../../../src/replay/storedBranch.ts';
 import type { TreeMessage } from '../../../src/replay/tree.ts';
 import { removalReport } from '../../../src/report/removal.ts';
-import { frozenBranch } from '../../../src/replay/storedBranch.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { ccpo } from '../../../src/training/methods/ccpo.ts';
@@ -26,7 +26,7 @@ import { watchingSteps } from './watched.ts';
 
 const SETTINGS = readConfig('', 'defaults').ccpo;
 const close = (actual: number, expected: number, what: string, within = 1e-5): void => {
-  assert.ok(Math.abs(actual - expected) < within, `${what}: ${String(actual)} is not ${String(expected)}`);
+  assert.ok(Math.abs(actual - expected) < within, `${what}: ${actual} is not ${expected}`);
 };
 const pairs = (joint: readonly number[], solo: readonly number[]): Paired[] =>
   joint.map((one, index) => ({ joint: one, solo: solo[index] ?? NaN }));
@@ -66,19 +66,16 @@ describe('the shaping of CCPO', () => {
     for (const [step, batch] of BATCHES.entries()) {
       const expected: Readonly<Record<string, readonly [number, number]>> = SHAPED[step] ?? {};
       for (const pair of batch) {
-        const [thinker, solver] = expected[`${String(pair.joint)} ${String(pair.solo)}`] ?? [
-          pair.joint - pair.solo,
-          pair.joint,
-        ];
+        const [thinker, solver] = expected[`${pair.joint} ${pair.solo}`] ?? [pair.joint - pair.solo, pair.joint];
         const signal = signalOf(pair, statistics, SETTINGS);
-        close(signal.thinker, thinker, `thinker of step ${String(step)}`);
-        close(signal.solver, solver, `solver of step ${String(step)}`);
+        close(signal.thinker, thinker, `thinker of step ${step}`);
+        close(signal.solver, solver, `solver of step ${step}`);
       }
       statistics = updated(statistics, batch, SETTINGS.decay);
       const { contribution, joint, solo } = statistics;
       const found = [contribution, joint, solo].flatMap((one) => [one.mean, deviationOf(one)]);
       for (const [index, value] of [...found, gateOf(statistics, SETTINGS.eta)].entries()) {
-        close(value, AFTER[step]?.[index] ?? NaN, `statistic ${String(index)} after step ${String(step)}`);
+        close(value, AFTER[step]?.[index] ?? NaN, `statistic ${index} after step ${step}`);
       }
     }
   });

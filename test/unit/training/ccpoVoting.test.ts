@@ -134,11 +134,7 @@ const team = (count: number, ties = 'expected', prompt = 'Solve.'): Protocol =>
   parseProtocol(
     JSON.stringify({
       name: 'voters',
-      roles: Array.from({ length: count }, (_, index) => ({
-        role: `voter${String(index + 1)}`,
-        prompt,
-        max_new_tokens: 6,
-      })),
+      roles: Array.from({ length: count }, (_, index) => ({ role: `voter${index + 1}`, prompt, max_new_tokens: 6 })),
       rounds: { turns: 1, closing: { name: 'vote', ties } },
     }),
     'voters.json',

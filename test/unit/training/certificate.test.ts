@@ -22,8 +22,7 @@ import {
   type TeamPolicy,
 } from './tabularDecisions.ts';
 
-const close = (a: number, b: number, within = 1e-11): void =>
-  assert.ok(Math.abs(a - b) <= within, `${String(a)} is not ${String(b)}`);
+const close = (a: number, b: number, within = 1e-11): void => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
 
 describe('the vectors of the reference', () => {
   // TeamTR reference, section 5: L (already over 1 - gamma), delta and zeta of three updates.
@@ -95,7 +94,7 @@ describe('the vectors of the reference', () => {
 
 const CASES = 1000;
 
-it(`holds in each of ${String(CASES)} random teams, as do the bounds on occupancies`, () => {
+it(`holds in each of ${CASES} random teams, as do the bounds on occupancies`, () => {
   const counts = { promisedMore: 0, stalePromisedMore: 0, informative: 0, positive: 0 };
   for (let index = 0; index < CASES; index++) {
     const numbers = new Numbers(19, index);
@@ -120,7 +119,7 @@ it(`holds in each of ${String(CASES)} random teams, as do the bounds on occupanc
       bound = Math.max(bound, ...[...before.advantage, ...estimate].flat().map(Math.abs));
       const kl = klOver(before.occupancy, old, now);
       const distance = after.occupancy.reduce((sum, d, s) => sum + Math.abs(d - (before.occupancy[s] ?? NaN)), 0);
-      assert.ok(distance <= occupancyShift(kl, gamma) + 1e-12, `occupancies of case ${String(index)}`);
+      assert.ok(distance <= occupancyShift(kl, gamma) + 1e-12, `occupancies of case ${index}`);
       close(
         dot(
           after.occupancy,
@@ -145,8 +144,8 @@ it(`holds in each of ${String(CASES)} random teams, as do the bounds on occupanc
         { gamma, bound },
       ),
     );
-    assert.ok(fresh !== undefined && fresh <= gain + 1e-9, `case ${String(index)}: ${String(fresh)} > ${String(gain)}`);
-    assert.ok(stale !== undefined && stale <= gain + 1e-9, `case ${String(index)}: ${String(stale)} > ${String(gain)}`);
+    assert.ok(fresh !== undefined && fresh <= gain + 1e-9, `case ${index}: ${String(fresh)} > ${gain}`);
+    assert.ok(stale !== undefined && stale <= gain + 1e-9, `case ${index}: ${String(stale)} > ${gain}`);
     const sum = (of: (turn: (typeof turns)[number]) => number): number =>
       turns.reduce((total, turn) => total + of(turn), 0) / (1 - gamma);
     counts.promisedMore += sum(({ promised, error }) => promised - error) > gain + 1e-9 ? 1 : 0;
@@ -206,7 +205,7 @@ it('estimates from sampled messages what the tables say', () => {
     old.map((row, s) => row.map((p, a) => ((now[s]?.[a] ?? NaN) / p) ** 2)),
   );
   const promise = promiseOf(moves, 0.99) ?? assert.fail();
-  assert.ok(kl > 0.002 && Math.abs(expected) > 0.002, `${String(kl)}, ${String(expected)}`);
+  assert.ok(kl > 0.002 && Math.abs(expected) > 0.002, `${kl}, ${expected}`);
   // Within five standard errors: of a message, the ratio's deviation is about sqrt(2 KL).
   const error = (5 * Math.sqrt(2 * kl)) / Math.sqrt(messages.length);
   const most = Math.max(...advantage.flat().map(Math.abs));

@@ -7,7 +7,7 @@ import { readConfig } from '../../../src/training/config/readConfig.ts';
 /** Line and column from 1, counted by hand from the text before. */
 function placeOf(text: string, offset: number): string {
   const before = text.slice(0, offset).split('\n');
-  return `${String(before.length)}:${String((before.at(-1) ?? '').length + 1)}`;
+  return `${before.length}:${(before.at(-1) ?? '').length + 1}`;
 }
 
 /** Each problem as `line:column marked | message`. */
@@ -143,16 +143,13 @@ describe('checkConfig', () => {
       const faults = checkConfig(text);
       assert.equal(faults.length > 0, refusal !== null, `${text}: ${String(refusal)}`);
       for (const { start, end } of faults) {
-        assert.ok(start >= 0 && end > start && end <= text.length, `${text}: ${String(start)} to ${String(end)}`);
+        assert.ok(start >= 0 && end > start && end <= text.length, `${text}: ${start} to ${end}`);
       }
     }
   });
 
   it('reads no more of a text than a configuration can be', () => {
     assertFound(`title: x\n${'# remark\n'.repeat(10_000)}`, /^1:1 title: x \| The file has 90009 characters/);
-    assert.equal(
-      checkConfig(Array.from({ length: 1000 }, (_, index) => `k${String(index)}: 1`).join('\n')).length,
-      200,
-    );
+    assert.equal(checkConfig(Array.from({ length: 1000 }, (_, index) => `k${index}: 1`).join('\n')).length, 200);
   });
 });

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { messageDivergence } from '../../../src/training/divergence.ts';
 
-const close = (a: number, b: number, within = 1e-7): void =>
-  assert.ok(Math.abs(a - b) < within, `${String(a)} is not ${String(b)}`);
+const close = (a: number, b: number, within = 1e-7): void => assert.ok(Math.abs(a - b) < within, `${a} is not ${b}`);
 
 it('is the mean over messages of the sum over tokens', () => {
   // The check vector of the TeamTR reference, section 5.

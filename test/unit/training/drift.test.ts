@@ -5,7 +5,7 @@ import { Numbers } from '../credit/tabular.ts';
 import { distribution } from './tabularDecisions.ts';
 
 const close = (a: number | undefined, b: number, within = 1e-9): void =>
-  assert.ok(Math.abs((a ?? NaN) - b) <= within, `${String(a)} is not ${String(b)}`);
+  assert.ok(Math.abs((a ?? NaN) - b) <= within, `${String(a)} is not ${b}`);
 const zero = (): number => 0;
 
 it('weighs the episodes with which a step began as the formulas say', () => {
@@ -80,7 +80,7 @@ it('comes to the exact stale gap and total variation of a team in tables', () =>
     // Half of the contexts are those of the first role, which are the same.
     return [Math.abs(found.gap - gap), Math.abs(found.drift - variation / 2)];
   });
-  assert.ok(gap > 1e-3 && variation > 0.02, `${String(gap)}, ${String(variation)}`);
+  assert.ok(gap > 1e-3 && variation > 0.02, `${gap}, ${variation}`);
   close(errors[1]?.[0], 0, 1e-3);
   close(errors[1]?.[1], 0, 2e-3);
 });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { evaluate, solvedOnce, type EvaluationSettings } from '../../../src/training/measure/evaluation.ts';
-import { CancelledError } from '../../../src/shared/errors.ts';
 import { findLeaves } from '../../../src/replay/tree.ts';
+import { CancelledError } from '../../../src/shared/errors.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { CHECKPOINTS, CountingEvaluator, problems, PAIR, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
+import { evaluate, solvedOnce, type EvaluationSettings } from '../../../src/training/measure/evaluation.ts';
 import { abortedWhen } from '../../support/signals.ts';
+import { CHECKPOINTS, CountingEvaluator, problems, PAIR, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
 
 const ALL = problems(7);
 const NOTHING = { signal: new AbortController().signal, onBegin: () => undefined, onBatch: () => undefined };
@@ -89,7 +89,7 @@ describe('evaluate', () => {
     const streams: Set<string>[] = [];
     for (const batch of [1, 8, 100]) {
       const policy = new ScriptedPolicy(({ context, streamKey }) =>
-        context.startsWith('Plan') ? 'a plan' : `${String(numberIn(context))} ${streamKey}`,
+        context.startsWith('Plan') ? 'a plan' : `${numberIn(context)} ${streamKey}`,
       );
       const keys: string[] = [];
       const evaluator = new CountingEvaluator((text) => {
@@ -122,7 +122,7 @@ describe('evaluate', () => {
 
   it('counts a problem as solved only where every scored message is right', async () => {
     const policy = new ScriptedPolicy(
-      ({ context }) => `${context.startsWith('Draft') ? 'draft' : 'final'} ${String(numberIn(context))}`,
+      ({ context }) => `${context.startsWith('Draft') ? 'draft' : 'final'} ${numberIn(context)}`,
     );
     const evaluator = new CountingEvaluator((text) => (text === 'draft 1' || text === 'final 2' ? 0 : 1));
     assert.deepEqual(

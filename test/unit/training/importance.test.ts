@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { episodeWeights, reweighted, weightTails } from '../../../src/training/importance.ts';
 
 const close = (a: number | undefined, b: number, within = 1e-9): void =>
-  assert.ok(Math.abs((a ?? NaN) - b) <= within, `${String(a)} is not ${String(b)}`);
+  assert.ok(Math.abs((a ?? NaN) - b) <= within, `${String(a)} is not ${b}`);
 const tailsOf = (weights: readonly number[]) => weightTails(weights.map(Math.log)) ?? assert.fail();
 
 it('computes how many episodes some weights are worth', () => {

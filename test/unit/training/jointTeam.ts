@@ -9,8 +9,8 @@ import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { runRounds, type RunConfig } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { methodNamed } from '../../../src/training/methods/methods.ts';
 import { episodeOf, type Update } from '../../../src/training/methods/method.ts';
+import { methodNamed } from '../../../src/training/methods/methods.ts';
 import { problems, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
 
 const ROLES = ['aux', 'main', 'third'];
@@ -35,7 +35,7 @@ function counting(): ScriptedPolicy {
     if (!keys.includes(streamKey)) {
       keys.push(streamKey);
     }
-    return `#${String(keys.indexOf(streamKey))}`;
+    return `#${keys.indexOf(streamKey)}`;
   });
 }
 
@@ -67,7 +67,7 @@ export const configOf = ({ n, g, t, mode, threshold, shift, reduce = 'sum' }: Ve
   readConfig('', 'joint', [
     'method=magrpo',
     'evaluator_budget=100000',
-    `magrpo={num_agents: ${String(n)}, num_turns: ${String(t)}, num_generations: ${String(g)}, joint_mode: ${mode}, cross_reduce: ${reduce}, termination_threshold: ${String(threshold ?? null)}, reward_shift: ${String(shift ?? null)}}`,
+    `magrpo={num_agents: ${n}, num_turns: ${t}, num_generations: ${g}, joint_mode: ${mode}, cross_reduce: ${reduce}, termination_threshold: ${String(threshold ?? null)}, reward_shift: ${String(shift ?? null)}}`,
   ]);
 
 export async function grown(vector: Vector, scored = ROLES.slice(0, vector.n)): Promise<Made> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
-import { weighted, weightedFor } from '../../../src/training/lossWeights.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
+import { weighted, weightedFor } from '../../../src/training/lossWeights.ts';
 
 const context = (role: string, ...lengths: number[]): TrainingContext => ({
   role,
@@ -49,7 +49,7 @@ describe('the weights of a loss', () => {
       ...plans.map((weight) => [weight, 1 / (2 * 6)] as const),
       ...answers.flat().map((weight) => [weight, 1 / (8 * 6)] as const),
     ]) {
-      assert.ok(Math.abs((got ?? NaN) - expected) < 1e-15, `${String(got)} is not ${String(expected)}`);
+      assert.ok(Math.abs((got ?? NaN) - expected) < 1e-15, `${String(got)} is not ${expected}`);
     }
   });
 

@@ -4,14 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Problem } from '../../../src/domain/problem.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { countCalls, type TreeMessage } from '../../../src/replay/tree.ts';
 import { grow, growSpine } from '../../../src/replay/episodes.ts';
-import type { Problem } from '../../../src/domain/problem.ts';
-import { messagesOf } from '../../../src/team/rounds.ts';
+import { countCalls, type TreeMessage } from '../../../src/replay/tree.ts';
 import { renderPlain } from '../../../src/team/render.ts';
+import { messagesOf } from '../../../src/team/rounds.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { MethodSettings, ValueTarget } from '../../../src/training/methods/method.ts';
 import { methodNamed, type MethodName } from '../../../src/training/methods/methods.ts';
@@ -189,7 +189,7 @@ describe('the expected update of a method', () => {
     ['c3', 1, { estimator: 'value_assisted' }],
     ['c3', 1, { estimator: 'value_assisted', merge_contexts: true }],
   ] as const satisfies readonly (readonly [MethodName, number, Changes?])[]) {
-    it(`is that of the expected return for both roles, times ${String(factor)}: ${name} ${JSON.stringify(changes)}`, async () => {
+    it(`is that of the expected return for both roles, times ${factor}: ${name} ${JSON.stringify(changes)}`, async () => {
       const { shape = 'nested', fanout = SETTINGS.fanout, ...credit }: Changes = changes;
       const { update, total, calls } = await expectedUpdate(name, {
         ...SETTINGS,
@@ -203,7 +203,7 @@ describe('the expected update of a method', () => {
       for (const [k, value] of GRADIENT.entries()) {
         assert.ok(
           Math.abs((update[k] ?? NaN) - factor * value) < 1e-9,
-          `${name} [${String(k)}]: ${String(update[k])} is not ${String(factor * value)}`,
+          `${name} [${k}]: ${String(update[k])} is not ${factor * value}`,
         );
       }
     });

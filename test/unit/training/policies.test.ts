@@ -1,13 +1,13 @@
 /** Runs of a team in which something else than the model answers for a role. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { checkScripts, policiesFault } from '../../../src/training/policies.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
+import { checkScripts, policiesFault } from '../../../src/training/policies.ts';
+import { abortedWhen } from '../../support/signals.ts';
 import { errorOfKind } from '../replay/helpers.ts';
 import { teamFolder, tinyWorld, TINY_CONFIG } from './tinyRun.ts';
 import { PAIR, sums } from './tinyTeam.ts';
 import { watchingSteps } from './watched.ts';
-import { abortedWhen } from '../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
@@ -111,7 +111,7 @@ describe('a run with a role that does not learn', () => {
 
 describe('policiesProblem', () => {
   const of = (policies: string, steps = 2): string | undefined =>
-    policiesFault(readConfig(TINY_CONFIG, 'x', [`policies=${policies}`, `steps=${String(steps)}`]), PAIR)?.sentence;
+    policiesFault(readConfig(TINY_CONFIG, 'x', [`policies=${policies}`, `steps=${steps}`]), PAIR)?.sentence;
 
   it('refuses a role that the protocol does not have, and a team without a learner', () => {
     const one = '{kind: scripted, answers: [{answer: a}]}';

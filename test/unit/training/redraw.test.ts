@@ -6,11 +6,11 @@ import { LocalPolicy, type PolicyAnswer } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { countRedraws } from '../../../src/replay/redraw.ts';
 import { saidBy, type TreeMessage } from '../../../src/replay/tree.ts';
-import { held } from '../../support/held.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import { samplingFault } from '../../../src/training/iteration.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
+import { samplingFault } from '../../../src/training/iteration.ts';
+import { held } from '../../support/held.ts';
 import { abortedWhen } from '../../support/signals.ts';
 import { CHECKPOINTS, PAIR as TWO } from '../replay/helpers.ts';
 import { teamFolder, tinyWorld } from './tinyRun.ts';
@@ -93,7 +93,7 @@ describe('a run with fanout_unique', () => {
     const planners = buckets.filter(({ role }) => role === 'reasoner');
     const answers = buckets.filter(({ role }) => role === 'actor');
     const drawn = answers.reduce((sum, { alternatives }) => sum + alternatives.length, 0);
-    assert.ok(drawn > 3 * 3 * 8, `${String(drawn)} answers`);
+    assert.ok(drawn > 3 * 3 * 8, `${drawn} answers`);
     assert.ok(summary.evaluatorCalls <= 3 * 3 * 8, String(summary.evaluatorCalls));
     assert.equal(summary.evaluatorCalls + (summary.reusedEvaluations ?? 0), drawn);
     // A message before them is replayed as often as planned.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Remaining, runWork, type ExpectedPace, type RunWork } from '../../../src/training/measure/remaining.ts';
 import { configSchema } from '../../../src/training/config/config.ts';
+import { Remaining, runWork, type ExpectedPace, type RunWork } from '../../../src/training/measure/remaining.ts';
 
 const KNOWN: ExpectedPace = { episode: 1, step: 10, known: true };
 
@@ -86,7 +86,7 @@ describe('what remains of a run', () => {
       const seconds = remaining.seconds() ?? -1;
       assert.ok(seconds >= 0);
       if (step >= 30) {
-        assert.ok(seconds <= 4 * (39 - step), `${String(seconds)} s after step ${String(step + 1)}`);
+        assert.ok(seconds <= 4 * (39 - step), `${seconds} s after step ${step + 1}`);
       }
     }
     assert.equal(remaining.seconds(), 0);

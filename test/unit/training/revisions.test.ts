@@ -32,7 +32,7 @@ describe('demonstrations of a second turn', () => {
     assert.ok(problem);
     const seen: string[] = [];
     const [aux, main] = await revisions(problem, protocol, (problem, program, slice) => {
-      seen.push(`${String(slice)} ${program}`);
+      seen.push(`${slice} ${program}`);
       return examine(problem, program, slice);
     });
     assert.deepEqual([aux?.message, main?.message], problem.said);
@@ -77,10 +77,7 @@ describe('demonstrations of a second turn', () => {
       }
     }
     // Four standard deviations of the draw.
-    assert.ok(
-      Math.abs(hasty / slips - 0.75) < 4 * Math.sqrt((0.75 * 0.25) / slips),
-      `${String(hasty)} of ${String(slips)}`,
-    );
+    assert.ok(Math.abs(hasty / slips - 0.75) < 4 * Math.sqrt((0.75 * 0.25) / slips), `${hasty} of ${slips}`);
   });
 
   it('are made of a share of the problems, the same ones in a larger share', () => {

@@ -1,10 +1,10 @@
 /** Contexts that do not fit into a model: refused by role and problem, never cut and never scored. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { loadTokenizer, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
-import { C3Error } from '../../../src/shared/errors.ts';
 import { EVALUATION_ROUNDS } from '../../../src/domain/evaluation.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
+import { loadTokenizer, type LoadedTokenizer } from '../../../src/policy/tokenizer.ts';
+import { C3Error } from '../../../src/shared/errors.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { renderContext, renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
@@ -46,7 +46,7 @@ const says =
     assert.match(
       error.message,
       new RegExp(
-        `^The context of the ${role} for the problem ${uid} has ${String(tokens)} tokens and its answer may have 6, together more than the model's 256 positions; lower max_new_tokens`,
+        `^The context of the ${role} for the problem ${uid} has ${tokens} tokens and its answer may have 6, together more than the model's 256 positions; lower max_new_tokens`,
       ),
     );
     return true;

@@ -8,10 +8,7 @@ describe('cosineSchedule', () => {
     return Array.from({ length: totalSteps + 3 }, (_, step) => rate(step));
   };
   const near = (actual: number | undefined, expected: number): void => {
-    assert.ok(
-      actual !== undefined && Math.abs(actual - expected) < 1e-15,
-      `${String(actual)} is not ${String(expected)}`,
-    );
+    assert.ok(actual !== undefined && Math.abs(actual - expected) < 1e-15, `${String(actual)} is not ${expected}`);
   };
 
   it('rises in equal steps to the peak', () => {

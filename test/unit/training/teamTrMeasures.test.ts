@@ -4,7 +4,7 @@ import { occupancyShift } from '../../../src/training/certificate.ts';
 import { measuresOf, type MeasuredTurn } from '../../../src/training/methods/teamTrMeasures.ts';
 
 const close = (a: number | undefined, b: number, within = 1e-9): void =>
-  assert.ok(Math.abs((a ?? NaN) - b) <= within, `${String(a)} is not ${String(b)}`);
+  assert.ok(Math.abs((a ?? NaN) - b) <= within, `${String(a)} is not ${b}`);
 
 const SETTINGS = {
   clip: 0.2,

@@ -4,14 +4,14 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Problem } from '../../../src/domain/problem.ts';
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../../../src/policy/tokenizer.ts';
 import { trainBpe } from '../../../src/policy/trainBpe.ts';
 import { initialParameters, saveModel } from '../../../src/runtime/model/model.ts';
+import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../src/runtime/train/trainingState.ts';
-import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
-import type { Problem } from '../../../src/domain/problem.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
@@ -42,8 +42,8 @@ export function sums(count: number, first = 0): Problem[] {
   return Array.from({ length: count }, (_, index) => {
     const number = first + index;
     const answer = String(3 + (number % 2));
-    const question = `Box ${String(number)} holds 2 pens and gets ${String(Number(answer) - 2)} more. How many pens are in it?`;
-    return { uid: `sum-${String(number)}`, uidSha: uidSha(question), question, answer, source: 'sums', level: null };
+    const question = `Box ${number} holds 2 pens and gets ${Number(answer) - 2} more. How many pens are in it?`;
+    return { uid: `sum-${number}`, uidSha: uidSha(question), question, answer, source: 'sums', level: null };
   });
 }
 
@@ -52,7 +52,7 @@ export function jsonl(problems: readonly Problem[]): string {
   return problems
     .map(
       ({ question, answer }) =>
-        `${JSON.stringify({ question, answer: `2 and ${String(Number(answer) - 2)} more.\n#### ${answer}` })}\n`,
+        `${JSON.stringify({ question, answer: `2 and ${Number(answer) - 2} more.\n#### ${answer}` })}\n`,
     )
     .join('');
 }

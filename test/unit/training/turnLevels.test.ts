@@ -21,7 +21,7 @@ const team = (turns: number, scored: readonly string[] = ['main']): Protocol =>
   );
 /** Words of a ladder whose last level is that of a helper which is called and used. */
 const words = (structure: number, passed: number, cooperation = 0): string =>
-  `ladder: 1 of 4 (structure ${String(structure)}, syntax 0.5, tests ${String(passed)}/4, cooperation ${String(cooperation)})`;
+  `ladder: 1 of 4 (structure ${structure}, syntax 0.5, tests ${passed}/4, cooperation ${cooperation})`;
 /** A path of messages: each follows the one before. */
 const path = (...messages: number[]): MessagePlace[] =>
   messages.map((message, position) => ({ message, problem: 7, parent: messages[position - 1] ?? null, position }));
@@ -108,7 +108,7 @@ describe('levels by turn', () => {
     const levels = turnLevels([...one[0], ...two[0]], [...one[1], ...two[1]], team(1));
     const pass = (k: 1 | 2 | 3 | 4 | 5 | 6): number | undefined => levels[`turn1PassAt${k}`];
     const close = (value: number | undefined, expected: number): void => {
-      assert.ok(Math.abs((value ?? NaN) - expected) < 1e-12, `${String(value)}, not ${String(expected)}`);
+      assert.ok(Math.abs((value ?? NaN) - expected) < 1e-12, `${String(value)}, not ${expected}`);
     };
     close(pass(1), (1 / 4 + 3 / 5) / 2);
     // 1 - C(3, 2) / C(4, 2) and 1 - C(2, 2) / C(5, 2).
@@ -177,13 +177,13 @@ describe('a run that the ladder scores', () => {
     assert.deepEqual(
       Object.entries(step.metrics).filter(([key]) => key.startsWith('turn')),
       [1, 2].flatMap((turn) => [
-        [`turn${String(turn)}Total`, 0.625],
-        [`turn${String(turn)}Structure`, 1],
-        [`turn${String(turn)}Syntax`, 1],
-        [`turn${String(turn)}Tests`, 1],
-        [`turn${String(turn)}Cooperation`, 0],
-        [`turn${String(turn)}PassAt1`, 1],
-        [`turn${String(turn)}PassAt2`, 1],
+        [`turn${turn}Total`, 0.625],
+        [`turn${turn}Structure`, 1],
+        [`turn${turn}Syntax`, 1],
+        [`turn${turn}Tests`, 1],
+        [`turn${turn}Cooperation`, 0],
+        [`turn${turn}PassAt1`, 1],
+        [`turn${turn}PassAt2`, 1],
       ]),
     );
     const graded: Evaluator = { name: 'other', evaluate: () => Promise.resolve({ score: 0.5, rule: words(1, 4) }) };

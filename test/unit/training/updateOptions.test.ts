@@ -1,10 +1,10 @@
 /** Runs whose configuration says how a step learns: what counts, what is left out, in how many updates. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import type { StepMetrics } from '../../../src/domain/step.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
-import type { StepMetrics } from '../../../src/domain/step.ts';
 import { withSignal } from '../../../src/training/updateContexts.ts';
 import { range } from '../runtime/nd.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';

@@ -10,7 +10,7 @@ it('from one run to as many as the dashboard lays over each other are compared',
   const most = COMPARED_MOST + 1;
   assert.equal(describeChosen(most).possible, true);
   assert.deepEqual(describeChosen(most + 1), {
-    words: `${String(most + 1)} selected; the dashboard compares at most ${String(most)}`,
+    words: `${most + 1} selected; the dashboard compares at most ${most}`,
     possible: false,
   });
 });

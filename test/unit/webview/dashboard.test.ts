@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  figureWordsOf,
+  measuresBeside,
+  STEP_MEASURE_NAMES,
+  STEP_MEASURES,
+  type StepMeasure,
+} from '../../../src/domain/step.ts';
+import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
+import { AXIS_WORDS, compact } from '../../../webview/dashboard/chart/axes.ts';
 import { csvOf } from '../../../webview/dashboard/chart/dataTable.ts';
-import { ChosenRuns } from '../../../webview/dashboard/chosenRuns.ts';
 import { decimate, spaced } from '../../../webview/dashboard/chart/decimate.ts';
-import { Hold } from '../../../webview/dashboard/hold.ts';
 import {
   extent,
   lastPlace,
@@ -12,19 +19,13 @@ import {
   type Line,
   type LinePoint,
 } from '../../../webview/dashboard/chart/lines.ts';
-import { lookOf } from '../../../webview/dashboard/chart/looks.ts';
-import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
-import { AXIS_WORDS, compact } from '../../../webview/dashboard/chart/axes.ts';
 import { logged } from '../../../webview/dashboard/chart/logScale.ts';
-import { accuracyFigure, paretoFigure, paretoFront, tasksOf } from '../../../webview/dashboard/outcomeFigures.ts';
+import { lookOf } from '../../../webview/dashboard/chart/looks.ts';
 import { levelScale, logarithmic, logTick, logTicks, tickWords } from '../../../webview/dashboard/chart/scales.ts';
-import {
-  figureWordsOf,
-  measuresBeside,
-  STEP_MEASURE_NAMES,
-  STEP_MEASURES,
-  type StepMeasure,
-} from '../../../src/domain/step.ts';
+import { trailingMeans, windowOf } from '../../../webview/dashboard/chart/smoothing.ts';
+import { ChosenRuns } from '../../../webview/dashboard/chosenRuns.ts';
+import { Hold } from '../../../webview/dashboard/hold.ts';
+import { accuracyFigure, paretoFigure, paretoFront, tasksOf } from '../../../webview/dashboard/outcomeFigures.ts';
 import {
   costFigures,
   creditFigure,
@@ -33,7 +34,6 @@ import {
   rolesOf,
   varianceFigure,
 } from '../../../webview/dashboard/stepFigures.ts';
-import { trailingMeans, windowOf } from '../../../webview/dashboard/chart/smoothing.ts';
 import {
   along,
   asItStood,

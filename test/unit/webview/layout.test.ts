@@ -42,7 +42,7 @@ test('the mapping agrees with hiding rows one by one, whatever is folded', () =>
       assert.equal(
         layout.placeOf(row),
         visible.indexOf(above ?? -1),
-        `hidden row ${String(row)} stands at its folded ancestor`,
+        `hidden row ${row} stands at its folded ancestor`,
       );
     }
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ModelTestState } from '../../../src/shared/protocols/modelProtocol.ts';
 import type { SelfTestStep } from '../../../src/shared/models.ts';
+import type { ModelTestState } from '../../../src/shared/protocols/modelProtocol.ts';
 import { barLayout } from '../../../webview/model/memoryBar.ts';
 import {
   budgetWords,
@@ -15,13 +15,7 @@ import {
 import { modelFacts } from '../extension/model/modelFixture.ts';
 
 const items = (...sizes: readonly number[]): Parameters<typeof barLayout>[0] =>
-  sizes.map((bytes, index) => ({
-    name: `item ${String(index)}`,
-    place: 'host',
-    bytes,
-    advice: null,
-    number: index + 1,
-  }));
+  sizes.map((bytes, index) => ({ name: `item ${index}`, place: 'host', bytes, advice: null, number: index + 1 }));
 
 test('the bar is as long as what there is, and longer where more is needed', () => {
   const fits = barLayout(items(2, 1), { available: 10 });

@@ -1,13 +1,13 @@
 /** What a key or a click in the grid of problems means while another order is on its way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problem.ts';
 import {
   NO_PLACE,
   PROBLEM_WINDOW,
   type ProblemPlace,
   type ShownProblem,
 } from '../../../src/shared/protocols/episodesProtocol.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problem.ts';
 import { makeDocument, MadeElement, nextFrame } from './madeDocument.ts';
 
 makeDocument();
@@ -24,7 +24,7 @@ function problem(id: number): ShownProblem {
     uid: String(id),
     source: '',
     level: null,
-    question: `Problem ${String(id)}`,
+    question: `Problem ${id}`,
     cut: false,
     rounds: [],
     greedyBefore: null,
@@ -125,9 +125,9 @@ class Host {
     const found = this.element
       .ofClass('row')
       .find((row) =>
-        row.ofClass('cell-question').some(({ attributes }) => attributes.get('aria-label') === `Problem ${String(id)}`),
+        row.ofClass('cell-question').some(({ attributes }) => attributes.get('aria-label') === `Problem ${id}`),
       );
-    assert.ok(found !== undefined, `problem ${String(id)} is on screen`);
+    assert.ok(found !== undefined, `problem ${id} is on screen`);
     return found;
   }
 
@@ -326,7 +326,7 @@ test('the last outcome of a problem is within its column', () => {
   const rounds = [1, 2, 3, 4].map((iteration) => ({ phase: 'evaluate', iteration, mean: 1, episodes: 1 }) as const);
   const last = sparkPoints(rounds, null).at(-1);
   assert.ok(column !== undefined && last !== undefined);
-  assert.ok(last.x < column.least && column.width === `${String(column.least)}px`, JSON.stringify([last, column]));
+  assert.ok(last.x < column.least && column.width === `${column.least}px`, JSON.stringify([last, column]));
 });
 
 test('every cell has its whole text on hovering, as a screen reader has it', () => {

@@ -20,7 +20,7 @@ const rollout = (joint: number, solo: number, thinker: number, shared: number): 
 const ROLLOUTS = [rollout(1, 0, 1, 0.5), rollout(1, 0, 3, 0.7), rollout(0, 0, -1, -0.5), rollout(0.5, 0, 9, 9)];
 
 const contributions = (...means: readonly number[]) => ({
-  contributions: means.map((mean, index) => ({ role: `voter${String(index + 1)}`, mean, deviation: 0.5 })),
+  contributions: means.map((mean, index) => ({ role: `voter${index + 1}`, mean, deviation: 0.5 })),
 });
 
 it('boxes of each role lie beside those of a shared return, outcome by outcome', () => {

@@ -127,7 +127,7 @@ class Host {
       turn: 0,
       position: 1,
       siblings: 1,
-      text: `text ${String(message?.id ?? 'of the question')}`,
+      text: `text ${message?.id ?? 'of the question'}`,
       finish: 'end',
       return: null,
       leaves: 0,
@@ -193,7 +193,7 @@ class Host {
 const flat = (from: number, count: number): readonly Message[] =>
   Array.from({ length: count }, (_, step) => ({ id: from + step, depth: 1 }));
 const words = (from: number, count: number): readonly string[] =>
-  Array.from({ length: count }, (_, step) => `text ${String(from + step)}`);
+  Array.from({ length: count }, (_, step) => `text ${from + step}`);
 
 let host: Host;
 beforeEach(() => {

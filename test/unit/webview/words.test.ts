@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { leftOutWords, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/domain/taxonomy.ts';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
 import { position } from '../../../webview/common/creditBar.ts';
 import {
@@ -15,7 +16,6 @@ import {
   returnText,
   signed,
 } from '../../../webview/common/format.ts';
-import { leftOutWords, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/domain/taxonomy.ts';
 import { markOf } from '../../../webview/common/returnMark.ts';
 import {
   agreementWords,

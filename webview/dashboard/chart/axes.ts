@@ -17,7 +17,7 @@ export interface AxisWords {
 /** A number in at most three digits: 830, 12.3k, 1.2M. */
 export function compact(value: number): string {
   const [scale, unit] = value >= 999_500 ? [1e6, 'M'] : value >= 1000 ? [1e3, 'k'] : [1, ''];
-  return `${String(Number((value / scale).toPrecision(3)))}${unit}`;
+  return `${Number((value / scale).toPrecision(3))}${unit}`;
 }
 
 export const AXIS_WORDS: Readonly<Record<ChartAxis, AxisWords>> = {

@@ -4,8 +4,8 @@
  */
 import type { Chart } from 'chart.js';
 import { theme } from '../../common/theme.ts';
-import { lookOf } from './looks.ts';
 import type { Line, LinePoint } from './lines.ts';
+import { lookOf } from './looks.ts';
 
 /** A line with the points of it that are drawn. */
 export interface DrawnLine {

@@ -3,14 +3,14 @@
  * its points, Enter opens one.
  */
 import { h, replace } from '../../common/dom.ts';
+import type { FigureSpec } from '../figures.ts';
+import { plainTitle, type View } from '../view.ts';
 import { csvOf } from './dataTable.ts';
 import { DataTableView } from './dataTableView.ts';
-import type { FigureSpec } from '../figures.ts';
 import { lastPlace, moved, pointAt, type Line, type Place, type Target } from './lines.ts';
 import { logged } from './logScale.ts';
 import { copyPicture, pictureOf } from './picture.ts';
 import { Plot, type Drawn } from './plot.ts';
-import { plainTitle, type View } from '../view.ts';
 
 /** What a figure asks of the panel around it. */
 export interface FigureDoors {
@@ -100,7 +100,7 @@ export class Figure {
       note,
       size === null
         ? null
-        : `The line is the mean of ${String(size)} steps${this.lines.length > 1 ? '' : '; the faint line is each step'}.`,
+        : `The line is the mean of ${size} steps${this.lines.length > 1 ? '' : '; the faint line is each step'}.`,
     ]
       .filter((part) => part !== null)
       .join(' ');
@@ -111,7 +111,7 @@ export class Figure {
     const points = this.lines.reduce((sum, line) => sum + line.points.length, 0);
     this.frame.setAttribute(
       'aria-label',
-      `${this.spec.title}, ${empty ? this.spec.nothing : `${String(points)} points, newest ${this.spec.latest(view)}. Arrow keys move along the points, Enter opens one.`}`,
+      `${this.spec.title}, ${empty ? this.spec.nothing : `${points} points, newest ${this.spec.latest(view)}. Arrow keys move along the points, Enter opens one.`}`,
     );
     if (this.tableOpen) {
       this.table.show(this.spec.table(view, asked.axis), view.runs.map(({ record }) => record.id).join(' '));
@@ -243,8 +243,8 @@ export class Figure {
     }
     const { offsetWidth: width, offsetHeight: height } = this.frame;
     const right = at.left < width / 2;
-    this.tip.style.left = `${String(right ? at.left + 12 : Math.max(0, at.left - 12 - this.tip.offsetWidth))}px`;
-    this.tip.style.top = `${String(Math.max(0, Math.min(at.top - this.tip.offsetHeight / 2, height - this.tip.offsetHeight)))}px`;
+    this.tip.style.left = `${right ? at.left + 12 : Math.max(0, at.left - 12 - this.tip.offsetWidth)}px`;
+    this.tip.style.top = `${Math.max(0, Math.min(at.top - this.tip.offsetHeight / 2, height - this.tip.offsetHeight))}px`;
   }
 
   private openTable(open: boolean, notify = true): void {
@@ -267,7 +267,7 @@ export class Figure {
     }
     const table = this.spec.table(this.view, this.drawn.axis);
     this.doors.copyText(csvOf(table));
-    this.doors.announce(`${this.spec.title}: ${String(table.rows.length)} rows copied as CSV`);
+    this.doors.announce(`${this.spec.title}: ${table.rows.length} rows copied as CSV`);
   }
 
   private async copyPicture(): Promise<void> {

@@ -32,9 +32,7 @@ export function logged(lines: readonly Line[], asked: LogScales): LoggedLines {
   const linear = points.length > 0 && ((asked.x && !x) || (asked.y && !y));
   const notes = [
     linear ? LINEAR : null,
-    left === 0
-      ? null
-      : `${String(left)} ${left === 1 ? 'point' : 'points'} at 0 cannot be shown on a logarithmic axis.`,
+    left === 0 ? null : `${left} ${left === 1 ? 'point' : 'points'} at 0 cannot be shown on a logarithmic axis.`,
   ];
   const note = notes.filter((part) => part !== null).join(' ');
   return { lines: kept, scales: { x, y }, note: note === '' ? null : note };

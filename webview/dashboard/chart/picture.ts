@@ -1,9 +1,9 @@
 /** A chart as a picture with its title and legend, on the background of the theme. */
 import { theme } from '../../common/theme.ts';
-import { lookOf } from './looks.ts';
-import type { Line } from './lines.ts';
-import type { Plot } from './plot.ts';
 import { plainTitle } from '../view.ts';
+import type { Line } from './lines.ts';
+import { lookOf } from './looks.ts';
+import type { Plot } from './plot.ts';
 
 const SCALE = 2;
 const MARGIN = 12;

@@ -12,13 +12,13 @@ import {
   type ChartConfiguration,
   type ChartDataset,
 } from 'chart.js';
-import { theme } from '../../common/theme.ts';
+import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
 import { h } from '../../common/dom.ts';
+import { theme } from '../../common/theme.ts';
+import type { FigureSpec } from '../figures.ts';
+import type { LogScales } from './axes.ts';
 import { decimate, spaced } from './decimate.ts';
 import { drawBefore, drawBehind, LABEL_GAP, placeOf, type Scene } from './drawing.ts';
-import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
-import type { LogScales } from './axes.ts';
-import type { FigureSpec } from '../figures.ts';
 import { extent, nearestIndex, pointAt, type Line, type LinePoint, type Place } from './lines.ts';
 import { lookOf } from './looks.ts';
 import { levelScale, linear, logarithmic } from './scales.ts';

@@ -126,7 +126,7 @@ const TICKS = 8;
  */
 export function logTicks(min: number, max: number): readonly number[] {
   const [from, to] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
-  const powers = Array.from({ length: to - from + 1 }, (_, index) => Number(`1e${String(from + index)}`));
+  const powers = Array.from({ length: to - from + 1 }, (_, index) => Number(`1e${from + index}`));
   const inside = (values: readonly number[]): readonly number[] =>
     values.filter((value) => value >= min * (1 - 1e-9) && value <= max * (1 + 1e-9));
   if (max / min <= 10) {

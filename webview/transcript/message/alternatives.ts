@@ -23,8 +23,8 @@ import { markOf } from '../../common/returnMark.ts';
 import { shownText } from '../../common/shownText.ts';
 import { term } from '../../common/term.ts';
 import { verificationBadge } from '../../common/verificationBadge.ts';
-import { basis } from './creditFact.ts';
 import { meanReturn } from '../replay/replayWords.ts';
+import { basis } from './creditFact.ts';
 
 /** Marks drawn one by one; more returns than this are only counted. */
 const MARKS = 12;
@@ -84,7 +84,7 @@ export class BucketList {
     );
     this.element = h(
       'section',
-      { class: 'bucket', 'aria-label': place === 1 ? title : `${title} ${String(place)}` },
+      { class: 'bucket', 'aria-label': place === 1 ? title : `${title} ${place}` },
       heading,
       this.other,
       captions,
@@ -143,7 +143,7 @@ export class BucketList {
     );
     return h(
       'li',
-      { class: own ? 'alternative own' : 'alternative', 'aria-label': `Alternative ${String(number)}` },
+      { class: own ? 'alternative own' : 'alternative', 'aria-label': `Alternative ${number}` },
       h('span', { class: 'number' }, String(number)),
       h(
         'div',

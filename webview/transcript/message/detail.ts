@@ -1,7 +1,7 @@
-/** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
-import type { Draws, BucketView } from '../../../src/domain/replay.ts';
 import { BY_HAND } from '../../../src/domain/episode.ts';
 import { learnedFrom } from '../../../src/domain/message.ts';
+/** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
+import type { Draws, BucketView } from '../../../src/domain/replay.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';
 import type {
@@ -17,19 +17,19 @@ import { returnCell } from '../../common/returnMark.ts';
 import { copyAsWritten, shownText } from '../../common/shownText.ts';
 import { term } from '../../common/term.ts';
 import { divider } from '../../common/toolkit.ts';
+import { eventBlock, messagePlace } from '../events.ts';
+import { shownKey } from '../keys.ts';
+import type { ReplayFields } from '../replay/drafts.ts';
+import { ReplayForm, type ReplayFormEvents } from '../replay/replayForm.ts';
+import { SettleControl } from '../replay/settle.ts';
 import { BucketList } from './alternatives.ts';
 import { CreditFact } from './creditFact.ts';
 import { EstimatesView } from './estimates.ts';
-import { eventBlock, messagePlace } from '../events.ts';
 import { fact } from './fact.ts';
-import type { ReplayFields } from '../replay/drafts.ts';
 import type { WithMathematics } from './formulas.ts';
-import { shownKey } from '../keys.ts';
-import { notedFacts } from './noted.ts';
 import { KeysAndHashes } from './keysAndHashes.ts';
 import { MessageText, type TextLook } from './messageText.ts';
-import { ReplayForm, type ReplayFormEvents } from '../replay/replayForm.ts';
-import { SettleControl } from '../replay/settle.ts';
+import { notedFacts } from './noted.ts';
 import { voteView } from './vote.ts';
 import { WhyView } from './why.ts';
 

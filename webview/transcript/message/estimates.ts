@@ -64,7 +64,7 @@ export class EstimatesView {
     return h(
       'tr',
       {
-        title: `${bucket === null ? 'From this episode' : `From bucket ${String(bucket)}`}, ${credit.interval === 'none' ? 'no interval' : `${credit.interval} interval`}`,
+        title: `${bucket === null ? 'From this episode' : `From bucket ${bucket}`}, ${credit.interval === 'none' ? 'no interval' : `${credit.interval} interval`}`,
       },
       head,
       h('td', {}, creditCell(credit)),

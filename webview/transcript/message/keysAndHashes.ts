@@ -1,10 +1,10 @@
+import type { BucketView } from '../../../src/domain/replay.ts';
+import type { Credit } from '../../../src/shared/credit/credit.ts';
 /**
  * What names a message for machines, ids, keys and hashes, and the record of each bucket by itself, folded away under
  * "Details".
  */
 import type { MessageDetail } from '../../../src/shared/protocols/transcriptProtocol.ts';
-import type { BucketView } from '../../../src/domain/replay.ts';
-import type { Credit } from '../../../src/shared/credit/credit.ts';
 import { h, replace, type Child } from '../../common/dom.ts';
 import { bounds, count, signed } from '../../common/format.ts';
 import { term } from '../../common/term.ts';
@@ -39,8 +39,8 @@ export class KeysAndHashes {
 /** The credit that one bucket recorded for the message; nothing where it recorded none. */
 function recordOf({ id, origin, iteration, alternatives }: BucketView, message: number): readonly HTMLElement[] {
   const credit = alternatives.find(({ message: one }) => one === message)?.bucketCredit ?? null;
-  const where = origin === 'request' ? `replay request ${String(iteration)}` : `${origin}, step ${String(iteration)}`;
-  return credit === null ? [] : fact(`Bucket ${String(id)}`, `${creditWords(credit)} (${where})`);
+  const where = origin === 'request' ? `replay request ${iteration}` : `${origin}, step ${iteration}`;
+  return credit === null ? [] : fact(`Bucket ${id}`, `${creditWords(credit)} (${where})`);
 }
 
 function creditWords({ value, low, high, n, estimator, interval }: Credit): string {

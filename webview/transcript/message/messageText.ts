@@ -1,10 +1,10 @@
+import { h } from '../../common/dom.ts';
 /**
  * The text of one message: prose, code and mathematics, or all of it as it was written; the words of a search marked.
  */
 import { shownText } from '../../common/shownText.ts';
-import { h } from '../../common/dom.ts';
-import type { WithMathematics } from './formulas.ts';
 import { highlighted } from '../highlight.ts';
+import type { WithMathematics } from './formulas.ts';
 import { segmentsOf, type Segment } from './segments.ts';
 
 /** Words of a search, and codes of what is not seen, that are marked in one text. */

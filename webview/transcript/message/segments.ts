@@ -185,7 +185,7 @@ function inLines(text: string, left: Left, segments: Segment[]): void {
     if (ticks > MOST_TICKS || left.spans === 0) {
       return null;
     }
-    const closing = runs.get(ticks) ?? new Ahead(text, new RegExp(`(?<!\`)\`{${String(ticks)}}(?!\`)`, 'gu'));
+    const closing = runs.get(ticks) ?? new Ahead(text, new RegExp(`(?<!\`)\`{${ticks}}(?!\`)`, 'gu'));
     runs.set(ticks, closing);
     const from = at + ticks;
     const to = closing.from(from);

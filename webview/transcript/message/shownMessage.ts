@@ -1,10 +1,10 @@
+import type { ReplayDraft } from '../../../src/shared/protocols/replayDraft.ts';
 /** What the pane shows: asks for a message, takes the answer to the newest question only, and replays it when asked. */
 import type {
   MessageDetail,
   ReplayState,
   TranscriptFromHost,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
-import type { ReplayDraft } from '../../../src/shared/protocols/replayDraft.ts';
 import type { WhyLost } from '../../../src/shared/transcript/whyLost.ts';
 import type { Asking } from '../asking.ts';
 import type { DetailPane } from './detail.ts';

@@ -10,8 +10,8 @@ import { h, replace } from '../../common/dom.ts';
 import { oneLine, returnText, signed } from '../../common/format.ts';
 import { copyAsWritten, shownText } from '../../common/shownText.ts';
 import { button, type Button } from '../../common/toolkit.ts';
-import { difference } from './difference.ts';
 import { SettleControl } from '../replay/settle.ts';
+import { difference } from './difference.ts';
 
 export interface WhyEvents {
   /** Show a message in the tree. */
@@ -134,7 +134,7 @@ export class WhyView {
     const title = h(
       'button',
       { class: 'link', type: 'button', title: 'Show this message in the tree' },
-      turn > 0 ? `${role} ${String(turn + 1)}` : role,
+      turn > 0 ? `${role} ${turn + 1}` : role,
     );
     title.addEventListener('click', () => {
       this.events.open(message);

@@ -40,7 +40,7 @@ export class ContinueWith {
         this.snapshot.append(option(offered.id, snapshotLabel(offered)));
       }
     }
-    this.temperature.placeholder = own.temperature === null ? 'as recorded' : `as recorded: ${String(own.temperature)}`;
+    this.temperature.placeholder = own.temperature === null ? 'as recorded' : `as recorded: ${own.temperature}`;
     for (const field of [this.temperature, this.model]) {
       field.addEventListener('input', () => {
         this.updateSummary();

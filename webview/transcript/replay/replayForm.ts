@@ -21,8 +21,8 @@ import {
   type TextField,
 } from '../../common/toolkit.ts';
 import { ContinueWith } from './continueWith.ts';
-import { otherResult } from './otherResult.ts';
 import { sameFields, type ReplayFields } from './drafts.ts';
+import { otherResult } from './otherResult.ts';
 import { parseCount, progressOf } from './replayWords.ts';
 
 export interface ReplayRequest {

@@ -1,6 +1,6 @@
+import { TEMPERATURE, type OfferedSnapshot } from '../../../src/domain/replay.ts';
 /** Numbers of a replay, read and put in words. */
 import { isDecided, type Headline } from '../../../src/shared/credit/headline.ts';
-import { TEMPERATURE, type OfferedSnapshot } from '../../../src/domain/replay.ts';
 import type { Replays, ReplayState, TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { count } from '../../common/format.ts';
 
@@ -43,7 +43,7 @@ export function parseCount(name: string, value: string, low: number, high: numbe
   if (/^\d+$/u.test(trimmed) && number >= low && number <= high) {
     return number;
   }
-  return `${name}: a whole number from ${String(low)} to ${String(high)}.`;
+  return `${name}: a whole number from ${low} to ${high}.`;
 }
 
 /** A temperature from a field; null for one that was left empty, or a sentence that says what is wrong. */
@@ -57,12 +57,12 @@ export function parseTemperature(value: string): number | null | string {
   if (/^\d*\.?\d+$/u.test(trimmed) && number >= TEMPERATURE.low && number <= TEMPERATURE.high) {
     return number;
   }
-  return `Temperature: a number from ${String(TEMPERATURE.low)} to ${String(TEMPERATURE.high)}.`;
+  return `Temperature: a number from ${TEMPERATURE.low} to ${TEMPERATURE.high}.`;
 }
 
 /** `Step 3 · 0123456789ab`, and whether the weights are there. */
 export function snapshotLabel({ id, step, kept }: OfferedSnapshot): string {
-  return `${step === 0 ? 'Before training' : `Step ${String(step)}`} · ${id.slice(0, 12)}${kept ? '' : ' (rebuilt first)'}`;
+  return `${step === 0 ? 'Before training' : `Step ${step}`} · ${id.slice(0, 12)}${kept ? '' : ' (rebuilt first)'}`;
 }
 
 /** What the button that settles a credit says. */

@@ -1,6 +1,6 @@
+import { settleReplays } from '../../../src/domain/replay.ts';
 /** The button that spends what a message's credit needs to be decided, and how far that is. */
 import type { Headline } from '../../../src/shared/credit/headline.ts';
-import { settleReplays } from '../../../src/domain/replay.ts';
 import type { ReplayState } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { focusedIn, h } from '../../common/dom.ts';
 import { button } from '../../common/toolkit.ts';

@@ -2,9 +2,9 @@
 import type { SearchHits, TranscriptToHost } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { Asking } from '../asking.ts';
 import type { DetailPane } from '../message/detail.ts';
+import type { TreeView } from '../tree/tree.ts';
 import { HitSteps } from './hits.ts';
 import type { SearchBar } from './searchBar.ts';
-import type { TreeView } from '../tree/tree.ts';
 
 /** What a search is seen in. */
 interface SearchedViews {

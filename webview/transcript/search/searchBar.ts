@@ -177,7 +177,7 @@ export class SearchBar {
     const set = Object.values(filter).filter((value) => value !== null).length;
     this.clear.hidden = set === 0;
     this.matching.textContent = set === 0 ? '' : matchingWords(layout);
-    this.filters.name = set === 0 ? 'Filters' : `Filters (${String(set)})`;
+    this.filters.name = set === 0 ? 'Filters' : `Filters (${set})`;
     for (const select of this.choosers) {
       select.classList.toggle('set', select.value !== '');
     }

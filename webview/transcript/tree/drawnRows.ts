@@ -48,7 +48,7 @@ export class DrawnRows {
     this.heldAt = to;
     this.shift += to - from;
     for (const element of this.elements.values()) {
-      element.style.translate = `0 ${String(this.shift)}px`;
+      element.style.translate = `0 ${this.shift}px`;
     }
   }
 
@@ -93,7 +93,7 @@ export class DrawnRows {
       }
       this.canvas.append(element);
     }
-    element.style.transform = `translateY(${String(place * ROW_HEIGHT)}px)`;
+    element.style.transform = `translateY(${place * ROW_HEIGHT}px)`;
     mark(element, state);
   }
 }

@@ -2,17 +2,17 @@
 import { BY_HAND } from '../../../src/domain/episode.ts';
 import { OTHER_DISTRIBUTION } from '../../../src/domain/replay.ts';
 import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import { disarmed } from '../../../src/shared/text/visible.ts';
 import type { ShownEvent } from '../../../src/shared/transcript/shownEvents.ts';
 import { creditCell, learnedCell } from '../../common/creditBar.ts';
-import { disarmed } from '../../../src/shared/text/visible.ts';
 import { h, icon, setAttributes } from '../../common/dom.ts';
 import { creditText, learnedText, oneLine, returnText } from '../../common/format.ts';
-import { eventChip, eventLine, STAGE_TITLE, stageWords, voterSentences, voterWords } from '../events.ts';
-import { highlighted } from '../highlight.ts';
-import { replaysWords } from '../replay/replayWords.ts';
 import { returnCell } from '../../common/returnMark.ts';
 import { shownText } from '../../common/shownText.ts';
 import { verificationBadge, verificationText } from '../../common/verificationBadge.ts';
+import { eventChip, eventLine, STAGE_TITLE, stageWords, voterSentences, voterWords } from '../events.ts';
+import { highlighted } from '../highlight.ts';
+import { replaysWords } from '../replay/replayWords.ts';
 
 /** Pixels of one row, the height of a row in the editor's own trees; as in style.css. */
 export const ROW_HEIGHT = 22;
@@ -27,7 +27,7 @@ export interface RowState {
 
 /** The element id of a row, for aria-activedescendant. */
 export function rowId(index: number): string {
-  return `row-${String(index)}`;
+  return `row-${index}`;
 }
 
 /** What a screen reader says of a row. */
@@ -39,7 +39,7 @@ export function rowLabel(row: MarkedRow): string {
   if (row.lane !== null) {
     return `${replaysWords(row.lane)} of ${row.role}: ${text === '' ? 'empty message' : text}`;
   }
-  const place = row.siblings > 1 ? ` ${String(row.position)} of ${String(row.siblings)}` : '';
+  const place = row.siblings > 1 ? ` ${row.position} of ${row.siblings}` : '';
   const stage = row.stage === undefined ? '' : `, ${stageWords(row.stage)}`;
   const said = (events: readonly ShownEvent[] = []): string => events.map((event) => `, ${eventLine(event)}`).join('');
   const voted = row.vote === undefined ? '' : `, ${voterWords(row.vote)}`;
@@ -65,7 +65,7 @@ export function rowElement(row: MarkedRow, state: RowState, query: string): HTML
   });
   mark(element, state);
   const name = h('span', { class: 'row-name' }, twistie(row, state.folded), ...label(row, query));
-  name.style.paddingInlineStart = `${String(4 + 12 * row.depth)}px`;
+  name.style.paddingInlineStart = `${4 + 12 * row.depth}px`;
   element.append(name);
   element.classList.toggle('lane', row.lane !== null);
   if (row.message !== null && row.lane === null) {
@@ -141,8 +141,7 @@ function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
   if (row.lane !== null) {
     return [h('span', { class: 'branch' }, icon('branch')), h('span', { class: 'lane-words' }, replaysWords(row.lane))];
   }
-  const place =
-    row.siblings > 1 ? h('span', { class: 'place' }, `${String(row.position)}/${String(row.siblings)}`) : null;
+  const place = row.siblings > 1 ? h('span', { class: 'place' }, `${row.position}/${row.siblings}`) : null;
   return [
     ...(row.events?.before ?? []).map(eventChip),
     h('span', { class: 'role' }, row.role),

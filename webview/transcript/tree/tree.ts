@@ -6,9 +6,9 @@ import type {
   TranscriptTop,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { h } from '../../common/dom.ts';
+import { listenForKeys, type TreeCommand } from '../keys.ts';
 import { DrawnRows } from './drawnRows.ts';
 import { Folds, type Folding } from './folds.ts';
-import { listenForKeys, type TreeCommand } from '../keys.ts';
 import { indexesIn } from './knownRows.ts';
 import { Layout } from './layout.ts';
 import { Pointer } from './pointer.ts';
@@ -209,7 +209,7 @@ export class TreeView {
 
   private relayout(rows: number): void {
     this.sight.layout = new Layout(rows, this.folded.rows);
-    this.drawn.canvas.style.height = `${String(this.sight.layout.visible * ROW_HEIGHT)}px`;
+    this.drawn.canvas.style.height = `${this.sight.layout.visible * ROW_HEIGHT}px`;
     if (!this.drawn.held) {
       this.drawn.clear();
     }

@@ -6,8 +6,8 @@ import {
   type TranscriptTop,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { RowWindows } from '../../common/rowWindows.ts';
-import type { RowPosition } from './carried.ts';
 import { placeOfWord } from '../keys.ts';
+import type { RowPosition } from './carried.ts';
 import { indexesIn, KnownRows } from './knownRows.ts';
 import { Layout } from './layout.ts';
 import { ROW_HEIGHT } from './row.ts';

@@ -6,9 +6,9 @@ import { setImmediate } from 'node:timers/promises';
 import { wilson } from '../../../credit/interval.ts';
 import { CancelledError } from '../../../shared/errors.ts';
 import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
-import { lostEpisode } from './enumeratedTeams.ts';
 import { isOther, searchEnumerated, truthOf, type Order, type Searched, type Truth } from './blameSearch.ts';
 import { searchTogether, type SearchedTogether } from './blameTogether.ts';
+import { lostEpisode } from './enumeratedTeams.ts';
 
 const EPISODES = 2000;
 const QUICK_EPISODES = 120;
@@ -48,7 +48,7 @@ export async function benchBlame(
       inTurn: searchEnumerated(episode, 'in turn', BUDGET, index),
     });
     if ((index + 1) % NOTE_EVERY === 0) {
-      note(`${String(index + 1)} of ${String(count)} episodes`);
+      note(`${index + 1} of ${count} episodes`);
     }
   }
   const together = await readRuns(count, 'search', signal, note);
@@ -71,7 +71,7 @@ async function readRuns(
   const read: SearchedTogether[] = [];
   for (const run of Map.groupBy(episodes, ({ team }) => team.messages).values()) {
     read.push(...(await searchTogether(run, order, BUDGET_TOGETHER, signal)));
-    note(`${String(read.length)} of ${String(count)} episodes read together, ${order}`);
+    note(`${read.length} of ${count} episodes read together, ${order}`);
   }
   return read;
 }
@@ -125,7 +125,7 @@ function figuresOf(all: readonly Both[]): BenchFigure[] {
     ...BUDGETS.map((budget) => {
       const share = (of: 'search' | 'inTurn'): number =>
         percentOf(named.filter(({ truth, ...one }) => isOther(guessAt(one[of], budget), truth)).length, named.length);
-      return figure(`wrong guesses after ${String(budget)} calls`, share('search'), '%', { peer: share('inTurn') });
+      return figure(`wrong guesses after ${budget} calls`, share('search'), '%', { peer: share('inTurn') });
     }),
   ];
 }

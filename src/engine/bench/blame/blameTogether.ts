@@ -64,7 +64,7 @@ export async function searchTogether(
           end: 0,
           messages: pairs.map((own, place) => ({ pairs: own, terminal: isTerminalAt(episode.team, place) })),
         },
-        episode.said.map((_, place) => `message ${String(place)}`),
+        episode.said.map((_, place) => `message ${place}`),
       ),
     );
     const model = fitCurves(counts);

@@ -1,9 +1,9 @@
+import type { Interval } from '../../../domain/credit.ts';
+import { stabilityOf } from '../../../domain/stepRows.ts';
 /** The page of `c3 bench team-drift`: stale gap and drift by team size, with the exponents fitted to them. Pure. */
 import { curvePicture } from '../../../report/curves.ts';
 import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
 import { count, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
-import type { Interval } from '../../../domain/credit.ts';
-import { stabilityOf } from '../../../domain/stepRows.ts';
 import {
   ARM_NAMES,
   bySize,
@@ -41,7 +41,7 @@ function measureFigure(runs: readonly DriftRun[], measure: DriftMeasure, title: 
   const lines = STAGED_ARMS.map((arm) => {
     const sizes = bySize(runs, arm, (run) => meanOf(run, measure));
     const means = exponentOfMeans(runs, arm, measure);
-    return `<tr><th scope="row">${ARM_NAMES[arm]}</th><td>${written(exponentOf(runs, arm, measure))}</td><td>${means === null ? NOT_MEASURED : decimal(means, 2)}</td><td>${sizes.map(({ roles, value }) => `${String(roles)}: ${decimal(value.value, 4)}`).join('; ')}</td></tr>`;
+    return `<tr><th scope="row">${ARM_NAMES[arm]}</th><td>${written(exponentOf(runs, arm, measure))}</td><td>${means === null ? NOT_MEASURED : decimal(means, 2)}</td><td>${sizes.map(({ roles, value }) => `${roles}: ${decimal(value.value, 4)}`).join('; ')}</td></tr>`;
   });
   return figure(
     title,

@@ -5,8 +5,8 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import { z } from 'zod';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import { writeWhole } from '../../../runtime/files/wholeFile.ts';
 import { readRecipe, type Recipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
@@ -77,7 +77,7 @@ export async function measureTeamDrift(options: TeamDriftOptions, scale: DriftSc
           const found = await lines.of(overrides, outcome, () => runOf(options, overrides));
           const run = { arm, roles, seed, ...found };
           options.note(
-            `seed ${String(seed)}, ${ARM_NAMES[arm]}, ${String(roles)} roles: ${(100 * run.greedy).toFixed(1)} %, ${run.seconds.toFixed(0)} s`,
+            `seed ${seed}, ${ARM_NAMES[arm]}, ${roles} roles: ${(100 * run.greedy).toFixed(1)} %, ${run.seconds.toFixed(0)} s`,
           );
           runs.push(run);
         }

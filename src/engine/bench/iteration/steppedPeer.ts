@@ -4,12 +4,12 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 import { endOwned, spawnOwned } from '../../../files/ownedProcess.ts';
+import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
 import { anyOf, unlessCancelled } from '../../../shared/cancellation.ts';
 import { C3Error, messageOf } from '../../../shared/errors.ts';
-import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
-import { ITERATION_PROGRAM } from './iterationProgram.ts';
-import { failure, installedPythons, missing, worse, type PeerFailure } from '../speed/peer.ts';
 import { peerWords, type BenchOptions } from '../report.ts';
+import { failure, installedPythons, missing, worse, type PeerFailure } from '../speed/peer.ts';
+import { ITERATION_PROGRAM } from './iterationProgram.ts';
 
 /** What is to be done in every iteration. */
 export interface IterationTask {
@@ -165,7 +165,7 @@ class Talk {
       if (this.signal.aborted) {
         throw error;
       }
-      return failure('too-slow', `${this.python} took longer than ${String(this.limit / 1000)} s`);
+      return failure('too-slow', `${this.python} took longer than ${this.limit / 1000} s`);
     }
   }
 

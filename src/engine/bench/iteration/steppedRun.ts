@@ -1,13 +1,13 @@
 /** A run of the product that makes one iteration whenever it is asked to, so that it can take turns with its peers. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { temporaryFolder } from '../../../files/temporaryFolder.ts';
+import type { Problem } from '../../../domain/problem.ts';
 import type { Evaluator } from '../../../evaluate/evaluator.ts';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import type { Tokenizer } from '../../../policy/tokenizer.ts';
 import { writeRandomModel } from '../../../runtime/model/randomModel.ts';
 import { startRuntime } from '../../../runtime/remote.ts';
 import { anyOf } from '../../../shared/cancellation.ts';
-import type { Problem } from '../../../domain/problem.ts';
 import { openStoreForWriting } from '../../../store/write/writer.ts';
 import { uidSha } from '../../../tasks/uid.ts';
 import { parseProtocol } from '../../../team/parseProtocol.ts';
@@ -163,12 +163,5 @@ function configOf({ prompts, group, new: newTokens, threads, learningRate, klCoe
 const problemsOf = ({ prompts }: IterationTask): Problem[] =>
   prompts.map((prompt, index) => {
     const question = textOf(prompt);
-    return {
-      uid: `prompt-${String(index)}`,
-      uidSha: uidSha(question),
-      question,
-      answer: 'even',
-      source: 'bench',
-      level: null,
-    };
+    return { uid: `prompt-${index}`, uidSha: uidSha(question), question, answer: 'even', source: 'bench', level: null };
   });

@@ -1,13 +1,13 @@
+import { figure, hardwareName, medianOf, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
 /**
  * `c3 bench iteration`: whole training iterations, with rollout, evaluation, credit, reference and update, beside TRL
  * and a plain PyTorch loop that do the same work with the same prompts, completions and loss. All of them take turns.
  */
 import { worse, type PeerFailure } from '../speed/peer.ts';
-import { PEERS, SteppedPeer, type IterationPeer, type IterationTask, type SteppedSettings } from './steppedPeer.ts';
-import { SteppedRun } from './steppedRun.ts';
-import { figure, hardwareName, medianOf, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
 import { promptTokens, SHAPE } from '../speed/shape.ts';
 import { medianSeconds } from '../turns.ts';
+import { PEERS, SteppedPeer, type IterationPeer, type IterationTask, type SteppedSettings } from './steppedPeer.ts';
+import { SteppedRun } from './steppedRun.ts';
 
 const FULL = { prompts: 32, rounds: 3 };
 const QUICK = { prompts: 8, rounds: 2 };
@@ -85,7 +85,7 @@ export async function measureIterations(
         // On a machine that does other things this says more.
         ...figuresOf(task, Object.fromEntries(ofProcessor), ', processor time'),
       ],
-      hardware: hardwareName('CPU provider', `${String(task.threads)} ${task.threads === 1 ? 'thread' : 'threads'}`),
+      hardware: hardwareName('CPU provider', `${task.threads} ${task.threads === 1 ? 'thread' : 'threads'}`),
       peer: peers.length === 0 ? null : peers.map(({ peer }) => peer.name).join(', '),
       peerStatus: peers.length > 0 ? 'measured' : failures.reduce(worse).status,
       peerReason: failures.length === 0 ? null : failures.map(({ reason }) => reason).join('; '),
@@ -102,7 +102,7 @@ function figuresOf(
   what: string,
 ): BenchFigure[] {
   const own = seconds['own'] ?? Number.NaN;
-  const size = `${String(prompts.length)} x ${String(group)} completions of ${String(prompts[0]?.length ?? 0)} + ${String(newTokens)} tokens`;
+  const size = `${prompts.length} x ${group} completions of ${prompts[0]?.length ?? 0} + ${newTokens} tokens`;
   return [
     figure(`iteration of ${size}${what}`, own, 's'),
     ...PEERS.map((which) => {

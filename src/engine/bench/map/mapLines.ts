@@ -4,8 +4,8 @@
  */
 import { appendFile, readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { C3Error } from '../../../shared/errors.ts';
 import { writeWhole } from '../../../runtime/files/wholeFile.ts';
+import { C3Error } from '../../../shared/errors.ts';
 import { MAP_METHODS } from './mapTable.ts';
 
 export const interval = z.object({

@@ -1,8 +1,8 @@
 /** The page of `c3 bench rho-map`: one HTML file without scripts or anything from elsewhere. Pure: text out. */
 import { mean } from '../../../credit/describe.ts';
+import type { Interval } from '../../../domain/credit.ts';
 import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
 import { decimal, escaped, NOT_MEASURED, percentage, signed } from '../../../report/words.ts';
-import type { Interval } from '../../../domain/credit.ts';
 import { levelRule } from '../../../tasks/dealer/dealer.ts';
 import { mapPicture, teamWords } from './mapPicture.ts';
 import {
@@ -113,7 +113,7 @@ function mapGrid(cells: readonly MapCell[]): string {
     });
     return `<tr><th scope="row">${teamWords(roles)}</th>${row.join('')}</tr>`;
   });
-  const head = ['team', ...levels.map((level) => `rho about ${String(levelRule(level).rho)}`)];
+  const head = ['team', ...levels.map((level) => `rho about ${levelRule(level).rho}`)];
   return `${table('The map', head, lines, 'map')}<p class="note">C3\u2019s share of the possible gain less MAGRPO\u2019s, in points, with its 95 % interval over seeds.</p>`;
 }
 
@@ -170,20 +170,18 @@ function searchSection(search: readonly MapRun[]): string {
     return '';
   }
   const rates = [...new Set(search.map(({ rate }) => rate))].sort((a, b) => a - b);
-  const lines = [...Map.groupBy(search, ({ level, method }) => `${String(level)} ${method}`).values()].flatMap(
-    (runs) => {
-      const [first] = runs;
-      const cells = rates.map((rate) => {
-        const gains = runs.flatMap((run) => (run.rate === rate ? (gainOf(run) ?? []) : []));
-        return gains.length === 0
-          ? '<td class="none"></td>'
-          : `<td>${percentage(mean(gains))}<small>${seedWords(gains.length)}</small></td>`;
-      });
-      return first === undefined
-        ? []
-        : `<tr><th scope="row">rho about ${String(levelRule(first.level).rho)}, ${first.method === 'c3' ? 'C3' : 'MAGRPO'}</th>${cells.join('')}</tr>`;
-    },
-  );
+  const lines = [...Map.groupBy(search, ({ level, method }) => `${level} ${method}`).values()].flatMap((runs) => {
+    const [first] = runs;
+    const cells = rates.map((rate) => {
+      const gains = runs.flatMap((run) => (run.rate === rate ? (gainOf(run) ?? []) : []));
+      return gains.length === 0
+        ? '<td class="none"></td>'
+        : `<td>${percentage(mean(gains))}<small>${seedWords(gains.length)}</small></td>`;
+    });
+    return first === undefined
+      ? []
+      : `<tr><th scope="row">rho about ${levelRule(first.level).rho}, ${first.method === 'c3' ? 'C3' : 'MAGRPO'}</th>${cells.join('')}</tr>`;
+  });
   return `<section><h2>Search of the learning rate</h2>${table('Search of the learning rate', ['% of the gain, mean, at rate', ...rates.map(String)], lines, 'results')}<p class="note">The same rates for both methods, with a team of two whose dealer does not learn, on seeds outside the map. Each method has the best of its rho for all teams, also where the dealer learns.</p></section>`;
 }
 

@@ -4,10 +4,10 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import { mean } from '../../../credit/describe.ts';
-import { writeWhole } from '../../../runtime/files/wholeFile.ts';
 import { EVALUATION_ROUNDS } from '../../../domain/evaluation.ts';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
+import { writeWhole } from '../../../runtime/files/wholeFile.ts';
 import type { StoreReader } from '../../../store/types.ts';
 import { learnedShare, levelRule } from '../../../tasks/dealer/dealer.ts';
 import { readRecipe, type Recipe } from '../../recipe/recipe.ts';
@@ -151,9 +151,9 @@ class RhoMap {
       );
       const first = found.messages[0]?.rho ?? null;
       if (first === null) {
-        throw new Error(`The pilot at level ${String(place.level)} measured no rho.`);
+        throw new Error(`The pilot at level ${place.level} measured no rho.`);
       }
-      this.options.note(`level ${String(place.level)}, ${String(place.roles)} roles: rho ${first.value.toFixed(2)}`);
+      this.options.note(`level ${place.level}, ${place.roles} roles: rho ${first.value.toFixed(2)}`);
       return { rho: { ...first }, ratios: found.messages.map(({ varianceRatio }) => varianceRatio) };
     });
     return { ...place, rho, ratios };
@@ -183,9 +183,9 @@ class RhoMap {
       }
       const found = noiseRatio(noise.get('c3') ?? new Map(), noise.get('magrpo') ?? new Map());
       if (found === null) {
-        throw new Error(`At level ${String(place.level)} no credit differs from another.`);
+        throw new Error(`At level ${place.level} no credit differs from another.`);
       }
-      this.options.note(`level ${String(place.level)}: variance ratio of the player ${found.value.toFixed(3)}`);
+      this.options.note(`level ${place.level}: variance ratio of the player ${found.value.toFixed(3)}`);
       return found;
     });
     return [{ ...place, ratio }];
@@ -234,7 +234,7 @@ class RhoMap {
         const seconds = (performance.now() - started) / 1000;
         const [before, after] = service.reading((store) => sharesOf(store, run, place));
         this.options.note(
-          `level ${String(place.level)}, ${String(place.roles)} roles, ${method}, seed ${String(seed)}, rate ${String(rate)}: ${(100 * before).toFixed(1)} -> ${(100 * after).toFixed(1)} %, ${seconds.toFixed(0)} s`,
+          `level ${place.level}, ${place.roles} roles, ${method}, seed ${seed}, rate ${rate}: ${(100 * before).toFixed(1)} -> ${(100 * after).toFixed(1)} %, ${seconds.toFixed(0)} s`,
         );
         return { before, after, evaluatorCalls, tokens: tokens.prompt + tokens.completion, seconds };
       }),
@@ -319,7 +319,7 @@ class RhoMap {
     const found = { cells: mapCells(this.pilots, this.runs), trends: this.trends() };
     await writeWhole(join(this.out, 'map.json'), Buffer.from(`${JSON.stringify({ ...report, ...found })}\n`));
     await writeWhole(join(this.out, 'map.html'), Buffer.from(mapPage(report)));
-    this.options.note(`${join(this.out, 'map.html')} holds ${String(this.runs.length)} runs`);
+    this.options.note(`${join(this.out, 'map.html')} holds ${this.runs.length} runs`);
   }
 
   /** Of each game by itself: what a team can learn is another thing in each. */
@@ -336,16 +336,12 @@ class RhoMap {
 
   private figures(): BenchFigure[] {
     const cells = mapCells(this.pilots, this.runs).map(({ level, roles, difference }) =>
-      figure(
-        `level ${String(level)}, ${String(roles)} roles: C3 less MAGRPO, share of the gain`,
-        difference?.value ?? null,
-        'share',
-      ),
+      figure(`level ${level}, ${roles} roles: C3 less MAGRPO, share of the gain`, difference?.value ?? null, 'share'),
     );
     const trends = this.trends().flatMap(({ learns, by, trends: found }) =>
       found.map(({ roles, slope }) =>
         figure(
-          `${roles === null ? 'all teams' : `${String(roles)} roles`}, the dealer ${learns ? `has ${by}` : 'does not learn'}: change with a doubling of rho`,
+          `${roles === null ? 'all teams' : `${roles} roles`}, the dealer ${learns ? `has ${by}` : 'does not learn'}: change with a doubling of rho`,
           slope?.value ?? null,
           'share',
         ),
@@ -356,7 +352,7 @@ class RhoMap {
 }
 
 /** Levels of one rho have one rate, that of the first: where no dealer learns, they ask the same of the player. */
-const rateName = ({ level }: MapPlace, method: MapMethod): string => `${String(levelRule(level).rho)} ${method}`;
+const rateName = ({ level }: MapPlace, method: MapMethod): string => `${levelRule(level).rho} ${method}`;
 
 const overridesOf = (keys: Keys): string[] =>
   Object.entries(keys).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
@@ -381,7 +377,7 @@ function playerMessages(store: StoreReader, run: string, steps: number, method: 
       .flatMap(({ position, problem, message, credit }) =>
         position === 0 || credit === null
           ? []
-          : [{ hand: `${String(step)} ${problem}`, text: store.fullMessage(message).text, credit }],
+          : [{ hand: `${step} ${problem}`, text: store.fullMessage(message).text, credit }],
       ),
   );
 }

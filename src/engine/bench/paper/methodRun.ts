@@ -1,14 +1,14 @@
 /** A finished run of the store as the comparison of methods takes it. */
 import type { Budget, MethodRun, Solved } from '../../../diagnostics/methods/methodComparison.ts';
 import { EVALUATION_ROUNDS, type EvaluationKind } from '../../../domain/evaluation.ts';
-import { C3Error } from '../../../shared/errors.ts';
 import type { Ledger } from '../../../domain/run.ts';
+import { C3Error } from '../../../shared/errors.ts';
 import type { StoreReader } from '../../../store/types.ts';
+import { solvedReturn } from '../../../team/rounds.ts';
 import { contextEstimator } from '../../../training/methods/methods.ts';
 import { diagnose, evaluationSamples } from '../../diagnose/diagnose.ts';
 import { contextSamples } from '../../diagnose/trainingCredit.ts';
 import { parseRecipe, protocolOf } from '../../recipe/recipe.ts';
-import { solvedReturn } from '../../../team/rounds.ts';
 
 /**
  * What a run showed: its last evaluation, its newest diagnostic sample where it has one, what its training cost. Runs

@@ -143,7 +143,7 @@ function searchPart(search: PaperReport['search']): string {
         return missing;
       }
       const value = found.value === null ? NOT_MEASURED : percentage(found.value);
-      const seeds = `n ${String(found.seeds)}`;
+      const seeds = `n ${found.seeds}`;
       return found.chosen
         ? `<td><strong>${value}</strong><small>${seeds}, chosen</small></td>`
         : `<td>${value}<small>${seeds}</small></td>`;

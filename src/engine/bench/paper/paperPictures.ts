@@ -1,3 +1,4 @@
+import type { Interval } from '../../../domain/credit.ts';
 /**
  * The picture of the paper table that is its own: accuracy against tokens, as SVG text. Pure: numbers in, text out; no
  * NaN gets into a coordinate.
@@ -19,7 +20,6 @@ import {
 } from '../../../report/axis.ts';
 import { COLOURS, finite, LINE, LONGEST_LABEL, MARKERS, shown, textWidth, type Look } from '../../../report/curves.ts';
 import { compact, decimal, percentage } from '../../../report/words.ts';
-import type { Interval } from '../../../domain/credit.ts';
 
 export interface CostPoint extends Look {
   /** Tokens. */

@@ -101,7 +101,7 @@ export async function recipeOf(
     method,
     'task.name': task,
     // A stored run that was made by other definitions is another run.
-    title: `Paper table (definitions ${String(DEFINITIONS)}): ${task}, ${method}, seed ${String(seed)}, rate ${String(rate)}`,
+    title: `Paper table (definitions ${DEFINITIONS}): ${task}, ${method}, seed ${seed}, rate ${rate}`,
   });
   return readRecipe(
     null,
@@ -208,13 +208,13 @@ export class PaperRecord {
     const text = (await readRegular(path, MOST_BYTES, advice)).toString('utf8');
     for (const [index, content] of text.split('\n').entries()) {
       if (content !== '') {
-        const where = `${path}, line ${String(index + 1)}`;
+        const where = `${path}, line ${index + 1}`;
         const line = lineOf(content, where, advice);
         const changed = await this.change(line);
         if (changed !== null) {
           throw new C3Error(
             'input',
-            `${where}: the run of ${line.task}, ${line.method}, seed ${String(line.seed)} was made with ${CHANGED[changed]}; continue it with the version that made it, or ${advice}.`,
+            `${where}: the run of ${line.task}, ${line.method}, seed ${line.seed} was made with ${CHANGED[changed]}; continue it with the version that made it, or ${advice}.`,
           );
         }
         this.lines.set(keyOf(line), line);
@@ -253,7 +253,7 @@ const hash = (...parts: readonly (string | Uint8Array)[]): string => {
   const sha = createHash('sha256');
   for (const part of parts) {
     // The length before each keeps parts apart.
-    sha.update(`${String(part.length)}:`).update(part);
+    sha.update(`${part.length}:`).update(part);
   }
   return sha.digest('hex').slice(0, 16);
 };

@@ -2,10 +2,10 @@
 import { mean } from '../../../credit/describe.ts';
 import { measureOf, type Budget } from '../../../diagnostics/methods/methodComparison.ts';
 import { methodWords, type MethodName } from '../../../training/methods/methods.ts';
+import { medianOf } from '../report.ts';
 import type { PaperReport } from './paperPage.ts';
 import type { KeptRun } from './paperRecord.ts';
 import type { Scale, Task, TaskName } from './paperScale.ts';
-import { medianOf } from '../report.ts';
 
 /** What a run of the search cost; all methods take as many steps there. */
 interface Cost {
@@ -143,7 +143,7 @@ export function hardwareWords(runs: readonly KeptRun[]): string {
         const all = [...new Set(own.map(({ seed }) => seed))].sort((a, b) => a - b);
         return `${task} seed${all.length === 1 ? '' : 's'} ${all.join(', ')}`;
       });
-      return `${name}: ${[...(count === 0 ? [] : [`search (${String(count)} ${count === 1 ? 'run' : 'runs'})`]), ...seeds].join(', ')}`;
+      return `${name}: ${[...(count === 0 ? [] : [`search (${count} ${count === 1 ? 'run' : 'runs'})`]), ...seeds].join(', ')}`;
     })
     .join('; ');
 }

@@ -1,19 +1,20 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 /**
  * `c3 bench paper-table`: every method on both bundled tasks over seeds, at the same budget and after the same search;
  * continues where it was stopped.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { writeWhole } from '../../../runtime/files/wholeFile.ts';
 import { MEASURES, type Budget, type MethodRun } from '../../../diagnostics/methods/methodComparison.ts';
 import { methodTable, type MethodTable } from '../../../diagnostics/methods/methodTable.ts';
+import { writeWhole } from '../../../runtime/files/wholeFile.ts';
 import { CancelledError } from '../../../shared/errors.ts';
 import { methodWords, type MethodName, valuesStates } from '../../../training/methods/methods.ts';
+import { contextSamples } from '../../diagnose/trainingCredit.ts';
 import { parseRecipe, type Recipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
-import { contextSamples } from '../../diagnose/trainingCredit.ts';
 import { VERSION } from '../../version.ts';
+import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
 import { methodRunOf } from './methodRun.ts';
 import { paperPage, type PaperReport } from './paperPage.ts';
 import { PaperRecord, recipeOf, type KeptRun } from './paperRecord.ts';
@@ -30,7 +31,6 @@ import {
   type TaskName,
 } from './paperScale.ts';
 import { bestOf, hardwareWords, keptRates, oneHardware, searchLines, stepsAt, type Searched } from './paperSearch.ts';
-import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
 
 export interface PaperTableOptions extends BenchOptions {
   /** The current folder. */
@@ -227,7 +227,7 @@ class PaperTable {
     const { run } = await (known === null ? this.service.run(recipe, control) : this.service.resume(known.id, control));
     this.done++;
     this.options.note(
-      `${recipe.config.title}: ${((performance.now() - started) / 1000).toFixed(0)} s, run ${String(this.done)} of this session`,
+      `${recipe.config.title}: ${((performance.now() - started) / 1000).toFixed(0)} s, run ${this.done} of this session`,
     );
     return run;
   }
@@ -337,7 +337,7 @@ class PaperTable {
       Buffer.from(`${JSON.stringify({ ...report, runs: this.runs() })}\n`),
     );
     await writeWhole(join(this.out, 'table.html'), Buffer.from(paperPage(report)));
-    this.options.note(`${join(this.out, 'table.html')} holds ${String(all.length)} runs`);
+    this.options.note(`${join(this.out, 'table.html')} holds ${all.length} runs`);
   }
 
   private figures(): BenchFigure[] {
@@ -346,13 +346,7 @@ class PaperTable {
         const found = measures[name];
         return found === null
           ? []
-          : [
-              figure(
-                `${task}, equal ${budget}, ${method}: ${name}, mean of ${String(found.n)} seeds`,
-                found.mean,
-                UNITS[name],
-              ),
-            ];
+          : [figure(`${task}, equal ${budget}, ${method}: ${name}, mean of ${found.n} seeds`, found.mean, UNITS[name])];
       }),
     );
   }

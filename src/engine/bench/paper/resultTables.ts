@@ -1,9 +1,9 @@
 /** The tables of the paper page: results by method, comparisons of methods, and the claims that they support. */
 import type { Claim, MeasureName, MethodComparison, MethodRow } from '../../../diagnostics/methods/methodTable.ts';
 import type { SeedSummary } from '../../../diagnostics/statistics/seeds.ts';
+import type { Interval } from '../../../domain/credit.ts';
 import { bounds, table } from '../../../report/page.ts';
 import { compact, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
-import type { Interval } from '../../../domain/credit.ts';
 import { knownMethodWords } from '../../../training/methods/methods.ts';
 
 /** The method that the others are compared with. */

@@ -29,7 +29,7 @@ const plain =
 /** Python's form of a text. */
 const python = (text: string): string => JSON.stringify(text);
 
-const made = ({ folder }: Bait, index: number): string => python(`${folder}/made-${String(index)}`);
+const made = ({ folder }: Bait, index: number): string => python(`${folder}/made-${index}`);
 
 const seeking =
   (code: (bait: Bait) => string): Form =>
@@ -102,23 +102,20 @@ export const HOSTILE: Readonly<Record<HostileKind, readonly Form[]>> = {
   network: [
     seeking(
       ({ port }) =>
-        `import socket\ndef f(x):\n    with socket.create_connection(("127.0.0.1", ${String(port)}), 2) as peer: return peer.recv(99).decode()`,
+        `import socket\ndef f(x):\n    with socket.create_connection(("127.0.0.1", ${port}), 2) as peer: return peer.recv(99).decode()`,
     ),
     seeking(
       ({ port }) =>
-        `import urllib.request\ndef f(x): return urllib.request.urlopen("http://127.0.0.1:${String(port)}/", timeout=2).read().decode()`,
+        `import urllib.request\ndef f(x): return urllib.request.urlopen("http://127.0.0.1:${port}/", timeout=2).read().decode()`,
+    ),
+    seeking(
+      ({ port }) => `from pyodide.http import open_url\ndef f(x): return open_url("http://127.0.0.1:${port}/").read()`,
     ),
     seeking(
       ({ port }) =>
-        `from pyodide.http import open_url\ndef f(x): return open_url("http://127.0.0.1:${String(port)}/").read()`,
+        `import http.client\ndef f(x):\n    peer = http.client.HTTPConnection("127.0.0.1", ${port}, timeout=2)\n    peer.request("GET", "/")\n    return peer.getresponse().read().decode()`,
     ),
-    seeking(
-      ({ port }) =>
-        `import http.client\ndef f(x):\n    peer = http.client.HTTPConnection("127.0.0.1", ${String(port)}, timeout=2)\n    peer.request("GET", "/")\n    return peer.getresponse().read().decode()`,
-    ),
-    seeking(
-      ({ port }) => `import js\ndef f(x): return js.fetch("http://127.0.0.1:${String(port)}/").to_py() if js else None`,
-    ),
+    seeking(({ port }) => `import js\ndef f(x): return js.fetch("http://127.0.0.1:${port}/").to_py() if js else None`),
   ],
   checker: [
     plain(

@@ -39,8 +39,8 @@ const PROBLEMS: readonly ((stream: HashedStream) => GradedProblem)[] = [
   (stream) => {
     const [factor, offset] = [stream.integer(2, 99), stream.integer(1, 999)];
     return {
-      right: `    return ${String(factor)} * x + ${String(offset)}`,
-      wrong: `    return ${String(factor)} * x + ${String(offset + 1)}`,
+      right: `    return ${factor} * x + ${offset}`,
+      wrong: `    return ${factor} * x + ${offset + 1}`,
       cases: range(4).map((x) => [String(x), String(factor * x + offset)]),
     };
   },
@@ -49,8 +49,8 @@ const PROBLEMS: readonly ((stream: HashedStream) => GradedProblem)[] = [
     const limit = stream.integer(-20, 20);
     const above = values.filter((value) => value > limit).reduce((sum, value) => sum + value, 0);
     return {
-      right: `    return sum(value for value in x if value > ${String(limit)})`,
-      wrong: `    return sum(value for value in x if value > ${String(limit)}) - 1`,
+      right: `    return sum(value for value in x if value > ${limit})`,
+      wrong: `    return sum(value for value in x if value > ${limit}) - 1`,
       cases: [
         [JSON.stringify(values), String(above)],
         ['[]', '0'],
@@ -125,7 +125,7 @@ function program(kind: ProgramKind, turn: number, index: number, stream: HashedS
     throw new RangeError('There is no problem to solve.');
   }
   const solves = problem.cases.map(([input, output]) => `assert f(${input}) == ${output}`);
-  const head = `# program ${String(index)}\n`;
+  const head = `# program ${index}\n`;
   if (kind === 'right' || kind === 'wrong') {
     const isRight = kind === 'right';
     const looks = isRight && turn % LOOKS_EVERY === 0 ? CLEAN : '';

@@ -5,10 +5,10 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { temporaryFolder } from '../../../files/temporaryFolder.ts';
-import { C3Error, CancelledError } from '../../../shared/errors.ts';
 import { PythonGrader } from '../../../evaluate/python/grader.ts';
 import type { PythonVerdict } from '../../../evaluate/python/rules.ts';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
+import { C3Error, CancelledError } from '../../../shared/errors.ts';
 import { SANDBOX_PLACES } from '../../places.ts';
 import { figure, hardwareName, medianOf, type BenchOptions, type BenchReport } from '../report.ts';
 import type { Bait } from './hostile.ts';
@@ -125,9 +125,9 @@ export function report(graded: readonly Graded[], traces: Traces, { clock, proce
       figure('processor time', processor, 's'),
       figure('one honest program, median', milliseconds(honest), 'ms'),
       figure('one hostile program, median', milliseconds(hostile), 'ms'),
-      figure(`stopped at ${String(SECONDS)} s of processor time`, stopped(graded), ''),
+      figure(`stopped at ${SECONDS} s of processor time`, stopped(graded), ''),
     ],
-    hardware: hardwareName(`Node ${process.versions.node}`, `${String(LANES)} programs at a time`),
+    hardware: hardwareName(`Node ${process.versions.node}`, `${LANES} programs at a time`),
   };
 }
 
@@ -166,7 +166,7 @@ async function gradeAll(
       const verdict = await grader.grade(program.code, program.tests, null, signal);
       graded.push({ program, verdict, seconds: (performance.now() - started) / 1000 });
       if (graded.length % NOTE_EVERY === 0) {
-        note(`${String(graded.length)} of ${String(programs.length)} programs graded`);
+        note(`${graded.length} of ${programs.length} programs graded`);
       }
     }
   };

@@ -1,12 +1,11 @@
+import { Generator, type Completion } from '../../../runtime/generate/generate.ts';
+import { initialParameters } from '../../../runtime/model/model.ts';
+import { BareProducts } from '../../../runtime/provider/products.ts';
 /**
  * `c3 bench generation`: tokens per second of whole calls and of their decoding steps, against the bare weight products
  * of the same steps and against Transformers; and how much of its prompt a batch of replays does not compute again.
  */
 import { CancelledError } from '../../../shared/errors.ts';
-import { Generator, type Completion } from '../../../runtime/generate/generate.ts';
-import { initialParameters } from '../../../runtime/model/model.ts';
-import { BareProducts } from '../../../runtime/provider/products.ts';
-import { measurePeer, reportedPeer, type Peer } from './peer.ts';
 import {
   figure,
   hardwareName,
@@ -16,8 +15,9 @@ import {
   type BenchOptions,
   type BenchReport,
 } from '../report.ts';
-import { DEVICE, generationRequests, SHAPE, type GenerationWork } from './shape.ts';
 import { medianSeconds } from '../turns.ts';
+import { measurePeer, reportedPeer, type Peer } from './peer.ts';
+import { DEVICE, generationRequests, SHAPE, type GenerationWork } from './shape.ts';
 
 const FULL = { batches: [16, 64, 256], rounds: 7, peerRounds: 3 } as const;
 const QUICK = { batches: [16, 64], rounds: 3, peerRounds: 1 } as const;
@@ -70,7 +70,7 @@ export async function benchGeneration(options: BenchOptions): Promise<BenchRepor
     return {
       suite: 'generation',
       figures,
-      hardware: hardwareName('CPU provider', `${String(DEVICE.threads)} threads`),
+      hardware: hardwareName('CPU provider', `${DEVICE.threads} threads`),
       ...reportedPeer(measured),
     };
   } finally {
@@ -103,13 +103,13 @@ async function measure(
     rounds,
     options,
   );
-  const name = `batch ${String(batch)}, ${shared ? 'one shared prompt' : 'distinct prompts'}`;
+  const name = `batch ${batch}, ${shared ? 'one shared prompt' : 'distinct prompts'}`;
   options.note(`${name} measured`);
   const rate = (batch * NEW) / seconds.whole;
   const ceiling = (batch * NEW) / (seconds.barePrefill + seconds.bareSteps);
   const decoding = rateBetween(batch * (NEW - 1), seconds.whole, seconds.first);
   const decodingCeiling = (batch * (NEW - 1)) / seconds.bareSteps;
-  const peerSeconds = peer?.seconds[`${shared ? 'shared' : 'distinct'} ${String(batch)}`];
+  const peerSeconds = peer?.seconds[`${shared ? 'shared' : 'distinct'} ${batch}`];
   const beside =
     peerSeconds === undefined
       ? {}
@@ -150,7 +150,7 @@ async function reuse({ generator, parameters, options }: Bench): Promise<BenchFi
     completions.reduce((sum, completion) => sum + part(completion), 0);
   const share = total(({ reusedTokens }) => reusedTokens) / total(({ promptTokens }) => promptTokens);
   return figure(
-    `prompt tokens not recomputed, 8 x 4 replays of one context of ${String(REPLAYS.promptLength)} tokens`,
+    `prompt tokens not recomputed, 8 x 4 replays of one context of ${REPLAYS.promptLength} tokens`,
     100 * share,
     '%',
   );

@@ -2,13 +2,13 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../../files/temporaryFolder.ts';
-import { resolveDevice } from '../../../runtime/provider/device.ts';
 import { Generator } from '../../../runtime/generate/generate.ts';
 import { loadModel } from '../../../runtime/model/model.ts';
-import { packContexts, type TrainingContext } from '../../../runtime/train/graph/pack.ts';
-import type { DeviceSettings } from '../../../runtime/session/session.ts';
-import { MICRO_BATCH_TOKENS, Trainer } from '../../../runtime/train/trainer.ts';
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
+import { resolveDevice } from '../../../runtime/provider/device.ts';
+import type { DeviceSettings } from '../../../runtime/session/session.ts';
+import { packContexts, type TrainingContext } from '../../../runtime/train/graph/pack.ts';
+import { MICRO_BATCH_TOKENS, Trainer } from '../../../runtime/train/trainer.ts';
 import type { PositionCost, StoreReader } from '../../../store/types.ts';
 import { trainingContexts } from '../../../training/advantages.ts';
 import { methodNamed } from '../../../training/methods/methods.ts';
@@ -16,9 +16,9 @@ import { probeProvider } from '../../machine/probing.ts';
 import { readRecipe } from '../../recipe/recipe.ts';
 import { EngineService } from '../../service.ts';
 import { figure, type BenchFigure, type TeamBenchOptions } from '../report.ts';
+import { medianSeconds } from '../turns.ts';
 import { generationRequests, type GenerationWork } from './shape.ts';
 import { stepper, SLOTS_OF_STEP } from './step.ts';
-import { medianSeconds } from '../turns.ts';
 
 const FULL = { steps: 6, rounds: 5 };
 const QUICK = { steps: 2, rounds: 2 };
@@ -45,7 +45,7 @@ interface Run {
  */
 export async function benchIteration(options: TeamBenchOptions): Promise<BenchFigure[]> {
   const { steps, rounds } = options.quick ? QUICK : FULL;
-  const recipe = await readRecipe(options.config, [`steps=${String(steps)}`, 'evaluation.instances=0'], options.folder);
+  const recipe = await readRecipe(options.config, [`steps=${steps}`, 'evaluation.instances=0'], options.folder);
   const { config, parameters } = await loadModel(recipe.modelFolder);
   const home = temporaryFolder('bench-train');
   const service = new EngineService(join(home, 'c3.sqlite'));
@@ -56,7 +56,7 @@ export async function benchIteration(options: TeamBenchOptions): Promise<BenchFi
     await service.close();
     await rm(home, { recursive: true, force: true });
   }
-  options.note(`${String(run.steps)} iterations run`);
+  options.note(`${run.steps} iterations run`);
   const { provider, threads } = recipe.config.device;
   const { settings } = await resolveDevice(provider, threads, probeProvider);
   const ceiling = await predict(run, config, parameters, settings, rounds, options);
@@ -154,14 +154,14 @@ async function predict(
     };
     calls.forEach(
       (requests, call) =>
-        (sides[`call ${String(call)}`] = () => generator.generate(parameters, requests, { signal: options.signal })),
+        (sides[`call ${call}`] = () => generator.generate(parameters, requests, { signal: options.signal })),
     );
     const seconds = await medianSeconds(sides, rounds, options);
     const tokens = costs.reduce((total, cost) => total + cost.completionTokens, 0);
     // Lengths were rounded: what counts is the rate.
     const sampling = costs.reduce((total, cost, call) => {
       const measured = calls[call]?.reduce((sum, { maxNewTokens }) => sum + maxNewTokens, 0) ?? 1;
-      return total + (cost.completionTokens * (seconds[`call ${String(call)}`] ?? 0)) / measured;
+      return total + (cost.completionTokens * (seconds[`call ${call}`] ?? 0)) / measured;
     }, 0);
     return tokens / (sampling + (slots * (seconds['step'] ?? 0)) / SLOTS_OF_STEP);
   } finally {

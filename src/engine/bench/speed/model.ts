@@ -7,18 +7,17 @@ import { rmSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../../files/temporaryFolder.ts';
-import { resolveDevice } from '../../../runtime/provider/device.ts';
-import { DeviceWeights } from '../../../runtime/model/deviceWeights.ts';
 import { checkRequest, Generator, type GenerationRequest } from '../../../runtime/generate/generate.ts';
+import { DeviceWeights } from '../../../runtime/model/deviceWeights.ts';
 import { loadModel, type LoadedModel } from '../../../runtime/model/model.ts';
-import { BareProducts, operations, weightProducts } from '../../../runtime/provider/products.ts';
 import { SHARD_BYTES, writeRandomModel } from '../../../runtime/model/randomModel.ts';
-import type { DeviceSettings } from '../../../runtime/session/session.ts';
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
+import { resolveDevice } from '../../../runtime/provider/device.ts';
+import { BareProducts, operations, weightProducts } from '../../../runtime/provider/products.ts';
+import type { DeviceSettings } from '../../../runtime/session/session.ts';
 import { DEFAULT_PROVIDER, traitsOf } from '../../../shared/devices.ts';
 import { CancelledError } from '../../../shared/errors.ts';
 import { probeProvider } from '../../machine/probing.ts';
-import { checkRoom, freeRoom, readShape, type MeasuredModel, type Room } from './modelShape.ts';
 import {
   figure,
   hardwareName,
@@ -29,8 +28,9 @@ import {
   type BenchReport,
   type ModelBenchOptions,
 } from '../report.ts';
-import { DEVICE, generationRequests } from './shape.ts';
 import { medianSeconds } from '../turns.ts';
+import { checkRoom, freeRoom, readShape, type MeasuredModel, type Room } from './modelShape.ts';
+import { DEVICE, generationRequests } from './shape.ts';
 
 const BATCHES = [1, 8, 32] as const;
 const PROMPT = 64;
@@ -75,7 +75,7 @@ export async function benchModelWithin(
   const { accelerator } = traitsOf(device);
   const hardware = hardwareName(
     `${provider} provider${!accelerator || name === undefined ? '' : ` on ${name}`}`,
-    `${String(threads)} threads`,
+    `${threads} threads`,
     `random weights shaped as ${model.name}`,
   );
   return { suite: 'model', figures: [...figures, ...(await measureWork(loaded, device, options))], hardware };
@@ -103,7 +103,7 @@ async function measureLoading(
     note(`a random checkpoint shaped as ${name} is written`);
     const read = await timed(() => readFiles(home, stopIfCancelled));
     const loading = await timed(() => loadModel(home, { precision: 'float32', signal }));
-    note(`${String(loading.result.parameters.length)} parameters loaded`);
+    note(`${loading.result.parameters.length} parameters loaded`);
     const rate = (seconds: number): number => read.result / 1e9 / seconds;
     return {
       loaded: loading.result,
@@ -226,12 +226,12 @@ async function measureBatch(
     rounds,
     options,
   );
-  options.note(`batch ${String(batch)} measured`);
+  options.note(`batch ${batch} measured`);
   return { batch, seconds };
 }
 
 function batchFigures({ batch, seconds }: Measured, config: TransformerConfig, bandwidth: number): BenchFigure[] {
-  const name = `batch ${String(batch)}`;
+  const name = `batch ${batch}`;
   const prefill = (batch * PROMPT) / seconds.prefill;
   const bareprefill = (batch * PROMPT) / seconds.bareprefill;
   const decoding = rateBetween(batch * (NEW - 1), seconds.whole, seconds.first);

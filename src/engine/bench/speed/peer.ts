@@ -1,10 +1,10 @@
 /** Runs the peer program with the Python of this machine, where it has what that needs. Nothing is ever installed. */
 import { z } from 'zod';
 import { runOwned } from '../../../files/runOwned.ts';
-import { messageOf } from '../../../shared/errors.ts';
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
-import { PEER_PROGRAM } from './peerProgram.ts';
+import { messageOf } from '../../../shared/errors.ts';
 import { peerWords, type BenchOptions, type BenchReport, type PeerStatus } from '../report.ts';
+import { PEER_PROGRAM } from './peerProgram.ts';
 
 /** What the program is asked to measure: every case `rounds` times after a first time that does not count. */
 export type PeerTask = { readonly shape: TransformerConfig; readonly threads: number; readonly rounds: number } & (
@@ -107,16 +107,16 @@ async function ask(python: string, task: PeerTask, signal: AbortSignal, limit: n
     case 'unstarted':
       return failure(end.error.code === 'ENOENT' ? 'not-installed' : 'failed', messageOf(end.error));
     case 'late':
-      return failure('too-slow', `${python} took longer than ${String(limit / 1000)} s`);
+      return failure('too-slow', `${python} took longer than ${limit / 1000} s`);
     case 'flood':
-      return failure('failed', `${python} printed ${String(LONGEST_OUTPUT)} characters and more`);
+      return failure('failed', `${python} printed ${LONGEST_OUTPUT} characters and more`);
     case 'exit':
     case 'signal': {
       if (end.kind === 'exit' && end.code === 0) {
         return readAnswer(python, lastLine(stdout));
       }
       const last = lastLine(stderr).slice(0, LONGEST_REASON);
-      const how = end.kind === 'signal' ? `signal ${end.signal}` : `exit code ${String(end.code)}`;
+      const how = end.kind === 'signal' ? `signal ${end.signal}` : `exit code ${end.code}`;
       return failure('failed', `${python} failed with ${how}${last === '' ? '' : `: ${last}`}`);
     }
   }

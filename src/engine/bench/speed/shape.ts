@@ -1,9 +1,9 @@
 /** The model that the suites generation and train measure, and the work that they give it. */
 import type { GenerationRequest } from '../../../runtime/generate/generate.ts';
-import type { TrainingContext } from '../../../runtime/train/graph/pack.ts';
+import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
 import { streamKey } from '../../../runtime/random.ts';
 import type { DeviceSettings } from '../../../runtime/session/session.ts';
-import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
+import type { TrainingContext } from '../../../runtime/train/graph/pack.ts';
 
 /** 3.7 million parameters, random. */
 export const SHAPE: TransformerConfig = {

@@ -1,9 +1,9 @@
+import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
+import type { BareProducts } from '../../../runtime/provider/products.ts';
 /** The optimiser step that the suite train measures. */
 import { packContexts } from '../../../runtime/train/graph/pack.ts';
-import type { BareProducts } from '../../../runtime/provider/products.ts';
 import { MICRO_BATCH_TOKENS, type Trainer } from '../../../runtime/train/trainer.ts';
 import { initialState } from '../../../runtime/train/trainingState.ts';
-import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
 import { STEP, trainingRows } from './shape.ts';
 
 export const SLOTS_OF_STEP = STEP.rows * STEP.length;

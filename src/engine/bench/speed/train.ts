@@ -5,12 +5,12 @@
 import { initialParameters } from '../../../runtime/model/model.ts';
 import { BareProducts } from '../../../runtime/provider/products.ts';
 import { Trainer } from '../../../runtime/train/trainer.ts';
+import { figure, hardwareName, type BenchFigure, type BenchReport, type TeamBenchOptions } from '../report.ts';
+import { medianSeconds } from '../turns.ts';
 import { benchIteration } from './iteration.ts';
 import { measurePeer, reportedPeer, type Peer } from './peer.ts';
-import { figure, hardwareName, type BenchFigure, type BenchReport, type TeamBenchOptions } from '../report.ts';
 import { DEVICE, SHAPE, STEP } from './shape.ts';
 import { bareStepper, stepper } from './step.ts';
-import { medianSeconds } from '../turns.ts';
 
 const FULL = { rounds: 15, peerRounds: 9 };
 const QUICK = { rounds: 5, peerRounds: 3 };
@@ -28,7 +28,7 @@ export async function benchTrain(options: TeamBenchOptions): Promise<BenchReport
   return {
     suite: 'train',
     figures: [step, ...iteration],
-    hardware: hardwareName('CPU provider', `${String(DEVICE.threads)} threads`),
+    hardware: hardwareName('CPU provider', `${DEVICE.threads} threads`),
     ...reportedPeer(measured),
   };
 }
@@ -45,7 +45,7 @@ async function measureStep(rounds: number, peer: Peer | null, options: TeamBench
     );
     options.note('optimiser step measured');
     const peerSeconds = peer?.seconds['step'];
-    return figure(`optimiser step, ${String(STEP.rows)} x ${String(STEP.length)} tokens`, 1000 * seconds.step, 'ms', {
+    return figure(`optimiser step, ${STEP.rows} x ${STEP.length} tokens`, 1000 * seconds.step, 'ms', {
       ceiling: 1000 * seconds.bare,
       ratio: seconds.bare / seconds.step,
       ...(peerSeconds !== undefined && { peer: 1000 * peerSeconds, peerRatio: peerSeconds / seconds.step }),

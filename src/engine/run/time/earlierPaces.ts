@@ -1,9 +1,9 @@
+import type { NumericEnvironment } from '../../../domain/snapshot.ts';
 /** How fast earlier runs of a store went that were like the one that is planned. */
 import { C3Error } from '../../../shared/errors.ts';
-import type { NumericEnvironment } from '../../../domain/snapshot.ts';
 import type { StoreReader } from '../../../store/types.ts';
-import { methodReads, plannedRollouts } from '../../../training/methods/methods.ts';
 import type { Pace } from '../../../training/measure/remaining.ts';
+import { methodReads, plannedRollouts } from '../../../training/methods/methods.ts';
 import { parseRecipe, protocolOf, type Recipe } from '../../recipe/recipe.ts';
 
 /** Runs that are looked at, newest first, and those of them that are enough. */

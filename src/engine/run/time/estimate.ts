@@ -2,12 +2,12 @@
 import { evaluatorKind } from '../../../evaluate/kinds.ts';
 import type { TimeEstimate } from '../../../shared/text/times.ts';
 import type { Protocol } from '../../../team/protocol.ts';
-import type { RunConfig } from '../../../training/config/config.ts';
-import { plannedRollouts } from '../../../training/methods/methods.ts';
-import { HELD_OUT } from '../../../training/align.ts';
-import { runWork, type Pace, type RunWork } from '../../../training/measure/remaining.ts';
-import type { RunData } from '../../recipe/recipe.ts';
 import { messagesOf, scoredAtMost } from '../../../team/rounds.ts';
+import { HELD_OUT } from '../../../training/align.ts';
+import type { RunConfig } from '../../../training/config/config.ts';
+import { runWork, type Pace, type RunWork } from '../../../training/measure/remaining.ts';
+import { plannedRollouts } from '../../../training/methods/methods.ts';
+import type { RunData } from '../../recipe/recipe.ts';
 
 /** What a run consists of, counted. */
 export interface PlannedWork extends RunWork {

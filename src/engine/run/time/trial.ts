@@ -1,20 +1,20 @@
+import type { Examination, Sampling } from '../../../domain/message.ts';
+import type { Problem } from '../../../domain/problem.ts';
 /** How long messages take here: a short trial of the model, or, where that is too large, of matrix products. */
 import type { Evaluator } from '../../../evaluate/evaluator.ts';
 import { LocalPolicy } from '../../../policy/policy.ts';
 import type { Tokenizer } from '../../../policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../../replay/budget.ts';
-import type { TreeMessage } from '../../../replay/tree.ts';
 import { grow } from '../../../replay/episodes.ts';
-import type { ModelInfo, ModelRuntime } from '../../../runtime/modelRuntime.ts';
+import type { TreeMessage } from '../../../replay/tree.ts';
 import { parameterCount } from '../../../runtime/model/model.ts';
-import type { TrainingContext } from '../../../runtime/train/graph/pack.ts';
+import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
+import type { ModelInfo, ModelRuntime } from '../../../runtime/modelRuntime.ts';
 import { BareProducts, operations, weightProducts } from '../../../runtime/provider/products.ts';
 import type { DeviceSettings } from '../../../runtime/session/session.ts';
-import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
+import type { TrainingContext } from '../../../runtime/train/graph/pack.ts';
 import { anyOf } from '../../../shared/cancellation.ts';
 import { CancelledError } from '../../../shared/errors.ts';
-import type { Examination, Sampling } from '../../../domain/message.ts';
-import type { Problem } from '../../../domain/problem.ts';
 import { occurrenceAt, type Protocol } from '../../../team/protocol.ts';
 import type { Renderer } from '../../../team/render.ts';
 import type { MessageSeconds } from './estimate.ts';

@@ -1,9 +1,9 @@
+import { Unreadable } from './budget.ts';
 /** Values of functions that are numbers made of integers and roots: sines of known angles, and logarithms of powers. */
 import { factors, ONE, ratio, whole } from './numbers.ts';
 import { only, type Algebra, type Quotient } from './polynomial.ts';
 import { root } from './powers.ts';
 import type { Rational } from './rational.ts';
-import { Unreadable } from './budget.ts';
 
 /**
  * sin, cos, tan, cot, sec or csc of a multiple of pi/12; null for any other function and angle.

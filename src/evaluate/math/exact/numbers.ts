@@ -1,6 +1,6 @@
+import { LimitReached, LIMITS, type Budget } from './budget.ts';
 /** Exact arithmetic on rationals and roots of integers, every step counted. */
 import type { Rational } from './rational.ts';
-import { LimitReached, LIMITS, type Budget } from './budget.ts';
 
 export const ZERO: Rational = { numerator: 0n, denominator: 1n };
 export const ONE: Rational = { numerator: 1n, denominator: 1n };

@@ -1,3 +1,5 @@
+import { LimitReached, LIMITS, Unreadable, type Budget } from './budget.ts';
+import { greatestDivisor, inverse, negative, ONE, plus, times, whole, wholePower } from './numbers.ts';
 /**
  * The normal form of an expression: a quotient of polynomials with rational coefficients over atoms with rational
  * powers. Atoms: `#p` (an integer under a root, its power between 0 and 1), `i`, a variable or constant by name, a
@@ -6,8 +8,6 @@
  * is unique.
  */
 import type { Rational } from './rational.ts';
-import { LimitReached, LIMITS, Unreadable, type Budget } from './budget.ts';
-import { greatestDivisor, inverse, negative, ONE, plus, times, whole, wholePower } from './numbers.ts';
 
 /** An atom to the power numerator / denominator, in lowest terms. */
 export interface Factor {
@@ -325,9 +325,7 @@ function merged(a: readonly Factor[], b: readonly Factor[]): readonly Factor[] {
 }
 
 function keyOf(factors: readonly Factor[]): string {
-  return factors
-    .map(({ atom, numerator, denominator }) => `${atom}^${String(numerator)}/${String(denominator)}`)
-    .join('*');
+  return factors.map(({ atom, numerator, denominator }) => `${atom}^${numerator}/${denominator}`).join('*');
 }
 
 function coefficientText({ numerator, denominator }: Rational): string {

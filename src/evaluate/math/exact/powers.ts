@@ -1,5 +1,3 @@
-/** Powers and roots of values in normal form, and their size as doubles. */
-import type { Rational } from './rational.ts';
 import { LimitReached, LIMITS, Unreadable } from './budget.ts';
 import {
   exactRoot,
@@ -24,6 +22,8 @@ import {
   type Quotient,
   type Term,
 } from './polynomial.ts';
+/** Powers and roots of values in normal form, and their size as doubles. */
+import type { Rational } from './rational.ts';
 
 /**
  * base to a power that may itself be any value.

@@ -11,11 +11,11 @@ import { delimiter, join } from 'node:path';
 import { z } from 'zod';
 import { runOwned } from '../../../files/runOwned.ts';
 import { NEVER } from '../../../shared/cancellation.ts';
-import { weakness } from './nativeCheck.ts';
-import { KEEPER_PROGRAM, PROBE } from './nativeKeeper.ts';
 import type { StartSandbox } from '../pool.ts';
 import type { PythonLimits } from '../rules.ts';
 import { SandboxFailure, SandboxProcess, type SandboxCommand, type SandboxRole } from '../sandbox/sandboxProcess.ts';
+import { weakness } from './nativeCheck.ts';
+import { KEEPER_PROGRAM, PROBE } from './nativeKeeper.ts';
 
 export const WALLS = ['namespaces', 'bwrap'] as const;
 export type Wall = (typeof WALLS)[number];

@@ -101,7 +101,7 @@ export async function weakness(
     const ask = async (request: string): Promise<string> =>
       new TextDecoder().decode((await sandbox.exchange('H', new TextEncoder().encode(request))).content);
     const known = {
-      NAME: `c3-escaped-${String(process.pid)}`,
+      NAME: `c3-escaped-${process.pid}`,
       HOME: homedir(),
       PLACE: place,
       SECRET: secret,

@@ -229,7 +229,7 @@ export class Capabilities {
     if (this.began !== null && now - this.looked >= LOOK_MILLISECONDS) {
       this.looked = now;
       if (processorMicroseconds() - this.began > this.bounds.seconds * 1e6) {
-        throw new Ended('time-limit', `took more than ${String(this.bounds.seconds)} s`);
+        throw new Ended('time-limit', `took more than ${this.bounds.seconds} s`);
       }
     }
     return 0;

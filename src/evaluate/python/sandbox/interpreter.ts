@@ -225,10 +225,9 @@ export class Interpreter {
   private describeOutside(): string {
     // By identity: another file may have taken the place of one that was closed.
     const streams = [...this.standard].map(
-      (stream) =>
-        `${String(this.python.FS.streams.indexOf(stream))}:${String(stream.position)}:${String(stream.flags)}`,
+      (stream) => `${this.python.FS.streams.indexOf(stream)}:${stream.position}:${stream.flags}`,
     );
-    return `${streams.join(' ')} ${this.python.FS.cwd()} ${String(this.exports.__indirect_function_table.length)} ${String(this.exports.emscripten_stack_get_current())}`;
+    return `${streams.join(' ')} ${this.python.FS.cwd()} ${this.exports.__indirect_function_table.length} ${this.exports.emscripten_stack_get_current()}`;
   }
 
   /** A C string in the interpreter's memory; for the few names at start. */

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { killOwned, spawnOwned } from '../../../files/ownedProcess.ts';
-import { framePieces, FrameReader, type Frame } from './frames.ts';
 import type { PythonLimits } from '../rules.ts';
+import { framePieces, FrameReader, type Frame } from './frames.ts';
 
 /** Where a sandbox finds its program and its interpreter. */
 export interface SandboxPlaces {
@@ -265,7 +265,7 @@ export class SandboxProcess {
   }
 
   private outOfTime(): OutOfTime {
-    return new OutOfTime(`took more than ${String(this.allowed)} s`);
+    return new OutOfTime(`took more than ${this.allowed} s`);
   }
 
   /** Processor seconds that the process has used, as last seen of one that has ended; null where no system says it. */

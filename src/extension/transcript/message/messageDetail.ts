@@ -1,15 +1,5 @@
-/** What a page shows of a transcript, read from the store: its header, a window of rows, one message in full. */
-import { estimatesOf, withVote } from '../../../report/estimates.ts';
-import type {
-  DrawnBucket,
-  MarkedRow,
-  MessageDetail,
-  TranscriptHeader,
-  TranscriptRow,
-  TranscriptTarget,
-} from '../../../shared/protocols/transcriptProtocol.ts';
-import { outcomeOf } from '../../../shared/credit/returns.ts';
-import { drawsOf } from '../../../domain/replay.ts';
+import { MAX_EVENT_TEXT, IMPORTED } from '../../../domain/episode.ts';
+import { roundTitleOf } from '../../../domain/evaluation.ts';
 import {
   episodeFacts,
   measuredFacts,
@@ -18,14 +8,24 @@ import {
   type MeasuredFact,
   type Message,
 } from '../../../domain/message.ts';
-import { roundTitleOf } from '../../../domain/evaluation.ts';
-import { MAX_EVENT_TEXT, IMPORTED } from '../../../domain/episode.ts';
+import { drawsOf } from '../../../domain/replay.ts';
 import { judgeWordsIn } from '../../../domain/run.ts';
+/** What a page shows of a transcript, read from the store: its header, a window of rows, one message in full. */
+import { estimatesOf, withVote } from '../../../report/estimates.ts';
+import { outcomeOf } from '../../../shared/credit/returns.ts';
+import type {
+  DrawnBucket,
+  MarkedRow,
+  MessageDetail,
+  TranscriptHeader,
+  TranscriptRow,
+  TranscriptTarget,
+} from '../../../shared/protocols/transcriptProtocol.ts';
+import { closesWithVote, nodeOf, roundOf, type ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 import { continuationsOf } from './continuations.ts';
 import { policyOfRole } from './policyReader.ts';
 import type { ProtocolReader } from './protocolReader.ts';
-import { closesWithVote, nodeOf, roundOf, type ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
 import { shownEvents, type EventReader } from './shownEvents.ts';
 import { shownVote } from './shownVote.ts';
 import { VerificationMarks, type MarkReader } from './verificationMarks.ts';

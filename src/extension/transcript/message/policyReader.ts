@@ -1,7 +1,7 @@
 /** What answered for a role of a stored run in the place of its model. */
 import { basename } from 'node:path';
-import { isRecord } from '../../../shared/guard.ts';
 import { storedRecipe } from '../../../domain/run.ts';
+import { isRecord } from '../../../shared/guard.ts';
 import { POLICY_KINDS, type PolicyKind } from '../../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 

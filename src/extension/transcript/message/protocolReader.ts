@@ -1,8 +1,8 @@
 /** The protocol of a stored run, for its picture. */
 import { isRecord } from '../../../shared/guard.ts';
 import type { ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
-import { loadService, type Service } from '../../configuration/load.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
+import { loadService, type Service } from '../../configuration/load.ts';
 
 /** A protocol with more occurrences than this is not drawn. */
 const MOST_NODES = 60;
@@ -97,11 +97,11 @@ const ORDER_WORDS = {
 function wordsOf({ turns, order, until, memory, discount }: NonNullable<ReturnType<Parser>['rounds']>): string {
   const unit = isOneByOne(order) ? 'message' : 'round';
   const parts = [
-    turns === 1 ? `1 ${unit}` : `Up to ${String(turns)} ${unit}s`,
+    turns === 1 ? `1 ${unit}` : `Up to ${turns} ${unit}s`,
     ORDER_WORDS[order],
-    until === null ? '' : `until the reward of a round is ${String(until)}`,
+    until === null ? '' : `until the reward of a round is ${until}`,
     memory === 'last' ? `each sees the last ${unit} only` : '',
-    discount === 1 ? '' : `discount ${String(discount)}`,
+    discount === 1 ? '' : `discount ${discount}`,
   ];
   return parts.filter((part) => part !== '').join(', ');
 }

@@ -1,7 +1,7 @@
 /** The vote that ended the episode of a message, read from the store. */
 import { isRecord } from '../../../shared/guard.ts';
-import { oneEpisode } from '../../../shared/transcript/oneEpisode.ts';
 import type { MarkedRow } from '../../../shared/protocols/transcriptProtocol.ts';
+import { oneEpisode } from '../../../shared/transcript/oneEpisode.ts';
 import type { ShownVote, ShownVoter } from '../../../shared/transcript/shownVote.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 import { loadService, type Service } from '../../configuration/load.ts';

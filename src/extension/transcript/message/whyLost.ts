@@ -1,11 +1,11 @@
+import type { Message } from '../../../domain/message.ts';
+import type { Alternative } from '../../../domain/replay.ts';
 /** Why an episode was lost, read from the store. */
 import type { Headline } from '../../../shared/credit/headline.ts';
 import { outcomeOf } from '../../../shared/credit/returns.ts';
-import type { Alternative } from '../../../domain/replay.ts';
-import type { Message } from '../../../domain/message.ts';
-import { bestOf, decisiveOf, type WhyLost, type WhyMessage } from '../../../shared/transcript/whyLost.ts';
-import { episodeThrough } from '../../../shared/transcript/episodeThrough.ts';
 import { beginning } from '../../../shared/text/visible.ts';
+import { episodeThrough } from '../../../shared/transcript/episodeThrough.ts';
+import { bestOf, decisiveOf, type WhyLost, type WhyMessage } from '../../../shared/transcript/whyLost.ts';
 import { DIFF_LIMIT } from '../../../shared/transcript/wordDiff.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 

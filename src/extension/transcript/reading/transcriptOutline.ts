@@ -1,8 +1,3 @@
-/**
- * The layout of one transcript: the run's own tree, and below a message that was replayed a lane with what its replays
- * sampled, depth first. It holds ids only; what a row shows is read with its window.
- */
-import type { GroupOutline, MessageFacts, StoreReader, TreeGroup } from '../../../store/read/reader.ts';
 import { learnedFrom, type Message } from '../../../domain/message.ts';
 import {
   laneOf,
@@ -14,6 +9,11 @@ import {
   type TranscriptTarget,
 } from '../../../shared/protocols/transcriptProtocol.ts';
 import { beginning } from '../../../shared/text/visible.ts';
+/**
+ * The layout of one transcript: the run's own tree, and below a message that was replayed a lane with what its replays
+ * sampled, depth first. It holds ids only; what a row shows is read with its window.
+ */
+import type { GroupOutline, MessageFacts, StoreReader, TreeGroup } from '../../../store/read/reader.ts';
 
 /** What a layout is read from. */
 export type OutlineReader = Pick<StoreReader, 'outline' | 'requestsOf' | 'messages' | 'problem' | 'facts'>;
@@ -195,7 +195,7 @@ export class TranscriptOutline {
           parent: message,
           lane,
           branch: true,
-          among: `lane of ${String(message)}`,
+          among: `lane of ${message}`,
         });
       }
       for (const count of [lane, made]) {
@@ -366,7 +366,7 @@ function laneMembers(message: number, sampled: readonly Placed[]): readonly Memb
     const above = parent === null ? undefined : continues.get(parent);
     const first = above ?? parent === message;
     continues.set(id, first);
-    const beginning = `${first ? 'continues' : 'instead of'} ${String(message)}`;
+    const beginning = `${first ? 'continues' : 'instead of'} ${message}`;
     return {
       key: id,
       id,

@@ -26,7 +26,7 @@ export type KlPenalty = { readonly coefficient: number } & (
 export function exactFault(vocabularySize: number): string | null {
   return vocabularySize <= EXACT_VOCABULARY
     ? null
-    : `An exact divergence compares ${String(vocabularySize)} probabilities at each token, more than ${String(EXACT_VOCABULARY)}; choose k3.`;
+    : `An exact divergence compares ${vocabularySize} probabilities at each token, more than ${EXACT_VOCABULARY}; choose k3.`;
 }
 
 /**

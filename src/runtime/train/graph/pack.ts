@@ -2,8 +2,8 @@
 import type { Tensor } from 'onnxruntime-node';
 import { C3Error } from '../../../shared/errors.ts';
 import { exactSlots, sameSlice } from '../../model/exactThreads.ts';
-import { floats, ints, longs } from '../../session/session.ts';
 import { checkTokens, type TransformerConfig } from '../../model/transformer.ts';
+import { floats, ints, longs } from '../../session/session.ts';
 
 export interface TrainingMessage {
   readonly tokens: Int32Array;
@@ -105,7 +105,7 @@ export function weightOf(contexts: readonly TrainingContext[]): number {
  */
 export function checkContexts(config: TransformerConfig, contexts: readonly TrainingContext[]): void {
   contexts.forEach(({ prompt, messages }, index) => {
-    const place = `Training context ${String(index)}`;
+    const place = `Training context ${index}`;
     checkTokens(config, prompt, place);
     for (const { tokens } of messages) {
       checkMessage(config, prompt, tokens, place);
@@ -123,7 +123,7 @@ export function checkMessage(config: TransformerConfig, prompt: Int32Array, toke
   if (needed > config.maxPositions) {
     throw new C3Error(
       'input',
-      `${place} needs ${String(needed)} positions where the model has ${String(config.maxPositions)}; shorten it.`,
+      `${place} needs ${needed} positions where the model has ${config.maxPositions}; shorten it.`,
     );
   }
   checkTokens(config, tokens, place);

@@ -24,8 +24,8 @@ import { gatherDistinctRows } from '../../graph/ops/gather.ts';
 import { logSoftmax, rmsNorm, targetLogSoftmax } from '../../graph/ops/normalise.ts';
 import { sumAll } from '../../graph/ops/reduce.ts';
 import { reshape, unsqueeze } from '../../graph/ops/shape.ts';
-import { forward, logits, type ForwardInputs } from '../../model/decoder.ts';
 import { inChunks } from '../../graph/recompute.ts';
+import { forward, logits, type ForwardInputs } from '../../model/decoder.ts';
 import {
   FINAL_NORM,
   needed,

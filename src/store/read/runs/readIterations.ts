@@ -45,7 +45,7 @@ export function iterationReaders(
         ORDER BY credit.id LIMIT 1) AS credit
     FROM decision JOIN instance ON instance.id = decision.instance
     WHERE decision.run = @run AND phase = 'train' AND decision.iteration = @iteration AND decision.bucket IS NOT NULL
-      AND +decision.id >= coalesce((${bound('@stage')}), 0) AND +decision.id < coalesce((${bound('@stage + 1')}), ${String(Number.MAX_SAFE_INTEGER)})
+      AND +decision.id >= coalesce((${bound('@stage')}), 0) AND +decision.id < coalesce((${bound('@stage + 1')}), ${Number.MAX_SAFE_INTEGER})
     ORDER BY decision.bucket, decision.id`);
   // Messages that are only measured are in no bucket.
   const learned = (columns: string): string => `

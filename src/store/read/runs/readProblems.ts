@@ -18,12 +18,12 @@ import {
   type ProblemRow,
 } from '../../../domain/problem.ts';
 import { returnsOf, type ReturnScale } from '../../../shared/credit/returns.ts';
-import type { MessagesOf } from '../readMessages.ts';
-import { scaleReader } from '../../tables/returnScales.ts';
-import { EPISODES, IS_NEWEST_NOTE } from '../../tables/episodeNotes.ts';
-import { matchOf } from './readSearch.ts';
 import { guarded, type Session } from '../../files/sqlite.ts';
+import { EPISODES, IS_NEWEST_NOTE } from '../../tables/episodeNotes.ts';
+import { scaleReader } from '../../tables/returnScales.ts';
 import type { ProblemQuery, StoreReader, TreeGroup } from '../../types.ts';
+import type { MessagesOf } from '../readMessages.ts';
+import { matchOf } from './readSearch.ts';
 
 type ProblemReaders = Pick<StoreReader, 'problemIds' | 'problems' | 'problemFacets' | 'problemOpening'>;
 
@@ -65,7 +65,7 @@ interface RoundRow extends ProblemRound {
 /** The mean return of one evaluation of the row `problem`; null where it was not evaluated. */
 const evaluation = (stage: EvaluationRound['stage'], kind: EvaluationKind): string => {
   const iteration = EVALUATION_ROUNDS.find((round) => round.stage === stage && round.kind === kind)?.iteration ?? 0;
-  return `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'evaluate' AND iteration = ${String(iteration)})`;
+  return `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'evaluate' AND iteration = ${iteration})`;
 };
 /** Where messages are stored that another program recorded: without a score they are of no episode. */
 const RECORDED = { phase: 'evaluate', iteration: EVALUATION_ROUNDS[1].iteration } as const;
@@ -79,7 +79,7 @@ const AFTER = `coalesce(${evaluation('after', 'greedy')}, ${evaluation('after', 
  * is evaluated is not trained on.
  */
 const FIRST = `coalesce(${BEFORE}, ${trained('ASC')}, ${AFTER})`;
-const DURING = `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'evaluate' AND iteration > ${String(EVALUATION_ROUNDS.length)} AND iteration % 2 = 1 AND returns > 0
+const DURING = `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'evaluate' AND iteration > ${EVALUATION_ROUNDS.length} AND iteration % 2 = 1 AND returns > 0
   ORDER BY iteration DESC LIMIT 1)`;
 const LATEST = `coalesce(${AFTER}, ${trained('DESC')}, ${DURING}, ${BEFORE})`;
 const CLASS = `coalesce(class.name, '${NOT_CLASSIFIED}')`;
@@ -145,7 +145,7 @@ const FILLED: Readonly<Partial<Record<ProblemColumn, string>>> = {
 };
 
 const ROWS = `
-  SELECT problem.id, uid_sha AS problem, uid, source, level, substr(question, 1, ${String(QUESTION_LIMIT)}) AS question, length(question) AS length,
+  SELECT problem.id, uid_sha AS problem, uid, source, level, substr(question, 1, ${QUESTION_LIMIT}) AS question, length(question) AS length,
     returns, total, masked, evaluator_calls AS evaluatorCalls, prompt_tokens AS prompt, reused_tokens AS reused, completion_tokens AS completion, seconds, clear_message AS clearMessage
   FROM json_each(?) AS asked CROSS JOIN problem ON problem.id = asked.value CROSS JOIN instance ON instance.id = problem.instance ORDER BY asked.key`;
 const ROUNDS = `
@@ -379,8 +379,8 @@ function searchConditions(search: string, values: Record<string, string | number
 function wordConditions(search: string, values: Record<string, string | number>): readonly string[] {
   const words = searchWords(search);
   const like = (word: string, index: number): string => {
-    values[`word${String(index)}`] = `%${word.replaceAll(/[\\%_]/gu, '\\$&')}%`;
-    return `@word${String(index)} ESCAPE '\\'`;
+    values[`word${index}`] = `%${word.replaceAll(/[\\%_]/gu, '\\$&')}%`;
+    return `@word${index} ESCAPE '\\'`;
   };
   const saying = (name: string, said: readonly string[]): string => {
     values[name] = matchOf(said.join(' '));
@@ -395,8 +395,8 @@ function wordConditions(search: string, values: Record<string, string | number>)
       said.push(word);
     } else if (field === 'level') {
       // A level is looked for whole: level:1 is not level:12.
-      values[`word${String(index)}`] = word;
-      conditions.push(`(level = cast(@word${String(index)} AS REAL) AND @word${String(index)} GLOB '*[0-9]*')`);
+      values[`word${index}`] = word;
+      conditions.push(`(level = cast(@word${index} AS REAL) AND @word${index} GLOB '*[0-9]*')`);
     } else if (field !== null && Object.hasOwn(FIELDS, field)) {
       conditions.push(`${FIELDS[field as keyof typeof FIELDS]} ${like(word, index)}`);
     } else if (field !== null && Object.hasOwn(NOTE_FIELDS, field)) {

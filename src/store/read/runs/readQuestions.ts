@@ -1,10 +1,10 @@
+import { guarded } from '../../files/sqlite.ts';
+import type { Session } from '../../files/sqlite.ts';
+import { checkedPage } from '../../rows.ts';
+import type { FoundQuestion, StoreReader } from '../../types.ts';
 /** Searching the questions of problems. */
 import { newestRoundOf } from './readProblems.ts';
 import { matchOf } from './readSearch.ts';
-import { checkedPage } from '../../rows.ts';
-import { guarded } from '../../files/sqlite.ts';
-import type { Session } from '../../files/sqlite.ts';
-import type { FoundQuestion, StoreReader } from '../../types.ts';
 
 interface Found {
   readonly problem: number;
@@ -22,7 +22,7 @@ export function questionReaders({ db, path }: Session): Pick<StoreReader, 'searc
   const session = { db, path };
   // From the hits to their problems: a question is held once, whatever runs ask it.
   const hits = db.prepare<[{ match: string; run: string | null; limit: number }], Found>(`
-    SELECT problem.id AS problem, problem.run, instance.id AS instance, uid_sha AS uidSha, substr(instance.question, 1, ${String(SHOWN)}) AS question
+    SELECT problem.id AS problem, problem.run, instance.id AS instance, uid_sha AS uidSha, substr(instance.question, 1, ${SHOWN}) AS question
     FROM question_search CROSS JOIN problem ON problem.instance = question_search.rowid CROSS JOIN instance ON instance.id = problem.instance
     WHERE question_search MATCH @match AND (@run IS NULL OR problem.run = @run) ORDER BY problem.id DESC LIMIT @limit`);
   const newestRound = newestRoundOf(session);

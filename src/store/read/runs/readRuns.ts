@@ -3,11 +3,11 @@ import type { Episode } from '../../../domain/episode.ts';
 import type { Ledger, RunRecord, RunSummary } from '../../../domain/run.ts';
 import { OTHER_MODEL, WITHIN_STEP, type NumericEnvironment, type Snapshot } from '../../../domain/snapshot.ts';
 import type { Step, StepMetrics } from '../../../domain/step.ts';
-import { problemOf, type StoredProblem } from '../../tables/problemTests.ts';
-import { EPISODES } from '../../tables/episodeNotes.ts';
-import { checkedPage, notFound } from '../../rows.ts';
-import { scaleReader } from '../../tables/returnScales.ts';
 import { guarded, type Session } from '../../files/sqlite.ts';
+import { checkedPage, notFound } from '../../rows.ts';
+import { EPISODES } from '../../tables/episodeNotes.ts';
+import { problemOf, type StoredProblem } from '../../tables/problemTests.ts';
+import { scaleReader } from '../../tables/returnScales.ts';
 import type { Page, Round, StoreCounts, StoreReader } from '../../types.ts';
 
 type RunReaders = Pick<
@@ -61,7 +61,7 @@ export function runReaders(session: Session): RunReaders {
   const countSteps = db.prepare<[string], number>('SELECT count(*) FROM step WHERE run = ?').pluck();
   const snapshots = db.prepare<[string], Snapshot>(`${SNAPSHOT} WHERE weights = ? ORDER BY id`);
   const snapshotsOfRun = db.prepare<[string], Snapshot>(
-    `${SNAPSHOT} WHERE run = ? AND iteration NOT IN (${String(OTHER_MODEL)}, ${String(WITHIN_STEP)}) ORDER BY iteration, id`,
+    `${SNAPSHOT} WHERE run = ? AND iteration NOT IN (${OTHER_MODEL}, ${WITHIN_STEP}) ORDER BY iteration, id`,
   );
   const problem = db.prepare<[string], StoredProblem>(
     'SELECT uid, uid_sha AS uidSha, question, answer, source, level, tests FROM instance WHERE uid_sha = ?',

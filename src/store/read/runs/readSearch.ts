@@ -1,7 +1,7 @@
 /** Searching the text of messages. */
 import type { Message } from '../../../domain/message.ts';
-import { checkedPage } from '../../rows.ts';
 import { guarded, type Session } from '../../files/sqlite.ts';
+import { checkedPage } from '../../rows.ts';
 import type { Page, StoreReader } from '../../types.ts';
 
 interface Asked {

@@ -251,7 +251,7 @@ function ceilingNotes(
   if (threshold === null || turns === 1 || threshold < ceiling) {
     return [];
   }
-  const sentence = `no reward is above ${String(Number(ceiling.toFixed(6)))}, so no node ends early; write a smaller one, or null.`;
+  const sentence = `no reward is above ${Number(ceiling.toFixed(6))}, so no node ends early; write a smaller one, or null.`;
   return [{ path: at('termination_threshold'), sentence, warns: true }];
 }
 

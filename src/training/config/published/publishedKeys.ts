@@ -4,8 +4,8 @@
  * hovers and faults are read from it.
  */
 import { z } from 'zod';
-import { oneOf, positive } from '../../keys/keyKinds.ts';
 import { EXTERNAL_KEYS } from '../../keys/externalKeys.ts';
+import { oneOf, positive } from '../../keys/keyKinds.ts';
 
 /** The two spellings of a joint mode. */
 export const JOINT_MODES = { align: 'align', aligned: 'align', cross: 'cross', crossed: 'cross' } as const;

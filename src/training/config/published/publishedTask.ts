@@ -63,7 +63,7 @@ export function publishedTask(
     const key = held === null ? 'eval_split' : 'train_split';
     const sentence =
       train === 0
-        ? `${slices[key]} holds none of the ${String(count)} problems.`
+        ? `${slices[key]} holds none of the ${count} problems.`
         : `${slices[key].slice(0, 60)} is no slice; write it as test[16:].`;
     return { rows: [], notes: [], faults: [{ path: ['dataset', key], of: 'value', sentence, nearest: null }] };
   }
@@ -93,7 +93,7 @@ export function publishedTask(
   };
   const passes: PublishedNote = {
     path: [trainer.name, 'num_train_epochs'],
-    sentence: `${String(epochs * train)} steps, one problem in each: ${String(epochs)} passes over ${String(train)} problems.`,
+    sentence: `${epochs * train} steps, one problem in each: ${epochs} passes over ${train} problems.`,
     warns: false,
   };
   return { rows, notes: own === null ? [instead, passes] : [passes], faults: [] };

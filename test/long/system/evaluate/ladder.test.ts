@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { sandboxPlaces } from '../../../support/programs.ts';
+import type { SaidEvent } from '../../../../src/domain/episode.ts';
 import { environmentKind } from '../../../../src/environment/kinds.ts';
 import { LADDER_POINTS } from '../../../../src/evaluate/ladder.ts';
 import { evaluatorNamed } from '../../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../../src/evaluate/python/grader.ts';
-import type { SaidEvent } from '../../../../src/domain/episode.ts';
+import { sandboxPlaces } from '../../../support/programs.ts';
 import { ladderProblem, SUM } from '../../../system/evaluate/ladderCheats.ts';
 
 const main = (...body: string[]): string => `def add_up(n, k):\n${body.map((line) => `    ${line}\n`).join('')}`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sandboxPlaces } from '../../../support/programs.ts';
 import { PythonGrader } from '../../../../src/evaluate/python/grader.ts';
+import { sandboxPlaces } from '../../../support/programs.ts';
 import { sample } from '../../../unit/tasks/pythonSample.ts';
 
 test('in the sandbox every solution passes its tests, and neither the hasty one nor one with a number or a word changed does', async (t) => {

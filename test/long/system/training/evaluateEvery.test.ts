@@ -3,7 +3,6 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { CancelledError } from '../../../../src/shared/errors.ts';
 import {
   evaluationCurve,
   evaluationsOf,
@@ -14,10 +13,11 @@ import {
   roundsInOrder,
   roundTitle,
 } from '../../../../src/domain/evaluation.ts';
+import { CancelledError } from '../../../../src/shared/errors.ts';
 import { connect } from '../../../../src/store/files/sqlite.ts';
+import { abortedWhen } from '../../../support/signals.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../../unit/training/tinyRun.ts';
 import { failing, rowsOf, watching } from '../../../unit/training/watched.ts';
-import { abortedWhen } from '../../../support/signals.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {

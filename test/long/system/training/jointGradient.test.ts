@@ -22,8 +22,8 @@ import type { Protocol } from '../../../../src/team/protocol.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
 import { runRounds, type RunConfig } from '../../../../src/training/config/config.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
-import { methodNamed } from '../../../../src/training/methods/methods.ts';
 import { episodeOf, type Method } from '../../../../src/training/methods/method.ts';
+import { methodNamed } from '../../../../src/training/methods/methods.ts';
 import { softmax } from '../../../support/tabularTeam.ts';
 import { problems, NEVER, SAMPLING, ScriptedPolicy, starts } from '../../../unit/replay/helpers.ts';
 
@@ -116,7 +116,7 @@ async function updates(
   const config = readConfig('', 'table', [
     `method=${by}`,
     'evaluator_budget=1000',
-    `magrpo={num_turns: ${String(turns)}, num_generations: ${String(G)}, joint_mode: ${mode}, cross_reduce: ${reduce}, discount: ${String(DISCOUNT)}}`,
+    `magrpo={num_turns: ${turns}, num_generations: ${G}, joint_mode: ${mode}, cross_reduce: ${reduce}, discount: ${DISCOUNT}}`,
   ]);
   const protocol = parseProtocol(
     JSON.stringify({
@@ -131,7 +131,7 @@ async function updates(
   const method = methodNamed(by);
   assert.equal(method.fault(config, protocol), null);
   // How a tree is credited is nothing to its growth.
-  const name = `${mode} ${String(turns)} ${String(count)}`;
+  const name = `${mode} ${turns} ${count}`;
   const growing = GROWN.get(name) ?? growTrees(method, config, protocol, count);
   GROWN.set(name, growing);
   const trees = await growing;
@@ -227,7 +227,7 @@ describe('the expected update of the tree is the gradient of the joint policy', 
           }
           const [found, off] = [mean[role]?.[state] ?? NaN, error[role]?.[state] ?? NaN];
           const z = Math.abs(found - value) / off;
-          assert.ok(z < 4, `role ${String(role)}, state ${String(state)}: ${String(found)} is not ${String(value)}`);
+          assert.ok(z < 4, `role ${role}, state ${state}: ${found} is not ${value}`);
           [furthest, strongest] = [Math.max(furthest, z), Math.max(strongest, Math.abs(value) / off)];
         }
       }

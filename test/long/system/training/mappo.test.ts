@@ -4,16 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import type { Message } from '../../../../src/domain/message.ts';
 import type { Evaluator } from '../../../../src/evaluate/evaluator.ts';
 import { loadTokenizer, type LoadedTokenizer } from '../../../../src/policy/tokenizer.ts';
 import type { ModelRuntime } from '../../../../src/runtime/modelRuntime.ts';
 import type { ValueExample, ValueSettings, ValueState } from '../../../../src/runtime/train/valueHead.ts';
-import type { Message } from '../../../../src/domain/message.ts';
-import { renderContext, renderPlain } from '../../../../src/team/render.ts';
 import type { Protocol } from '../../../../src/team/protocol.ts';
+import { renderContext, renderPlain } from '../../../../src/team/render.ts';
+import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { methodRemarks } from '../../../../src/training/methods/methods.ts';
 import { statesOf, stateText } from '../../../../src/training/state/states.ts';
-import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../../unit/training/tinyTeam.ts';
 import { failing } from '../../../unit/training/watched.ts';
@@ -94,7 +94,7 @@ async function judged(
     train: INSTANCES,
     wrap,
     ...options,
-    overrides: ['method=mappo', `steps=${String(STEPS)}`, 'evaluation.instances=0', ...BY_STEPS, ...overrides],
+    overrides: ['method=mappo', `steps=${STEPS}`, 'evaluation.instances=0', ...BY_STEPS, ...overrides],
   });
   return { ...world, ...seen };
 }
@@ -171,8 +171,8 @@ describe('a run of MAPPO', () => {
           const state = asked(role, store.fullMessage(id).context);
           const expected = (value ?? NaN) - (found.get(state) ?? NaN);
           assert.equal(credit?.estimator, 'mappo');
-          assert.ok(Math.abs(credit.value - expected) < 1e-12, `${String(credit.value)} is not ${String(expected)}`);
-          advantages.push(`${state} ${String(credit.value)}`);
+          assert.ok(Math.abs(credit.value - expected) < 1e-12, `${credit.value} is not ${expected}`);
+          advantages.push(`${state} ${credit.value}`);
         }
       }
       const { states = [], examples = [], settings, loss } = learned[index] ?? {};
@@ -336,7 +336,7 @@ describe('a run of value-assisted C3', () => {
   const overrides = (alpha: number): string[] => [
     'method=c3',
     'credit.estimator=value_assisted',
-    `credit.alpha=${String(alpha)}`,
+    `credit.alpha=${alpha}`,
     'value_head.learning_rate=0.02',
     'credit.merge_contexts=false',
   ];

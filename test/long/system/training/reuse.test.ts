@@ -1,16 +1,16 @@
 /** A run with results reused is, bit for bit, the run in which every one of them was paid for. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import type { RunSummary } from '../../../../src/domain/run.ts';
 import { answerEvaluator, type Evaluator } from '../../../../src/evaluate/evaluator.ts';
 import { LocalPolicy, type PolicySource } from '../../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
 import { replayMessage } from '../../../../src/replay/replayMessage.ts';
-import { held } from '../../../support/held.ts';
 import { verifyReplays } from '../../../../src/replay/verify.ts';
-import type { RunSummary } from '../../../../src/domain/run.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
 import { runSampling } from '../../../../src/training/config/config.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
+import { held } from '../../../support/held.ts';
 import { LOO } from '../../../unit/replay/helpers.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../../unit/training/tinyRun.ts';
 import { FOUR, PAIR } from '../../../unit/training/tinyTeam.ts';

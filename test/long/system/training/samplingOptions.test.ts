@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import type { RunConfig } from '../../../../src/training/config/config.ts';
+import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { chainOf, exactGradient, sample, type TabularTeam } from '../../../support/tabularTeam.ts';
 
 const config = (...overrides: readonly string[]): RunConfig => readConfig('', 'options', overrides);
@@ -76,11 +76,11 @@ describe('the estimated gradient of three roles', () => {
       }
       for (const [place, value] of exact.entries()) {
         const [centre, error] = estimated(found.map((one) => one[place] ?? NaN));
-        assert.ok(error < 0.01, `[${String(place)}] is known to ${String(error)}`);
+        assert.ok(error < 0.01, `[${place}] is known to ${error}`);
         // 4.5 standard errors: 1 in 150,000.
         assert.ok(
           Math.abs(centre - factor * value) < 4.5 * error,
-          `[${String(place)}]: ${String(centre)} +- ${String(error)} is not ${String(factor * value)}`,
+          `[${place}]: ${centre} +- ${error} is not ${factor * value}`,
         );
       }
     });
@@ -157,11 +157,8 @@ describe('the variance of the estimated gradient', () => {
       const found = await measured(overrides);
       for (const [role, [variance, error]] of found.entries()) {
         const theory = SCORE * (expected[role] ?? NaN);
-        assert.ok(error < 0.06 * theory, `role ${String(role)} is known to ${String(error)}`);
-        assert.ok(
-          Math.abs(variance - theory) < 4 * error,
-          `role ${String(role)}: ${String(variance)} +- ${String(error)} is not ${String(theory)}`,
-        );
+        assert.ok(error < 0.06 * theory, `role ${role} is known to ${error}`);
+        assert.ok(Math.abs(variance - theory) < 4 * error, `role ${role}: ${variance} +- ${error} is not ${theory}`);
       }
     });
   }
@@ -181,7 +178,7 @@ it('the variance is less where equal contexts are merged, of the answers, and no
   const [, error = NaN] = merged.map((one) => one[1]);
   // A quarter of the trees has equal plans: there all 8 answers are compared, 1 / 7 in the place of 1 / 6.
   const theory = SCORE * second * (3 / 4 / 6 + 1 / 4 / 7);
-  assert.ok(Math.abs(answers - theory) < 4 * error, `${String(answers)} is not ${String(theory)}`);
+  assert.ok(Math.abs(answers - theory) < 4 * error, `${answers} is not ${theory}`);
   assert.ok(answers < (answersApart ?? NaN));
   assert.ok(plans <= (plansApart ?? NaN) + 1e-12, 'of plans');
 });

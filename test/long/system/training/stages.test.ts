@@ -1,15 +1,15 @@
 /** Fresh rollouts between the updates of a step: sampled by the team as it is then, stored, counted, learned from. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { WITHIN_STEP } from '../../../../src/domain/snapshot.ts';
 import { answerEvaluator } from '../../../../src/evaluate/evaluator.ts';
 import { LocalPolicy, type PolicySource } from '../../../../src/policy/policy.ts';
-import { held } from '../../../support/held.ts';
 import { verifyReplays } from '../../../../src/replay/verify.ts';
 import { callsOfFanout } from '../../../../src/team/rounds.ts';
-import { WITHIN_STEP } from '../../../../src/domain/snapshot.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { samplingFault } from '../../../../src/training/iteration.ts';
 import { restoreStage, restoreTraining, snapshotAfter } from '../../../../src/training/state/restore.ts';
+import { held } from '../../../support/held.ts';
 import { inStages, seenOf, type StagesSettings } from '../../../support/inStages.ts';
 import {
   teamFolder,
@@ -32,11 +32,11 @@ after(() => {
 const STEPS = 3;
 const BUDGET = 6;
 const OVERRIDES = [
-  `steps=${String(STEPS)}`,
+  `steps=${STEPS}`,
   'checkpoint_every=2',
   'snapshot_every=2',
   'evaluation.instances=0',
-  `evaluator_budget=${String(BUDGET)}`,
+  `evaluator_budget=${BUDGET}`,
   'fanout=[2, 2]',
 ];
 const PER_ROLE = [...OVERRIDES, 'adapter={per: role, rank: 2}', 'ppo.learning_rate=0.02'];
@@ -169,9 +169,9 @@ describe('stages of a step', () => {
         const at = 1 + Math.floor(share * (counts.get(method) ?? 0));
         const world = await begin(t);
         const wrap = failing(method, at);
-        await assert.rejects(world.start({ ...options(overrides), wrap }), /It broke/, `${method} ${String(at)}`);
+        await assert.rejects(world.start({ ...options(overrides), wrap }), /It broke/, `${method} ${at}`);
         await world.resume(options(overrides));
-        assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
+        assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${at}`);
         await world.giveBack();
       }
       await counting.giveBack();

@@ -1,9 +1,9 @@
 /** Method teamtr: its turns update by update, and what a whole run stores, learns from and comes back to. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import type { Json } from '../../../../src/domain/episode.ts';
 import type { ModelRuntime } from '../../../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
-import type { Json } from '../../../../src/domain/episode.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../../unit/training/tinyRun.ts';
 import { sums } from '../../../unit/training/tinyTeam.ts';
 import { rowsOf, watching } from '../../../unit/training/watched.ts';
@@ -19,7 +19,7 @@ after(() => {
 const STEPS = 3;
 const RUN = [
   'method=teamtr',
-  `steps=${String(STEPS)}`,
+  `steps=${STEPS}`,
   'checkpoint_every=2',
   'evaluation.instances=0',
   'adapter={per: role, rank: 2}',
@@ -84,9 +84,9 @@ describe('a run of teamtr', () => {
           throw new C3Error('model', 'It broke.');
         }
       });
-      await assert.rejects(start(world, breaking), /It broke/u, `${method} ${String(at)}`);
+      await assert.rejects(start(world, breaking), /It broke/u, `${method} ${at}`);
       await world.resume({ evaluation: [], train: sums(3), overrides: RUN });
-      assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
+      assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${at}`);
       await world.giveBack();
     }
   });

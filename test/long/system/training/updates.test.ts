@@ -174,10 +174,10 @@ describe('roles that learn in turn', () => {
             }
           }),
           /It broke/,
-          `${method} ${String(at)}`,
+          `${method} ${at}`,
         );
         await world.resume({ overrides, evaluation: [], method: inTurn(settings) });
-        assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${String(at)}`);
+        assert.deepEqual(rowsOf(world), rowsOf(whole), `${method} ${at}`);
         await world.giveBack();
       }
       const input = whole.restoring({ overrides, method: inTurn(settings) });

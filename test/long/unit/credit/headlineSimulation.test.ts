@@ -95,7 +95,7 @@ test('the interval at nominal 95 % covers the true credit of at least 94 % of 2,
     of: 0,
   });
   t.diagnostic(
-    `covered ${(100 * (all.hits / all.of)).toFixed(2)} % of ${String(all.of)}; ${[...covered].map(([name, { hits, of }]) => `${name}: ${(100 * (hits / of)).toFixed(1)} %`).join(', ')}`,
+    `covered ${(100 * (all.hits / all.of)).toFixed(2)} % of ${all.of}; ${[...covered].map(([name, { hits, of }]) => `${name}: ${(100 * (hits / of)).toFixed(1)} %`).join(', ')}`,
   );
   assert.ok(all.of >= 2000 && all.hits / all.of >= 0.94);
   for (const [name, { hits, of }] of covered) {
@@ -145,9 +145,7 @@ test('in 500 contexts without a difference, looked at after every one of 40 requ
       before++;
     }
   }
-  t.diagnostic(
-    `decided: ${String(ever)} of ${String(NULL_CONTEXTS)}; by Newcombe's interval of the newest request ${String(before)}`,
-  );
+  t.diagnostic(`decided: ${ever} of ${NULL_CONTEXTS}; by Newcombe's interval of the newest request ${before}`);
   assert.ok(ever <= 0.05 * NULL_CONTEXTS, String(ever));
   assert.ok(before > 0.05 * NULL_CONTEXTS, 'else there was nothing to repair');
 });
@@ -172,7 +170,7 @@ test('in 500 contexts without a difference, looked at after every one of 1,000 p
       ever++;
     }
   }
-  t.diagnostic(`decided: ${String(ever)} of ${String(NULL_CONTEXTS)}`);
+  t.diagnostic(`decided: ${ever} of ${NULL_CONTEXTS}`);
   assert.ok(ever <= 0.05 * NULL_CONTEXTS, String(ever));
 });
 
@@ -196,7 +194,7 @@ test('a look after every single replay of a request that is under way decides no
       ever++;
     }
   }
-  t.diagnostic(`decided: ${String(ever)} of ${String(NULL_CONTEXTS)}`);
+  t.diagnostic(`decided: ${ever} of ${NULL_CONTEXTS}`);
   assert.ok(ever <= 0.05 * NULL_CONTEXTS, String(ever));
 });
 
@@ -237,7 +235,7 @@ test('pairs decide a credit of 0.25, 0.5 and 0.8 in a bounded number of replays,
     const median = (values: readonly number[]): number =>
       values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
     t.diagnostic(
-      `credit ${String(credit)}: ${mean.toFixed(1)} replays on average; after 4 pairs forecast ${String(median(forecasts))}, taken ${String(median(left))} (medians)`,
+      `credit ${credit}: ${mean.toFixed(1)} replays on average; after 4 pairs forecast ${median(forecasts)}, taken ${median(left)} (medians)`,
     );
     assert.ok(mean <= most, String(mean));
     assert.ok(

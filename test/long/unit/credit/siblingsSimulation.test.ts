@@ -58,7 +58,7 @@ test('single-bucket intervals cover the true credit of at least 94 % of contexts
     });
     t.diagnostic(`${name}: ${shares.map((share) => (100 * share).toFixed(1)).join(', ')} %`);
     for (const [index, share] of shares.entries()) {
-      assert.ok(share >= 0.94, `${name}, ${String(DESIGNS[index])}: ${String(share)}`);
+      assert.ok(share >= 0.94, `${name}, ${String(DESIGNS[index])}: ${share}`);
     }
   }
 });

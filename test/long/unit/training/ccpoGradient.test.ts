@@ -130,7 +130,7 @@ const INSTANCES = 64;
 const settingsOf = (draws: 'own' | 'shared'): RunConfig =>
   readConfig('', 'raw', [
     'method=ccpo',
-    `evaluator_budget=${String(2 * EPISODES)}`,
+    `evaluator_budget=${2 * EPISODES}`,
     'ccpo.shaping=none',
     'ccpo.normalise=none',
     `ccpo.solo_draws=${draws}`,
@@ -162,7 +162,7 @@ async function estimates(team: Team, steps: number, draws: 'own' | 'shared' = 'o
       budget,
       sampling: SAMPLING,
       seed: 1,
-      scope: `iteration:${String(step)}`,
+      scope: `iteration:${step}`,
       commonRandomNumbers: false,
     };
     const roots = await grow(settings, starts(all), joint?.fanout ?? [], NEVER);
@@ -245,10 +245,7 @@ describe('the raw credit of CCPO', () => {
         const variance = own.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (own.length - 1);
         // All 12 at once, at 95 %: 2.87 standard errors each (Bonferroni).
         const half = 2.87 * Math.sqrt(variance / own.length);
-        assert.ok(
-          Math.abs(mean - value) < half,
-          `[${String(index)}] ${String(mean)} +- ${String(half)}: ${String(value)}`,
-        );
+        assert.ok(Math.abs(mean - value) < half, `[${index}] ${mean} +- ${half}: ${value}`);
         assert.ok(half < 0.02, 'the interval says something');
       }
     });
@@ -272,11 +269,11 @@ describe('the raw credit of CCPO', () => {
       }
       const { contribution, shared, left, right } = exactly(team);
       const isLess = contribution <= shared + 1e-12;
-      assert.equal(left <= right + 1e-12, isLess, `seed ${String(seed)}`);
+      assert.equal(left <= right + 1e-12, isLess, `seed ${seed}`);
       held += isLess ? 1 : 0;
       failed += isLess ? 0 : 1;
     }
-    assert.ok(held > 30 && failed > 30, `${String(held)} held, ${String(failed)} failed`);
+    assert.ok(held > 30 && failed > 30, `${held} held, ${failed} failed`);
   });
 
   it('has the variance that the table gives, in what is sampled', async () => {
@@ -289,7 +286,7 @@ describe('the raw credit of CCPO', () => {
     const deviation = Math.sqrt(squares.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (squares.length - 1));
     const half = (3 * deviation) / Math.sqrt(squares.length);
     const { contribution, shared } = exactly(team);
-    assert.ok(Math.abs(mean - contribution) < half, `${String(mean)} +- ${String(half)}: ${String(contribution)}`);
+    assert.ok(Math.abs(mean - contribution) < half, `${mean} +- ${half}: ${contribution}`);
     // It is not the variance of the shared return.
     assert.ok(Math.abs(shared - contribution) > 2 * half);
   });

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { z } from 'zod';
-import { SHAPE } from '../../../../src/engine/bench/speed/shape.ts';
 import type { IterationTask } from '../../../../src/engine/bench/iteration/steppedPeer.ts';
 import { measureIterations } from '../../../../src/engine/bench/iteration/wholeIteration.ts';
 import type { BenchReport } from '../../../../src/engine/bench/report.ts';
+import { SHAPE } from '../../../../src/engine/bench/speed/shape.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import { leftBehind } from '../../../support/leftBehind.ts';
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { sums } from '../../../unit/training/tinyTeam.ts';
 import {
   c3,
   contentsOf,
@@ -12,6 +11,7 @@ import {
   withStore,
   type Finished,
 } from '../../../unit/engine/workspace.ts';
+import { sums } from '../../../unit/training/tinyTeam.ts';
 import { field, isInterval, list, succeeded } from './documents.ts';
 
 let workspace = '';

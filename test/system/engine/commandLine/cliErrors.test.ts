@@ -8,12 +8,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { openStoreForReading } from '../../../../src/store/read/reader.ts';
-import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { sealPathOf } from '../../../../src/store/files/seal.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
-import { jsonl, sums } from '../../../unit/training/tinyTeam.ts';
+import { openStoreForReading } from '../../../../src/store/read/reader.ts';
+import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { c3, c3Apart, CONFIG, contentsOf, copyOf, makeWorkspace, withStore } from '../../../unit/engine/workspace.ts';
+import { jsonl, sums } from '../../../unit/training/tinyTeam.ts';
 import { BROKEN_TEAMS, oldStore, refuses, refusesBesideStore, RUN } from './refusals.ts';
 
 let workspace = '';

@@ -112,10 +112,7 @@ describe('c3 verify', () => {
     const folder = copyOf(t, workspace);
     const victim = withStore(folder, (store) => store.replaysOfRun(run, 0, 1)[0]?.leaf ?? 0);
     const db = new (loadSqlite())(join(folder, '.c3', 'c3.sqlite'));
-    tamper(
-      db,
-      `UPDATE decision SET tokens = CAST(x'01000000' || substr(tokens, 5) AS BLOB) WHERE id = ${String(victim)}`,
-    );
+    tamper(db, `UPDATE decision SET tokens = CAST(x'01000000' || substr(tokens, 5) AS BLOB) WHERE id = ${victim}`);
     db.close();
     const { code, stdout } = await c3(folder, ['verify', '--json']);
     assert.equal(code, 1);

@@ -103,7 +103,7 @@ describe('c3 mcp', () => {
     const found = rows.parse(JSON.parse(lowest));
     const [first] = found;
     assert.ok(first !== undefined);
-    const link = `vscode://c3-replay.c3-replay/message/${String(first.message)}?run=${run}&folder=${encodeURIComponent(workspace)}`;
+    const link = `vscode://c3-replay.c3-replay/message/${first.message}?run=${run}&folder=${encodeURIComponent(workspace)}`;
     assert.equal(first.link, link);
     const [, finding] = await call(client, 'finding', { message: first.message });
     assert.equal(z.looseObject({ link: z.string() }).parse(JSON.parse(finding)).link, link);
@@ -162,7 +162,7 @@ describe('c3 mcp', () => {
       /^(?:Of \d+ lost episodes?|No episode) /u,
     );
     assert.deepEqual(asked, [
-      `Searching for the message that lost the episode of message ${String(lost.leaf)} costs at most 24 evaluator calls. Go on?`,
+      `Searching for the message that lost the episode of message ${lost.leaf} costs at most 24 evaluator calls. Go on?`,
       `Searching for what loses the episodes of run "${run}" costs at most 60 evaluator calls. Go on?`,
     ]);
     const mute = await connect(t, clientOf(null));

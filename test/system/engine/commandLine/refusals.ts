@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { HEADLINE_RULE } from '../../../../src/engine/recipe/headlines.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
-import { makeTeam } from '../../../unit/training/tinyTeam.ts';
 import { c3, contentsOf, copyOf, type CommandOptions } from '../../../unit/engine/workspace.ts';
+import { makeTeam } from '../../../unit/training/tinyTeam.ts';
 
 export interface Refusal extends CommandOptions {
   readonly code: 1 | 2;
@@ -107,7 +107,7 @@ export const BROKEN_TEAMS = {
       const parsed = JSON.parse(readFileSync(path, 'utf8')) as { model: { vocab: Record<string, number> } };
       const size = Object.keys(parsed.model.vocab).length;
       for (let extra = 0; extra < 50; extra++) {
-        parsed.model.vocab[`extra${String(extra)}`] = size + extra;
+        parsed.model.vocab[`extra${extra}`] = size + extra;
       }
       writeFileSync(path, JSON.stringify(parsed));
     },

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
-import Database from 'better-sqlite3';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { openStoreForReading } from '../../../../src/store/read/reader.ts';
+import Database from 'better-sqlite3';
 import type { LogImport } from '../../../../src/domain/episode.ts';
-import { c3, type Finished } from '../../../unit/engine/workspace.ts';
+import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { leftBehind } from '../../../support/leftBehind.ts';
+import { c3, type Finished } from '../../../unit/engine/workspace.ts';
 
 const ROOT = join(import.meta.dirname, '../../../..');
 const TEMPORARY = tmpdir();

@@ -10,8 +10,8 @@ import { generateLines } from '../../../../src/engine/lines/generateLines.ts';
 import { takeLineModel } from '../../../../src/engine/lines/lineModel.ts';
 import { scoreLines } from '../../../../src/engine/lines/scoreLines.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
-import { FAMILIES, folderOf, readExpected } from '../../../unit/golden.ts';
 import { c3, finished, startC3, type Finished } from '../../../unit/engine/workspace.ts';
+import { FAMILIES, folderOf, readExpected } from '../../../unit/golden.ts';
 
 const jsonlOf = (lines: readonly object[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 

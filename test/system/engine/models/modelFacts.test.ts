@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { inspectModel } from '../../../../src/engine/models/modelFacts.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
-import { FAMILIES, folderOf } from '../../../unit/golden.ts';
 import { c3, errorOf, parseLine } from '../../../unit/engine/workspace.ts';
+import { FAMILIES, folderOf } from '../../../unit/golden.ts';
 
 const WEIGHTS = 'model.safetensors';
 const EMBEDDING = 'model.embed_tokens.weight';
@@ -56,7 +56,7 @@ function sharded(name: string): string {
   );
   const map: Record<string, string> = {};
   for (const part of [0, 1]) {
-    const file = `model-0000${String(part + 1)}-of-00002.safetensors`;
+    const file = `model-0000${part + 1}-of-00002.safetensors`;
     const own = entries.filter((_, index) => index % 2 === part);
     for (const [tensor] of own) {
       map[tensor] = file;
@@ -133,7 +133,7 @@ describe('other folders', () => {
   it('several files are counted together', async () => {
     const folder = sharded('sharded');
     const { files, bytes, parameters } = await inspectModel(folder);
-    const sizes = [1, 2].map((part) => statSync(join(folder, `model-0000${String(part)}-of-00002.safetensors`)).size);
+    const sizes = [1, 2].map((part) => statSync(join(folder, `model-0000${part}-of-00002.safetensors`)).size);
     assert.deepEqual(
       { files, bytes, parameters },
       {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { PolicyGone } from '../../../../src/policy/policy.ts';
+import type { Snapshot } from '../../../../src/domain/snapshot.ts';
 import { ModelPool, type LentPolicy } from '../../../../src/engine/models/models.ts';
 import { parseRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
-import type { Snapshot } from '../../../../src/domain/snapshot.ts';
+import { PolicyGone } from '../../../../src/policy/policy.ts';
 import { streamKey } from '../../../../src/runtime/random.ts';
 import { c3, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 

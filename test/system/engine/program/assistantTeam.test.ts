@@ -159,7 +159,7 @@ describe('the team file that an assistant names', () => {
     const { work, call, asked } = await place(t);
     const texts = ['PASSWORD=hunter22 : [', 'hunter22: 1\n', '{driver: [hunter22, {hunter22: 1}]}', 'driver: hunter22'];
     for (const [index, text] of texts.entries()) {
-      const name = `.env${String(index)}`;
+      const name = `.env${index}`;
       writeFileSync(join(work, name), text);
       const refused = `${JSON.stringify(name)} is no team file that can be read; nothing was replayed. c3 replay or c3 blame with --team FILE says what is wrong with it.`;
       assert.deepEqual(await call(name), [true, refused]);

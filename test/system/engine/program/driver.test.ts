@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import type { LogEvent } from '../../../../src/domain/episode.ts';
+import { PROGRAM_DRIVER } from '../../../../src/engine/places.ts';
 import { DrivenProgram } from '../../../../src/engine/program/drivenProgram.ts';
 import { DriverProcess } from '../../../../src/engine/program/driverProcess.ts';
-import { PROGRAM_DRIVER } from '../../../../src/engine/places.ts';
 import { readTeam } from '../../../../src/engine/program/teamFile.ts';
 import type { ProgramStep } from '../../../../src/replay/program.ts';
 import { NEVER } from '../../../../src/shared/cancellation.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
-import type { LogEvent } from '../../../../src/domain/episode.ts';
 
 const PROGRAMS = join(import.meta.dirname, '../../../programs');
 const INSTANCE = { uid: 'x', uidSha: 'x', question: '12+7?', answer: '', source: 'imported', level: null };
@@ -89,13 +89,11 @@ describe('the driver that comes with the product', () => {
   it('answers many logs at once, each by itself', async (t) => {
     const program = new DrivenProgram(driverOf(t, [join(PROGRAMS, 'callsDriver.mjs')]));
     const steps = await Promise.all(
-      Array.from({ length: 40 }, (_, index) =>
-        program.next(INSTANCE, [said('planner', `plan ${String(index)}`)], NEVER),
-      ),
+      Array.from({ length: 40 }, (_, index) => program.next(INSTANCE, [said('planner', `plan ${index}`)], NEVER)),
     );
     assert.deepEqual(
       steps.map((step) => (step.kind === 'message' ? step.context : step.kind)),
-      steps.map((_, index) => `### system\nWrite.\n\n### user\nplan ${String(index)}`),
+      steps.map((_, index) => `### system\nWrite.\n\n### user\nplan ${index}`),
     );
   });
 
@@ -208,14 +206,14 @@ describe('a program that has no driver', () => {
     const most = 2;
     // The machine that runs the test may have room for many: a process for each would take all of its time.
     const memory = `import os from 'node:os'; import { syncBuiltinESMExports } from 'node:module';
-      os.totalmem = () => ${String(most * 16 * 2 ** 27)}; syncBuiltinESMExports();`;
+      os.totalmem = () => ${most * 16 * 2 ** 27}; syncBuiltinESMExports();`;
     const { driver, started } = counted(t, ['--import', `data:text/javascript,${encodeURIComponent(memory)}`]);
     const next = stepsOf(driver);
     const plans = Array.from({ length: most + 3 }, (_, index) => said('planner', String(index)));
     const asked = await Promise.all(plans.map((plan) => next(plan)));
     assert.deepEqual(
       asked,
-      plans.map((_, index) => `### user\nWrite: ${String(index)}`),
+      plans.map((_, index) => `### user\nWrite: ${index}`),
     );
     await until(() => started().filter(isAlive).length === most);
     const ends = await Promise.all(plans.map((plan) => next(plan, TEXT)));

@@ -8,11 +8,11 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import type { ReplayResult } from '../../../../src/domain/replay.ts';
 import { askedRunSearch, askedSearch } from '../../../../src/engine/assistant/askedReplay.ts';
 import { mcpServer } from '../../../../src/engine/mcp/server.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
-import type { ReplayResult } from '../../../../src/domain/replay.ts';
 import { answeringServer } from '../../../support/answeringServer.ts';
 
 const CONTROL = { signal: new AbortController().signal, onProgress: () => undefined };
@@ -83,7 +83,7 @@ async function imported(
     ['planner', 'writer'],
   );
   const team = (message: number, change = (text: string): string => text): string => {
-    const path = join(folder, `team ${String(message)}.yaml`);
+    const path = join(folder, `team ${message}.yaml`);
     const text = service.reading((store) => inferredTeam(store, message, { endpoint: url, model: 'm' }));
     writeFileSync(
       path,
@@ -164,7 +164,7 @@ describe('a recorded episode without a driver', () => {
     const wrong = team(1, (text) => withResult(text).replace("text: '19'", "text: '5'"));
     const found = await service.blame({ message: 2, budget: 16, team: wrong }, { ...CONTROL, onRemark });
     assert.deepEqual([found.verdict, found.evaluatorCalls], ['undecided', 16]);
-    assert.ok(asked.length > 0 && asked.length <= said, `${String(asked.length)} of ${String(said)}`);
+    assert.ok(asked.length > 0 && asked.length <= said, `${asked.length} of ${said}`);
   });
 
   it('is searched with all that were lost in its recording; one that the steps do not fit is counted', async (t) => {
@@ -200,7 +200,7 @@ describe('a recorded episode without a driver', () => {
     );
     const [first, second, left] = remarks;
     const said = [first, second].map((one) => Number(/^At most (\d+) requests/u.exec(one ?? '')?.[1] ?? NaN));
-    assert.ok(asked.length <= said.reduce((sum, one) => sum + one, 0), `${String(asked.length)} of ${String(said)}`);
+    assert.ok(asked.length <= said.reduce((sum, one) => sum + one, 0), `${asked.length} of ${String(said)}`);
     assert.match(left ?? '', /^An episode is left out: /u);
     const none = { ...request, only: [{ key: 'episode', value: '3' }] } as const;
     await assert.rejects(service.blameRun(none, CONTROL), /The steps of .* do not go on|cannot be replayed/u);

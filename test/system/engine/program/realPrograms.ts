@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
+import type { BucketView } from '../../../../src/domain/replay.ts';
 import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
 import { protocolOfRun, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
-import type { BucketView } from '../../../../src/domain/replay.ts';
 import { PROGRAMS, REAL_PROGRAMS, recordProgram, type RealProgram } from '../../../support/realPrograms.ts';
 import { serveTeam, type Served } from '../../../support/served.ts';
 
@@ -55,7 +55,7 @@ async function asProtocol(plan: string, number: number): Promise<BucketView> {
     device: { threads: 1 },
   };
   writeFileSync(join(folder, 'native.c3.yaml'), JSON.stringify(config));
-  const service = new EngineService(join(folder, `native ${String(number)}.sqlite`));
+  const service = new EngineService(join(folder, `native ${number}.sqlite`));
   try {
     const { run } = await service.run(await readRecipe('native.c3.yaml', [], folder), CONTROL);
     const message = service.reading((store) => {

@@ -5,8 +5,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { record, type RecordSettings } from '../../../../src/engine/record/recordProgram.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import { startC3 } from '../../../unit/engine/workspace.ts';
@@ -54,7 +54,7 @@ function folderWith(t: TestContext, end: string): string {
 function lives(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return !/^State:\s+[XZ]/mu.test(readFileSync(`/proc/${String(pid)}/status`, 'utf8'));
+    return !/^State:\s+[XZ]/mu.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch (error) {
     // A system without /proc has the first answer only.
     return error instanceof Error && 'code' in error && error.code === 'ENOENT' && process.platform !== 'linux';

@@ -5,10 +5,10 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { record, type RecordSettings } from '../../../../src/engine/record/recordProgram.ts';
 import type { Recorded } from '../../../../src/domain/episode.ts';
-import { EngineService } from '../../../../src/engine/service.ts';
 import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
+import { record, type RecordSettings } from '../../../../src/engine/record/recordProgram.ts';
+import { EngineService } from '../../../../src/engine/service.ts';
 import { answeringServer } from '../../../support/answeringServer.ts';
 
 /** What the server of the test answers a body with: status, type and pieces. */
@@ -74,7 +74,7 @@ const messagesIn = (service: EngineService, count: number): unknown =>
   service.reading((store) =>
     Array.from({ length: count }, (_, index) => store.fullMessage(index + 1)).map(
       ({ id, role, turn, parent, text, context }) => ({
-        by: `${role} ${String(turn)}`,
+        by: `${role} ${turn}`,
         continues: parent !== null,
         text,
         context,

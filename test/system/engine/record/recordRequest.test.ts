@@ -66,7 +66,7 @@ it('is shown while it runs, ends with a cancel and stays stored; its key and our
       source.cancel();
     }
   });
-  const upstream = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/v1`;
+  const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   // The environment of the window, which the engine has not.
   const env = { PATH: process.env['PATH'] ?? '', OF_THE_WINDOW: 'yes', THE_KEY: KEY, C3_KEY_API_EXAMPLE_COM: OURS };
   const asked = {

@@ -49,7 +49,7 @@ describe('many lost episodes', () => {
     assert.ok(lost >= LOST_AT_LEAST, String(lost));
     const first = await blame(32 * lost);
     assert.deepEqual([first.read, first.decided + first.several + first.rarelySolved + first.undecided], [lost, lost]);
-    assert.ok(first.undecided <= 0.5 * lost, `${String(first.undecided)} of ${String(lost)}`);
+    assert.ok(first.undecided <= 0.5 * lost, `${first.undecided} of ${lost}`);
     assert.ok(first.evaluatorCalls <= 32 * lost);
     assert.ok(
       first.cases.every(({ sentence }) => sentence.endsWith("Read together with the run's other lost episodes.")),
@@ -57,7 +57,7 @@ describe('many lost episodes', () => {
     assert.ok(first.cases.every(({ drop }) => drop < 0));
     // What is still undecided is searched further.
     const again = await blame(32 * lost);
-    assert.ok(again.undecided <= first.undecided, `${String(again.undecided)} after ${String(first.undecided)}`);
+    assert.ok(again.undecided <= first.undecided, `${again.undecided} after ${first.undecided}`);
     // The list of episodes says the same of each.
     const service = new EngineService(join(folder, '.c3', 'c3.sqlite'));
     try {

@@ -6,14 +6,14 @@ import assert from 'node:assert/strict';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { EngineService } from '../../../../src/engine/service.ts';
+import { setImmediate } from 'node:timers/promises';
 import { AS_RECORDED } from '../../../../src/domain/replay.ts';
-import { CancelledError } from '../../../../src/shared/errors.ts';
 import { OTHER_MODEL } from '../../../../src/domain/snapshot.ts';
-import { makeTeam } from '../../../unit/training/tinyTeam.ts';
+import { EngineService } from '../../../../src/engine/service.ts';
+import { CancelledError } from '../../../../src/shared/errors.ts';
 import { newRecorded } from '../../../support/recordedStores.ts';
 import { c3, copyOf, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
-import { setImmediate } from 'node:timers/promises';
+import { makeTeam } from '../../../unit/training/tinyTeam.ts';
 
 let workspace = '';
 let run = '';

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import { engineClient, type EngineClient } from '../../../../src/client/engineClient.ts';
 import { VERSION } from '../../../../src/engine/version.ts';
-import { REQUESTS } from '../../../../src/shared/protocols/engineProtocol.ts';
 import type { EditorAnswer, EditorFailure } from '../../../../src/shared/protocols/editorProtocol.ts';
+import { REQUESTS } from '../../../../src/shared/protocols/engineProtocol.ts';
+import { programOf } from '../../../support/programs.ts';
 import { startEngine, type EngineProcess } from '../../../unit/engine/engineProcess.ts';
 import { c3, copyOf, errorOf, makeWorkspace, withStore } from '../../../unit/engine/workspace.ts';
-import { programOf } from '../../../support/programs.ts';
 
 let workspace = '';
 before(async () => {
@@ -32,7 +32,7 @@ function withChatModel(t: TestContext): string {
 type Answer = (count: number, leave: () => Promise<void>) => EditorAnswer | EditorFailure | Promise<never>;
 let counted = 0;
 const saying: Answer = (count) => ({
-  ...{ kind: 'answer', text: `${String(count)} #### 4`, finish: 'end', prompt: 10, completion: 5 },
+  ...{ kind: 'answer', text: `${count} #### 4`, finish: 'end', prompt: 10, completion: 5 },
 });
 
 /** A window with a chat model. */

@@ -4,9 +4,9 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, statSync } from 'nod
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { z } from 'zod';
-import { c3, copyOf, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 import { OfferKeysRequest, REQUESTS } from '../../../../src/shared/protocols/engineProtocol.ts';
 import { runtime, startEngine } from '../../../unit/engine/engineProcess.ts';
+import { c3, copyOf, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 import { badServer, type Behaviour } from '../../../unit/policy/endpoint/badServer.ts';
 import { base, KEY, servedAtOnce, workspace } from './servedTeam.ts';
 
@@ -91,7 +91,7 @@ const unseeded =
       response.writeHead(500).end();
       return;
     }
-    const choices = [{ index: 0, message: { content: `${String(count)} #### ${answered}` }, finish_reason: 'stop' }];
+    const choices = [{ index: 0, message: { content: `${count} #### ${answered}` }, finish_reason: 'stop' }];
     const usage = { prompt_tokens: 10, completion_tokens: 5 };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices, usage }));
   };
@@ -207,10 +207,7 @@ it('what a run and its replays spend is one sum, which the limit holds over both
   const tokens = 15 * ofRun.calls;
   const refused = await c3(folder, [...replay, '--spend-tokens', String(tokens + 1)]);
   assert.equal(refused.code, 1);
-  assert.match(
-    errorOf(refused),
-    new RegExp(`does not reach for another request .*: ${String(tokens)} tokens .* spent`),
-  );
+  assert.match(errorOf(refused), new RegExp(`does not reach for another request .*: ${tokens} tokens .* spent`));
   assert.deepEqual(spent(), ofRun);
   const replayed = await c3(folder, replay);
   assert.equal(replayed.code, 0, replayed.stderr);

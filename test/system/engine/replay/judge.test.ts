@@ -4,8 +4,8 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { JUDGE_ROLE } from '../../../../src/shared/rolePolicies.ts';
-import { badServer, type Behaviour } from '../../../unit/policy/endpoint/badServer.ts';
 import { c3, copyOf, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { badServer, type Behaviour } from '../../../unit/policy/endpoint/badServer.ts';
 
 let workspace = '';
 before(async () => {
@@ -48,11 +48,7 @@ it('is measured and said before its credits, is counted, and leaves out what it 
     `evaluator: judge\nscorer: {rubric: Is it right?, labels: labels.jsonl, judge: {endpoint: "${base}", model_name: m, retries: 0}}\n`,
   );
   const labels = ['good', 'good', 'bad', 'bad', 'bad'].map((word, index) =>
-    JSON.stringify({
-      question: `label ${String(index)}`,
-      text: word,
-      score: index === 4 ? 1 : word === 'good' ? 1 : 0,
-    }),
+    JSON.stringify({ question: `label ${index}`, text: word, score: index === 4 ? 1 : word === 'good' ? 1 : 0 }),
   );
   writeFileSync(join(folder, 'labels.jsonl'), labels.join('\n'));
 

@@ -32,10 +32,10 @@ describe('c3 blame --only', () => {
     const all = lost.length;
     assert.match(
       String(found['sentence']),
-      new RegExp(`^Of ${String(alike.length)} lost episodes? \\(level ${level}\\) \\d+ \\[`, 'u'),
+      new RegExp(`^Of ${alike.length} lost episodes? \\(level ${level}\\) \\d+ \\[`, 'u'),
     );
     const one = parseLine(
-      (await c3(folder, ['blame', '--only', `episode=${String(first.leaf)}`, '--budget', '20', '--json'])).stdout,
+      (await c3(folder, ['blame', '--only', `episode=${first.leaf}`, '--budget', '20', '--json'])).stdout,
     );
     assert.equal(one['lost'], 1);
     // A message of it has a case by now, which can have a label.
@@ -69,7 +69,7 @@ describe('c3 blame --only', () => {
       [['--only', 'level'], /--only level needs a value/u],
       [['--only', 'level=99'], /No lost episode of the last evaluation has level 99; by level, with/u],
       [['--only', 'class=No Such Class'], /has class No Such Class; by class, with the number of episodes: /u],
-      [['--only', `episode=${String(won.leaf)}`], /No lost episode of the last evaluation has episode/u],
+      [['--only', `episode=${won.leaf}`], /No lost episode of the last evaluation has episode/u],
       [['--only', 'label=none'], /has label none; none of \d+ has a label/u],
       [['1', '--only', 'level=1'], /either an episode or --only/u],
       [['--team', 'team.yaml'], /has a team of its own, so --team does not apply/u],

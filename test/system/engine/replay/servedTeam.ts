@@ -37,7 +37,7 @@ after(async () => {
  * @param apart one of so many is asked alone as well
  */
 export function servedAtOnce(count: number, apart: number): void {
-  it(`${String(count)} requests to c3 serve at once: each has the answer that it has alone`, async () => {
+  it(`${count} requests to c3 serve at once: each has the answer that it has alone`, async () => {
     const spending = new Spending({ tokens: null, money: null }, { input: 0, output: 0 });
     const client = new EndpointClient({
       bases: [base],
@@ -53,7 +53,7 @@ export function servedAtOnce(count: number, apart: number): void {
       client
         .ask(
           String(number),
-          { model: 'team', prompt: `What is ${String(number)} + ${String(number % 7)}?`, max_tokens: 8, seed: number },
+          { model: 'team', prompt: `What is ${number} + ${number % 7}?`, max_tokens: 8, seed: number },
           { prompt: 64, completion: 8 },
           NEVER,
         )

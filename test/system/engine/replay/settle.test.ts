@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
-import { headlineJson } from '../../../../src/shared/credit/headline.ts';
+import { setImmediate } from 'node:timers/promises';
 import type { Replay } from '../../../../src/domain/replay.ts';
+import { headlineJson } from '../../../../src/shared/credit/headline.ts';
 import { connect } from '../../../../src/store/files/sqlite.ts';
 import {
   c3,

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { badServer, type Behaviour } from '../../../unit/policy/endpoint/badServer.ts';
 import { c3, copyOf, errorOf, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
+import { badServer, type Behaviour } from '../../../unit/policy/endpoint/badServer.ts';
 
 let workspace = '';
 before(async () => {
@@ -34,7 +34,7 @@ async function served(t: TestContext): Promise<Place> {
       response.writeHead(500).end();
       return;
     }
-    const choices = [{ index: 0, message: { content: `${String(own)} #### 4` }, finish_reason: 'stop' }];
+    const choices = [{ index: 0, message: { content: `${own} #### 4` }, finish_reason: 'stop' }];
     const usage = { prompt_tokens: 10, completion_tokens: 5 };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices, usage }));
   };
@@ -71,7 +71,7 @@ describe('c3 try where a server answers for a role', () => {
       /pairs\. Unpaired: what answers for actor keeps to no seeds, so that the two sides share no random numbers\. \d+ calls\.$/u,
     );
     const most = Number(/At most (\d+) requests to the endpoint of the role actor/u.exec(stderr)?.[1] ?? NaN);
-    assert.ok(asked() > 0 && asked() <= most, `${String(asked())} of ${String(most)}`);
+    assert.ok(asked() > 0 && asked() <= most, `${asked()} of ${most}`);
     assert.deepEqual(
       withStore(folder, (store) => store.counts()),
       counts,
@@ -88,7 +88,7 @@ describe('c3 try where a server answers for a role', () => {
     assert.ok(masked > 0 && Number(found['same']) > 0);
     assert.match(
       String(found['sentence']),
-      new RegExp(` ${String(masked)} pairs? could not be scored and (?:is|are) left out\\.`, 'u'),
+      new RegExp(` ${masked} pairs? could not be scored and (?:is|are) left out\\.`, 'u'),
     );
   });
 
@@ -126,7 +126,7 @@ describe('c3 try with a server in the place of a role', () => {
     assert.match(String(found['sentence']), / Unpaired: what answers for actor keeps to no seeds, /u);
     const most = Number(/At most ([\d,]+) requests to the endpoint of the role actor/u.exec(stderr)?.[1] ?? NaN);
     const requests = asked() - before;
-    assert.ok(requests >= 32 && requests <= most, `${String(requests)} of ${String(most)}`);
+    assert.ok(requests >= 32 && requests <= most, `${requests} of ${most}`);
     withStore(folder, (store) => {
       const [run] = store.runs(0, 1);
       assert.equal(store.spent(run?.id ?? '', 'actor').calls, requests);

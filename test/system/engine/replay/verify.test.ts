@@ -6,7 +6,10 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { CancellationTokenSource, ResponseError, type MessageConnection } from 'vscode-jsonrpc/node';
+import { drawsOf, type BucketView } from '../../../../src/domain/replay.ts';
+import { EngineService } from '../../../../src/engine/service.ts';
 import {
   CANCELLED_CODE,
   FAILED_CODE,
@@ -14,14 +17,11 @@ import {
   VerifyProgressNotification,
   type VerifyProgress,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
-import { EngineService } from '../../../../src/engine/service.ts';
-import { drawsOf, type BucketView } from '../../../../src/domain/replay.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
+import { newRecorded } from '../../../support/recordedStores.ts';
 import { tamper } from '../../../support/tamper.ts';
 import { startEngine } from '../../../unit/engine/engineProcess.ts';
-import { newRecorded } from '../../../support/recordedStores.ts';
 import { c3, copyOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
-import { setImmediate } from 'node:timers/promises';
 
 let workspace = '';
 let run = '';
@@ -57,7 +57,7 @@ describe('verify/start', () => {
     });
     assert.deepEqual(told, [{ message, done: 4, total: 4 }]);
     const db = new (loadSqlite())(join(folder, '.c3', 'c3.sqlite'));
-    tamper(db, `UPDATE replay SET return = 1 - return WHERE alternative = ${String(message)} AND replay_index = 2`);
+    tamper(db, `UPDATE replay SET return = 1 - return WHERE alternative = ${message} AND replay_index = 2`);
     db.close();
     const { different, identical, firstDifference } = await connection.sendRequest(REQUESTS.verify, { message });
     assert.deepEqual([different, identical], [1, 3]);

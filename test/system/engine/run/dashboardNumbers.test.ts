@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { addCosts } from '../../../../src/domain/stepRows.ts';
 import { outcomeOf } from '../../../../src/extension/dashboard/runOutcomes.ts';
 import { evaluationCost, StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
 import { isRecord } from '../../../../src/shared/guard.ts';
-import { addCosts } from '../../../../src/domain/stepRows.ts';
 import { c3, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 
 let workspace = '';
@@ -25,9 +25,9 @@ for (const [method, every] of [
   ['magrpo', 0],
   ['c3', 1],
 ] as const) {
-  test(`accuracy, cost and variance of a run of ${method}, evaluated every ${String(every)} steps, are those of its diagnosis`, async () => {
+  test(`accuracy, cost and variance of a run of ${method}, evaluated every ${every} steps, are those of its diagnosis`, async () => {
     // A diagnosis compares the alternatives of one bucket, whatever a step compared them with.
-    const keys = ['steps=3', `method=${method}`, `evaluation.every=${String(every)}`, 'credit.merge_contexts=false'];
+    const keys = ['steps=3', `method=${method}`, `evaluation.every=${every}`, 'credit.merge_contexts=false'];
     const overrides = keys.flatMap((override) => ['--override', override]);
     const run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json', ...overrides])).stdout)['run']);
     const diagnosis = parseLine((await c3(workspace, ['diagnose', '--run', run, '--json'])).stdout);
@@ -49,11 +49,7 @@ for (const [method, every] of [
         [valueOf(diagnosis, 'ledger', 'evaluatorCalls'), valueOf(diagnosis, 'ledger', 'tokens')],
       );
       for (const { iteration, cost } of rows) {
-        assert.deepEqual(
-          cost.tokens,
-          store.roundCost({ run, phase: 'train', iteration }).tokens,
-          `step ${String(iteration)}`,
-        );
+        assert.deepEqual(cost.tokens, store.roundCost({ run, phase: 'train', iteration }).tokens, `step ${iteration}`);
       }
       assert.equal(outcomeOf(store, store.run(run))?.tokens, steps.tokens.prompt + steps.tokens.completion);
 

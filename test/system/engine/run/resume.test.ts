@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { jsonl, makeTeam, sums } from '../../../unit/training/tinyTeam.ts';
 import {
   c3,
   contentsOf,
@@ -15,6 +14,7 @@ import {
   withStore,
   type Finished,
 } from '../../../unit/engine/workspace.ts';
+import { jsonl, makeTeam, sums } from '../../../unit/training/tinyTeam.ts';
 
 let workspace = '';
 /** A workspace with a run that was interrupted in training, and the summary of the same run uninterrupted. */

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { connectToEngine } from '../../../../src/client/startEngine.ts';
 import { REQUESTS } from '../../../../src/shared/protocols/engineProtocol.ts';
 import type { RunJob } from '../../../../src/shared/protocols/jobs.ts';
-import { connectToEngine } from '../../../../src/client/startEngine.ts';
 import { enginesIn } from '../../../support/engines.ts';
-import { openDoor, runtime, startEngine, type Door } from '../../../unit/engine/engineProcess.ts';
 import { newRecorded } from '../../../support/recordedStores.ts';
+import { openDoor, runtime, startEngine, type Door } from '../../../unit/engine/engineProcess.ts';
 import { c3, copyOf, finished, hears, parseLine, startC3, withStore } from '../../../unit/engine/workspace.ts';
 
 let workspace = '';
@@ -102,7 +102,7 @@ describe('an engine', () => {
     await waiting;
     assert.equal((await engine.ended(job)).steps, 0);
     for (let turn = 0; turn < 50; turn++) {
-      await label(`turn ${String(turn)}`);
+      await label(`turn ${turn}`);
     }
     assert.equal(
       withStore(folder, (store) => store.labelsOfBucket(bucket).length),

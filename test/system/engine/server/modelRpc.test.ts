@@ -11,9 +11,9 @@ import {
   type TestModelProgress,
   TestModelProgressNotification,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
-import { folderOf } from '../../../unit/golden.ts';
 import { startEngine } from '../../../unit/engine/engineProcess.ts';
 import { makeWorkspace } from '../../../unit/engine/workspace.ts';
+import { folderOf } from '../../../unit/golden.ts';
 
 let workspace = '';
 before(async () => {

@@ -3,6 +3,9 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { CancellationTokenSource, ResponseError } from 'vscode-jsonrpc/node';
+import type { RunSummary } from '../../../../src/domain/run.ts';
+import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS, type TaxonomyParams } from '../../../../src/domain/taxonomy.ts';
+import type { ErrorCode } from '../../../../src/shared/errors.ts';
 import {
   CANCELLED_CODE,
   FAILED_CODE,
@@ -12,14 +15,11 @@ import {
   type CancelResult,
   type ReplayProgress,
 } from '../../../../src/shared/protocols/engineProtocol.ts';
-import type { ErrorCode } from '../../../../src/shared/errors.ts';
 import type { RunJob, RunProgress } from '../../../../src/shared/protocols/jobs.ts';
-import type { RunSummary } from '../../../../src/domain/run.ts';
-import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS, type TaxonomyParams } from '../../../../src/domain/taxonomy.ts';
-import { makeTeam } from '../../../unit/training/tinyTeam.ts';
-import { JobFailed, startEngine, type EngineProcess } from '../../../unit/engine/engineProcess.ts';
 import { newRecorded } from '../../../support/recordedStores.ts';
+import { JobFailed, startEngine, type EngineProcess } from '../../../unit/engine/engineProcess.ts';
 import { copyOf, makeWorkspace, withStore } from '../../../unit/engine/workspace.ts';
+import { makeTeam } from '../../../unit/training/tinyTeam.ts';
 
 let workspace = '';
 /** A workspace whose store holds one finished run. */

@@ -6,8 +6,8 @@ import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { SANDBOX_PLACES } from '../../../../src/engine/places.ts';
 import { PythonGrader, verdictKey, type VerdictCache } from '../../../../src/evaluate/python/grader.ts';
-import type { SandboxPlaces } from '../../../../src/evaluate/python/sandbox/sandboxProcess.ts';
 import { scored, type PythonVerdict } from '../../../../src/evaluate/python/rules.ts';
+import type { SandboxPlaces } from '../../../../src/evaluate/python/sandbox/sandboxProcess.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import { grader, tests } from '../../../unit/evaluate/python/support.ts';
 
@@ -17,7 +17,7 @@ const RIGHT = 'def f(x):\n    return x + 1';
 describe('a failure of the sandbox itself', () => {
   const folder = mkdtempSync(join(tmpdir(), 'c3-sandbox-'));
   const program = (text: string): URL => {
-    const path = join(folder, `program-${String(text.length)}.mjs`);
+    const path = join(folder, `program-${text.length}.mjs`);
     writeFileSync(path, text);
     return pathToFileURL(path);
   };

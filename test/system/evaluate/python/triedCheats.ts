@@ -120,9 +120,9 @@ export function triedCheats(names: readonly string[], backends: readonly PythonB
         const port = typeof address === 'object' && address !== null ? address.port : 0;
         try {
           const attempts = [
-            `import socket\ndef f(x):\n    s = socket.socket()\n    s.connect(("127.0.0.1", ${String(port)}))`,
-            `import urllib.request\ndef f(x): return urllib.request.urlopen("http://127.0.0.1:${String(port)}/").read()`,
-            `from pyodide.http import open_url\ndef f(x): return open_url("http://127.0.0.1:${String(port)}/").read()`,
+            `import socket\ndef f(x):\n    s = socket.socket()\n    s.connect(("127.0.0.1", ${port}))`,
+            `import urllib.request\ndef f(x): return urllib.request.urlopen("http://127.0.0.1:${port}/").read()`,
+            `from pyodide.http import open_url\ndef f(x): return open_url("http://127.0.0.1:${port}/").read()`,
           ];
           for (const code of attempts) {
             assert.equal((await patient.grade(code, SQUARES)).score, 0);

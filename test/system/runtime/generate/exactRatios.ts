@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { exactSlots } from '../../../../src/runtime/model/exactThreads.ts';
 import { Generator, type GenerationRequest } from '../../../../src/runtime/generate/generate.ts';
+import { exactSlots } from '../../../../src/runtime/model/exactThreads.ts';
+import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../../src/runtime/train/trainingState.ts';
-import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { request, RUNNING, testParameters } from '../../../unit/runtime/models.ts';
 import { present, range, testKey, total } from '../../../unit/runtime/nd.ts';
 

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
-import { reexecute, reexecuteElsewhere, writeRecording } from '../../../determinism/replays.ts';
 import { Generator, type GenerationRequest } from '../../../../src/runtime/generate/generate.ts';
 import { saveModel } from '../../../../src/runtime/model/model.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
+import { reexecute, reexecuteElsewhere, writeRecording } from '../../../determinism/replays.ts';
 import { request, RUNNING, testParameters, TINY } from '../../../unit/runtime/models.ts';
 import { present, range, testKey } from '../../../unit/runtime/nd.ts';
 

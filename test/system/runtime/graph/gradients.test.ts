@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { FloatType } from '../../../../src/runtime/graph/graph.ts';
 import { parameterFeeds, parameterViews } from '../../../../src/runtime/model/model.ts';
+import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import type { TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';
 import {
   accumulatedName,
@@ -13,7 +14,6 @@ import {
   gradientName,
   type LossKind,
 } from '../../../../src/runtime/train/graph/trainingGraph.ts';
-import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import {
   along,
   contextsFor,

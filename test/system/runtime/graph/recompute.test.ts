@@ -10,17 +10,17 @@ import { describe, it, type TestContext } from 'node:test';
 import { InferenceSession, type Tensor } from 'onnxruntime-node';
 import { Graph, type FloatType } from '../../../../src/runtime/graph/graph.ts';
 import { parameterFeeds } from '../../../../src/runtime/model/model.ts';
-import { headChunks, mostTargets } from '../../../../src/runtime/train/graph/pack.ts';
+import { type TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { floatData, Session } from '../../../../src/runtime/session/session.ts';
-import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { initialState } from '../../../../src/runtime/train/trainingState.ts';
+import { headChunks, mostTargets } from '../../../../src/runtime/train/graph/pack.ts';
 import {
   accumulatedName,
   buildGradientGraph,
   buildScoreGraph,
   gradientName,
 } from '../../../../src/runtime/train/graph/trainingGraph.ts';
-import { type TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { initialState } from '../../../../src/runtime/train/trainingState.ts';
 import { along, contextsFor, feedsOf, slope } from '../../../unit/runtime/losses.ts';
 import {
   context,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { exactThreads } from '../../../../src/runtime/model/exactThreads.ts';
 import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import { Graph } from '../../../../src/runtime/graph/graph.ts';
-import { withAdapter } from '../../../../src/runtime/model/lora.ts';
 import { matmul, swapLast } from '../../../../src/runtime/graph/ops/linear.ts';
+import { exactThreads } from '../../../../src/runtime/model/exactThreads.ts';
+import { withAdapter } from '../../../../src/runtime/model/lora.ts';
+import { ADAPTER_MODULES, adapterSpecs, type TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { floatData, floats, Session } from '../../../../src/runtime/session/session.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { ADAPTER_MODULES, adapterSpecs, type TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { message, request, RUNNING, testParameters } from '../../../unit/runtime/models.ts';
 import { noise, present, range, testStream } from '../../../unit/runtime/nd.ts';
 

@@ -15,7 +15,18 @@ import {
   withAdapter,
 } from '../../../../src/runtime/model/lora.ts';
 import { loadModel, parameterViews, viewFeeds, type ParameterView } from '../../../../src/runtime/model/model.ts';
+import {
+  ADAPTER_MODULES,
+  type AdapterSettings,
+  type TransformerConfig,
+} from '../../../../src/runtime/model/transformer.ts';
 import { packContexts, type TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';
+import {
+  accumulatedName,
+  buildGradientGraph,
+  gradientName,
+  type LossKind,
+} from '../../../../src/runtime/train/graph/trainingGraph.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import {
   initialState,
@@ -23,17 +34,6 @@ import {
   type TrainingState,
   weightsOf,
 } from '../../../../src/runtime/train/trainingState.ts';
-import {
-  accumulatedName,
-  buildGradientGraph,
-  gradientName,
-  type LossKind,
-} from '../../../../src/runtime/train/graph/trainingGraph.ts';
-import {
-  ADAPTER_MODULES,
-  type AdapterSettings,
-  type TransformerConfig,
-} from '../../../../src/runtime/model/transformer.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { FAMILIES, folderOf } from '../../../unit/golden.ts';
 import { along, contextsFor, feedsOf, slope, TEMPERATURE, tokensOf } from '../../../unit/runtime/losses.ts';

@@ -7,6 +7,15 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { SHAPE } from '../../../../src/engine/bench/speed/shape.ts';
+import { Graph, type Value } from '../../../../src/runtime/graph/graph.ts';
+import { rowMaximum } from '../../../../src/runtime/graph/ops/attention.ts';
+import { sum } from '../../../../src/runtime/graph/ops/broadcast.ts';
+import { div, exp, log, mul, swiglu } from '../../../../src/runtime/graph/ops/elementwise.ts';
+import { logSoftmax, rmsNorm, targetLogSoftmax } from '../../../../src/runtime/graph/ops/normalise.ts';
+import { exactThreads } from '../../../../src/runtime/model/exactThreads.ts';
+import { loadModel } from '../../../../src/runtime/model/model.ts';
+import { rotaryTables, rotate } from '../../../../src/runtime/model/rotary.ts';
+import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import {
   attentionOf,
   compareBatches,
@@ -14,17 +23,8 @@ import {
   productOf,
   type RowOperator,
 } from '../../../../src/runtime/provider/batchInvariance.ts';
-import { exactThreads } from '../../../../src/runtime/model/exactThreads.ts';
-import { Graph, type Value } from '../../../../src/runtime/graph/graph.ts';
-import { loadModel } from '../../../../src/runtime/model/model.ts';
-import { rowMaximum } from '../../../../src/runtime/graph/ops/attention.ts';
-import { sum } from '../../../../src/runtime/graph/ops/broadcast.ts';
-import { div, exp, log, mul, swiglu } from '../../../../src/runtime/graph/ops/elementwise.ts';
-import { logSoftmax, rmsNorm, targetLogSoftmax } from '../../../../src/runtime/graph/ops/normalise.ts';
-import { rotaryTables, rotate } from '../../../../src/runtime/model/rotary.ts';
 import { weightProducts } from '../../../../src/runtime/provider/products.ts';
 import { floats, ints, longs, type Feeds } from '../../../../src/runtime/session/session.ts';
-import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { present, range } from '../../../unit/runtime/nd.ts';
 
 const LARGEST = 512;

@@ -121,5 +121,5 @@ export function generatesOnDevice(sizes: readonly number[]): void {
 
 const contentOf = ({ tokens, logprobs, finish }: Completion): unknown => ({ tokens, logprobs, finish });
 export const close = (a: number, b: number): void => {
-  assert.ok(Math.abs(a - b) <= 1e-4, `${String(a)} is not ${String(b)}`);
+  assert.ok(Math.abs(a - b) <= 1e-4, `${a} is not ${b}`);
 };

@@ -22,7 +22,7 @@ function bundle(name: string, text: string): string {
 
 test('loading and activating are measured apart, each time in a new process', async () => {
   const wait = (milliseconds: number): string =>
-    `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${String(milliseconds)});`;
+    `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${milliseconds});`;
   const path = bundle(
     'slow',
     `${wait(40)} const { commands, window, EventEmitter } = require('vscode');

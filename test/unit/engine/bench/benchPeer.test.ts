@@ -4,9 +4,9 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, watch, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { CancelledError } from '../../../../src/shared/errors.ts';
 import { measurePeer, reportedPeer, type Peer, type PeerTask } from '../../../../src/engine/bench/speed/peer.ts';
 import { SHAPE } from '../../../../src/engine/bench/speed/shape.ts';
+import { CancelledError } from '../../../../src/shared/errors.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'c3-peer-'));
 after(() => {
@@ -50,7 +50,7 @@ describe('a peer', () => {
     assert.deepEqual(JSON.parse(readFileSync(seen, 'utf8')), TASK);
     const many = {
       name: 'PyTorch 0',
-      seconds: Object.fromEntries(Array.from({ length: 40 }, (_, batch) => [`distinct ${String(batch)}`, 1.5])),
+      seconds: Object.fromEntries(Array.from({ length: 40 }, (_, batch) => [`distinct ${batch}`, 1.5])),
     };
     assert.deepEqual((await measured([python('long', `echo '${JSON.stringify(many)}'`)])).peer, many);
   });

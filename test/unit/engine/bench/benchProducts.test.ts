@@ -3,8 +3,10 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { SHAPE } from '../../../../src/engine/bench/speed/shape.ts';
 import { Graph } from '../../../../src/runtime/graph/graph.ts';
 import { initialParameters, parameterCount, parameterViews } from '../../../../src/runtime/model/model.ts';
+import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import {
   BareProducts,
   buildProductsGraph,
@@ -15,8 +17,6 @@ import {
   weightProducts,
 } from '../../../../src/runtime/provider/products.ts';
 import { floatData, floats, Session } from '../../../../src/runtime/session/session.ts';
-import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
-import { SHAPE } from '../../../../src/engine/bench/speed/shape.ts';
 
 const TINY: TransformerConfig = {
   ...SHAPE,
@@ -87,7 +87,7 @@ describe('the graph of the bare products', () => {
       );
       assert.equal(got.length, expected.length, productName(product));
       expected.forEach((value, index) => {
-        assert.ok(Math.abs((got[index] ?? NaN) - value) < 1e-5, `${productName(product)} at ${String(index)}`);
+        assert.ok(Math.abs((got[index] ?? NaN) - value) < 1e-5, `${productName(product)} at ${index}`);
       });
     }
     await session.release();

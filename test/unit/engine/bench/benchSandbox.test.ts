@@ -1,9 +1,9 @@
 /** The load of the sandbox: which programs there are, and that what they did is counted. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { report, type Graded } from '../../../../src/engine/bench/sandbox/sandboxLoad.ts';
 import type { Bait } from '../../../../src/engine/bench/sandbox/hostile.ts';
 import { loadPrograms, type LoadProgram } from '../../../../src/engine/bench/sandbox/programs.ts';
+import { report, type Graded } from '../../../../src/engine/bench/sandbox/sandboxLoad.ts';
 
 const BAIT: Bait = { folder: '/bait', file: '/bait/secret.txt', secret: 'the secret', port: 4321 };
 

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { medianOf, quantileOf } from '../../../../src/engine/bench/report.ts';
 import { benchStore } from '../../../../src/engine/bench/store.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
-import { abortedWhen } from '../../../support/signals.ts';
 import { leftBehind } from '../../../support/leftBehind.ts';
+import { abortedWhen } from '../../../support/signals.ts';
 
 test('a store bench that is cancelled ends at once and leaves nothing behind', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'c3-test-'));

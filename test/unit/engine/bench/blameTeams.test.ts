@@ -26,7 +26,7 @@ describe('enumerated teams', () => {
         const numbers = new Numbers(34, 100 * number + place);
         const draws = Array.from({ length: 2000 }, () => drawPair(episode, place, numbers));
         const mean = draws.reduce((sum, [own, fresh]) => sum + own - fresh, 0) / draws.length;
-        assert.ok(Math.abs(mean - drop) < 0.06, `${String(mean)} for ${String(drop)}`);
+        assert.ok(Math.abs(mean - drop) < 0.06, `${mean} for ${drop}`);
       }
     }
   });

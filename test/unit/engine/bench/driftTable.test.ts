@@ -22,7 +22,7 @@ const run = (roles: number, seed: number, staleGap: number, share = 0): DriftRun
   seconds: 0,
 });
 const close = (a: number | null | undefined, b: number): void =>
-  assert.ok(Math.abs((a ?? NaN) - b) < 1e-9, `${String(a)} is not ${String(b)}`);
+  assert.ok(Math.abs((a ?? NaN) - b) < 1e-9, `${String(a)} is not ${b}`);
 
 it('fits the exponent of each seed, and leaves out a seed that lacks a size or has a 0', () => {
   const runs = [2, 4, 8].flatMap((roles) => [run(roles, 0, 3 * roles ** 2), run(roles, 1, 0.1 * roles)]);

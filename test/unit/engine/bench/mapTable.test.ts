@@ -38,7 +38,7 @@ const pair = (level: number, roles: number, seed: number, c3: number, magrpo: nu
   run(level, roles, 'magrpo', seed, magrpo),
 ];
 const near = (actual: number | undefined | null, expected: number): void => {
-  assert.ok(Math.abs((actual ?? NaN) - expected) < 1e-9, `${String(actual)} is not ${String(expected)}`);
+  assert.ok(Math.abs((actual ?? NaN) - expected) < 1e-9, `${String(actual)} is not ${expected}`);
 };
 
 const PILOTS = [pilot(1, 2, 0.25), pilot(2, 2, 1), pilot(3, 2, 4)];

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { comparedCredits } from '../../../../src/credit/compared.ts';
-import { handNoise, noiseRatio, type PlayerMessage } from '../../../../src/engine/bench/map/mapVariance.ts';
 import type { MapMethod } from '../../../../src/engine/bench/map/mapTable.ts';
+import { handNoise, noiseRatio, type PlayerMessage } from '../../../../src/engine/bench/map/mapVariance.ts';
 import { Stream } from '../../../../src/runtime/random.ts';
 
 const PILES = 'ABCDEFGH';
@@ -36,7 +36,7 @@ function hands(count: number, luck: number, method: MapMethod): PlayerMessage[] 
 
 describe('the noise of the player', () => {
   for (const rho of [0.2, 8]) {
-    it(`of C3 over that of MAGRPO is (7 / 6) / (1 + rho) at a rho of ${String(rho)}`, () => {
+    it(`of C3 over that of MAGRPO is (7 / 6) / (1 + rho) at a rho of ${rho}`, () => {
       const luck = Math.sqrt(rho) * 60;
       const [c3, magrpo] = (['c3', 'magrpo'] as const).map((method) => handNoise(hands(4000, luck, method), method));
       const ratio = noiseRatio(c3 ?? new Map(), magrpo ?? new Map()) ?? assert.fail();
@@ -45,7 +45,7 @@ describe('the noise of the player', () => {
       assert.equal(n, 4000);
       assert.ok(low !== null && high !== null && high - low < 0.2 * theory, JSON.stringify(ratio));
       // The interval is one of 95 %: twice as wide as this.
-      assert.ok(Math.abs(value - theory) < high - low, `${JSON.stringify(ratio)} is not ${String(theory)}`);
+      assert.ok(Math.abs(value - theory) < high - low, `${JSON.stringify(ratio)} is not ${theory}`);
     });
   }
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { MeasureName, MethodComparison, MethodRow } from '../../../../src/diagnostics/methods/methodTable.ts';
 import { overSeeds, signFlip, type SeedSummary } from '../../../../src/diagnostics/statistics/seeds.ts';
+import type { Interval } from '../../../../src/domain/credit.ts';
 import { paperPage, type PaperReport } from '../../../../src/engine/bench/paper/paperPage.ts';
 import { onFront, paretoPicture } from '../../../../src/engine/bench/paper/paperPictures.ts';
 import { amounts, ticks } from '../../../../src/report/axis.ts';
 import { apart, curvePicture } from '../../../../src/report/curves.ts';
 import { compact, decimal, escaped, percentage } from '../../../../src/report/words.ts';
-import type { Interval } from '../../../../src/domain/credit.ts';
 
 /** A summary with bounds that are given, not found. */
 const summary = (

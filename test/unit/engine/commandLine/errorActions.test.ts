@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { missing } from '../../../../src/extension/configuration/disk.ts';
-import { pathsIn } from '../../../../src/extension/configuration/help.ts';
 import { Endpoints, SpendingAccount } from '../../../../src/engine/models/endpoints.ts';
 import { loadData, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import { missing } from '../../../../src/extension/configuration/disk.ts';
+import { pathsIn } from '../../../../src/extension/configuration/help.ts';
 import { NEVER } from '../../../../src/shared/cancellation.ts';
 import { C3Error, errorOfFailure, failureData, hasCode } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
@@ -48,10 +48,7 @@ describe('what a configuration is refused for', () => {
     for (const [text, line, column] of cases) {
       const [fault] = await missing(folder, pathsIn(text));
       const { message, action } = await refusal(text);
-      assert.ok(
-        fault !== undefined && message.includes(`line ${String(line)}: `) && message.includes(fault.message),
-        message,
-      );
+      assert.ok(fault !== undefined && message.includes(`line ${line}: `) && message.includes(fault.message), message);
       assert.deepEqual(action, at(line, column));
     }
     const overridden = await refusal('steps: 1\n', 'model=nowhere');

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
+import { contextOf, type Streams } from '../../../../src/engine/commandLine/command.ts';
 import { COMMANDS } from '../../../../src/engine/commandLine/commands.ts';
 import { isCancellable, main } from '../../../../src/engine/commandLine/main.ts';
-import { contextOf, type Streams } from '../../../../src/engine/commandLine/command.ts';
 import { progressPrinter } from '../../../../src/engine/commandLine/support.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import { c3 } from '../workspace.ts';
@@ -171,7 +171,7 @@ describe('a context', () => {
       stage: 'evaluate-before' as const,
       done,
       total: 100,
-      message: `Evaluating: ${String(done)} of 100`,
+      message: `Evaluating: ${done} of 100`,
     }));
     const shown = (isTTY: boolean): string => {
       const streams = streamsOf(Readable.from([]), isTTY);

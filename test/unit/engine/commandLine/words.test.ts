@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bucketWords, findingWords, summaryWords } from '../../../../src/engine/commandLine/words.ts';
-import type { BucketView } from '../../../../src/domain/replay.ts';
 import type { Message } from '../../../../src/domain/message.ts';
+import type { BucketView } from '../../../../src/domain/replay.ts';
 import type { RunSummary } from '../../../../src/domain/run.ts';
+import { bucketWords, findingWords, summaryWords } from '../../../../src/engine/commandLine/words.ts';
 
 const NOTHING = { before: null, after: null, difference: null };
 const SUMMARY: RunSummary = {

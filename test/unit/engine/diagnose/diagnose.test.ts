@@ -3,6 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { meanInterval } from '../../../../src/credit/interval.ts';
+import { fidelity } from '../../../../src/diagnostics/fidelity.ts';
+import { spearman } from '../../../../src/diagnostics/statistics/rank.ts';
+import { diagnosisWords } from '../../../../src/engine/commandLine/diagnoseWords.ts';
 import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
 import { bucketsOf, bucketsOfSample } from '../../../../src/engine/diagnose/diagnoseBuckets.ts';
 import {
@@ -10,23 +14,20 @@ import {
   type SampleDependencies,
   type SampleSettings,
 } from '../../../../src/engine/diagnose/diagnoseSample.ts';
-import { diagnosisWords } from '../../../../src/engine/commandLine/diagnoseWords.ts';
 import { startEnergy } from '../../../../src/engine/machine/energy.ts';
 import { taxonomyReport, taxonomyWords } from '../../../../src/engine/taxonomy/taxonomyReport.ts';
 import { readBuckets } from '../../../../src/engine/taxonomy/taxonomyView.ts';
-import { meanInterval } from '../../../../src/credit/interval.ts';
-import { fidelity } from '../../../../src/diagnostics/fidelity.ts';
-import { spearman } from '../../../../src/diagnostics/statistics/rank.ts';
+import { PolicyGone } from '../../../../src/policy/policy.ts';
+import { grow } from '../../../../src/replay/episodes.ts';
 import { recordSubtree, recordTrainingTree } from '../../../../src/replay/recordTree.ts';
 import { replayMessage } from '../../../../src/replay/replayMessage.ts';
-import { grow } from '../../../../src/replay/episodes.ts';
-import { PolicyGone } from '../../../../src/policy/policy.ts';
-import { held } from '../../../support/held.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../../src/team/protocol.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
 import type { Moment } from '../../../../src/training/state/states.ts';
+import { held } from '../../../support/held.ts';
+import { abortedWhen } from '../../../support/signals.ts';
 import {
   CHECKPOINTS,
   digest,
@@ -44,7 +45,6 @@ import {
   world,
   type World,
 } from '../../replay/helpers.ts';
-import { abortedWhen } from '../../../support/signals.ts';
 
 const SETTINGS: SampleSettings = { contexts: 5, alternatives: 4, replays: 2, valueSamples: 3, role: null, seed: 1 };
 
@@ -484,7 +484,7 @@ describe('energy', () => {
     });
     const write = (name: string, energy: number): void => {
       mkdirSync(join(folder, name), { recursive: true });
-      writeFileSync(join(folder, name, 'energy_uj'), `${String(energy)}\n`);
+      writeFileSync(join(folder, name, 'energy_uj'), `${energy}\n`);
       writeFileSync(join(folder, name, 'max_energy_range_uj'), '10000000\n');
     };
     write('intel-rapl:0', 1_000_000);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { mean } from '../../../../src/credit/describe.ts';
 import { pearson, type Pair } from '../../../../src/diagnostics/statistics/rank.ts';
+import { trainingCreditWords } from '../../../../src/engine/commandLine/diagnoseWords.ts';
 import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
 import type { SampleDependencies } from '../../../../src/engine/diagnose/diagnoseSample.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type RoleTrainingCredit,
   type TrainingCreditSettings,
 } from '../../../../src/engine/diagnose/trainingCredit.ts';
-import { trainingCreditWords } from '../../../../src/engine/commandLine/diagnoseWords.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
@@ -129,7 +129,7 @@ describe('the replays of messages that were learned from', () => {
     assert.equal(views.length, 3 * (2 + 8));
     for (const position of [0, 1]) {
       const errors = views
-        .filter(({ role }) => role === `r${String(position)}`)
+        .filter(({ role }) => role === `r${position}`)
         .map(({ alternatives: [own, ...others] }) => {
           const worth = mean((own?.returns ?? []).map(Number));
           const value = mean(others.map(({ returns }) => Number(returns[0])));
@@ -154,7 +154,7 @@ describe('the replays of messages that were learned from', () => {
       assert.ok((first.correlation?.value ?? NaN) < (first.disattenuated?.value ?? NaN));
       assert.ok(
         Math.abs((first.disattenuated?.value ?? NaN) - exact) < 0.1,
-        `${overrides.join()}: ${String(first.disattenuated?.value)} is not near ${String(exact)}`,
+        `${overrides.join()}: ${String(first.disattenuated?.value)} is not near ${exact}`,
       );
     }
   });

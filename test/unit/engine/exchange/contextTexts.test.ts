@@ -37,7 +37,7 @@ it('contexts of one list are named as their whole texts are, and say only what i
 });
 
 it('contexts that are too long say their ends, each a little more than the one before', () => {
-  const list = Array.from({ length: 400 }, (_, index) => said(`${String(index)} ${'x'.repeat(10_000)}`));
+  const list = Array.from({ length: 400 }, (_, index) => said(`${index} ${'x'.repeat(10_000)}`));
   const [texts, names] = [new ContextTexts(), new ContextNames()];
   let [whole, written] = ['', 0];
   for (let length = 0; length <= list.length; length++) {

@@ -12,10 +12,10 @@ import { exportBuckets } from '../../../../src/engine/exchange/exchangeExport.ts
 import { importBuckets } from '../../../../src/engine/exchange/exchangeImport.ts';
 import { canonicalJson, JsonNumber, jsonOf, parseJson } from '../../../../src/engine/exchange/exchangeJson.ts';
 import { parseRecipe, protocolOf } from '../../../../src/engine/recipe/recipe.ts';
-import { C3Error } from '../../../../src/shared/errors.ts';
-import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { grow } from '../../../../src/replay/episodes.ts';
 import { recordTrainingTree } from '../../../../src/replay/recordTree.ts';
+import { C3Error } from '../../../../src/shared/errors.ts';
+import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import {
   CountingEvaluator,
   problems,
@@ -58,7 +58,7 @@ const line = (changes: Readonly<Record<string, unknown>> = {}): string =>
       candidates: ['x', 'y'].map((text, j) => ({
         j,
         action_text: text,
-        returns: [new JsonNumber(`${String(j)}.0`)],
+        returns: [new JsonNumber(`${j}.0`)],
         next_actions: [`after ${text}`],
       })),
       meta: { seed: 0, method: 'c3' },
@@ -70,7 +70,7 @@ async function imported(
   { folder, store }: Scene,
   lines: readonly string[],
 ): Promise<{ run: string; back: string; buckets: StoredBucket[] }> {
-  const path = join(folder, `in-${String(lines.length)}-${String(Math.floor(performance.now() * 1000))}.jsonl`);
+  const path = join(folder, `in-${lines.length}-${Math.floor(performance.now() * 1000)}.jsonl`);
   writeFileSync(path, lines.map((one) => `${one}\n`).join(''));
   const { run } = await importBuckets(store, path, NOW);
   const protocol = protocolOf(parseRecipe(store.runConfig(run), run));
@@ -135,7 +135,7 @@ describe('a bucket', () => {
   });
 
   it('has its candidates in the order of j, and its segments clipped into range', () => {
-    const candidate = (j: number): object => ({ j, action_text: `t${String(j)}`, returns: [j], next_actions: [] });
+    const candidate = (j: number): object => ({ j, action_text: `t${j}`, returns: [j], next_actions: [] });
     const of = (meta: object): ReturnType<typeof readBucketLine> =>
       readBucketLine(line({ candidates: [2, 0, 3, 1].map(candidate), meta }), 'f:1');
     assert.deepEqual(
@@ -295,19 +295,19 @@ describe('an imported file', () => {
       scene(t),
       rows.map((returns, b) =>
         line({
-          question_id: `q${String(b)}`,
+          question_id: `q${b}`,
           meta: { seed: 0, credit_n: 4, v_extra_start: 4, v_extra_n: 2, real_j: 1 },
           candidates: returns.map((own, j) => ({
             j,
-            action_text: `t${String(j)}`,
+            action_text: `t${j}`,
             returns: own,
-            next_actions: own.map((__, m) => `s${String((b + j + m) % 3)}`),
+            next_actions: own.map((__, m) => `s${(b + j + m) % 3}`),
           })),
         }),
       ),
     );
     const close = (actual: number | null | undefined, expected: number): void => {
-      assert.ok(Math.abs((actual ?? NaN) - expected) <= 1e-9, `${String(actual)} is not ${String(expected)}`);
+      assert.ok(Math.abs((actual ?? NaN) - expected) <= 1e-9, `${String(actual)} is not ${expected}`);
     };
     // NumPy and SciPy on the authors' definitions.
     close(fidelity(buckets, 'loo').real?.value, 0.8204276211947296);

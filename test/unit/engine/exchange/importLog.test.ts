@@ -3,14 +3,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { isBucketFile } from '../../../../src/engine/exchange/exchangeImport.ts';
-import { importText } from './importText.ts';
-import { rawConnection } from '../../store/helpers.ts';
-import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
 import { NOTHING_MEASURED } from '../../../../src/domain/message.ts';
-import { renamesOf } from '../../../../src/shared/speakerNames.ts';
+import { isBucketFile } from '../../../../src/engine/exchange/exchangeImport.ts';
+import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
+import { renamesOf } from '../../../../src/shared/speakerNames.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
+import { rawConnection } from '../../store/helpers.ts';
+import { importText } from './importText.ts';
 
 function storeOf(t: TestContext): StoreWriter {
   const folder = mkdtempSync(join(tmpdir(), 'c3-logs-'));
@@ -95,16 +95,14 @@ describe('a log', () => {
 
   it('of one long conversation is as long in the store as it is, and every context is whole', async (t) => {
     const store = storeOf(t);
-    const said = Array.from({ length: 1000 }, (_, at) =>
-      at % 2 === 0 ? user(`Ask ${String(at)}.`) : by('a', `${String(at)}.`),
-    );
+    const said = Array.from({ length: 1000 }, (_, at) => (at % 2 === 0 ? user(`Ask ${at}.`) : by('a', `${at}.`)));
     const { run } = await importText(store, conversation(...said));
     const { messages } = store.searchMessages({ query: '999', run, offset: 0, limit: 10 });
     const context = store.fullMessage(messages[0]?.id ?? 0).context;
     assert.deepEqual([context.match(/^### /gmu)?.length, context.endsWith('### user\nAsk 998.')], [999, true]);
     const db = rawConnection(t, store.path);
     const held = db.prepare('SELECT sum(length(body)) FROM text').pluck().get();
-    assert.ok(Number(held) < 2 * context.length, `${String(held)} of ${String(context.length)}`);
+    assert.ok(Number(held) < 2 * context.length, `${String(held)} of ${context.length}`);
   });
 
   it('keeps what was measured of each call, and says it of the problem', async (t) => {
@@ -114,12 +112,12 @@ describe('a log', () => {
       traceId: 'a'.repeat(32),
       spanId: String(at).padStart(16, '0'),
       name: 'chat',
-      startTimeUnixNano: `${String(began + at * 1000)}000000`,
-      endTimeUnixNano: `${String(began + at * 1000 + 500)}000000`,
+      startTimeUnixNano: `${began + at * 1000}000000`,
+      endTimeUnixNano: `${began + at * 1000 + 500}000000`,
       attributes: Object.entries({
         'gen_ai.operation.name': 'chat',
         'gen_ai.input.messages': JSON.stringify([{ role: 'user', content: 'Go.' }]),
-        'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', content: `Said ${String(at)}.` }]),
+        'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', content: `Said ${at}.` }]),
         ...attributes,
       }).map(([key, value]) => ({
         key,
@@ -189,7 +187,7 @@ describe('a log', () => {
   it('keeps scores and several episodes of one question, and what came after the last message', async (t) => {
     const store = storeOf(t);
     const lines = [0, 1].map((score) =>
-      JSON.stringify({ messages: [user('Hi'), by('a', `Answer ${String(score)}`), user('Thanks')], score }),
+      JSON.stringify({ messages: [user('Hi'), by('a', `Answer ${score}`), user('Thanks')], score }),
     );
     const { run, scored, events } = await importText(store, lines.join('\n'));
     assert.deepEqual([scored, events], [2, 2]);

@@ -1,7 +1,7 @@
+import type { LogImport } from '../../../../src/domain/episode.ts';
+import { storeLog, surveyLog } from '../../../../src/engine/exchange/importLog.ts';
 /** A log that is imported from its text. */
 import { LogIndex } from '../../../../src/engine/exchange/logIndex.ts';
-import { storeLog, surveyLog } from '../../../../src/engine/exchange/importLog.ts';
-import type { LogImport } from '../../../../src/domain/episode.ts';
 import type { Rename } from '../../../../src/shared/speakerNames.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { sourceOf } from '../../logs/wholeLog.ts';

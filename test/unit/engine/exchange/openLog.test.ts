@@ -93,7 +93,7 @@ describe('a compressed log in several parts', () => {
         [Buffer.concat([whole, Buffer.from('other')]), TEXT.length],
       ] as const) {
         const { text, leftOut } = await read(t, bytes);
-        assert.ok(text.length >= least, `${String(text.length)} of ${String(TEXT.length)}, not ${String(least)}`);
+        assert.ok(text.length >= least, `${text.length} of ${TEXT.length}, not ${least}`);
         assert.ok(bytes === flipped || TEXT.startsWith(text));
         assert.ok(text.endsWith('\n'));
         assert.match(

@@ -70,7 +70,7 @@ async function unpacked(t: TestContext, bytes: Buffer): Promise<Unpacked> {
 }
 
 const sample = (index: number, more: Partial<Member> = {}): Member => ({
-  name: `samples/${String(index)}_epoch_1.json`,
+  name: `samples/${index}_epoch_1.json`,
   text: JSON.stringify({ id: index, text: 'x'.repeat(100) }),
   ...more,
 });
@@ -107,7 +107,7 @@ describe('an archive of samples', () => {
     assert.equal(text, textOf(good));
     assert.deepEqual(
       leftOut.map(([reason, count]) => [reason.replace(/: .*/u, ''), count]),
-      [1, 2, 3, 6].map((index) => [`sample samples/${String(index)}_epoch_1.json, which cannot be read`, 1]),
+      [1, 2, 3, 6].map((index) => [`sample samples/${index}_epoch_1.json, which cannot be read`, 1]),
     );
     assert.match(leftOut[2]?.[0] ?? '', /: compression method 14 is not read$/u);
   });

@@ -1,8 +1,8 @@
 /** Checks of findings as JUnit's XML. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { junitOf } from '../../../../src/engine/findings/junit.ts';
 import type { CheckedFinding } from '../../../../src/domain/answer.ts';
+import { junitOf } from '../../../../src/engine/findings/junit.ts';
 
 const checked = (changes: Partial<CheckedFinding>): CheckedFinding => ({
   file: 'findings/a.finding.yaml',

@@ -59,7 +59,7 @@ function readOf(server: Server): () => Promise<number> {
 }
 
 describe('a client that writes 9 MiB before it reads', () => {
-  const sent = `Content-Length: ${String(MUCH.length)}`;
+  const sent = `Content-Length: ${MUCH.length}`;
   const cases: Readonly<Record<string, readonly [status: number, ...pieces: (string | Buffer)[]]>> = {
     'is refused unread': [403, post(sent), MUCH],
     'is refused unread, in pieces': [403, post(sent), ...Array<Buffer>(9).fill(MEGABYTE)],
@@ -210,7 +210,7 @@ describe('a client that was refused', () => {
 });
 
 describe('a client that waits for leave to send its body', () => {
-  const expecting = (length: number): string => post(`Content-Length: ${String(length)}`, 'Expect: 100-continue');
+  const expecting = (length: number): string => post(`Content-Length: ${length}`, 'Expect: 100-continue');
 
   it('gets it where the body is read', async (t) => {
     const { port } = await listening(t, measuring);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { replayCosts } from '../../../../src/engine/models/endpointCost.ts';
 import { costWords } from '../../../../src/shared/endpointCost.ts';
-import { rolePolicySchema } from '../../../../src/training/keys/policyKeys.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
+import { rolePolicySchema } from '../../../../src/training/keys/policyKeys.ts';
 import { PAIR_TEXT } from '../../training/tinyTeam.ts';
 
 it('a replay says requests, tokens and money at most, and what is spent of the limit', () => {

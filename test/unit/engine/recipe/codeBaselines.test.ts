@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { Problem } from '../../../../src/domain/problem.ts';
 import { protocolOf, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { ladderEvaluator, type Evaluator } from '../../../../src/evaluate/evaluator.ts';
 import { EvaluatorBudget } from '../../../../src/replay/budget.ts';
 import { grow } from '../../../../src/replay/episodes.ts';
-import type { Problem } from '../../../../src/domain/problem.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
 import { problems, NEVER, SAMPLING, ScriptedPolicy, starts } from '../../replay/helpers.ts';
 
@@ -55,7 +55,7 @@ async function scoredBy(name: string): Promise<readonly string[]> {
   return scored.map((text) => text.replace(/^```python\n|\n```$/gu, ''));
 }
 const program = (aux: number, main: number): string =>
-  `def aux(n):\n    return ${String(aux)}\n\n\ndef f(n):\n    return aux(n) + ${String(main)}`;
+  `def aux(n):\n    return ${aux}\n\n\ndef f(n):\n    return aux(n) + ${main}`;
 
 describe('a baseline on code', () => {
   it('of a single agent scores its function alone', async () => {

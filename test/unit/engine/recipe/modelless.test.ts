@@ -13,11 +13,7 @@ describe('a task that comes without a team', () => {
   it('has a protocol for each size, in which roles share one context and the last word is scored', async () => {
     for (const task of MODELLESS_TASKS) {
       for (const roles of TEAM_SIZES[task]) {
-        const recipe = await recipeOf(
-          `task={name: ${task}, roles: ${String(roles)}}`,
-          `model=${FOLDER}`,
-          'method=teamtr',
-        );
+        const recipe = await recipeOf(`task={name: ${task}, roles: ${roles}}`, `model=${FOLDER}`, 'method=teamtr');
         const protocol = protocolOf(recipe);
         assert.equal(protocol.roles.length, roles);
         assert.equal(scoredAtMost(protocol), 1);

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { METHOD_NAMES } from '../../../../src/training/methods/methods.ts';
 import { parseRecipe, readRecipe, serialiseRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import { METHOD_NAMES } from '../../../../src/training/methods/methods.ts';
 
 const FINGERPRINT = { train: 'a', evaluation: 'b', tokenizer: 'c', template: null };
 const RENDERING = { template: null, controls: [] };

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { gzipSync } from 'node:zlib';
 import { describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { begun, got, passingTo, socketServer } from './hostileServer.ts';
 
 const CUT = 'calls whose answer was cut off';
@@ -14,7 +14,7 @@ const STREAM = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-e
 const WHOLE = JSON.stringify({ choices: [{ message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }] });
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 const answerWhole = (socket: Socket): void => {
-  socket.end(`${HEAD}content-length: ${String(Buffer.byteLength(WHOLE))}\r\n\r\n${WHOLE}`);
+  socket.end(`${HEAD}content-length: ${Buffer.byteLength(WHOLE)}\r\n\r\n${WHOLE}`);
 };
 const reset = (socket: Socket, said: string): void => {
   if (said === '') {
@@ -187,7 +187,7 @@ it('calls of other paths are counted by path, a few of them by name', async (t) 
   await got(places.api, {}, '/embeddings/');
   assert.deepEqual([...leftOut], [['calls of /v1/embeddings, which are not recorded', 2]]);
   for (let number = 0; number < 40; number++) {
-    await got(places.api, {}, `/files/${String(number)}`);
+    await got(places.api, {}, `/files/${number}`);
   }
   assert.equal(leftOut.size, 21);
   assert.equal(leftOut.get('calls of further paths, which are not recorded'), 21);

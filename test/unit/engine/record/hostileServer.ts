@@ -33,7 +33,7 @@ export async function socketServer(
     }
     server.close();
   });
-  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/v1`, sockets };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, sockets };
 }
 
 /** A passing server whose recording notes what it hears. @param isWhole what the recording says of each call */

@@ -9,7 +9,7 @@ const MEGABYTE = Buffer.alloc(2 ** 20, 'a');
 const MEGABYTE_CHUNK = Buffer.concat([Buffer.from('100000\r\n'), MEGABYTE, Buffer.from('\r\n')]);
 /** Megabytes of a request that is passed on, at most. */
 const MOST = 64;
-const sent = (megabytes: number): string => `Content-Length: ${String(megabytes * 2 ** 20)}`;
+const sent = (megabytes: number): string => `Content-Length: ${megabytes * 2 ** 20}`;
 
 /** A server that nothing may pass. */
 async function passing(
@@ -40,7 +40,7 @@ async function passing(
 
 it('each refusal reaches a client that writes 9 MiB before it reads', async (t) => {
   const { places, port } = await passing(t);
-  const host = `Host: 127.0.0.1:${String(port)}`;
+  const host = `Host: 127.0.0.1:${port}`;
   const { pathname } = new URL(`${places.api}/chat/completions`);
   const cases: readonly (readonly [number, RegExp, string, ...string[]])[] = [
     [403, /no web pages/u, `POST ${pathname}`, 'Host: rebound.example'],
@@ -61,7 +61,7 @@ it('each refusal reaches a client that writes 9 MiB before it reads', async (t) 
 it('a request that is too long is refused to a client that writes all of it, with and without its length', async (t) => {
   const { places, port, leftOut } = await passing(t);
   const line = `POST ${new URL(`${places.api}/chat/completions`).pathname}`;
-  const host = `Host: 127.0.0.1:${String(port)}`;
+  const host = `Host: 127.0.0.1:${port}`;
   for (const pieces of [
     [headOf(line, host, sent(MOST + 1)), ...Array<Buffer>(MOST + 1).fill(MEGABYTE)],
     [headOf(line, host, 'Transfer-Encoding: chunked'), ...Array<Buffer>(MOST + 1).fill(MEGABYTE_CHUNK), '0\r\n\r\n'],
@@ -75,13 +75,13 @@ it('a request that is too long is refused to a client that writes all of it, wit
 
 it('a client that never ends is let go, and has read why', async (t) => {
   const { port } = await passing(t);
-  const head = headOf('POST /', `Host: 127.0.0.1:${String(port)}`, 'Transfer-Encoding: chunked');
+  const head = headOf('POST /', `Host: 127.0.0.1:${port}`, 'Transfer-Encoding: chunked');
   assert.match(await writeForever(port, head, MEGABYTE_CHUNK), /^HTTP\/1\.1 404 /u);
 });
 
 it('its end waits for no body, and for no client that was refused', async (t) => {
   const { server, places, port } = await passing(t);
-  const host = `Host: 127.0.0.1:${String(port)}`;
+  const host = `Host: 127.0.0.1:${port}`;
   const line = `POST ${new URL(places.score).pathname}`;
   const [sending, refused] = [await connected(port), await connected(port)];
   refused.on('error', () => undefined).write(headOf('POST /', host, 'Content-Length: 10'));

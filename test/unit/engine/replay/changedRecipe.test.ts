@@ -1,9 +1,9 @@
 /** Who answers for the roles of a team after a change. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { NO_CHANGE } from '../../../../src/domain/trial.ts';
 import type { StoredRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { changedRecipe, changedServers } from '../../../../src/engine/replay/changedRecipe.ts';
-import { NO_CHANGE } from '../../../../src/domain/trial.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 
 const SERVER = { endpoint: 'https://api.example.com/v1/', model_name: 'gpt-4.1' };

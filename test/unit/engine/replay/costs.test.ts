@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { estimateCosts } from '../../../../src/engine/replay/costs.ts';
 import type { FullMessage } from '../../../../src/domain/message.ts';
+import { estimateCosts } from '../../../../src/engine/replay/costs.ts';
 import type { StoreReader } from '../../../../src/store/types.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { PAIR_TEXT } from '../../training/tinyTeam.ts';

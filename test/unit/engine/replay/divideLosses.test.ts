@@ -120,7 +120,7 @@ test('a division has at most twelve parts: those of the fewest episodes are one,
   const read = Array.from({ length: 60 }, (_, number) =>
     // Twenty sources: 0 to 9 have four episodes each, the others two, and lose the most.
     episode(number + 1, [number < 40 ? 0.25 : 0.75, 0, 0], {
-      source: `s${String(number < 40 ? number % 10 : (number % 10) + 10)}`,
+      source: `s${number < 40 ? number % 10 : (number % 10) + 10}`,
     }),
   );
   const { parts } = divideLosses(read, 60, 'source', NO_MARKS);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { selectionWords } from '../../../../src/domain/selection.ts';
 import { readSelection } from '../../../../src/engine/commandLine/onlyFlag.ts';
 import { NO_MARKS } from '../../../../src/engine/replay/divideLosses.ts';
 import { selectEpisodes, type Selectable } from '../../../../src/engine/replay/selectEpisodes.ts';
-import { selectionWords } from '../../../../src/domain/selection.ts';
 
 const episode = (number: number, level: number | null, source: string): Selectable => ({
-  problem: { uid: `p-${String(number)}`, uidSha: `sha${String(number)}`, level, source },
+  problem: { uid: `p-${number}`, uidSha: `sha${number}`, level, source },
   messages: [10 * number, 10 * number + 1],
 });
 const STRANGE = 'a=b <img src=x> \u202e"; DROP TABLE label; --';
@@ -47,7 +47,7 @@ test('a name of any characters is a name and nothing else', () => {
 
 test('five values of a key are all named, and of six the last is left out', () => {
   const levels = (count: number): readonly string[] =>
-    Array.from({ length: count }, (_, index) => `level=${String(index + 1)}`);
+    Array.from({ length: count }, (_, index) => `level=${index + 1}`);
   assert.equal(selectionWords(readSelection(levels(5))), 'level 1 or 2 or 3 or 4 or 5');
   assert.equal(selectionWords(readSelection(levels(6))), 'level 1 or 2 or 3 or 4 or 5 or …');
 });

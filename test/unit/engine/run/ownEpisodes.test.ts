@@ -46,8 +46,8 @@ async function imported(
     JSON.stringify({
       messages: [
         { role: 'user', content: question },
-        { role: 'assistant', name: 'planner', content: `I look ${String(index)}.` },
-        { role: 'assistant', name: 'solver', content: `#### ${String(index)}` },
+        { role: 'assistant', name: 'planner', content: `I look ${index}.` },
+        { role: 'assistant', name: 'solver', content: `#### ${index}` },
       ],
       ...(scored && value !== null && { score: value }),
     }),

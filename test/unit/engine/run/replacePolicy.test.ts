@@ -8,9 +8,9 @@ import { TextPool } from '../../../../src/engine/models/texts.ts';
 import { parseRecipe, protocolOf, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
 import { planRun } from '../../../../src/engine/run/plan.ts';
 import { prepareBeginning } from '../../../../src/engine/run/prepareBeginning.ts';
-import type { EarlierSnapshot } from '../../../../src/engine/session/earlier.ts';
 import { prepareRun } from '../../../../src/engine/run/prepareRun.ts';
 import { replacementRun } from '../../../../src/engine/run/replacePolicy.ts';
+import type { EarlierSnapshot } from '../../../../src/engine/session/earlier.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import type { ReplaceParams } from '../../../../src/shared/protocols/engineProtocol.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { describe, it } from 'node:test';
-import { saveModel, speaking } from '../../../../src/engine/run/runOutput.ts';
-import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import type { Message } from '../../../../src/domain/message.ts';
+import { saveModel, speaking } from '../../../../src/engine/run/runOutput.ts';
 import type { RunProgress } from '../../../../src/shared/protocols/jobs.ts';
+import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import type { RunControl } from '../../../../src/training/runContext.ts';
 
 const configured = (...overrides: readonly string[]): Parameters<typeof saveModel>[0] => ({

@@ -7,7 +7,7 @@ import { connected, headOf, heard, readAnswer, writeThenRead } from '../http/raw
 
 const TOKEN = 'the-token-of-the-test';
 const BODY = Buffer.alloc(9 * 2 ** 20, 'a');
-const LENGTH = `Content-Length: ${String(BODY.length)}`;
+const LENGTH = `Content-Length: ${BODY.length}`;
 const PATH = '/v1/completions';
 const JSON_TYPE = 'Content-Type: application/json';
 /** How often a client that writes as fast as it can must be answered; fetch takes longer. */
@@ -26,7 +26,7 @@ async function served(t: TestContext): Promise<{ readonly server: ModelServer; r
   return { server, port };
 }
 
-const own = (port: number): string[] => [`Host: 127.0.0.1:${String(port)}`, `Authorization: Bearer ${TOKEN}`];
+const own = (port: number): string[] => [`Host: 127.0.0.1:${port}`, `Authorization: Bearer ${TOKEN}`];
 
 it('each refusal reaches a client that writes 9 MiB before it reads', async (t) => {
   const { port } = await served(t);
@@ -75,7 +75,7 @@ it('a body that is too long is refused each time, to a socket and to fetch', asy
     assert.equal((await writeThenRead(port, [head, BODY])).status, 413, String(time));
   }
   for (let time = 0; time < FETCHES; time++) {
-    const fetched = await fetch(`http://127.0.0.1:${String(port)}${PATH}`, { method: 'POST', headers, body: BODY });
+    const fetched = await fetch(`http://127.0.0.1:${port}${PATH}`, { method: 'POST', headers, body: BODY });
     assert.equal(fetched.status, 413, String(time));
     assert.match(await fetched.text(), /more than 8388608 bytes/u);
   }

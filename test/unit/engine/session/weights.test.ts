@@ -11,7 +11,7 @@ it('weights that could not be rebuilt once are rebuilt anew when they are asked 
   const store = filledStore(t);
   store.insertSnapshot({ id: TRAINED, run: RUN, iteration: 1, base: WEIGHTS, file: null });
   let asked = 0;
-  const models = { takeAlone: () => Promise.reject(new C3Error('model', `No model at try ${String(++asked)}.`)) };
+  const models = { takeAlone: () => Promise.reject(new C3Error('model', `No model at try ${++asked}.`)) };
   const weights = new Weights(models as never, '/nowhere');
   const request = { store, run: RUN, recipe: {} as never, snapshot: TRAINED, signal: new AbortController().signal };
   for (const message of ['No model at try 1.', 'No model at try 2.']) {

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { casesOf, classifyStudy, studyBucket } from '../../../../src/diagnostics/taxonomy.ts';
-import { TaxonomyDesk } from '../../../../src/engine/taxonomy/taxonomyDesk.ts';
-import { parseThresholds } from '../../../../src/engine/taxonomy/taxonomyReport.ts';
-import { readBuckets, studyRun, taxonomyView, type RunBucket } from '../../../../src/engine/taxonomy/taxonomyView.ts';
-import { C3Error } from '../../../../src/shared/errors.ts';
 import {
   NO_FILTER,
   PRECEDENCE,
@@ -14,6 +10,10 @@ import {
   type TaxonomyThresholds,
   type TaxonomyView,
 } from '../../../../src/domain/taxonomy.ts';
+import { TaxonomyDesk } from '../../../../src/engine/taxonomy/taxonomyDesk.ts';
+import { parseThresholds } from '../../../../src/engine/taxonomy/taxonomyReport.ts';
+import { readBuckets, studyRun, taxonomyView, type RunBucket } from '../../../../src/engine/taxonomy/taxonomyView.ts';
+import { C3Error } from '../../../../src/shared/errors.ts';
 import type { Label } from '../../../../src/store/types.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../../extension/storeFixture.ts';

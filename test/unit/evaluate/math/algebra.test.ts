@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Budget, LimitReached, LIMITS, Unreadable } from '../../../../src/evaluate/math/exact/budget.ts';
-import { readExpression } from '../../../../src/evaluate/math/expression.ts';
-import { tokensOf } from '../../../../src/evaluate/math/lex.ts';
 import {
   exactRoot,
   factors,
@@ -13,6 +11,8 @@ import {
 } from '../../../../src/evaluate/math/exact/numbers.ts';
 import { Algebra, type Quotient } from '../../../../src/evaluate/math/exact/polynomial.ts';
 import { approximate } from '../../../../src/evaluate/math/exact/powers.ts';
+import { readExpression } from '../../../../src/evaluate/math/expression.ts';
+import { tokensOf } from '../../../../src/evaluate/math/lex.ts';
 
 /** A small generator of its own, so that the trees are the same in every run. */
 function sequence(seed: number): (below: number) => number {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { gradeMath, GRADERS, RULES } from '../../../../src/evaluate/math/grade.ts';
-import { LIMITS } from '../../../../src/evaluate/math/exact/budget.ts';
 import { mathEvaluator } from '../../../../src/evaluate/evaluator.ts';
+import { LIMITS } from '../../../../src/evaluate/math/exact/budget.ts';
+import { gradeMath, GRADERS, RULES } from '../../../../src/evaluate/math/grade.ts';
 import { uidSha } from '../../../../src/tasks/uid.ts';
 import { isInputError } from '../../tasks/expect.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { Disposables } from '../../../../src/extension/common/disposables.ts';
+import { Throttle } from '../../../../src/extension/common/throttle.ts';
 import { doctorText } from '../../../../src/extension/engine/doctorReport.ts';
 import { planReport } from '../../../../src/extension/run/planReport.ts';
-import { Throttle } from '../../../../src/extension/common/throttle.ts';
 import { webviewPage } from '../../../../src/extension/webview/webviewPage.ts';
 
 test('work is done at once, then at most once per interval, and never forgotten', () => {

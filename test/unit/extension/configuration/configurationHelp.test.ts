@@ -7,12 +7,12 @@ import { build } from 'esbuild';
 import { parse } from 'yaml';
 import { entriesBelow, missing } from '../../../../src/extension/configuration/disk.ts';
 import { hoverAt, pathsIn, suggestionsAt, type Suggestions } from '../../../../src/extension/configuration/help.ts';
-import { CONFIGURATION, keyAt, type ConfigKey } from '../../../../src/extension/configuration/keys.ts';
 import { summaryWords, valueWords } from '../../../../src/extension/configuration/keyWords.ts';
+import { CONFIGURATION, keyAt, type ConfigKey } from '../../../../src/extension/configuration/keys.ts';
 import { templateText } from '../../../../src/extension/configuration/template.ts';
+import { DEVICE_REQUESTS } from '../../../../src/shared/devices.ts';
 import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
-import { DEVICE_REQUESTS } from '../../../../src/shared/devices.ts';
 import { METHOD_NAMES } from '../../../../src/training/methods/methods.ts';
 
 /** All keys below one, its own not among them. */

@@ -75,7 +75,7 @@ test('files beyond the bound are left to the run', async (t) => {
 });
 
 test('a check that is overtaken gives way, and the thread that reads ends', async (t) => {
-  const many = Array.from({ length: 60_000 }, (_, index) => `What is ${String(index)} and ${String(index)}?`);
+  const many = Array.from({ length: 60_000 }, (_, index) => `What is ${index} and ${index}?`);
   const { folder, check } = scene(t, rows(...many), rows('What is 7 and 7?'));
   const first = check.of(TEXT, folder);
   // The thread of the first reads while the second is asked.

@@ -8,9 +8,9 @@ import { parse } from 'yaml';
 import { NO_CHANGE } from '../../../../src/domain/trial.ts';
 import { differingKeys, keptKeys, withKeys } from '../../../../src/extension/configuration/keptChange.ts';
 import { templateText } from '../../../../src/extension/configuration/template.ts';
+import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
-import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../../../media/examples');
 const PROMPT = 'Plan {question}.\n\n  One step a line: # no comment\n';

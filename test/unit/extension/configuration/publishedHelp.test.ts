@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hoverAt, pathsIn, suggestionsAt } from '../../../../src/extension/configuration/help.ts';
 import { CONFIGURATION, keyAt, keysOf, type ConfigKey } from '../../../../src/extension/configuration/keys.ts';
-import { PUBLISHED_SECTIONS } from '../../../../src/training/config/published/publishedKeys.ts';
 import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
+import { PUBLISHED_SECTIONS } from '../../../../src/training/config/published/publishedKeys.ts';
 
 const PUBLISHED = keysOf('dataset: {}\n');
 const SECTIONS = Object.keys(PUBLISHED_SECTIONS);

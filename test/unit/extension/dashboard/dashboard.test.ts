@@ -3,12 +3,12 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { Ledger, RunSummary } from '../../../../src/domain/run.ts';
 import { RunOutcomes } from '../../../../src/extension/dashboard/runOutcomes.ts';
+import { StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
 import { NO_FILTER } from '../../../../src/extension/sidebar/runsFilter.ts';
 import { childrenOf, findRound, Limits, PAGE, parentOf } from '../../../../src/extension/sidebar/runsModel.ts';
-import { StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
 import { ofSameTask, type RunTask } from '../../../../src/shared/protocols/dashboardProtocol.ts';
-import type { Ledger, RunSummary } from '../../../../src/domain/run.ts';
 import { addRun, addTree, problem, METRICS, RUN, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();
@@ -108,8 +108,8 @@ test('only so many runs are kept, and one that was forgotten is read anew', () =
   const histories = new StepHistories();
   readAll(histories);
   for (let number = 0; number < 12; number++) {
-    addRun(writer, `other-${String(number)}`);
-    histories.advance(writer, `other-${String(number)}`);
+    addRun(writer, `other-${number}`);
+    histories.advance(writer, `other-${number}`);
   }
   assert.deepEqual(histories.rows(RUN), []);
   readAll(histories);

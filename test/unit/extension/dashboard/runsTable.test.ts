@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toHost } from '../../../../src/shared/protocols/panel.ts';
 import { runsCsv } from '../../../../src/extension/dashboard/runsCsv.ts';
+import { toHost } from '../../../../src/shared/protocols/panel.ts';
 import {
   RUNS_PANEL,
   settingKeys,

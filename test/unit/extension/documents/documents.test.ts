@@ -39,19 +39,12 @@ test('a document is read by its address alone, says why it cannot be had, and is
       await documents.readFile({ path, toString: () => path }),
     );
   const uri = documentUri('branch', leaf, 'a/../b\\c');
-  assert.deepEqual(
-    [uri.scheme, uri.path],
-    ['c3', `/branch/${String(leaf)}/a·..·b·c`],
-    'a name is one part of the address',
-  );
+  assert.deepEqual([uri.scheme, uri.path], ['c3', `/branch/${leaf}/a·..·b·c`], 'a name is one part of the address');
   assert.equal(
     await read(uri.path),
     `\uFEFF──── question\n${problem(1).question}\n──── reasoner\nplan\u2400 \u202e\n──── actor\nanswer \u{1f600}\n──── return\n0.5\n`,
   );
-  assert.match(
-    await read(`/context/${String(leaf)}/x`),
-    /^\uFEFFMessage \d+ of actor: the model input[^]*no engine here/u,
-  );
+  assert.match(await read(`/context/${leaf}/x`), /^\uFEFFMessage \d+ of actor: the model input[^]*no engine here/u);
   assert.match(await read('/branch/999/x'), /no message 999/u);
   assert.match(await read('/etc/passwd'), /There is no document/u);
   assert.match(

@@ -6,8 +6,8 @@ import {
   type ChatModel,
   type ChatSurface,
 } from '../../../../src/extension/engine/chatModels.ts';
-import { CancelledError } from '../../../../src/shared/errors.ts';
 import { NEVER } from '../../../../src/shared/cancellation.ts';
+import { CancelledError } from '../../../../src/shared/errors.ts';
 
 interface Asked {
   readonly messages: readonly string[];

@@ -1,10 +1,10 @@
 /** What the editor knows of a store before it opens it: found out once for each file, kept, and found out anew. */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { test, type TestContext } from 'node:test';
-import { StoreGate, type StoreVerdict } from '../../../../src/extension/engine/storeGate.ts';
+import { fileURLToPath } from 'node:url';
 import { EXAMINE_ENTRY } from '../../../../src/engine/places.ts';
+import { StoreGate, type StoreVerdict } from '../../../../src/extension/engine/storeGate.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { makeEndless } from '../../../support/endlessStore.ts';

@@ -2,6 +2,15 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import {
+  CLEAREST_FIRST,
+  LOST_FIRST,
+  NO_PROBLEM_FILTER,
+  type LostProblem,
+  type LostProblemRow,
+  type ProblemFilter,
+} from '../../../../src/domain/problem.ts';
+import { judgeWords, type JudgeAgreement } from '../../../../src/domain/run.ts';
+import {
   EpisodesSession,
   type EpisodesSurroundings,
   type ProblemClasses,
@@ -15,16 +24,7 @@ import {
   type ShownProblem,
 } from '../../../../src/shared/protocols/episodesProtocol.ts';
 import { toHost } from '../../../../src/shared/protocols/panel.ts';
-import { judgeWords, type JudgeAgreement } from '../../../../src/domain/run.ts';
 import { isAnswer } from '../../../../src/shared/protocols/requests.ts';
-import {
-  CLEAREST_FIRST,
-  LOST_FIRST,
-  NO_PROBLEM_FILTER,
-  type LostProblem,
-  type LostProblemRow,
-  type ProblemFilter,
-} from '../../../../src/domain/problem.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { addRun, addTree, problem, RUN, temporaryStore } from '../storeFixture.ts';
 import { PageInHand } from '../webview/pageInHand.ts';

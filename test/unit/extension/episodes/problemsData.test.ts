@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { problemsData } from '../../../../src/extension/episodes/problemsData.ts';
 import type { Problem } from '../../../../src/domain/problem.ts';
+import { problemsData } from '../../../../src/extension/episodes/problemsData.ts';
 import { readRow } from '../../../../src/tasks/files/formats.ts';
 import { INSTANCE, OTHER_INSTANCE } from '../../store/helpers.ts';
 
@@ -11,11 +11,7 @@ test('problems become data that is read again as they were; those that tests sco
   assert.equal(left, 1);
   const rows = text.trimEnd().split('\n');
   const read = rows.map((line, index) =>
-    readRow(
-      { place: `line ${String(index)}`, columns: JSON.parse(line) as Record<string, unknown> } as never,
-      'jsonl',
-      'none',
-    ),
+    readRow({ place: `line ${index}`, columns: JSON.parse(line) as Record<string, unknown> } as never, 'jsonl', 'none'),
   );
   assert.deepEqual(
     read.map(({ uid, question, answer, level }) => [uid, question, answer, level]),

@@ -1,8 +1,8 @@
 /** What the editor reads of a finding. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { labelOf } from '../../../../src/extension/findings/findingLabel.ts';
 import { messageOfFinding } from '../../../../src/extension/configuration/messageOfFinding.ts';
+import { labelOf } from '../../../../src/extension/findings/findingLabel.ts';
 
 describe('a finding in the editor', () => {
   it('has the name of its file', () => {

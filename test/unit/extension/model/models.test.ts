@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
+import type { ListKeeper } from '../../../../src/extension/common/listKeeper.ts';
 import {
   configurationName,
   configurationOverrides,
@@ -10,7 +11,6 @@ import {
   freeName,
   modelReference,
 } from '../../../../src/extension/model/modelConfiguration.ts';
-import type { ListKeeper } from '../../../../src/extension/common/listKeeper.ts';
 import { ModelFolders } from '../../../../src/extension/model/modelFolders.ts';
 import { isModelState, MODEL_PANEL } from '../../../../src/shared/protocols/modelProtocol.ts';
 import { toHost } from '../../../../src/shared/protocols/panel.ts';
@@ -38,7 +38,7 @@ test('the folder used last comes first, none is listed twice, at most twenty are
   const folders = new ModelFolders(keeper());
   assert.deepEqual(folders.list(), []);
   for (let number = 1; number <= 25; number++) {
-    await folders.remember(`/models/${String(number)}`);
+    await folders.remember(`/models/${number}`);
   }
   await folders.remember('/models/10');
   const paths = folders.list().map(({ path }) => path);

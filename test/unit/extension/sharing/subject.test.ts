@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';
-import { bucketsOf } from '../../../../src/extension/sidebar/bucketsModel.ts';
 import { placeOf } from '../../../../src/extension/sharing/links.ts';
-import { headline, setHeadline } from '../../../support/headlines.ts';
+import { bucketsOf } from '../../../../src/extension/sidebar/bucketsModel.ts';
 import { childrenOf, Limits } from '../../../../src/extension/sidebar/runsModel.ts';
+import { headline, setHeadline } from '../../../support/headlines.ts';
 import { addRequest, addRun, addTree, problem, LEDGER, RUN, temporaryStore } from '../storeFixture.ts';
 
 registerHooks({

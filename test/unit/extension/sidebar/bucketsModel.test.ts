@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { bucketsOf, type BucketsNode } from '../../../../src/extension/sidebar/bucketsModel.ts';
+import { ALL_BUCKETS, isBucketFilter, type RankedBucket } from '../../../../src/domain/replay.ts';
 import {
   alternativeDescription,
   alternativeLabel,
@@ -13,6 +13,7 @@ import {
   figureOf,
   signed,
 } from '../../../../src/extension/sidebar/bucketWords.ts';
+import { bucketsOf, type BucketsNode } from '../../../../src/extension/sidebar/bucketsModel.ts';
 import {
   counted,
   filterWords,
@@ -22,7 +23,6 @@ import {
   passes,
 } from '../../../../src/extension/sidebar/runsFilter.ts';
 import { childrenOf, Limits, PAGE, runOfNode } from '../../../../src/extension/sidebar/runsModel.ts';
-import { ALL_BUCKETS, isBucketFilter, type RankedBucket } from '../../../../src/domain/replay.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
 import { addRequest, addRun, addTree, problem, LEDGER, RUN, temporaryStore } from '../storeFixture.ts';
 

@@ -5,10 +5,10 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { childrenOf, Limits, resumableRuns } from '../../../../src/extension/sidebar/runsModel.ts';
-import { isBeingWritten } from '../../../../src/extension/engine/storeOwner.ts';
-import { isRecord } from '../../../../src/shared/guard.ts';
 import { isResumable, shownStatus, type ShownStatus } from '../../../../src/domain/run.ts';
+import { isBeingWritten } from '../../../../src/extension/engine/storeOwner.ts';
+import { childrenOf, Limits, resumableRuns } from '../../../../src/extension/sidebar/runsModel.ts';
+import { isRecord } from '../../../../src/shared/guard.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { addRun, temporaryStore } from '../storeFixture.ts';
 
@@ -26,7 +26,7 @@ function someRuns(): ReturnType<typeof temporaryStore> {
   const store = temporaryStore();
   const at = '2026-01-03T00:00:00.000Z';
   (['done', 'cancelled', 'failed'] as const).forEach((status, index) => {
-    addRun(store.writer, status, `2026-01-0${String(index + 1)}T00:00:00.000Z`);
+    addRun(store.writer, status, `2026-01-0${index + 1}T00:00:00.000Z`);
     store.writer.updateRunStatus(status, status, at, null);
   });
   addRun(store.writer, 'unfinished', '2026-01-09T00:00:00.000Z');
@@ -46,7 +46,7 @@ test('a run whose process is gone is interrupted, and one whose process lives is
   try {
     assert.deepEqual(statuses(), [['unfinished', 'running'], ...rest], 'this process holds the lock');
     const held = readFileSync(lock, 'utf8');
-    writeFileSync(lock, held.replace(`"pid":${String(process.pid)}`, `"pid":${String(await endedProcess())}`));
+    writeFileSync(lock, held.replace(`"pid":${process.pid}`, `"pid":${await endedProcess()}`));
     assert.deepEqual(statuses(), [['unfinished', 'interrupted'], ...rest]);
     writeFileSync(lock, held);
   } finally {

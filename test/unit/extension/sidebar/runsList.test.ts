@@ -1,9 +1,9 @@
 /** What of the Runs view is drawn again: an item whose words changed alone, the whole list where its items did. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { NO_FILTER } from '../../../../src/extension/sidebar/runsFilter.ts';
 import { findChangedRuns, isSameList, type List } from '../../../../src/extension/sidebar/runsList.ts';
 import { childrenOf, Limits } from '../../../../src/extension/sidebar/runsModel.ts';
-import { NO_FILTER } from '../../../../src/extension/sidebar/runsFilter.ts';
 import { addRun, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();

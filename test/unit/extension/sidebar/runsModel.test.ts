@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { childrenOf, Limits, PAGE, TOP, type RunsNode } from '../../../../src/extension/sidebar/runsModel.ts';
+import type { RunSummary, ShownStatus } from '../../../../src/domain/run.ts';
+import { overallPercent, progressWords, stageWords } from '../../../../src/extension/run/progressWords.ts';
 import {
   episodeLabel,
   episodeReturn,
   roundDescription,
   runDescription,
 } from '../../../../src/extension/sidebar/runWords.ts';
-import { overallPercent, progressWords, stageWords } from '../../../../src/extension/run/progressWords.ts';
-import type { RunSummary, ShownStatus } from '../../../../src/domain/run.ts';
+import { childrenOf, Limits, PAGE, TOP, type RunsNode } from '../../../../src/extension/sidebar/runsModel.ts';
 import { addRun, addTree, problem, LEDGER, METRICS, RUN, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();

@@ -2,21 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import {
-  caseDetail,
-  TaxonomySession,
-  type TaxonomyEngine,
-} from '../../../../src/extension/taxonomy/taxonomySession.ts';
-import { RememberedThresholds } from '../../../../src/extension/taxonomy/taxonomyThresholds.ts';
-import { C3Error } from '../../../../src/shared/errors.ts';
-import {
-  ALTERNATIVE_PREVIEW,
-  TAXONOMY_REQUESTS,
-  type TAXONOMY_PANEL,
-  type TaxonomyFromHost,
-  type TaxonomyToHost,
-} from '../../../../src/shared/protocols/taxonomyProtocol.ts';
-import { isAnswer, type ReplyMessage } from '../../../../src/shared/protocols/requests.ts';
-import {
   currentLabel,
   labelFault,
   NO_FILTER,
@@ -27,6 +12,21 @@ import {
   type TaxonomyParams,
   type TaxonomyView,
 } from '../../../../src/domain/taxonomy.ts';
+import {
+  caseDetail,
+  TaxonomySession,
+  type TaxonomyEngine,
+} from '../../../../src/extension/taxonomy/taxonomySession.ts';
+import { RememberedThresholds } from '../../../../src/extension/taxonomy/taxonomyThresholds.ts';
+import { C3Error } from '../../../../src/shared/errors.ts';
+import { isAnswer, type ReplyMessage } from '../../../../src/shared/protocols/requests.ts';
+import {
+  ALTERNATIVE_PREVIEW,
+  TAXONOMY_REQUESTS,
+  type TAXONOMY_PANEL,
+  type TaxonomyFromHost,
+  type TaxonomyToHost,
+} from '../../../../src/shared/protocols/taxonomyProtocol.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
 import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../storeFixture.ts';
 import { PageInHand } from '../webview/pageInHand.ts';
@@ -64,7 +64,7 @@ function scene(t: TestContext, engine: Partial<TaxonomyEngine> = {}) {
       [1, 0],
       [1, null],
     ],
-    words: (plan, actor) => (actor === null ? 'p'.repeat(ALTERNATIVE_PREVIEW + plan) : `a${String(actor)}`),
+    words: (plan, actor) => (actor === null ? 'p'.repeat(ALTERNATIVE_PREVIEW + plan) : `a${actor}`),
   });
   assert.ok(tree);
   const kept = new Map<string, unknown>();

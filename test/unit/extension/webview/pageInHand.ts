@@ -1,8 +1,8 @@
+import { receive, type Page, type SessionOf } from '../../../../src/extension/webview/panelSession.ts';
+import { messageOf } from '../../../../src/shared/errors.ts';
 /** The page of a session, in the hand of a test. */
 import type { Panel, ToHost } from '../../../../src/shared/protocols/panel.ts';
 import type { ReplyMessage } from '../../../../src/shared/protocols/requests.ts';
-import { messageOf } from '../../../../src/shared/errors.ts';
-import { receive, type Page, type SessionOf } from '../../../../src/extension/webview/panelSession.ts';
 
 export class PageInHand<P extends Panel, FromHost extends { readonly type: string }> implements Page<FromHost> {
   readonly posted: (FromHost | ReplyMessage)[] = [];

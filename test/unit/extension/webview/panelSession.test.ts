@@ -1,9 +1,9 @@
 /** What becomes of what a page sends. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { SessionOf } from '../../../../src/extension/webview/panelSession.ts';
 import { integer, object, text } from '../../../../src/shared/guard.ts';
 import { toHost, type Panel } from '../../../../src/shared/protocols/panel.ts';
-import type { SessionOf } from '../../../../src/extension/webview/panelSession.ts';
 import { PageInHand } from './pageInHand.ts';
 
 const PANEL = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { integer, list, nullable, object, text } from '../../../../src/shared/guard.ts';
 import { DASHBOARD_PANEL, isDashboardState } from '../../../../src/shared/protocols/dashboardProtocol.ts';
 import { toHost } from '../../../../src/shared/protocols/panel.ts';
-import { integer, list, nullable, object, text } from '../../../../src/shared/guard.ts';
 import { isTaxonomyState, TAXONOMY_PANEL } from '../../../../src/shared/protocols/taxonomyProtocol.ts';
 import { isTranscriptState, TRANSCRIPT_PANEL } from '../../../../src/shared/protocols/transcriptProtocol.ts';
 

@@ -22,7 +22,7 @@ const KINDS = {
 const isRequest = requestOf(KINDS);
 
 const answers: Answers<typeof KINDS> = {
-  title: ({ message }) => (message === 0 ? null : `message ${String(message)}`),
+  title: ({ message }) => (message === 0 ? null : `message ${message}`),
   detail: ({ message }) => Promise.resolve({ message, title: 'a title' }),
 };
 

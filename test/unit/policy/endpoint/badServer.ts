@@ -61,7 +61,7 @@ export async function badServer(t: TestContext, behave: (server: BadServer) => B
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const state: BadServer = {
-    base: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/v1`,
+    base: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     answered: new Map(),
     requests: [],
     underWay: 0,
@@ -96,7 +96,7 @@ export const answersSlowly =
 const status =
   (code: number, headers: Record<string, string> = {}): Behaviour =>
   (response) => {
-    const error = { error: { message: `no luck (${String(code)})` } };
+    const error = { error: { message: `no luck (${code})` } };
     response.writeHead(code, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(error));
   };
 

@@ -269,7 +269,7 @@ describe('a spending limit', () => {
       const spending = new Spending(limit, PRICES);
       const client = clientOf([server.base], { spending });
       const results = await Promise.allSettled(
-        Array.from({ length: 60 }, (_, index) => ask(client, `${JSON.stringify(limit)} ${String(index)}`)),
+        Array.from({ length: 60 }, (_, index) => ask(client, `${JSON.stringify(limit)} ${index}`)),
       );
       const refused = results.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
       assert.ok(refused.length > 0 && refused.length < 60);

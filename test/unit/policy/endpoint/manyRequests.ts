@@ -55,7 +55,7 @@ async function deadBase(t: TestContext): Promise<string> {
 
 /** @param count requests at once */
 export function manyRequests(count: number): void {
-  describe(`${String(count)} requests`, () => {
+  describe(`${count} requests`, () => {
     it('are each answered once with their own answer, whatever goes wrong, one of three addresses being dead', async (t) => {
       const servers = [await badServer(t, faulty), await badServer(t, faulty)];
       const spending = new Spending(UNLIMITED, FREE);

@@ -1,9 +1,9 @@
 /** What is found of a server by the keys that it refuses. */
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
+import type { EndpointProbe } from '../../../../src/policy/endpoint/endpointPolicy.ts';
 import { EndpointFailure } from '../../../../src/policy/endpoint/failure.ts';
 import { probeEndpoint } from '../../../../src/policy/endpoint/probe.ts';
-import type { EndpointProbe } from '../../../../src/policy/endpoint/endpointPolicy.ts';
 import { NEVER } from '../../../../src/shared/cancellation.ts';
 import { answeringServer } from '../../../support/answeringServer.ts';
 import { clientOf } from './manyRequests.ts';
@@ -116,7 +116,7 @@ async function vllm(
       const given = processed && temperature === 0.05 ? plain.map(() => -1e-6) : plain;
       const choice = {
         index: 0,
-        text: `echo ${isSeeded ? String(seed) : `of ${String(number)}`}`,
+        text: `echo ${isSeeded ? String(seed) : `of ${number}`}`,
         finish_reason: 'stop',
         token_ids: given.map((_, index) => index),
         prompt_token_ids: prompt(number),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ReplyReader, type Reply } from '../../../../src/policy/endpoint/reply.ts';
 import { bodyOf } from '../../../../src/policy/endpoint/endpointPolicy.ts';
+import { ReplyReader, type Reply } from '../../../../src/policy/endpoint/reply.ts';
 
 /** What a stream of these pieces says; the mark of its end is among them where it has one. */
 const replyOf = (...pieces: readonly unknown[]): Reply => {

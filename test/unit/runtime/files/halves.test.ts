@@ -7,19 +7,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { floatToHalf, halfToFloat } from '../../../../src/runtime/files/safetensors.ts';
+import { roundInto } from '../../../../src/runtime/files/storedNumbers.ts';
 import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import { ModelHost } from '../../../../src/runtime/host.ts';
 import { initialAdapter, withAdapter, withHalves, type PolicyWeights } from '../../../../src/runtime/model/lora.ts';
 import { loadModel, saveModel } from '../../../../src/runtime/model/model.ts';
-import { floatToHalf, halfToFloat } from '../../../../src/runtime/files/safetensors.ts';
-import { roundInto } from '../../../../src/runtime/files/storedNumbers.ts';
-import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { initialState, type StepSettings } from '../../../../src/runtime/train/trainingState.ts';
 import {
   ADAPTER_MODULES,
   type AdapterSettings,
   type TransformerConfig,
 } from '../../../../src/runtime/model/transformer.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
+import { initialState, type StepSettings } from '../../../../src/runtime/train/trainingState.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { useSwiftShader } from '../../../support/swiftShader.ts';
 import { FAMILIES, folderOf } from '../../golden.ts';

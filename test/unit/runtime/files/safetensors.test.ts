@@ -161,7 +161,7 @@ describe('writeSafetensors', () => {
 
 describe('files longer than any buffer', () => {
   const tensors = [5, 0, 1, 12].map((length, index) => ({
-    name: `t${String(index)}`,
+    name: `t${index}`,
     shape: [length],
     data: Float32Array.from({ length }, (_, place) => 100 * index + place / 8),
   }));

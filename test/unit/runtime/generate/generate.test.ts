@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Generator, type Completion, type GenerationRequest } from '../../../../src/runtime/generate/generate.ts';
-import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
+import { abortedWhen } from '../../../support/signals.ts';
 import { DEVICE, message, request, RUNNING, testParameters, TINY } from '../models.ts';
 import { item, present, range, testKey, total } from '../nd.ts';
-import { abortedWhen } from '../../../support/signals.ts';
 
 const CONFIG: TransformerConfig = { ...TINY, maxPositions: 200 };
 const FLAT = testParameters(CONFIG);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { exactSlots } from '../../../../src/runtime/model/exactThreads.ts';
 import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import { separately, sharedPrefixes } from '../../../../src/runtime/generate/sharedPrefixes.ts';
+import { exactSlots } from '../../../../src/runtime/model/exactThreads.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { request, RUNNING, testParameters, testTokens, TINY } from '../models.ts';
 import { range } from '../nd.ts';

@@ -18,8 +18,8 @@ import { gatherRows, zerosLike } from '../../../../src/runtime/graph/ops/gather.
 import { matmul } from '../../../../src/runtime/graph/ops/linear.ts';
 import { maxAll, mean, sumAll } from '../../../../src/runtime/graph/ops/reduce.ts';
 import { concat, reshape, slice } from '../../../../src/runtime/graph/ops/shape.ts';
-import { at, item, make, noise, present, Runner, total, type Nd } from '../nd.ts';
 import { DECODER_CASES, ROTATION } from '../decoderOperators.ts';
+import { at, item, make, noise, present, Runner, total, type Nd } from '../nd.ts';
 import { CASES, type OperatorCase } from '../operators.ts';
 
 const close = (actual: Nd, expected: Nd, tolerance: number, what: string): void => {

@@ -4,10 +4,10 @@ import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { readSafetensors, writeSafetensors, type NamedTensor } from '../../../../src/runtime/files/safetensors.ts';
 import { Generator, type GenerationRequest } from '../../../../src/runtime/generate/generate.ts';
 import { ModelHost } from '../../../../src/runtime/host.ts';
 import { loadModel, saveModel, snapshotId, type LoadedModel } from '../../../../src/runtime/model/model.ts';
-import { readSafetensors, writeSafetensors, type NamedTensor } from '../../../../src/runtime/files/safetensors.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../../src/runtime/train/trainingState.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
+import { readSafetensors, writeSafetensors, type NamedTensor } from '../../../../src/runtime/files/safetensors.ts';
 import { targetedModules } from '../../../../src/runtime/model/adapterTargets.ts';
 import { adapterViews, initialAdapter, WHOLE_TEAM, withAdapter } from '../../../../src/runtime/model/lora.ts';
 import {
@@ -15,10 +16,9 @@ import {
   saveAdapters,
 } from '../../../../src/runtime/model/loraFolder.ts';
 import { loadModel, snapshotId } from '../../../../src/runtime/model/model.ts';
-import { readSafetensors, writeSafetensors, type NamedTensor } from '../../../../src/runtime/files/safetensors.ts';
+import { ADAPTER_MODULES, type AdapterSettings } from '../../../../src/runtime/model/transformer.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState, weightsOf } from '../../../../src/runtime/train/trainingState.ts';
-import { ADAPTER_MODULES, type AdapterSettings } from '../../../../src/runtime/model/transformer.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { FAMILIES, folderOf } from '../../golden.ts';
 import { context, DEVICE, message, RUNNING, TINY } from '../models.ts';

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { writeSafetensors } from '../../../../src/runtime/files/safetensors.ts';
 import {
   initialParameters,
   loadModel,
@@ -15,7 +16,6 @@ import {
   saveParameters,
   snapshotId,
 } from '../../../../src/runtime/model/model.ts';
-import { writeSafetensors } from '../../../../src/runtime/files/safetensors.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { testParameters, TINY } from '../models.ts';

@@ -7,14 +7,14 @@ import { z } from 'zod';
 import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import type { FloatType } from '../../../../src/runtime/graph/graph.ts';
 import { loadParameters, parameterCount } from '../../../../src/runtime/model/model.ts';
-import { packContexts } from '../../../../src/runtime/train/graph/pack.ts';
-import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { buildScoreGraph } from '../../../../src/runtime/train/graph/trainingGraph.ts';
 import {
   graphParameterSpecs,
   parameterSpecs,
   type TransformerConfig,
 } from '../../../../src/runtime/model/transformer.ts';
+import { packContexts } from '../../../../src/runtime/train/graph/pack.ts';
+import { buildScoreGraph } from '../../../../src/runtime/train/graph/trainingGraph.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { logSoftmaxOf, messageLogprobs, plainRow, referenceLogits } from '../../../support/referenceTransformer.ts';
 import {
   context,

@@ -19,7 +19,7 @@ async function resolved(
 ): Promise<{ provider: string; name: string; remark: string | null; probed: string[] }> {
   const probed: string[] = [];
   const probe: Probe = (provider, threads, timed) => {
-    probed.push(`${provider} ${String(threads)} ${String(timed)}`);
+    probed.push(`${provider} ${threads} ${String(timed)}`);
     return Promise.resolve({ ...passing, ...(reports[provider] ?? { passed: false, sentence: 'no adapter found' }) });
   };
   const { settings, remark } = await resolveDevice(request, 3, probe, bundled);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
+import { Graph } from '../../../../src/runtime/graph/graph.ts';
+import { DeviceWeights } from '../../../../src/runtime/model/deviceWeights.ts';
 import { DeviceMemory } from '../../../../src/runtime/session/deviceMemory.ts';
 import { DeviceTensor, disposeAll, heldOnDevice } from '../../../../src/runtime/session/deviceTensor.ts';
-import { DeviceWeights } from '../../../../src/runtime/model/deviceWeights.ts';
-import { Graph } from '../../../../src/runtime/graph/graph.ts';
 import { floatData, floats, ints, Session } from '../../../../src/runtime/session/session.ts';
 import { DEVICE, testParameters, TINY } from '../models.ts';
 import { present } from '../nd.ts';

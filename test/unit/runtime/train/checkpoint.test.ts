@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { loadTrainingStates, saveTrainingStates } from '../../../../src/runtime/train/checkpoint.ts';
+import { readSafetensors } from '../../../../src/runtime/files/safetensors.ts';
+import { writeWhole } from '../../../../src/runtime/files/wholeFile.ts';
 import { WHOLE_TEAM } from '../../../../src/runtime/model/lora.ts';
 import { parameterCount } from '../../../../src/runtime/model/model.ts';
-import { readSafetensors } from '../../../../src/runtime/files/safetensors.ts';
+import { loadTrainingStates, saveTrainingStates } from '../../../../src/runtime/train/checkpoint.ts';
 import type { TrainingState } from '../../../../src/runtime/train/trainingState.ts';
-import { writeWhole } from '../../../../src/runtime/files/wholeFile.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { TINY } from '../models.ts';
 

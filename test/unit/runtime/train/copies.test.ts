@@ -10,7 +10,7 @@ import { DEVICE, RUNNING, testParameters, TINY } from '../models.ts';
 
 it('give the same loss and gradient, however tokens are weighed', async (t) => {
   const flat = testParameters(TINY);
-  const given = contextsFor(TINY, flat).map((context, index) => ({ ...context, role: `role ${String(index % 2)}` }));
+  const given = contextsFor(TINY, flat).map((context, index) => ({ ...context, role: `role ${index % 2}` }));
   const counts = [3, 1, 2];
   const copied = (one: (message: TrainingContext['messages'][number], count: number) => TrainingContext['messages']) =>
     given.map((context) => ({

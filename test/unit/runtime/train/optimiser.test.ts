@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { Tensor } from 'onnxruntime-node';
-import { adamwStep, gradientNorm } from '../../../../src/runtime/train/adamw.ts';
 import { parameterFeeds } from '../../../../src/runtime/model/model.ts';
+import { adamwStep, gradientNorm } from '../../../../src/runtime/train/adamw.ts';
 import { packContexts, type TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';
-import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import {
-  initialState,
-  type StepResult,
-  type StepSettings,
-  type TrainingState,
-} from '../../../../src/runtime/train/trainingState.ts';
 import {
   accumulatedName,
   ADAMW,
@@ -22,7 +15,15 @@ import {
   varianceName,
   type AdamWConstants,
 } from '../../../../src/runtime/train/graph/trainingGraph.ts';
+import { Trainer } from '../../../../src/runtime/train/trainer.ts';
+import {
+  initialState,
+  type StepResult,
+  type StepSettings,
+  type TrainingState,
+} from '../../../../src/runtime/train/trainingState.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
+import { abortedWhen } from '../../../support/signals.ts';
 import {
   context,
   DEVICE,
@@ -36,7 +37,6 @@ import {
   TINY,
 } from '../models.ts';
 import { item, noise, present, range, total } from '../nd.ts';
-import { abortedWhen } from '../../../support/signals.ts';
 
 const SUPERVISED: StepSettings = { loss: 'supervised', learningRate: 0.01, temperature: 1, klCoefficient: 0 };
 const FLAT = testParameters(TINY);

@@ -1,10 +1,10 @@
 /** Probabilities by rank: counted on a table by hand, put together over steps, and drawn. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { addedRanks, meanRanks, noRanks, rankSums } from '../../../../src/runtime/train/rankShift.ts';
 import { rankMeasures, shownRanks } from '../../../../src/domain/step.ts';
 import { trustRegionSection } from '../../../../src/report/trustRegionPage.ts';
 import type { ReportedStep } from '../../../../src/report/types.ts';
+import { addedRanks, meanRanks, noRanks, rankSums } from '../../../../src/runtime/train/rankShift.ts';
 import { trustFigures } from '../../../../webview/dashboard/trustFigures.ts';
 import { textOf } from '../../report/page.ts';
 import { row, view } from '../../webview/dashboardFixture.ts';

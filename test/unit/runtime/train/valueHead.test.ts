@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { ModelHost } from '../../../../src/runtime/host.ts';
 import { saveModel } from '../../../../src/runtime/model/model.ts';
+import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import type { StepSettings } from '../../../../src/runtime/train/trainingState.ts';
-import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import {
   initialValueHead,
   learnValueHead,
@@ -30,7 +30,7 @@ import { item, present, range, testStream, total } from '../nd.ts';
 const NEVER = new AbortController().signal;
 const STEP: StepSettings = { loss: 'supervised', learningRate: 0.01, temperature: 1, klCoefficient: 0 };
 const SETTINGS: ValueSettings = { learningRate: 0.01, epochs: 8, clip: 0.5 };
-const TEXTS = [3, 9, 1, 17].map((length, index) => testTokens(`state ${String(index)}`, length));
+const TEXTS = [3, 9, 1, 17].map((length, index) => testTokens(`state ${index}`, length));
 const STATES: readonly ValueState[] = TEXTS.map((tokens) => ({ tokens }));
 const EXAMPLES = [
   { state: 0, advantage: 1 },
@@ -71,7 +71,7 @@ describe('the hidden state of a text', () => {
         for (const [place, value] of expected.entries()) {
           assert.ok(
             Math.abs(item(present(together[index]), place) - value) < 1e-4 * Math.max(1, Math.abs(value)),
-            `${String(index)} [${String(place)}]`,
+            `${index} [${place}]`,
           );
         }
         assert.deepEqual((await trainer.lastStates(flat, [tokens], NEVER))[0], together[index]);
@@ -127,10 +127,7 @@ describe('the value loss', () => {
         };
         const [up, down] = [moved(2 ** -10), moved(-(2 ** -10))];
         const expected = (up.loss - down.loss) / (up.at - down.at);
-        assert.ok(
-          Math.abs(item(gradient, index) - expected) < 1e-6,
-          `${String(item(gradient, index))} is not ${String(expected)}`,
-        );
+        assert.ok(Math.abs(item(gradient, index) - expected) < 1e-6, `${item(gradient, index)} is not ${expected}`);
       }
     }
     // Two of the held ones learn nothing: where moving on would only come back to the bound.
@@ -156,10 +153,7 @@ describe('the value loss', () => {
           .parameters,
         present(hidden[0]),
       );
-    assert.ok(
-      moved(100) > 0.5 && moved(0.05) > 0.05 && moved(0.05) < 0.1,
-      `${String(moved(100))}, ${String(moved(0.05))}`,
-    );
+    assert.ok(moved(100) > 0.5 && moved(0.05) > 0.05 && moved(0.05) < 0.1, `${moved(100)}, ${moved(0.05)}`);
     // A target represents itself, an advantage on what the head says already.
     const [value, lossOf] = [
       valueOf(many.head.parameters, present(hidden[1])),
@@ -204,7 +198,7 @@ describe('a head that is fitted', () => {
       const slope =
         total(counted.map(({ hidden, count }, index) => count * item(errors, index) * (hidden[place] ?? 1))) +
         (place < width ? ridge * m * item(parameters, place) : 0);
-      assert.ok(Math.abs(slope) < 1e-4, `${String(place)}: ${String(slope)}`);
+      assert.ok(Math.abs(slope) < 1e-4, `${place}: ${slope}`);
     }
     assert.ok(Math.abs(valueOf(parameters, new Float32Array(width)) - 3) < 0.2, 'it has a bias');
   });

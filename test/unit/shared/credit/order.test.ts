@@ -82,7 +82,7 @@ test('both orders are total and do not depend on the order in which messages are
     assert.deepEqual(some.toReversed().toSorted(order), sorted);
     sorted.forEach((row, index) => {
       const next = sorted[index + 1];
-      assert.ok(next === undefined || order(row, next) < 0, `${String(index)} comes before its next`);
+      assert.ok(next === undefined || order(row, next) < 0, `${index} comes before its next`);
     });
     const decided = sorted.map((row) => row.credit.verdict === 'helped' || row.credit.verdict === 'hurt');
     assert.equal(decided.indexOf(false), decided.filter(Boolean).length, 'decided ones are first');

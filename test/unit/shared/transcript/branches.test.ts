@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { beginning, disarmed, hides, pieces, visible } from '../../../../src/shared/text/visible.ts';
 import { firstDifference, partingOf, type Branch } from '../../../../src/shared/transcript/branches.ts';
 import { comparisonOf, partingText } from '../../../../src/shared/transcript/comparison.ts';
 import { spansOf } from '../../../../src/shared/transcript/contextTokens.ts';
 import { placeNodes } from '../../../../src/shared/transcript/protocolGraph.ts';
-import { beginning, disarmed, hides, pieces, visible } from '../../../../src/shared/text/visible.ts';
 
 function branch(texts: readonly (readonly [role: string, text: string])[], question = 'q'): Branch {
   return {

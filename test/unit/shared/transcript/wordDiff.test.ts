@@ -52,8 +52,7 @@ test('long texts are cut between characters and take bounded work', () => {
   const pairs = `${'a'.repeat(DIFF_LIMIT - 1)}😀`;
   assert.equal(sides(pairs, '')[0], 'a'.repeat(DIFF_LIMIT - 1));
   // Every word another one: more than are compared one by one.
-  const words = (from: number): string =>
-    Array.from({ length: 700 }, (_, index) => `w${String(from + index)}`).join(' ');
+  const words = (from: number): string => Array.from({ length: 700 }, (_, index) => `w${from + index}`).join(' ');
   assert.deepEqual(
     wordDiff(words(0), words(5_000)).map(({ kind }) => kind),
     ['same', 'removed', 'added'],

@@ -16,7 +16,7 @@ test('an opened store has prepared what opening it needs, and prepares each stat
     const store = open(path);
     try {
       const opening = prepare.mock.callCount();
-      assert.ok(opening < 12, `${open.name} prepared ${String(opening)} statements`);
+      assert.ok(opening < 12, `${open.name} prepared ${opening} statements`);
       const [first] = store.runs(0, 1);
       assert.deepEqual(store.runs(0, 1), [first]);
       assert.equal(prepare.mock.callCount(), opening + 1);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { headline, setHeadline } from '../../../support/headlines.ts';
 import type { Alternative } from '../../../../src/domain/replay.ts';
+import { headline, setHeadline } from '../../../support/headlines.ts';
 import {
   filledStore,
   inputErrorLike,

@@ -3,9 +3,9 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { headline, setHeadline } from '../../../support/headlines.ts';
 import { OTHER_MODEL } from '../../../../src/domain/snapshot.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
+import { headline, setHeadline } from '../../../support/headlines.ts';
 import { filledStore, newBucket, newCredit, newMessage, newReplay, RUN, WEIGHTS } from '../helpers.ts';
 
 const LATER = 'cd'.repeat(32);

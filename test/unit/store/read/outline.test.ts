@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { headline, setHeadline } from '../../../support/headlines.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
+import { headline, setHeadline } from '../../../support/headlines.ts';
 import {
   addRun,
   filledStore,
@@ -94,7 +94,7 @@ test('many messages come in the order that was asked for, each as it comes alone
   const bucket = store.insertBucket(newBucket());
   const ids = [0, 1, 2, 3].map((siblingIndex) =>
     store.insertMessage(
-      newMessage({ bucket, siblingIndex, text: `plan ${String(siblingIndex)}`, iteration: 1 + (siblingIndex % 2) }),
+      newMessage({ bucket, siblingIndex, text: `plan ${siblingIndex}`, iteration: 1 + (siblingIndex % 2) }),
     ),
   );
   const [first = 0, second = 0, third = 0] = ids;

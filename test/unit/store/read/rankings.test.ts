@@ -12,8 +12,8 @@ import {
 } from '../../../../src/domain/replay.ts';
 import type { Headline } from '../../../../src/shared/credit/headline.ts';
 import { clearness } from '../../../../src/shared/credit/order.ts';
-import { BUCKET_MEASURES } from '../../../../src/store/tables/bucketMeasures.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
+import { BUCKET_MEASURES } from '../../../../src/store/tables/bucketMeasures.ts';
 import type { StoreWriter } from '../../../../src/store/types.ts';
 import { headline, joinPool, setHeadline } from '../../../support/headlines.ts';
 import { addMessage, addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../../extension/storeFixture.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Message } from '../../../../src/domain/message.ts';
-import { headline, setHeadline } from '../../../support/headlines.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
+import { headline, setHeadline } from '../../../support/headlines.ts';
 import {
   filledStore,
   inputErrorLike,

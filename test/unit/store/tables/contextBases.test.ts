@@ -11,8 +11,8 @@ import { textHash } from '../../../../src/store/tokens.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { contextKey } from '../../../../src/team/contextKey.ts';
 import { UNIT_RULE } from '../../../support/headlines.ts';
-import { filledStore, newMessage, rawConnection, storeErrorLike } from '../helpers.ts';
 import { makeEarlier } from '../earlierStore.ts';
+import { filledStore, newMessage, rawConnection, storeErrorLike } from '../helpers.ts';
 
 const said = (store: StoreWriter, context: string): number =>
   store.insertMessage(newMessage({ context, contextKey: contextKey(context).key }));
@@ -29,7 +29,7 @@ const characters = (t: TestContext, { path }: StoreWriter): unknown =>
 
 it('a long text that goes on from another one is stored as what is new, whatever was changed at its end', (t) => {
   const store = filledStore(t);
-  const start = Array.from({ length: 600 }, (_, index) => `line ${String(index)}`).join('\n');
+  const start = Array.from({ length: 600 }, (_, index) => `line ${index}`).join('\n');
   const texts = [start, `${start}\nmore`, `${start.slice(0, -3)}\n\u{1f600}`, `${start.slice(0, -3)}\n\u{1f601}`];
   const ids = texts.map((text) => said(store, text));
   const other = said(store, `another ${start}`);
@@ -64,7 +64,7 @@ it('a conversation is as long in the store as it is, and each of its contexts co
   store.transaction(() => {
     ids.push(said(store, text));
     for (let turn = 1; turn < 2000; turn++) {
-      const since = `\n\n### user\n${String(turn)}`;
+      const since = `\n\n### user\n${turn}`;
       ids.push(grown(store, text, since));
       text += since;
     }

@@ -1,16 +1,16 @@
 /** The orders of credits in SQL against the functions that define them, and a store that was ranked otherwise. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../../src/domain/problem.ts';
 import { clearOf, type Headline } from '../../../../src/shared/credit/headline.ts';
 import { clearestFirst, clearness, lowestFirst, mayBeLowest } from '../../../../src/shared/credit/order.ts';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../../src/domain/problem.ts';
 import { loadSqlite, type Connection } from '../../../../src/store/files/sqlite.ts';
 import { clearnessOf, CREDIT_ORDER, lowestFirstOf, mayBeLowestOf } from '../../../../src/store/tables/creditOrder.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { headline, randomCredits, setHeadlines } from '../../../support/headlines.ts';
 import { addRun, addTree, problem, RUN, temporaryStore } from '../../extension/storeFixture.ts';
-import { rawConnection } from '../helpers.ts';
 import { makeEarlier } from '../earlierStore.ts';
+import { rawConnection } from '../helpers.ts';
 
 /** The table of headlines alone, with these credits; the message of each is its place. */
 function tableOf(t: TestContext, credits: readonly Headline[]): Connection {

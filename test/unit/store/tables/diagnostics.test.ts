@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
+import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import {
   filledStore,

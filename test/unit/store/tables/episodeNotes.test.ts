@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { HEADLINE_RULE } from '../../../../src/engine/recipe/headlines.ts';
+import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { salvageStore } from '../../../../src/store/repair/salvage.ts';
 import type { StoreWriter } from '../../../../src/store/types.ts';
-import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { INSTANCE, RUN, filledStore, newEpisode, newMessage, rawConnection, temporaryFolder } from '../helpers.ts';
 
 const AT = { phase: 'evaluate', iteration: 2 } as const;

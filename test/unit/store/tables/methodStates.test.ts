@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { StoredMethodState } from '../../../../src/domain/step.ts';
 import { HEADLINE_RULE } from '../../../../src/engine/recipe/headlines.ts';
 import { salvageStore } from '../../../../src/store/repair/salvage.ts';
 import { METHOD_STATES } from '../../../../src/store/tables/methodStates.ts';
 import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
-import type { StoredMethodState } from '../../../../src/domain/step.ts';
 import { filledStore, rawConnection, RUN, storeErrorLike, temporaryFolder } from '../helpers.ts';
 
 const STATE: StoredMethodState = {
@@ -68,7 +68,7 @@ test('a state that is not what was stored is refused, and the rest of the store 
   for (const step of [1, 2]) {
     assert.throws(
       () => store.methodState(RUN, step),
-      storeErrorLike(/is damaged/, new RegExp(`after step ${String(step)} of run run-1`)),
+      storeErrorLike(/is damaged/, new RegExp(`after step ${step} of run run-1`)),
     );
   }
   assert.deepEqual(store.methodState(RUN, 3), STATE);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { roundDuring, roundTitle } from '../../../../src/domain/evaluation.ts';
 import {
   CLEAREST_FIRST,
   LOST_FIRST,
@@ -9,11 +10,11 @@ import {
   type ProblemFilter,
   type ProblemSort,
 } from '../../../../src/domain/problem.ts';
-import { roundDuring, roundTitle } from '../../../../src/domain/evaluation.ts';
+import { searchWords } from '../../../../src/store/read/runs/readProblems.ts';
 import { CREDIT_ORDER } from '../../../../src/store/tables/creditOrder.ts';
 import { PROBLEMS } from '../../../../src/store/tables/problems.ts';
-import { searchWords } from '../../../../src/store/read/runs/readProblems.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
+import { headline, setHeadline } from '../../../support/headlines.ts';
 import {
   addMessage,
   addRequest,
@@ -25,7 +26,6 @@ import {
   RUN,
   temporaryStore,
 } from '../../extension/storeFixture.ts';
-import { headline, setHeadline } from '../../../support/headlines.ts';
 import { rawConnection } from '../helpers.ts';
 
 const BY_APPEARANCE: ProblemSort = { column: 'appearance', descending: false };

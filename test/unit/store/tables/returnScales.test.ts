@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { headlinesOf } from '../../../../src/credit/headline.ts';
-import { isLost, outcomeOf, type ReturnScale } from '../../../../src/shared/credit/returns.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type OutcomeFilter } from '../../../../src/domain/problem.ts';
+import { whyLost } from '../../../../src/extension/transcript/message/whyLost.ts';
+import { isLost, outcomeOf, type ReturnScale } from '../../../../src/shared/credit/returns.ts';
 import { RETURN_SCALES } from '../../../../src/store/tables/returnScales.ts';
 import { openStoreForWriting, type HeadlineRule, type StoreWriter } from '../../../../src/store/write/writer.ts';
-import { whyLost } from '../../../../src/extension/transcript/message/whyLost.ts';
 import { addRun, addTree, problem, RUN } from '../../extension/storeFixture.ts';
-import { rawConnection, temporaryFolder } from '../helpers.ts';
 import { makeEarlier } from '../earlierStore.ts';
+import { rawConnection, temporaryFolder } from '../helpers.ts';
 
 /** Two turns, the second worth 0.9: a team that solves both has 1.9. */
 const TWO_TURNS: ReturnScale = { low: 0, high: 1.9, solved: 1.9 };

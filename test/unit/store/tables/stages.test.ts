@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { HEADLINE_RULE } from '../../../../src/engine/recipe/headlines.ts';
 import { WITHIN_STEP } from '../../../../src/domain/snapshot.ts';
+import { HEADLINE_RULE } from '../../../../src/engine/recipe/headlines.ts';
 import { salvageStore } from '../../../../src/store/repair/salvage.ts';
 import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { STAGES } from '../../../../src/store/tables/stages.ts';

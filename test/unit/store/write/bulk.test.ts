@@ -22,8 +22,8 @@ function append(store: StoreWriter, begin: number): void {
     const id = store.insertMessage(
       newMessage({
         problem,
-        text: `word${String(at % 12)} said`,
-        context: `asked ${String(at % 5)}`,
+        text: `word${at % 12} said`,
+        context: `asked ${at % 5}`,
         contextKey: String(1000 + (at % 5)),
         promptTokens: at,
         measured: { ...NOTHING_MEASURED, model: 'm', completionTokens: at, seconds: at % 3 === 0 ? null : 0.25 },
@@ -36,7 +36,7 @@ function append(store: StoreWriter, begin: number): void {
       event: {
         kind: 'environment',
         source: 'tool',
-        text: `gave ${String(at)}`,
+        text: `gave ${at}`,
         json: {},
         done: null,
         derived: false,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { inspect, migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
-import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
+import { openStoreForReading } from '../../../../src/store/read/reader.ts';
+import { inspect, migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { filesOf, filledStore, newMessage, rawConnection, storeErrorLike, temporaryFolder } from '../helpers.ts';
 

@@ -14,7 +14,7 @@ test('c3 bench named-messages names messages of lost episodes, and replaces each
   });
   const value = (name: string): number => figures.find((one) => one.name === name)?.value ?? Number.NaN;
   const lost = value('lost episodes');
-  assert.equal(notes[0], `${String(lost)} episodes were lost`);
+  assert.equal(notes[0], `${lost} episodes were lost`);
   assert.ok(lost > 0 && value('of them a message is named in') > 0);
   for (const { name, value: saved } of figures.filter((one) => one.name.startsWith('saved by'))) {
     assert.ok(saved !== null && saved >= 0 && saved <= 100, name);

@@ -72,7 +72,7 @@ test('another machine goes on from the finished runs alone, and compares no time
     table: { rows: { budget: string; method: string; measures: { seconds: { n: number } | null } }[] };
   };
   for (const { seed, budget, seconds } of runs) {
-    assert.equal(seconds === null, seed === 1, `${budget}, seed ${String(seed)}`);
+    assert.equal(seconds === null, seed === 1, `${budget}, seed ${seed}`);
     assert.ok(budget === 'calls' || seed === 0);
   }
   assert.deepEqual(

@@ -4,8 +4,8 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { makeRhoMap } from '../../../../../src/engine/bench/map/rhoMap.ts';
 import type { MapScale } from '../../../../../src/engine/bench/map/mapScale.ts';
+import { makeRhoMap } from '../../../../../src/engine/bench/map/rhoMap.ts';
 import { CancelledError } from '../../../../../src/shared/errors.ts';
 
 /** One step of three places: nothing is learned, but all of it is there. */
@@ -77,7 +77,7 @@ function continuedMap(scale: MapScale): void {
         [true, [2]],
       ],
     );
-    assert.deepEqual(map.cells.map(({ level, difference }) => `${String(level)} ${String(difference.n)}`).sort(), [
+    assert.deepEqual(map.cells.map(({ level, difference }) => `${level} ${difference.n}`).sort(), [
       '1 2',
       '4 2',
       '8 1',
@@ -121,7 +121,7 @@ function continuedMap(scale: MapScale): void {
     await assert.rejects(make(5), CancelledError);
     const { runs } = JSON.parse(text('map.json')) as typeof map;
     assert.deepEqual(
-      runs.map(({ level, seed }) => `${String(level)} ${String(seed)}`),
+      runs.map(({ level, seed }) => `${level} ${seed}`),
       ['4 0', '4 0', '1 0', '1 0', '1 1', '1 1', '8 0', '8 0'],
     );
     // One of other settings is not continued.

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { c3, copyOf, makeWorkspace, parseLine, withStore, type Finished } from '../../../../unit/engine/workspace.ts';
 import { succeeded } from '../../../../system/engine/commandLine/documents.ts';
+import { c3, copyOf, makeWorkspace, parseLine, withStore, type Finished } from '../../../../unit/engine/workspace.ts';
 
 let workspace = '';
 let alone: Finished;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { succeeded } from '../../../../system/engine/commandLine/documents.ts';
 import {
   c3,
   copyOf,
@@ -13,7 +14,6 @@ import {
   withStore,
   type Finished,
 } from '../../../../unit/engine/workspace.ts';
-import { succeeded } from '../../../../system/engine/commandLine/documents.ts';
 
 let workspace = '';
 let run = '';

@@ -5,21 +5,21 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { bucketsOfSample } from '../../../../../src/engine/diagnose/diagnoseBuckets.ts';
 import { methodRunOf } from '../../../../../src/engine/bench/paper/methodRun.ts';
+import { bucketsOfSample } from '../../../../../src/engine/diagnose/diagnoseBuckets.ts';
 import { parseRecipe, protocolOf } from '../../../../../src/engine/recipe/recipe.ts';
-import { loadTokenizer } from '../../../../../src/policy/tokenizer.ts';
 import { rendererOf } from '../../../../../src/policy/rendering.ts';
+import { loadTokenizer } from '../../../../../src/policy/tokenizer.ts';
 import { ModelHost } from '../../../../../src/runtime/host.ts';
-import { restoreTraining } from '../../../../../src/training/state/restore.ts';
 import { openStoreForReading, type StoreReader } from '../../../../../src/store/read/reader.ts';
+import { restoreTraining } from '../../../../../src/training/state/restore.ts';
 import { c3, copyOf, errorOf, makeWorkspace, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 const STEPS = 3;
 const OVERRIDES = [
   'method=mappo',
-  `steps=${String(STEPS)}`,
-  `snapshot_every=${String(STEPS)}`,
+  `steps=${STEPS}`,
+  `snapshot_every=${STEPS}`,
   'value_head.learning_rate=0.05',
   'evaluation.before=false',
 ].flatMap((override) => ['--override', override]);
@@ -121,7 +121,7 @@ function assertSame(actual: ReadonlyMap<string, number>, expected: ReadonlyMap<s
   for (const [context, value] of actual) {
     assert.ok(
       Math.abs(value - (expected.get(context) ?? NaN)) < 1e-6,
-      `${String(value)} is not ${String(expected.get(context))}`,
+      `${value} is not ${String(expected.get(context))}`,
     );
   }
 }

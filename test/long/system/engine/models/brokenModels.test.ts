@@ -7,9 +7,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { c3, contentsOf, errorOf, withStore } from '../../../../unit/engine/workspace.ts';
 import { folderOf } from '../../../../unit/golden.ts';
 import { jsonl, PAIR_TEXT, sums } from '../../../../unit/training/tinyTeam.ts';
-import { c3, contentsOf, errorOf, withStore } from '../../../../unit/engine/workspace.ts';
 
 const WEIGHTS = 'model.safetensors';
 const NORM = 'model.norm.weight';

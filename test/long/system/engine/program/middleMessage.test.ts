@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
+import type { BucketView } from '../../../../../src/domain/replay.ts';
 import { readRecipe } from '../../../../../src/engine/recipe/recipe.ts';
 import { EngineService } from '../../../../../src/engine/service.ts';
 import { gradeChain, parseChain } from '../../../../../src/evaluate/chain.ts';
-import type { BucketView } from '../../../../../src/domain/replay.ts';
 import { PROGRAMS, REAL_PROGRAMS, recordProgram, type RealProgram } from '../../../../support/realPrograms.ts';
 import { serveTeam, type Served } from '../../../../support/served.ts';
 
@@ -164,7 +164,7 @@ function testMiddleMessages(compared: readonly RealProgram[], answerers: readonl
           const credit = creditOf(forked, third.text);
           const native = creditOf(bucket, third.text);
           const shown = JSON.stringify({ forked: credit, native });
-          t.diagnostic(`message ${String(third.id)}: ${shown}`);
+          t.diagnostic(`message ${third.id}: ${shown}`);
           assert.ok(credit.low <= native.high && native.low <= credit.high, shown);
           assert.ok(Math.abs(credit.value - native.value) <= MOST_APART, shown);
           // It is a comparison of something: what leads nowhere is worth less by either, and clearly less than nothing.

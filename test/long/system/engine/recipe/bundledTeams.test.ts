@@ -171,7 +171,7 @@ for (const task of TEAM_TASKS) {
             const length = messages[0]?.tokens.length ?? Infinity;
             assert.ok(
               length <= Math.min(most, runSampling(recipe.config).maxNewTokens),
-              `${problem.question}: ${String(length)} tokens`,
+              `${problem.question}: ${length} tokens`,
             );
             assert.ok(prompt.length + most <= maxPositions);
           }
@@ -251,7 +251,7 @@ for (const task of ['dealer', 'chain'] as const) {
   it(`the bundled teams of ${task} are chains: each role sees all before it, the last is scored, and the first are the same`, async () => {
     const teamOf = async (size: number): Promise<ReturnType<typeof protocolOf>> => {
       const fanout = JSON.stringify(Array.from({ length: size }, () => 1));
-      return protocolOf(await recipeOf(`task.name=${task}`, `task.roles=${String(size)}`, `fanout=${fanout}`));
+      return protocolOf(await recipeOf(`task.name=${task}`, `task.roles=${size}`, `fanout=${fanout}`));
     };
     const largest = await teamOf(Math.max(...TEAM_SIZES[task]));
     for (const size of TEAM_SIZES[task]) {
@@ -300,7 +300,7 @@ describe('the bundled team of logic', () => {
     const [most = 0, fewer = 0] = [large, small].map((model) =>
       model === undefined ? 0 : parameterCount(model.config),
     );
-    assert.ok(fewer > 0.4 * most && fewer < 0.6 * most, `${String(fewer)} of ${String(most)}`);
+    assert.ok(fewer > 0.4 * most && fewer < 0.6 * most, `${fewer} of ${most}`);
     const lines = (await readFile(join(smallTeam('logic'), 'pretrain.log.jsonl'), 'utf8')).trim().split('\n');
     assert.equal(lines.length, 3060);
   });

@@ -7,14 +7,14 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { HEADLINE_RULE } from '../../../../../src/engine/recipe/headlines.ts';
-import { bucketsOf } from '../../../../../src/extension/sidebar/bucketsModel.ts';
 import { creditWords } from '../../../../../src/extension/sidebar/bucketWords.ts';
+import { bucketsOf } from '../../../../../src/extension/sidebar/bucketsModel.ts';
 import { Limits } from '../../../../../src/extension/sidebar/runsModel.ts';
 import { TranscriptReading } from '../../../../../src/extension/transcript/reading/transcriptReading.ts';
 import { signed as signedInReports } from '../../../../../src/report/words.ts';
 import { headlineJson, sentence, type Headline } from '../../../../../src/shared/credit/headline.ts';
-import type { StoreReader } from '../../../../../src/store/read/reader.ts';
 import { loadSqlite } from '../../../../../src/store/files/sqlite.ts';
+import type { StoreReader } from '../../../../../src/store/read/reader.ts';
 import { HEADLINES } from '../../../../../src/store/tables/headlines.ts';
 import { openStoreForWriting } from '../../../../../src/store/write/writer.ts';
 import { newRecorded } from '../../../../support/recordedStores.ts';
@@ -59,11 +59,11 @@ function readEverywhere(store: StoreReader, message: number): ReadonlyMap<string
     ['clearest of the run', store.clearestMessages(run, 1000).find((one) => one.message === message)?.credit],
   ]);
   for (const { id, alternatives } of store.bucketsFor(message)) {
-    found.set(`bucket ${String(id)}`, alternatives.find(({ message: one }) => one === message)?.credit);
+    found.set(`bucket ${id}`, alternatives.find(({ message: one }) => one === message)?.credit);
   }
   for (const node of bucketsOf(store, run, 'clearest', null, new Limits())) {
     if (node.kind === 'bucket' && node.message === message) {
-      found.set(`buckets view ${String(node.bucket)}`, node.ranked.credit);
+      found.set(`buckets view ${node.bucket}`, node.ranked.credit);
     }
   }
   return found;

@@ -6,9 +6,9 @@ import { basename, join } from 'node:path';
 import { after, before, it } from 'node:test';
 import type { StoreReader } from '../../../../../src/store/read/reader.ts';
 import { newRecorded } from '../../../../support/recordedStores.ts';
-import { OTHER, ran, replaysExactly } from './roleWeights.ts';
-import { folderOf } from '../../../../unit/golden.ts';
 import { c3, CONFIG, copyOf, errorOf, finished, hears, startC3, withStore } from '../../../../unit/engine/workspace.ts';
+import { folderOf } from '../../../../unit/golden.ts';
+import { OTHER, ran, replaysExactly } from './roleWeights.ts';
 
 let workspace = '';
 before(async () => {

@@ -6,8 +6,8 @@ import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parseRecipe } from '../../../../../src/engine/recipe/recipe.ts';
 import { newRecorded } from '../../../../support/recordedStores.ts';
-import { folderOf } from '../../../../unit/golden.ts';
 import { c3, CONFIG, copyOf, errorOf, withStore } from '../../../../unit/engine/workspace.ts';
+import { folderOf } from '../../../../unit/golden.ts';
 import { OTHER, ran, replaysExactly } from './roleWeights.ts';
 
 /** A folder without a store, and one with a run of the team. */

@@ -4,12 +4,12 @@ import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { EngineService } from '../../../../../src/engine/service.ts';
 import { parseRecipe } from '../../../../../src/engine/recipe/recipe.ts';
+import { EngineService } from '../../../../../src/engine/service.ts';
 import { loadTokenizer } from '../../../../../src/policy/tokenizer.ts';
 import { newRecorded } from '../../../../support/recordedStores.ts';
-import { folderOf } from '../../../../unit/golden.ts';
 import { c3, CONFIG, copyOf, errorOf, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
+import { folderOf } from '../../../../unit/golden.ts';
 import { OTHER, ran, firstOf, replaysExactly } from './roleWeights.ts';
 
 /** An adapter of another architecture than the tiny team's. */

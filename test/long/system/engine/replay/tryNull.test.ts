@@ -1,8 +1,8 @@
 /** Trials of changes of teams whose chances are known: how often chance is called better, and what pairs save. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { comparePairs } from '../../../../../src/engine/replay/comparePairs.ts';
 import type { Trial } from '../../../../../src/domain/trial.ts';
+import { comparePairs } from '../../../../../src/engine/replay/comparePairs.ts';
 import type { PolicyRequest } from '../../../../../src/policy/policy.ts';
 import { Stream } from '../../../../../src/runtime/random.ts';
 import { renderPlain } from '../../../../../src/team/render.ts';
@@ -62,7 +62,7 @@ describe('a trial of a change', () => {
       better += isBetter(found) ? 1 : 0;
       worse += found.difference.high < 0 ? 1 : 0;
     }
-    assert.ok(better <= 25 && worse <= 25, `${String(better)} better, ${String(worse)} worse`);
+    assert.ok(better <= 25 && worse <= 25, `${better} better, ${worse} worse`);
   });
 
   it('finds a better prompt with at most half of the calls that unpaired sampling takes', async () => {

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { gradeChain, parseChain } from '../../../../../src/evaluate/chain.ts';
 import type { Interval } from '../../../../../src/domain/credit.ts';
+import { gradeChain, parseChain } from '../../../../../src/evaluate/chain.ts';
 import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 let folder = '';
@@ -58,7 +58,7 @@ describe('the bundled chain team', () => {
     const diagnosed = parseLine((await c3(folder, ['diagnose', '--run', run, '--json'])).stdout);
     const coordination = diagnosed['coordination'] as Interval | null;
     assert.equal(coordination?.n, 40);
-    assert.ok(Math.abs(coordination.value - share) < 1e-12, `${String(coordination.value)} is not ${String(share)}`);
+    assert.ok(Math.abs(coordination.value - share) < 1e-12, `${coordination.value} is not ${share}`);
     const verified = parseLine((await c3(folder, ['verify', '--run', run, '--sample', '20', '--json'])).stdout);
     assert.equal(verified['different'], 0);
     assert.ok(Number(verified['identical']) > 0);

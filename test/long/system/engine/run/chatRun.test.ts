@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { c3, contentsOf, copyOf, errorOf, withStore } from '../../../../unit/engine/workspace.ts';
 import { FAMILIES } from '../../../../unit/golden.ts';
 import { jsonl, sums } from '../../../../unit/training/tinyTeam.ts';
-import { c3, contentsOf, copyOf, errorOf, withStore } from '../../../../unit/engine/workspace.ts';
 import { everyMessageAnswers, makeFolder, messagesOf, run } from './chatTeam.ts';
 
 everyMessageAnswers(FAMILIES.slice(-1));

@@ -4,13 +4,13 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { loadTokenizer } from '../../../../../src/policy/tokenizer.ts';
 import type { FullMessage } from '../../../../../src/domain/message.ts';
+import { loadTokenizer } from '../../../../../src/policy/tokenizer.ts';
 import type { StoreReader } from '../../../../../src/store/read/reader.ts';
 import { contextKey } from '../../../../../src/team/contextKey.ts';
+import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 import { folderOf } from '../../../../unit/golden.ts';
 import { jsonl, PAIR_TEXT, sums } from '../../../../unit/training/tinyTeam.ts';
-import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 const CONFIG = `model: model
 protocol: pair.json

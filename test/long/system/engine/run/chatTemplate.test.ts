@@ -6,7 +6,6 @@ import { before, describe, it } from 'node:test';
 import { changeSince, templateRemark } from '../../../../../src/engine/recipe/fingerprint.ts';
 import { parseRecipe } from '../../../../../src/engine/recipe/recipe.ts';
 import { rendererOf } from '../../../../../src/policy/rendering.ts';
-import { FAMILIES } from '../../../../unit/golden.ts';
 import {
   c3,
   copyOf,
@@ -17,6 +16,7 @@ import {
   startC3,
   withStore,
 } from '../../../../unit/engine/workspace.ts';
+import { FAMILIES } from '../../../../unit/golden.ts';
 import { everyMessageAnswers, makeFolder, messagesOf, run } from './chatTeam.ts';
 
 everyMessageAnswers(FAMILIES);

@@ -41,8 +41,8 @@ describe('the bundled dealer team', () => {
         return found.reduce((sum, share) => sum + share, 0) / found.length;
       });
       const [untrained = 0, trained = 0] = shares;
-      assert.ok(Math.abs(untrained - 0.5) < 0.12, `untrained: ${String(untrained)}`);
-      assert.ok(trained > untrained + 0.1, `${String(untrained)} -> ${String(trained)}`);
+      assert.ok(Math.abs(untrained - 0.5) < 0.12, `untrained: ${untrained}`);
+      assert.ok(trained > untrained + 0.1, `${untrained} -> ${trained}`);
       const [episode] = reader.episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 1 });
       const [first, last] = reader.chain(episode?.leaf ?? 0);
       assert.match(first?.text ?? '', /^dealer \w+ [A-H]$/u);

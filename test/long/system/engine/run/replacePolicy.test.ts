@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { bundledTeam } from '../../../../../src/engine/places.ts';
 import { replacementOf, type Replacement } from '../../../../../src/domain/run.ts';
+import { bundledTeam } from '../../../../../src/engine/places.ts';
 import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 let folder = '';

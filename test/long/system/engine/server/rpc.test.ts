@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { REQUESTS, ShutdownRequest } from '../../../../../src/shared/protocols/engineProtocol.ts';
 import type { RunProgress } from '../../../../../src/shared/protocols/jobs.ts';
-import { makeTeam } from '../../../../unit/training/tinyTeam.ts';
-import { startEngine, type EngineProcess } from '../../../../unit/engine/engineProcess.ts';
 import { newRecorded } from '../../../../support/recordedStores.ts';
+import { startEngine, type EngineProcess } from '../../../../unit/engine/engineProcess.ts';
 import { c3, CONFIG, copyOf, makeWorkspace, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
+import { makeTeam } from '../../../../unit/training/tinyTeam.ts';
 
 let workspace = '';
 /** A workspace whose store holds one finished run. */

@@ -8,8 +8,8 @@ it('verdicts come in any number at a time, each to its own question', async () =
     const verdicts = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         one.grade(
-          `def f(x):\n    return ${String(index)}`,
-          tests({ tests: [`assert f(0) == ${String(index % 3 === 0 ? index + 1 : index)}`] }),
+          `def f(x):\n    return ${index}`,
+          tests({ tests: [`assert f(0) == ${index % 3 === 0 ? index + 1 : index}`] }),
         ),
       ),
     );

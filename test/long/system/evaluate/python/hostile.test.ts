@@ -125,7 +125,7 @@ const several = (stream: HashedStream, from: readonly string[], count: number): 
   Array.from({ length: count }, () => stream.pick(from));
 
 function drawn(index: number): { readonly code: string; readonly test: string } {
-  const stream = new HashedStream(`${SEED} ${String(index)}`);
+  const stream = new HashedStream(`${SEED} ${index}`);
   const [factor, offset, x] = [stream.integer(11, 99), stream.integer(101, 999), stream.integer(2, 9)];
   const kind = stream.weighted(['number', 'text', 'set'] as const, [4, 1, 1]);
   const test = stream
@@ -134,13 +134,13 @@ function drawn(index: number): { readonly code: string; readonly test: string } 
     .replaceAll(/\bV\b/gu, String(factor * x + offset))
     .replaceAll(/\bA\b/gu, String(factor))
     .replaceAll(/\bB\b/gu, String(offset))
-    .replaceAll(/-T\b/gu, `-${String(offset)}`)
-    .replaceAll(/"T"/gu, JSON.stringify(`-${String(offset)}`));
+    .replaceAll(/-T\b/gu, `-${offset}`)
+    .replaceAll(/"T"/gu, JSON.stringify(`-${offset}`));
   const lies = several(stream, LIES, stream.integer(2, 12)).map((lie) => `  ${lie.replaceAll('\n', '\n  ')}\n`);
   const isRaised = stream.integer(0, 3) === 0;
   const body = isRaised ? `raise ${stream.pick(RAISED)}` : `return ${stream.pick(RESULTS)}`;
   const name = stream.integer(0, 5) === 0 ? `class f(E): pass` : `def f(*a): ${body}`;
-  return { code: `# ${String(index)}\nclass E${stream.pick(BASES)}:\n  told = ()\n${lies.join('')}${name}\n`, test };
+  return { code: `# ${index}\nclass E${stream.pick(BASES)}:\n  told = ()\n${lies.join('')}${name}\n`, test };
 }
 
 for (const backend of BACKENDS) {
@@ -150,7 +150,7 @@ for (const backend of BACKENDS) {
       one.close();
     });
 
-    it(`score 0, all ${String(PROGRAMS)}`, async () => {
+    it(`score 0, all ${PROGRAMS}`, async () => {
       const programs = Array.from({ length: PROGRAMS }, (_, index) => drawn(index));
       const verdicts = await Promise.all(programs.map(({ code, test }) => one.grade(code, tests({ tests: [test] }))));
       const wrong = programs.flatMap((program, at) =>

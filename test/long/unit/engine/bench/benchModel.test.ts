@@ -7,15 +7,15 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type { ModelBenchOptions } from '../../../../../src/engine/bench/report.ts';
 import { benchModelWithin, weightBytes, type ModelBenchLimits } from '../../../../../src/engine/bench/speed/model.ts';
 import { checkRoom, readShape } from '../../../../../src/engine/bench/speed/modelShape.ts';
-import type { ModelBenchOptions } from '../../../../../src/engine/bench/report.ts';
 import { runSuite } from '../../../../../src/engine/bench/suites.ts';
 import { parameterCount } from '../../../../../src/runtime/model/model.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../../../src/shared/errors.ts';
-import { c3 } from '../../../../unit/engine/workspace.ts';
-import { abortedWhen } from '../../../../support/signals.ts';
 import { leftBehind } from '../../../../support/leftBehind.ts';
+import { abortedWhen } from '../../../../support/signals.ts';
+import { c3 } from '../../../../unit/engine/workspace.ts';
 
 /** A published layout, only smaller: grouped heads, biases, tied embeddings. */
 const CONFIG = {
@@ -100,7 +100,7 @@ describe('the suite model', () => {
     );
     // The files are gone as soon as the model is loaded.
     assert.deepEqual([seen.at(-1), folders()], [[], []]);
-    assert.equal(notes[1], `${String(PARAMETERS)} parameters loaded`);
+    assert.equal(notes[1], `${PARAMETERS} parameters loaded`);
     assert.deepEqual([report.suite, report.peer], ['model', undefined]);
     assert.match(report.hardware, /cpu provider, 2 threads, random weights shaped as .*config\.json$/);
     assert.deepEqual(
@@ -111,9 +111,9 @@ describe('the suite model', () => {
         'graphs compiled: s',
         'memory bandwidth, weights read by one-row products: GB/s',
         ...[1, 8, 32].flatMap((batch) => [
-          `batch ${String(batch)}, prefill (ceiling: bare products): tokens/s`,
-          `batch ${String(batch)}, decoding (ceiling: memory bandwidth): tokens/s`,
-          `batch ${String(batch)}, bare products of decoding (ceiling: memory bandwidth): tokens/s`,
+          `batch ${batch}, prefill (ceiling: bare products): tokens/s`,
+          `batch ${batch}, decoding (ceiling: memory bandwidth): tokens/s`,
+          `batch ${batch}, bare products of decoding (ceiling: memory bandwidth): tokens/s`,
         ]),
         'largest resident set (ceiling: the weights alone): MB',
       ],
@@ -140,7 +140,7 @@ describe('the suite model', () => {
     // What memory gives is read by every batch at the same rate: the weights, and for each row 72 slots of 2 layers x
     // keys and values x 2 heads of width 4.
     const [one, eight] = [1, 8].map(
-      (batch) => report.figures.find(({ name }) => name.startsWith(`batch ${String(batch)}, decoding`))?.ceiling ?? NaN,
+      (batch) => report.figures.find(({ name }) => name.startsWith(`batch ${batch}, decoding`))?.ceiling ?? NaN,
     );
     const bytes = (batch: number): number => 4 * MATRICES + batch * 72 * 2 * 2 * 2 * 4 * 4;
     assert.ok(Math.abs((eight ?? NaN) / (one ?? NaN) / ((8 * bytes(1)) / bytes(8)) - 1) < 1e-3);
@@ -153,7 +153,7 @@ describe('the suite model', () => {
         benchModelWithin(options({ signal: abortedWhen(() => ++asked > stop) }), AMPLE),
         CancelledError,
       );
-      assert.deepEqual(folders(), [], `after ${String(stop)} questions`);
+      assert.deepEqual(folders(), [], `after ${stop} questions`);
     }
     for (const line of ['a random checkpoint', 'every batch']) {
       const note = (said: string): void => {

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { LogIndex } from '../../../../../src/engine/exchange/logIndex.ts';
 import { storeLog, surveyLog, type SurveyedLog } from '../../../../../src/engine/exchange/importLog.ts';
+import { LogIndex } from '../../../../../src/engine/exchange/logIndex.ts';
 import type { LogSource } from '../../../../../src/logs/source.ts';
 import { NEVER } from '../../../../../src/shared/cancellation.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../../src/store/write/writer.ts';
@@ -57,7 +57,7 @@ const span = (trace: number, number: number, padding = ''): unknown => ({
   attributes: [
     { key: 'gen_ai.operation.name', value: text('chat') },
     { key: 'gen_ai.prompt.0.role', value: text('user') },
-    { key: 'gen_ai.prompt.0.content', value: text(`${String(trace)}? ${padding}`) },
+    { key: 'gen_ai.prompt.0.content', value: text(`${trace}? ${padding}`) },
     { key: 'gen_ai.completion.0.role', value: text('assistant') },
     { key: 'gen_ai.completion.0.content', value: text(`Yes ${padding}`) },
   ],
@@ -121,6 +121,6 @@ describe('what an import holds', () => {
       }
       assert.equal(messages, spans);
     }
-    assert.ok(held < source.size / 8, `an episode of ${String(source.size)} bytes holds ${String(held)}`);
+    assert.ok(held < source.size / 8, `an episode of ${source.size} bytes holds ${held}`);
   });
 });

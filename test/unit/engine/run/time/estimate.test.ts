@@ -1,14 +1,14 @@
 /** How long runs take: counted by hand, and from runs of a store. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { earlierPaces } from '../../../../../src/engine/run/time/earlierPaces.ts';
-import { estimateOf, middlePace, paceOf, plannedWork } from '../../../../../src/engine/run/time/estimate.ts';
-import { protocolOf, readRecipe, type Recipe } from '../../../../../src/engine/recipe/recipe.ts';
-import { perEpisode } from '../../../../../src/engine/run/time/trial.ts';
-import { readConfig } from '../../../../../src/training/config/readConfig.ts';
 import type { Problem } from '../../../../../src/domain/problem.ts';
 import type { StepMetrics } from '../../../../../src/domain/step.ts';
+import { protocolOf, readRecipe, type Recipe } from '../../../../../src/engine/recipe/recipe.ts';
+import { earlierPaces } from '../../../../../src/engine/run/time/earlierPaces.ts';
+import { estimateOf, middlePace, paceOf, plannedWork } from '../../../../../src/engine/run/time/estimate.ts';
+import { perEpisode } from '../../../../../src/engine/run/time/trial.ts';
 import type { StoreWriter } from '../../../../../src/store/write/writer.ts';
+import { readConfig } from '../../../../../src/training/config/readConfig.ts';
 import { ENVIRONMENT, filledStore, INSTANCE, newMessage, newEpisode, WEIGHTS } from '../../../store/helpers.ts';
 
 const recipeWith = (...overrides: string[]): Promise<Recipe> => readRecipe(null, overrides, '/');
@@ -104,7 +104,7 @@ function ranBefore(
     title: id,
     config: JSON.stringify(recipe),
     plannedSteps: steps,
-    createdAt: `2026-01-02T00:00:0${String(store.countRuns())}.000Z`,
+    createdAt: `2026-01-02T00:00:0${store.countRuns()}.000Z`,
   });
   store.insertSnapshot({ id: WEIGHTS, run: id, iteration: 0, base: recipe.modelFolder, file: null });
   for (let index = 0; index < 4; index++) {

@@ -12,7 +12,7 @@ const example = (name: string): ReturnType<typeof graphOf> => {
   return graphOf(parseProtocol(readFileSync(path, 'utf8'), path));
 };
 const columns = (graph: ReturnType<typeof graphOf>): string[] =>
-  placeNodes(graph).map(({ id, column }) => `${id} ${String(column)}`);
+  placeNodes(graph).map(({ id, column }) => `${id} ${column}`);
 
 describe('the picture of a protocol', () => {
   it('is that of all its messages where it has no rounds', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { shownEvents, type EventReader } from '../../../../../src/extension/transcript/message/shownEvents.ts';
-import type { Message } from '../../../../../src/domain/message.ts';
 import type { EnvironmentEvent } from '../../../../../src/domain/episode.ts';
+import type { Message } from '../../../../../src/domain/message.ts';
+import { shownEvents, type EventReader } from '../../../../../src/extension/transcript/message/shownEvents.ts';
 
 const event = (more: Partial<EnvironmentEvent> = {}): EnvironmentEvent => ({
   kind: 'environment',

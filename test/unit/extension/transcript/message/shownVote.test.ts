@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { EnvironmentEvent } from '../../../../../src/domain/episode.ts';
+import type { Message } from '../../../../../src/domain/message.ts';
+import type { Problem } from '../../../../../src/domain/problem.ts';
 import {
   KnownVotes,
   shownVote,
   votedRows,
   type VoteReader,
 } from '../../../../../src/extension/transcript/message/shownVote.ts';
-import type { EnvironmentEvent } from '../../../../../src/domain/episode.ts';
-import type { Problem } from '../../../../../src/domain/problem.ts';
-import type { Message } from '../../../../../src/domain/message.ts';
 import type { MarkedRow } from '../../../../../src/shared/protocols/transcriptProtocol.ts';
 import { configSchema } from '../../../../../src/training/config/config.ts';
 
@@ -31,7 +31,7 @@ function storeOf(more: { readonly recipe?: unknown; readonly source?: string; re
       phase: 'train',
       iteration: 1,
       problem: 'ab',
-      role: `voter${String(index + 1)}`,
+      role: `voter${index + 1}`,
       position: index,
       text,
       parent: index === 0 ? null : index,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { remembering, VerificationMarks } from '../../../../../src/extension/transcript/message/verificationMarks.ts';
 import type { VerificationResult } from '../../../../../src/domain/verification.ts';
+import { remembering, VerificationMarks } from '../../../../../src/extension/transcript/message/verificationMarks.ts';
 import { addMessage, addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../../storeFixture.ts';
 
 const store = temporaryStore();
@@ -108,7 +108,7 @@ test('what continues an alternative has the mark of the replays that run through
       parent: alternative,
       bucket: null,
       index,
-      text: `middle ${String(index)}`,
+      text: `middle ${index}`,
     });
     const leaf = addMessage(writer, {
       ...parts,
@@ -117,7 +117,7 @@ test('what continues an alternative has the mark of the replays that run through
       parent: middle,
       bucket: null,
       index: 0,
-      text: `leaf ${String(index)}`,
+      text: `leaf ${index}`,
     });
     const replay = writer.insertReplay({
       bucket,

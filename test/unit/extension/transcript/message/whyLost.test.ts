@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, test } from 'node:test';
 import { whyLost } from '../../../../../src/extension/transcript/message/whyLost.ts';
 import { DIFF_LIMIT } from '../../../../../src/shared/transcript/wordDiff.ts';
 import { openStoreForWriting } from '../../../../../src/store/write/writer.ts';
@@ -36,8 +36,7 @@ function lostTree(number: number): {
   return { plans: tree.map(({ plan }) => plan), actors: tree.map(({ actors }) => actors) };
 }
 
-const others = (count: number): readonly string[] =>
-  Array.from({ length: count }, (_, index) => `another ${String(index)}`);
+const others = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `another ${index}`);
 
 test('an episode that was won has no summary; a message above several episodes means the one that was lost', () => {
   const {

@@ -24,7 +24,7 @@ before(() => {
       [1, 0],
       [0, null],
     ],
-    words: (plan, actor) => (actor === null ? 'p'.repeat(PREVIEW + 50) : `answer ${String(plan)}.${String(actor)}`),
+    words: (plan, actor) => (actor === null ? 'p'.repeat(PREVIEW + 50) : `answer ${plan}.${actor}`),
   });
   addTree(writer, { iteration: 1, problem: problem(2), returns: [[1]] });
   addTree(writer, { iteration: 2, problem: first, returns: [[1]] });
@@ -61,7 +61,7 @@ test('rows are the question and the messages of this problem and iteration, dept
     [6, 2, 0, 0, 2, 0, 0],
   );
   assert.deepEqual(
-    rows.map((row) => `${String(row.position)}/${String(row.siblings)}`),
+    rows.map((row) => `${row.position}/${row.siblings}`),
     ['1/1', '1/2', '1/2', '2/2', '2/2', '1/2', '2/2'],
   );
   assert.deepEqual(
@@ -119,7 +119,7 @@ test('what a replay request sampled is in a lane below the message that was aske
   assert.equal(rows[1]?.descendants, 5);
   assert.equal(rows[5]?.return, 1);
   // The run's own messages are numbered, and counted, as before; replays among themselves.
-  const places = rows.map((row) => `${String(row.position)}/${String(row.siblings)}`);
+  const places = rows.map((row) => `${row.position}/${row.siblings}`);
   assert.deepEqual(places, ['1/1', '1/2', '1/2', '2/2', '1/1', '1/2', '2/2', '2/2', '1/2', '2/2']);
   assert.deepEqual([rows[4]?.message, rows[4]?.lane], [asked, { requests: 1, replays: 2 }]);
   assert.deepEqual([rows[4]?.depth, rows[5].depth], [3, 4]);

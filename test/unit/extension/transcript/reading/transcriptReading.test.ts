@@ -41,9 +41,7 @@ function shown(
   classes: ConstructorParameters<typeof TranscriptReading>[3] = null,
 ): readonly (readonly [number | null, boolean, string])[] {
   const reading = new TranscriptReading(writer, target, { ...NO_FILTER, ...filter }, classes);
-  return reading
-    .window(writer, 0)
-    .map((row) => [row.message, row.match, `${String(row.position)}/${String(row.siblings)}`]);
+  return reading.window(writer, 0).map((row) => [row.message, row.match, `${row.position}/${row.siblings}`]);
 }
 
 test('a filter leaves what matches with what is above it, each at its own place among all', () => {

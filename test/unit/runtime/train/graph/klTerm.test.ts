@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Tensor } from 'onnxruntime-node';
 import { parameterFeeds } from '../../../../../src/runtime/model/model.ts';
+import type { TransformerConfig } from '../../../../../src/runtime/model/transformer.ts';
 import { EXACT_VOCABULARY, rowDivergences, type KlTerm } from '../../../../../src/runtime/train/graph/klTerm.ts';
 import { packContexts, type TrainingContext } from '../../../../../src/runtime/train/graph/pack.ts';
-import { Trainer } from '../../../../../src/runtime/train/trainer.ts';
-import { initialState } from '../../../../../src/runtime/train/trainingState.ts';
 import {
   accumulatedName,
   buildGradientGraph,
   gradientName,
 } from '../../../../../src/runtime/train/graph/trainingGraph.ts';
-import type { TransformerConfig } from '../../../../../src/runtime/model/transformer.ts';
+import { Trainer } from '../../../../../src/runtime/train/trainer.ts';
+import { initialState } from '../../../../../src/runtime/train/trainingState.ts';
 import { C3Error } from '../../../../../src/shared/errors.ts';
 import { logSoftmaxOf, plainRow, referenceLogits } from '../../../../support/referenceTransformer.ts';
 import { along, contextsFor, KL, policyLossOf, TEMPERATURE, tokensOf } from '../../losses.ts';
@@ -87,10 +87,7 @@ function lossAt(
 }
 
 const close = (got: number, expected: number, within: number): void =>
-  assert.ok(
-    Math.abs(got - expected) <= within * Math.max(1e-3, Math.abs(expected)),
-    `${String(got)} is not ${String(expected)}`,
-  );
+  assert.ok(Math.abs(got - expected) <= within * Math.max(1e-3, Math.abs(expected)), `${got} is not ${expected}`);
 
 /** Parameters a little away from the tested ones. */
 const nearby = (flat: Float32Array): Float32Array => {

@@ -8,14 +8,14 @@ import type { Tensor } from 'onnxruntime-node';
 import type { FloatType } from '../../../../../src/runtime/graph/graph.ts';
 import { parameterFeeds } from '../../../../../src/runtime/model/model.ts';
 import { memberFeeds, packContexts, type TrainingContext } from '../../../../../src/runtime/train/graph/pack.ts';
-import { Trainer } from '../../../../../src/runtime/train/trainer.ts';
-import { initialState } from '../../../../../src/runtime/train/trainingState.ts';
 import type { PolicyLoss } from '../../../../../src/runtime/train/graph/policyLoss.ts';
 import {
   accumulatedName,
   buildGradientGraph,
   gradientName,
 } from '../../../../../src/runtime/train/graph/trainingGraph.ts';
+import { Trainer } from '../../../../../src/runtime/train/trainer.ts';
+import { initialState } from '../../../../../src/runtime/train/trainingState.ts';
 import { along, contextsFor, KL, lossOf, policyLossOf, TEMPERATURE, tokensOf } from '../../losses.ts';
 import { DEVICE, flatOutput, QWEN3, runGraph, RUNNING, scalar, testParameters, TINY } from '../../models.ts';
 import { item, present, range, testStream } from '../../nd.ts';
@@ -57,10 +57,7 @@ async function outputsOf(
 }
 
 const close = (got: number, expected: number, within: number): void =>
-  assert.ok(
-    Math.abs(got - expected) <= within * Math.max(1e-3, Math.abs(expected)),
-    `${String(got)} is not ${String(expected)}`,
-  );
+  assert.ok(Math.abs(got - expected) <= within * Math.max(1e-3, Math.abs(expected)), `${got} is not ${expected}`);
 
 describe('the loss of a policy', () => {
   for (const policy of LOSSES) {

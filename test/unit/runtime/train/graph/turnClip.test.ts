@@ -86,7 +86,7 @@ it('a dual clip bounds what a ratio counts where the advantage is negative, and 
       [[1, 1], 3, -1.2],
     ] as const) {
       const found = await lossOf(ratio, advantages, trajectory, { to, ...(dualClip !== undefined && { dualClip }) });
-      assert.ok(Math.abs(found - expected) < 1e-5, `${ratio} ${String(dualClip)}: ${String(found)}`);
+      assert.ok(Math.abs(found - expected) < 1e-5, `${ratio} ${String(dualClip)}: ${found}`);
     }
   }
 });
