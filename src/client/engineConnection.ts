@@ -197,44 +197,20 @@ export class EngineConnection {
     const { events } = this;
     const connection = socketConnection(socket);
     const ended = new Promise<undefined>((resolve) => {
-      socket.once('close', () => {
-        resolve(undefined);
-      });
+      socket.once('close', () => resolve(undefined));
     });
     socket.on('error', () => undefined);
-    connection.onError(([error]) => {
-      events.log(`connection: ${messageOf(error)}`);
-    });
-    connection.onNotification(RunProgressNotification, (progress) => {
-      events.runProgress(progress);
-    });
-    connection.onNotification(ReplayProgressNotification, (progress) => {
-      events.replayProgress(progress);
-    });
-    connection.onNotification(VerifyProgressNotification, (progress) => {
-      events.verifyProgress(progress);
-    });
-    connection.onNotification(TestModelProgressNotification, (progress) => {
-      events.testModelProgress(progress);
-    });
-    connection.onNotification(RecordProgressNotification, (progress) => {
-      events.recordProgress?.(progress);
-    });
-    connection.onNotification(BlameProgressNotification, (progress) => {
-      events.blameProgress?.(progress);
-    });
-    connection.onNotification(TrialProgressNotification, (progress) => {
-      events.trialProgress?.(progress);
-    });
-    connection.onNotification(JobsChangedNotification, (list) => {
-      events.jobs(list);
-    });
-    connection.onNotification(StoreWaitNotification, ({ words }) => {
-      events.waiting(words);
-    });
-    connection.onNotification(LogNotification, ({ line }) => {
-      events.log(line);
-    });
+    connection.onError(([error]) => events.log(`connection: ${messageOf(error)}`));
+    connection.onNotification(RunProgressNotification, (progress) => events.runProgress(progress));
+    connection.onNotification(ReplayProgressNotification, (progress) => events.replayProgress(progress));
+    connection.onNotification(VerifyProgressNotification, (progress) => events.verifyProgress(progress));
+    connection.onNotification(TestModelProgressNotification, (progress) => events.testModelProgress(progress));
+    connection.onNotification(RecordProgressNotification, (progress) => events.recordProgress?.(progress));
+    connection.onNotification(BlameProgressNotification, (progress) => events.blameProgress?.(progress));
+    connection.onNotification(TrialProgressNotification, (progress) => events.trialProgress?.(progress));
+    connection.onNotification(JobsChangedNotification, (list) => events.jobs(list));
+    connection.onNotification(StoreWaitNotification, ({ words }) => events.waiting(words));
+    connection.onNotification(LogNotification, ({ line }) => events.log(line));
     if (this.options.editor !== undefined) {
       answerEngine(connection, this.options.editor);
     }
@@ -267,9 +243,7 @@ export class EngineConnection {
       }
       this.events.ended();
       // Later, so that requests under way fail with the word on how the engine ended.
-      setImmediate(() => {
-        live.connection.dispose();
-      });
+      setImmediate(() => live.connection.dispose());
     });
     return live;
   }
@@ -301,9 +275,7 @@ export class EngineConnection {
 function answerEngine(connection: MessageConnection, editor: EditorModels): void {
   const signalOf = (token: CancellationToken): AbortSignal => {
     const cancelled = new AbortController();
-    token.onCancellationRequested(() => {
-      cancelled.abort();
-    });
+    token.onCancellationRequested(() => cancelled.abort());
     return cancelled.signal;
   };
   connection.onRequest(EditorOpenRequest, (params, token) => editor.open(params, signalOf(token)));

@@ -25,9 +25,8 @@ export function examineApart(
   limit: number,
 ): Promise<StoreExamination> {
   return new Promise((resolve) => {
-    const fail = (finding: string): void => {
+    const fail = (finding: string): void =>
       resolve({ findings: [finding], extent: 'Its examination did not finish.', refusal: null, counts: null });
-    };
     const child = fork(entry, [path, extent], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       execArgv: [],
@@ -41,9 +40,7 @@ export function examineApart(
       }
       child.disconnect();
     });
-    child.on('error', (error) => {
-      fail(`The examination of the store did not start: ${error.message}.`);
-    });
+    child.on('error', (error) => fail(`The examination of the store did not start: ${error.message}.`));
     child.on('exit', (code, signal) => {
       fail(
         signal === 'SIGKILL'

@@ -23,9 +23,7 @@ export function writeThreads(database: string, to: string): ReadonlyMap<string, 
   const leftOut = new LeftOut();
   const file = createNew(to);
   const db = new CheckpointDatabase(database);
-  const write = (thread: ThreadSteps, id: string): void => {
-    writeFileSync(file, `${JSON.stringify(thread.line(id))}\n`);
-  };
+  const write = (thread: ThreadSteps, id: string): void => writeFileSync(file, `${JSON.stringify(thread.line(id))}\n`);
   try {
     for (const thread of db.threads()) {
       const said = new Set<string>();

@@ -102,15 +102,8 @@ function serve(store: string, { socket: path }: EngineAddress, lock: StoreLock):
     clearTimeout(idle);
     idle = ending || server.needed ? undefined : setTimeout(endNow, 1000 * IDLE_SECONDS);
   };
-  const server = new EngineServer(store, log, {
-    changed: () => {
-      watch();
-    },
-    end: endNow,
-  });
-  const listener = createServer((socket) => {
-    server.accept(socket);
-  });
+  const server = new EngineServer(store, log, { changed: () => watch(), end: endNow });
+  const listener = createServer((socket) => server.accept(socket));
   listener.on('error', (error) => {
     log.write(`The engine cannot listen: ${messageOf(error)}`);
     lock.release();

@@ -55,9 +55,7 @@ const [
 // The largest team: its first roles are those of the smaller ones.
 const protocolPath = bundledProtocol(task, Math.max(...TEAM_SIZES[task]));
 const controller = new AbortController();
-process.once('SIGINT', () => {
-  controller.abort();
-});
+process.once('SIGINT', () => controller.abort());
 
 // Second turns are demonstrated with what the sandbox shows of a draft.
 const isRevising = recipe.phases.some(({ revised = 0 }) => revised > 0);
@@ -74,9 +72,7 @@ try {
       examine: (problem, program, slice, signal) => examineProgram(grader, problem, program, slice, signal),
       after,
       signal: controller.signal,
-      report: (line) => {
-        process.stderr.write(`${line}\n`);
-      },
+      report: (line) => process.stderr.write(`${line}\n`),
     },
     parseProtocol(await readFile(protocolPath, 'utf8'), protocolPath, isRevising ? { turns: 2 } : {}),
   );

@@ -59,12 +59,8 @@ const WITHOUT_STORE: ReadonlySet<string> = new Set([
 export function registerCommands(services: Services, views: Views): Disposables {
   const disposables = new Disposables();
   const imported: ImportedViews = {
-    transcript: ({ target, message }) => {
-      views.transcripts.open(target, message);
-    },
-    episodes: (run) => {
-      openGrid(views, run, null);
-    },
+    transcript: ({ target, message }) => views.transcripts.open(target, message),
+    episodes: (run) => openGrid(views, run, null),
   };
   const handlers: Readonly<Record<string, (argument: unknown) => unknown>> = {
     'c3.startRun': (argument) => startRun(services, argument),
@@ -92,12 +88,9 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.openTranscriptBeside': (argument) => openTranscript(services, views, argument, true),
     'c3.goToCostliestMessage': () => goToCostliestMessage(services, views),
     'c3.openEpisodes': (argument) => openEpisodes(views, argument),
-    'c3.openRunsTable': (argument) => {
-      views.runsTable.open(runOf(argument) ?? null);
-    },
-    'c3.openDashboard': (argument) => {
-      views.dashboard.open(runOf(argument) ?? runInFront(views) ?? services.runs.current?.run ?? null);
-    },
+    'c3.openRunsTable': (argument) => views.runsTable.open(runOf(argument) ?? null),
+    'c3.openDashboard': (argument) =>
+      views.dashboard.open(runOf(argument) ?? runInFront(views) ?? services.runs.current?.run ?? null),
     'c3.findLosses': async (argument) => {
       const run = runOf(argument) ?? runInFront(views) ?? readerOf(services).runs(0, 1)[0]?.id ?? null;
       views.dashboard.open(run);
@@ -113,9 +106,7 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.findLostMessage': (argument) => findLostMessage(services, views, argument),
     'c3.keepFinding': (argument) => keepFinding(services, views, argument),
     'c3.goToFinding': (argument) =>
-      goToFinding(argument, readerOf(services), (message) => {
-        openMessage(services, views.transcripts, message);
-      }),
+      goToFinding(argument, readerOf(services), (message) => openMessage(services, views.transcripts, message)),
     'c3.verifyReplay': (argument) => verifyReplay(services, views, argument),
     'c3.markToCompare': (argument) => markToCompare(services, views, argument),
     'c3.compareWithMarked': (argument) => compareWithMarked(services, views, argument),
@@ -154,16 +145,12 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.chooseModel': () => chooseModel(services, views),
     'c3.doctor': () => views.doctor.run(),
     'c3.openGuide': (argument) => openGuide(services.extensionUri, argument),
-    'c3.refresh': () => {
-      services.store.touch();
-    },
+    'c3.refresh': () => services.store.touch(),
     'c3.updateStore': async () => {
       await services.engine.client().updateStore();
       services.store.touch();
     },
-    'c3.showLog': () => {
-      services.log.show();
-    },
+    'c3.showLog': () => services.log.show(),
     'c3.loadMore': (argument) => {
       if (isNode<MoreNode>(argument, 'more')) {
         views.tree.loadMore(argument);
@@ -172,14 +159,10 @@ export function registerCommands(services: Services, views: Views): Disposables 
       }
     },
     'c3.filterRuns': () => views.tree.askForFilter(),
-    'c3.clearRunsFilter': () => {
-      views.tree.clearFilter();
-    },
+    'c3.clearRunsFilter': () => views.tree.clearFilter(),
     'c3.sortBuckets': () => views.buckets.sort(),
     'c3.filterBuckets': () => views.buckets.askForFilter(),
-    'c3.clearBucketsFilter': () => {
-      views.buckets.clearFilter();
-    },
+    'c3.clearBucketsFilter': () => views.buckets.clearFilter(),
     'c3.showBuckets': (argument) => showBuckets(services, views, argument),
   };
   for (const [id, handler] of Object.entries(handlers)) {

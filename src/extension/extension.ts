@@ -50,9 +50,7 @@ export function activate(context: ExtensionContext): void {
   const log = new Log();
   const examiner = Uri.joinPath(extensionUri, 'dist', 'examineStore.js').fsPath;
   const store = new StoreAccess(examiner, context.workspaceState);
-  const keys = new EndpointKeys(context.secrets, context.globalState, () => {
-    engine?.offerKeys();
-  });
+  const keys = new EndpointKeys(context.secrets, context.globalState, () => engine?.offerKeys());
   engine = new Engine(
     {
       script: Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath,
@@ -80,19 +78,13 @@ export function activate(context: ExtensionContext): void {
   const tree = new RunsTree(store, runs, log, context.workspaceState);
   const buckets = new BucketsTree(store, context.workspaceState);
   const transcripts = new TranscriptPanels(services);
-  const taxonomies = new TaxonomyPanels(services, (message) => {
-    openMessage(services, transcripts, message);
-  });
+  const taxonomies = new TaxonomyPanels(services, (message) => openMessage(services, transcripts, message));
   const dashboard = new Dashboard(services, {
     keeper: context.workspaceState,
     showRound: (run, phase, iteration) => tree.showRound(run, phase, iteration),
-    openMessage: (message) => {
-      openMessage(services, transcripts, message);
-    },
+    openMessage: (message) => openMessage(services, transcripts, message),
   });
-  const runsTable = new RunsTable(services, context.workspaceState, (compared) => {
-    dashboard.openCompared(compared);
-  });
+  const runsTable = new RunsTable(services, context.workspaceState, (compared) => dashboard.openCompared(compared));
   const episodes = new Episodes(services, {
     keeper: context.workspaceState,
     classesOf: async (run) =>
@@ -101,9 +93,7 @@ export function activate(context: ExtensionContext): void {
           .client()
           .taxonomy({ run, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 0, fresh: true, problems: true }),
       ),
-    openTranscript: (target, message, beside) => {
-      transcripts.open(target, message, beside);
-    },
+    openTranscript: (target, message, beside) => transcripts.open(target, message, beside),
   });
   const trials = new Trials(services, context.workspaceState);
   const reports = new Reports();
@@ -116,9 +106,7 @@ export function activate(context: ExtensionContext): void {
     runs,
     tree,
     buckets,
-    tree.onDidChooseRun((run) => {
-      buckets.show(run);
-    }),
+    tree.onDidChooseRun((run) => buckets.show(run)),
     reports,
     services.comparing,
     trials,
@@ -146,12 +134,8 @@ export function activate(context: ExtensionContext): void {
       keys,
     }),
     registerLinks(services, {
-      openRun: (run) => {
-        dashboard.open(run);
-      },
-      openMessage: (message) => {
-        openMessage(services, transcripts, message);
-      },
+      openRun: (run) => dashboard.open(run),
+      openMessage: (message) => openMessage(services, transcripts, message),
     }),
     ...serializers(store, [
       [TRANSCRIPT_PANEL, transcripts],

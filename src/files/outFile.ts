@@ -21,9 +21,7 @@ export function writeOut(path: string, pieces: Iterable<string>): void {
       try {
         // By its number: this continues where the disk took a part only.
         for (const piece of pieces) {
-          asWriting(path, () => {
-            writeFileSync(file, piece);
-          });
+          asWriting(path, () => writeFileSync(file, piece));
         }
       } finally {
         closeSync(file);

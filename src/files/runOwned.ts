@@ -51,18 +51,10 @@ export async function runOwned(
   const ended = (code: number | null, name: NodeJS.Signals | null): OwnedEnd =>
     name === null ? { kind: 'exit', code: code ?? 0 } : { kind: 'signal', signal: name };
   const timers = [setTimeout(resolve, milliseconds, { kind: 'late' })];
-  const release = onAbort(signal, () => {
-    reject(new CancelledError());
-  });
-  child.once('error', (error) => {
-    resolve({ kind: 'unstarted', error });
-  });
-  child.once('exit', (code, name) => {
-    timers.push(setTimeout(resolve, DRAIN, ended(code, name)));
-  });
-  child.once('close', (code, name) => {
-    resolve(ended(code, name));
-  });
+  const release = onAbort(signal, () => reject(new CancelledError()));
+  child.once('error', (error) => resolve({ kind: 'unstarted', error }));
+  child.once('exit', (code, name) => timers.push(setTimeout(resolve, DRAIN, ended(code, name))));
+  child.once('close', (code, name) => resolve(ended(code, name)));
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text.slice(0, most - stdout.length);

@@ -130,9 +130,8 @@ function append(into: Fields, key: string, value: unknown): void {
 }
 const many =
   (key: string, read: (bytes: Uint8Array) => unknown) =>
-  (into: Fields, { bytes }: Field): void => {
+  (into: Fields, { bytes }: Field): void =>
     append(into, key, read(bytes()));
-  };
 
 function valueIn(bytes: Uint8Array, depth: number): Fields {
   if (depth > MOST_DEPTH) {

@@ -25,9 +25,7 @@ export class CallsBySignal {
     }
     let timer: NodeJS.Timeout | undefined;
     const release = onAbort(signal, () => {
-      timer = setTimeout(() => {
-        this.late(signal);
-      }, this.grace);
+      timer = setTimeout(() => this.late(signal), this.grace);
     });
     const stop = (): void => {
       release();

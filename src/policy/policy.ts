@@ -156,9 +156,7 @@ export class LocalPolicy implements Policy {
     // Texts that are decoded elsewhere, in the order of their completions.
     const decoding: Promise<void>[] = [];
     const own = new AbortController();
-    const release = onAbort(control.signal, () => {
-      own.abort();
-    });
+    const release = onAbort(control.signal, () => own.abort());
     const { endToken, otherEndTokens } = this.tokenizer;
     try {
       await this.runtime.generate(
@@ -179,13 +177,9 @@ export class LocalPolicy implements Policy {
               arrive(index, text, completion);
               return;
             }
-            const decoded = text.then((found) => {
-              arrive(index, found, completion);
-            });
+            const decoded = text.then((found) => arrive(index, found, completion));
             // Whoever waits for all of them hears of it.
-            decoded.catch(() => {
-              own.abort();
-            });
+            decoded.catch(() => own.abort());
             decoding.push(decoded);
           },
         },

@@ -82,9 +82,7 @@ export class TextProcess {
   private flushing = false;
   /** Work goes one by one, until it is known what ended the process before. */
   private alone = false;
-  private readonly calls = new CallsBySignal(GRACE, (signal) => {
-    this.giveUp(signal);
-  });
+  private readonly calls = new CallsBySignal(GRACE, (signal) => this.giveUp(signal));
   /** Runs while something is waited for; begins again with every word of the process. */
   private overdue: NodeJS.Timeout | undefined;
   private idle: NodeJS.Timeout | undefined;
@@ -164,17 +162,13 @@ export class TextProcess {
         work,
         place,
         signal,
-        resolve: (result) => {
-          resolve(result as Result);
-        },
+        resolve: (result) => resolve(result as Result),
         reject,
         posted: false,
       });
       this.calls.begin(signal);
       this.overdue ??= setTimeout(
-        () => {
-          this.replace(`took more than ${this.limits.seconds} s`);
-        },
+        () => this.replace(`took more than ${this.limits.seconds} s`),
         OVERDUE * 1000 * this.limits.seconds,
       );
       this.flushSoon();
@@ -267,9 +261,7 @@ export class TextProcess {
         this.replace(why);
       }
     };
-    child.on('error', (error) => {
-      ended(`did not start: ${messageOf(error)}`);
-    });
+    child.on('error', (error) => ended(`did not start: ${messageOf(error)}`));
     // Its exit may be heard before its last answers: only a channel that is closed has none left.
     const exited = new Promise<string>((resolve) => {
       child.on('exit', (code, signal) => {
@@ -386,8 +378,6 @@ export class TextProcess {
     clearTimeout(this.overdue);
     this.overdue = undefined;
     clearTimeout(this.idle);
-    this.idle = setTimeout(() => {
-      this.endChild();
-    }, IDLE).unref();
+    this.idle = setTimeout(() => this.endChild(), IDLE).unref();
   }
 }

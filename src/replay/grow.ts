@@ -237,9 +237,7 @@ export async function fill(
   const grown: TreeMessage[] = [];
   // The policy stops when the caller cancels, or where an arrival failed.
   const stop = new AbortController();
-  const halt = (): void => {
-    stop.abort();
-  };
+  const halt = (): void => stop.abort();
   const release = onAbort(control.signal, halt);
   const arrivals = new Arrivals(halt);
   const unheard: Plan[] = [];

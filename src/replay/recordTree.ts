@@ -379,9 +379,9 @@ export function recordTrainingTree(
     siblings,
   );
   siblings.forEach((message, index) => {
-    findReplays(message).forEach((leaf, replayIndex) => {
-      recordReplay(store, bucket, message, leaf, replayIndex, callsOfLeaf(message, leaf), round);
-    });
+    findReplays(message).forEach((leaf, replayIndex) =>
+      recordReplay(store, bucket, message, leaf, replayIndex, callsOfLeaf(message, leaf), round),
+    );
     const credit = credits[index];
     if (credit !== null && credit !== undefined && message.stored !== undefined) {
       store.insertCredit(bucket, message.stored, credit);

@@ -180,9 +180,7 @@ class Replaying {
       this.message.position,
       count,
       control,
-      (message) => {
-        this.appear(message);
-      },
+      (message) => this.appear(message),
       { kind: 'alternatives', first },
     );
   }

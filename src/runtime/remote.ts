@@ -41,9 +41,7 @@ class RuntimeThread {
   constructor(worker: Worker, environment: NumericEnvironment) {
     this.worker = worker;
     this.environment = environment;
-    worker.on('message', (message: ReplyMessage) => {
-      this.receive(message);
-    });
+    worker.on('message', (message: ReplyMessage) => this.receive(message));
     worker.on('error', (error) => {
       this.fail(
         new C3Error('engine', `The runtime's worker thread failed: ${messageOf(error)}; start again.`, {
@@ -51,9 +49,7 @@ class RuntimeThread {
         }),
       );
     });
-    worker.on('exit', () => {
-      this.fail(new C3Error('engine', "The runtime's worker thread has ended; start again."));
-    });
+    worker.on('exit', () => this.fail(new C3Error('engine', "The runtime's worker thread has ended; start again.")));
   }
 
   get ended(): boolean {
@@ -82,9 +78,7 @@ class RuntimeThread {
     }
     const id = this.nextId++;
     const flag = new Int32Array(new SharedArrayBuffer(4));
-    const release = onAbort(signal, () => {
-      Atomics.store(flag, 0, 1);
-    });
+    const release = onAbort(signal, () => Atomics.store(flag, 0, 1));
     return new Promise((resolve, reject) => {
       this.worker.postMessage({ id, call, flag } satisfies RequestMessage);
       this.pending.set(id, { resolve, reject, listeners, release });
@@ -183,9 +177,9 @@ export async function startRuntime(entry: URL, device: DeviceSettings): Promise<
         }),
       );
     });
-    worker.once('exit', () => {
-      reject(new C3Error('engine', "The runtime's worker thread ended before it served; run `c3 doctor`."));
-    });
+    worker.once('exit', () =>
+      reject(new C3Error('engine', "The runtime's worker thread ended before it served; run `c3 doctor`.")),
+    );
   });
   return remoteRuntime(new RuntimeThread(worker, environment));
 }

@@ -11,9 +11,7 @@ import type { Call, Listeners, ReplyMessage, RequestMessage, WorkerData } from '
 /** The worker's side: answers calls in order, on a host of its own. */
 export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
   const host = new ModelHost(device);
-  const send = (message: ReplyMessage): void => {
-    port.postMessage(message);
-  };
+  const send = (message: ReplyMessage): void => port.postMessage(message);
   let queue = Promise.resolve();
   port.on('message', ({ id, call, flag }: RequestMessage) => {
     // A flag and no message: native calls block this thread's event loop.
@@ -22,15 +20,11 @@ export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
         return Atomics.load(flag, 0) !== 0;
       },
     };
-    const onCompletion = (index: number, completion: Completion): void => {
+    const onCompletion = (index: number, completion: Completion): void =>
       send({ kind: 'completion', id, index, completion });
-    };
-    const onToken = (index: number, token: number, logprob: number): void => {
+    const onToken = (index: number, token: number, logprob: number): void =>
       send({ kind: 'token', id, index, token, logprob });
-    };
-    const onLoading: OnLoadProgress = (done, total) => {
-      send({ kind: 'loading', id, done, total });
-    };
+    const onLoading: OnLoadProgress = (done, total) => send({ kind: 'loading', id, done, total });
     queue = queue.then(async () => {
       try {
         if (signal.aborted) {

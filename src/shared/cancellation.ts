@@ -40,17 +40,13 @@ export function onAbort(signal: AbortSignal, act: () => void): () => void {
     return () => undefined;
   }
   signal.addEventListener('abort', act, { once: true });
-  return () => {
-    signal.removeEventListener('abort', act);
-  };
+  return () => signal.removeEventListener('abort', act);
 }
 
 /** What a promise gives, unless the signal aborts before; the promise itself continues. @throws CancelledError */
 export async function unlessCancelled<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const aborted = Promise.withResolvers<never>();
-  const release = onAbort(signal, () => {
-    aborted.reject(new CancelledError());
-  });
+  const release = onAbort(signal, () => aborted.reject(new CancelledError()));
   try {
     return await Promise.race([promise, aborted.promise]);
   } finally {
@@ -64,9 +60,7 @@ export async function withController<Result>(
   work: (controller: AbortController) => Promise<Result>,
 ): Promise<Result> {
   const controller = new AbortController();
-  const release = onAbort(signal, () => {
-    controller.abort();
-  });
+  const release = onAbort(signal, () => controller.abort());
   try {
     return await work(controller);
   } finally {

@@ -39,9 +39,7 @@ export class Lanes {
 
   private async turn(signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<null>();
-    const enter = (): void => {
-      resolve(null);
-    };
+    const enter = (): void => resolve(null);
     this.waiting.add(enter);
     const release = onAbort(signal, () => {
       // One that has its lane already gives it back after its work.

@@ -93,9 +93,10 @@ export function renderLog(
     const opening = promptMessages(renderLog(protocol, opened.position, question, log.slice(0, first)));
     return { system: '', user: '', messages: laterTurn(protocol, position, log, opening) };
   }
-  const visible = visibleEvents(protocol, position, log).map((event): Said => {
-    return { name: event.kind === 'decision' ? event.role : event.source, text: event.text };
-  });
+  const visible = visibleEvents(protocol, position, log).map((event): Said => ({
+    name: event.kind === 'decision' ? event.role : event.source,
+    text: event.text,
+  }));
   return renderVisible(protocol, position, question, visible);
 }
 

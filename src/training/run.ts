@@ -192,9 +192,7 @@ export class Run {
           target,
           this.context.control.signal,
         ),
-      onBegin: (calls) => {
-        account.announce(calls);
-      },
+      onBegin: (calls) => account.announce(calls),
       onTree: (roots, voteCalls) => {
         account.bookRoots(roots, earlier + clock() - started, voteCalls);
         if (stage === 0) {
@@ -267,9 +265,8 @@ export class Run {
   }
 
   private async restore(iteration: number): Promise<string> {
-    const onStep = (step: number): void => {
+    const onStep = (step: number): void =>
       this.context.progress('load', step, iteration, `Executing step ${step} of ${iteration} again`);
-    };
     return restoreTraining(
       { ...this.learning, snapshotFolder: this.context.dependencies.snapshotFolder, onStep },
       iteration,

@@ -67,9 +67,14 @@ export function stageAdvantages(
     const own = advantages(group);
     return group.messages
       .filter(({ credit }) => credit !== null)
-      .map(({ message, problem, role, position, context }, index) => {
-        return { message, problem, role, position, context, advantage: own[index] ?? 0 };
-      });
+      .map(({ message, problem, role, position, context }, index) => ({
+        message,
+        problem,
+        role,
+        position,
+        context,
+        advantage: own[index] ?? 0,
+      }));
   });
 }
 

@@ -101,9 +101,7 @@ export function commandLineAttacks(sizes: CommandLineSizes): void {
   before(async () => {
     folder = await makeWorkspace();
   });
-  after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
   describe('hostile arguments', () => {
     it('are parsed or refused in one sentence', () => {

@@ -68,9 +68,9 @@ async function inLanes(count: number, laneOf: () => Lane): Promise<void> {
     }
   };
   await Promise.all(Array.from({ length: LANES }, one));
-  await exchanges.attempt('nothing is left open', async () => {
-    assert.ok(await settled(() => openNow() === open), `${openNow()} in the place of ${open}`);
-  });
+  await exchanges.attempt('nothing is left open', async () =>
+    assert.ok(await settled(() => openNow() === open), `${openNow()} in the place of ${open}`),
+  );
 }
 
 export function exchangeAttacks({ recorded, asked, spans }: ExchangeSizes): void {

@@ -182,9 +182,9 @@ export function gradersAttacks(sizes: GradersSizes): void {
     for (const grader of GRADERS) {
       it(`gets a verdict from the ${grader} grader of mathematics`, () => {
         fc.assert(
-          fc.property(texts, texts, (gold, prediction) => {
-            verdictOf(JSON.stringify([gold, prediction]).slice(0, 2_000), () => gradeMath(gold, prediction, grader));
-          }),
+          fc.property(texts, texts, (gold, prediction) =>
+            verdictOf(JSON.stringify([gold, prediction]).slice(0, 2_000), () => gradeMath(gold, prediction, grader)),
+          ),
           { seed: seed(), numRuns: sizes.answers },
         );
       });
@@ -192,9 +192,9 @@ export function gradersAttacks(sizes: GradersSizes): void {
 
     it('gets a verdict from the grader of stated numbers', () => {
       fc.assert(
-        fc.property(texts, texts, (gold, prediction) => {
-          verdictOf(JSON.stringify([gold, prediction]).slice(0, 2_000), () => gradeAnswer(gold, prediction));
-        }),
+        fc.property(texts, texts, (gold, prediction) =>
+          verdictOf(JSON.stringify([gold, prediction]).slice(0, 2_000), () => gradeAnswer(gold, prediction)),
+        ),
         { seed: seed(), numRuns: sizes.statedNumbers },
       );
     });

@@ -78,9 +78,7 @@ export function inputsAttacks(sizes: InputsSizes): void {
       )['run'],
     );
   });
-  after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
   describe('standard input', () => {
     it('of one endless line is refused before it is held', async () => {
@@ -248,9 +246,7 @@ export function inputsAttacks(sizes: InputsSizes): void {
       await inputs.attempt('a file that is there', () => {
         writeFileSync(path, 'mine');
         assert.throws(
-          () => {
-            writeOut(path, ['x']);
-          },
+          () => writeOut(path, ['x']),
           (error) => isPlain(error, /already exists and was left unchanged/u),
         );
       });

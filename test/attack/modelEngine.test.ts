@@ -23,9 +23,7 @@ let workspace = '';
 before(async () => {
   workspace = await makeWorkspace();
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 /** A model folder below the workspace. */
 function hostile(name: string, change: (folder: string) => void): string {
@@ -74,9 +72,7 @@ it('a run whose template loops is cancelled, and the engine answers meanwhile', 
   await engines.attempt('run', async () => {
     const took = await cancelledRun(
       t,
-      hostile('looping', (folder) => {
-        writeFileSync(join(folder, 'chat_template.jinja'), LOOPS);
-      }),
+      hostile('looping', (folder) => writeFileSync(join(folder, 'chat_template.jinja'), LOOPS)),
       (engine) => answered(engine),
     );
     console.log(`run cancelled after ${took.toFixed(0)} ms`);
@@ -103,9 +99,7 @@ it('a run whose model has a long table of positions is cancelled while it is mad
 it('a self-test of a folder whose template loops is cancelled', async (t) => {
   await engines.attempt('self-test', async () => {
     const engine = await startEngine(t, workspace);
-    const folder = hostile('tested', (place) => {
-      writeFileSync(join(place, 'chat_template.jinja'), LOOPS);
-    });
+    const folder = hostile('tested', (place) => writeFileSync(join(place, 'chat_template.jinja'), LOOPS));
     const tokenized = new Promise<void>((resolve) => {
       engine.connection.onNotification(TestModelProgressNotification, ({ progress }) => {
         if (progress.kind === 'step' && progress.step.name === 'Tokenizer') {

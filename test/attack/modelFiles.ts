@@ -101,9 +101,7 @@ export function modelFilesAttacks(sizes: ModelFilesSizes): void {
   before(() => {
     temporary = mkdtempSync(join(tmpdir(), 'c3-attack-model-'));
   });
-  after(() => {
-    rmSync(temporary, { recursive: true, force: true });
-  });
+  after(() => rmSync(temporary, { recursive: true, force: true }));
 
   describe('a hostile config.json', () => {
     for (const key of SIZES) {

@@ -187,9 +187,7 @@ export function modelTextsAttacks(sizes: ModelTextsSizes): void {
   before(() => {
     temporary = mkdtempSync(join(tmpdir(), 'c3-attack-texts-'));
   });
-  after(() => {
-    rmSync(temporary, { recursive: true, force: true });
-  });
+  after(() => rmSync(temporary, { recursive: true, force: true }));
 
   describe('a hostile template or tokenizer', () => {
     for (const [what, folder, ask] of ENDLESS.slice(0, sizes.cancelled)) {
@@ -408,9 +406,7 @@ export function modelTextsAttacks(sizes: ModelTextsSizes): void {
       await fc.assert(
         fc.asyncProperty(fc.dictionary(keys, value, { minKeys: 1, maxKeys: 3 }), (changed) =>
           texts.attempt(JSON.stringify(changed), async () => {
-            const folder = withTokenizer((json) => {
-              Object.assign(json, changed);
-            });
+            const folder = withTokenizer((json) => Object.assign(json, changed));
             await using(folder, async (process) => {
               const ended = await process
                 .tokenizer(NEVER)

@@ -27,18 +27,14 @@ function start(signal: AbortSignal): Promise<unknown> {
     onLine: () => undefined,
   };
   const driver = new DriverProcess({ command: hostile('driver'), folder, timeLimit: 600_000 });
-  const asked = driver.ask({}, signal).finally(() => {
-    driver.close();
-  });
+  const asked = driver.ask({}, signal).finally(() => driver.close());
   const scorer = commandEvaluator({ command: hostile('command'), folder, timeLimit: 600_000 });
   return Promise.allSettled([record(service, settings, signal), asked, scorer.evaluate(problem, 'text', signal)]);
 }
 
 const controller = new AbortController();
 const done = start(controller.signal);
-process.stdin.once('data', () => {
-  controller.abort();
-});
+process.stdin.once('data', () => controller.abort());
 await done;
 await service.close();
 process.exit();

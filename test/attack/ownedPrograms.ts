@@ -135,9 +135,7 @@ export function ownedAttacks({ kinds, ends, together }: OwnedSizes): void {
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'c3-owned-'));
   });
-  after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
   describe('nothing outlives', { skip: process.platform !== 'linux' }, () => {
     for (const kind of kinds) {
@@ -147,9 +145,7 @@ export function ownedAttacks({ kinds, ends, together }: OwnedSizes): void {
         before(async () => {
           prepared = await kind.prepare();
         });
-        after(() => {
-          rmSync(prepared, { recursive: true, force: true });
-        });
+        after(() => rmSync(prepared, { recursive: true, force: true }));
         for (const how of ENDS) {
           it(`${how}, ${ends} times`, async () => {
             const stream = new HashedStream(`${kind.name} ${how} ${seed()}`);

@@ -107,11 +107,7 @@ const inOneProcess: OwnerKind = {
     const options: SpawnOptions = { env, stdio: ['pipe', 'pipe', 'inherit'] };
     const child = spawn(process.execPath, [IN_ONE_PROCESS, folder], options);
     child.stdin?.on('error', () => undefined);
-    return Promise.resolve(
-      owner(child, () => {
-        child.stdin?.write('cancel\n');
-      }),
-    );
+    return Promise.resolve(owner(child, () => child.stdin?.write('cancel\n')));
   },
   isWhole: wholeAt(3),
 };

@@ -214,11 +214,7 @@ class Panel {
 
   on(name: string, listener: (argument: unknown) => void): { dispose(): void } {
     this.events.on(name, listener);
-    return {
-      dispose: () => {
-        this.events.off(name, listener);
-      },
-    };
+    return { dispose: () => this.events.off(name, listener) };
   }
 
   onDidChangeViewState(listener: () => void): { dispose(): void } {
@@ -312,9 +308,7 @@ async function dashboard(): Promise<Panel> {
       editor.done.push(`round ${run}`);
       return Promise.resolve();
     },
-    openMessage: (message) => {
-      editor.done.push(`message ${message}`);
-    },
+    openMessage: (message) => editor.done.push(`message ${message}`),
   }).restore(panel as never, null);
   await panel.says({ type: 'ready' });
   return panel;
@@ -481,9 +475,7 @@ export function pageAttacks(sizes: PageSizes): void {
         const [panel, table] = [await dashboard(), new Panel()];
         const compared: string[] = [];
         const keeper = { get: () => undefined, update: () => Promise.resolve() };
-        new RunsTable(services(), keeper, (runs) => {
-          compared.push(...runs);
-        }).restore(table as never);
+        new RunsTable(services(), keeper, (runs) => compared.push(...runs)).restore(table as never);
         await table.says({ type: 'ready' });
         await panel.says({ type: 'taxonomy', run: '../../etc' });
         await panel.says({ type: 'openRound', run: 'another', phase: 'train', iteration: 1 });

@@ -91,9 +91,7 @@ export function rpcAttacks(sizes: RpcSizes): void {
   before(async () => {
     folder = await makeWorkspace();
   });
-  after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
   describe(
     'the socket of an engine',

@@ -167,12 +167,8 @@ export function storeAttacks(sizes: StoreSizes): void {
   describe('a store whose schema is not ours', () => {
     const folder = mkdtempSync(join(tmpdir(), 'c3-hostile-'));
     const healthy = join(folder, 'c3.sqlite');
-    before(() => {
-      chainStore(healthy, 4);
-    });
-    after(() => {
-      rmSync(folder, { recursive: true, force: true });
-    });
+    before(() => chainStore(healthy, 4));
+    after(() => rmSync(folder, { recursive: true, force: true }));
 
     it('is known by the hash of its version, and a healthy one of any version is brought up to date', async (t) => {
       for (const [index, hash] of SCHEMA_HASHES.entries()) {
@@ -236,9 +232,7 @@ export function storeAttacks(sizes: StoreSizes): void {
     it('is read where it is only long', async (t) => {
       const path = join(temporaryFolder(t), 'c3.sqlite');
       chainStore(path, 10_000);
-      await chains.attempt('a chain of 10,000', async () => {
-        assert.ok(((await ask(path)).values ?? 0) > 10_000);
-      });
+      await chains.attempt('a chain of 10,000', async () => assert.ok(((await ask(path)).values ?? 0) > 10_000));
     });
   });
 }

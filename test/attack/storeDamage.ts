@@ -165,9 +165,9 @@ export function storeDamageAttacks(sizes: StoreDamageSizes): void {
           continue;
         }
         tried++;
-        await flips.attempt(`byte ${at}`, () => {
-          assert.match(examineStore(path, false).findings.join(' '), /is not as C3 left it/);
-        });
+        await flips.attempt(`byte ${at}`, () =>
+          assert.match(examineStore(path, false).findings.join(' '), /is not as C3 left it/),
+        );
       }
       assert.ok(tried > 0, 'a flip changes a number');
     });

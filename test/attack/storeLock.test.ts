@@ -143,12 +143,7 @@ describe('a store by another name', NO_LINKS, () => {
     const waiting = openStoreWhenFree(
       link,
       { purpose: { kind: 'command', what: 'c3 label' } },
-      {
-        signal: controller.signal,
-        onWaiting: () => {
-          controller.abort();
-        },
-      },
+      { signal: controller.signal, onWaiting: () => controller.abort() },
     );
     await assert.rejects(waiting, { name: 'CancelledError' });
     await locks.attempt('waiting by a link', () => {
@@ -196,9 +191,9 @@ describe('a store by another name', NO_LINKS, () => {
       assert.deepEqual(readdirSync(dirname(target)), []);
     });
     symlinkSync(join(folder, 'circle'), join(folder, 'circle'));
-    await locks.attempt('a link to itself', () => {
-      assert.throws(() => openStoreForWriting(join(folder, 'circle')), C3Error);
-    });
+    await locks.attempt('a link to itself', () =>
+      assert.throws(() => openStoreForWriting(join(folder, 'circle')), C3Error),
+    );
   });
 });
 
@@ -237,9 +232,7 @@ describe('what is planted where a file of ours is to be', NO_LINKS, () => {
     ]);
     await writeWhole(join(folder, 'weights'), Buffer.from('whole'));
     store.close();
-    await locks.attempt('names that one could know', () => {
-      assert.equal(readFileSync(victim, 'utf8'), secret);
-    });
+    await locks.attempt('names that one could know', () => assert.equal(readFileSync(victim, 'utf8'), secret));
     symlinkSync(victim, join(folder, 'linked'));
     await writeWhole(join(folder, 'linked'), Buffer.from('whole'));
     await locks.attempt('a link in the place of a whole file', () => {
@@ -261,9 +254,7 @@ describe('what is planted where a file of ours is to be', NO_LINKS, () => {
         begun: false,
       },
     ]);
-    await locks.attempt('a link in the place of the queue', () => {
-      assert.equal(readFileSync(victim, 'utf8'), secret);
-    });
+    await locks.attempt('a link in the place of the queue', () => assert.equal(readFileSync(victim, 'utf8'), secret));
   });
 
   it('makes the lock unreadable, in one sentence, and is neither read nor waited for', async (t) => {
@@ -275,48 +266,13 @@ describe('what is planted where a file of ours is to be', NO_LINKS, () => {
     const live = join(folder, 'live');
     writeFileSync(live, JSON.stringify({ pid: 2 ** 22 + 7, host: 'x', startedAt: '2026', processStart: null }));
     const plants: readonly (readonly [string, () => void])[] = [
-      [
-        'a link to a file',
-        () => {
-          symlinkSync(live, lock);
-        },
-      ],
-      [
-        'a link that leads nowhere',
-        () => {
-          symlinkSync(join(folder, 'nowhere'), lock);
-        },
-      ],
-      [
-        'a pipe',
-        () => {
-          spawnSync('mkfifo', [lock]);
-        },
-      ],
-      [
-        'a folder',
-        () => {
-          mkdirSync(lock);
-        },
-      ],
-      [
-        'a link to a device',
-        () => {
-          symlinkSync('/dev/zero', lock);
-        },
-      ],
-      [
-        '3 GB',
-        () => {
-          linkSync(huge, lock);
-        },
-      ],
-      [
-        'noise',
-        () => {
-          writeFileSync(lock, Buffer.alloc(1000, 0xff));
-        },
-      ],
+      ['a link to a file', () => symlinkSync(live, lock)],
+      ['a link that leads nowhere', () => symlinkSync(join(folder, 'nowhere'), lock)],
+      ['a pipe', () => spawnSync('mkfifo', [lock])],
+      ['a folder', () => mkdirSync(lock)],
+      ['a link to a device', () => symlinkSync('/dev/zero', lock)],
+      ['3 GB', () => linkSync(huge, lock)],
+      ['noise', () => writeFileSync(lock, Buffer.alloc(1000, 0xff))],
     ];
     for (const [what, plant] of plants) {
       plant();

@@ -42,9 +42,7 @@ export function storePagesAttacks(sizes: StorePagesSizes): void {
     copyFileSync(recorded.path, endless);
     makeEndless(endless);
   });
-  after(() => {
-    rmSync(recorded.folder, { recursive: true, force: true });
-  });
+  after(() => rmSync(recorded.folder, { recursive: true, force: true }));
 
   it('such a store keeps a process that scans it busy, which is why it is looked at apart', () => {
     const { signal } = spawnSync(process.execPath, scan(endless), {

@@ -86,9 +86,7 @@ export function killedTeam(): void {
     writeFileSync(join(workspace, 'tiny.c3.yaml'), CONFIG);
     writeFileSync(join(workspace, 'train.jsonl'), jsonl(sums(10)));
   });
-  after(() => {
-    rmSync(workspace, { recursive: true, force: true });
-  });
+  after(() => rmSync(workspace, { recursive: true, force: true }));
 }
 
 export function killedInPhases(moments: readonly Moment[]): void {

@@ -171,9 +171,7 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
     means.push(((returns[0] ?? 0) + (returns[1] ?? 0)) / 2);
     return message;
   });
-  ids.forEach((message, plan) => {
-    credit(plans, message, (means[plan] ?? 0) - (means[1 - plan] ?? 0));
-  });
+  ids.forEach((message, plan) => credit(plans, message, (means[plan] ?? 0) - (means[1 - plan] ?? 0)));
   const metrics: StepMetrics = {
     meanReturn: ((means[0] ?? 0) + (means[1] ?? 0)) / 2,
     loss: 0.2 - 0.1 * progress + 0.02 * noise(seed, step),

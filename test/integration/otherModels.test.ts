@@ -40,9 +40,7 @@ const server = createServer((request, response) => {
   });
 });
 before(async () => {
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 });
 after(() => {

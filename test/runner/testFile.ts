@@ -78,9 +78,7 @@ export async function runTestFiles(
     late.addEventListener('abort', kill);
     const ended = await new Promise<string>((resolve, reject) => {
       child.once('error', reject);
-      child.once('close', (code, signal) => {
-        resolve(signal ?? `code ${String(code)}`);
-      });
+      child.once('close', (code, signal) => resolve(signal ?? `code ${String(code)}`));
     });
     late.removeEventListener('abort', kill);
     process.off('exit', kill);

@@ -97,9 +97,7 @@ export function setHeadline(path: string, message: number, credit: Headline, buc
 export function setHeadlines(path: string, given: readonly GivenHeadline[]): void {
   const db = new (loadSqlite())(path);
   try {
-    db.transaction(() => {
-      write(db, given);
-    }).immediate();
+    db.transaction(() => write(db, given)).immediate();
   } finally {
     db.close();
   }

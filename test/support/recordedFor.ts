@@ -10,8 +10,6 @@ export async function recordedFor(
   name: RecordingName,
 ): Promise<{ readonly run: string; readonly folderFor: (t: TestContext) => string }> {
   const { folder, run } = await newRecorded(name);
-  after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
   return { run, folderFor: (t) => copyOf(t, folder) };
 }

@@ -92,9 +92,7 @@ async function moveStore(original: string, places: Places, store: string): Promi
     const seal = takeSeal(staged);
     const db = new (loadSqlite())(staged);
     try {
-      unguarded(db, () => {
-        renamePlaces(db, places);
-      });
+      unguarded(db, () => renamePlaces(db, places));
     } finally {
       db.close();
     }

@@ -137,9 +137,7 @@ export function exactGradient(team: TabularTeam): number[][][] {
 
 /** Adds a multiple of the gradient of a whole episode's log-probability. */
 function addScore(gradient: number[][][], logits: Table, actions: readonly number[], times: number): void {
-  actions.forEach((_, position) => {
-    addMessage(gradient, logits, actions.slice(0, position + 1), times);
-  });
+  actions.forEach((_, position) => addMessage(gradient, logits, actions.slice(0, position + 1), times));
 }
 
 /** The same of its last message alone. */

@@ -21,9 +21,7 @@ export interface Host<ToHost> {
 export function editorHost<ToHost>(): Host<ToHost> {
   const api = acquireVsCodeApi();
   return {
-    post: (message) => {
-      api.postMessage(message);
-    },
+    post: (message) => api.postMessage(message),
     listen: (handlers) => {
       window.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
         if (isHandled(handlers, data)) {
@@ -32,9 +30,7 @@ export function editorHost<ToHost>(): Host<ToHost> {
       });
     },
     getState: () => api.getState(),
-    setState: (state) => {
-      api.setState(state);
-    },
+    setState: (state) => api.setState(state),
   };
 }
 

@@ -12,9 +12,7 @@ export function keySheet(
   bindings: readonly { readonly shown: string; readonly words: string }[],
   ...below: readonly HTMLElement[]
 ): { readonly element: HTMLElement; toggle(): void } {
-  const close = button('Close', () => {
-    element.close();
-  });
+  const close = button('Close', () => element.close());
   const rows = bindings.flatMap(({ shown, words }) => [h('dt', {}, h('kbd', {}, shown)), h('dd', {}, words)]);
   const element = h(
     'dialog',

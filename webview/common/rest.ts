@@ -30,9 +30,7 @@ export class Rested {
 
   ask(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.now();
-    }, this.milliseconds);
+    this.timer = setTimeout(() => this.now(), this.milliseconds);
   }
 
   /** Does the work at once, whether it was asked for or not. */
@@ -51,7 +49,5 @@ export class Rested {
 /** @returns asks for work that waits until scrolling rests */
 export function onceRested(work: () => void): () => void {
   const rested = new Rested(work);
-  return () => {
-    rested.ask();
-  };
+  return () => rested.ask();
 }

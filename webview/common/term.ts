@@ -16,12 +16,8 @@ class Explanation {
   private leaving: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
-    this.element.addEventListener('pointerenter', () => {
-      clearTimeout(this.leaving);
-    });
-    this.element.addEventListener('pointerleave', () => {
-      this.leave();
-    });
+    this.element.addEventListener('pointerenter', () => clearTimeout(this.leaving));
+    this.element.addEventListener('pointerleave', () => this.leave());
     document.addEventListener(
       'keydown',
       (event) => {
@@ -34,13 +30,7 @@ class Explanation {
       },
       true,
     );
-    document.addEventListener(
-      'scroll',
-      () => {
-        this.follow();
-      },
-      true,
-    );
+    document.addEventListener('scroll', () => this.follow(), true);
   }
 
   show(word: HTMLElement, name: TermName): void {
@@ -73,9 +63,7 @@ class Explanation {
   /** The pointer, or the keyboard, left the word. */
   leave(): void {
     clearTimeout(this.leaving);
-    this.leaving = setTimeout(() => {
-      this.hide();
-    }, CROSSING);
+    this.leaving = setTimeout(() => this.hide(), CROSSING);
   }
 
   hide(): void {
@@ -93,9 +81,7 @@ export function term(name: TermName, words: string = GLOSSARY[name].name): HTMLE
   const element = h('button', { type: 'button', class: 'term', 'aria-description': meaning }, words);
   explanation ??= new Explanation();
   const shared = explanation;
-  const show = (): void => {
-    shared.show(element, name);
-  };
+  const show = (): void => shared.show(element, name);
   element.addEventListener('pointerenter', show);
   element.addEventListener('focus', show);
   // Without a pointer that hovers, a tap does it.
@@ -105,8 +91,6 @@ export function term(name: TermName, words: string = GLOSSARY[name].name): HTMLE
       shared.leave();
     }
   });
-  element.addEventListener('blur', () => {
-    shared.hide();
-  });
+  element.addEventListener('blur', () => shared.hide());
   return element;
 }

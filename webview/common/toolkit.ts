@@ -75,9 +75,7 @@ export function textArea(label: string, attributes: Attributes = {}): TextArea {
 /** A chooser; `onChange` gets the value chosen by the user. */
 export function dropdown(label: string, onChange: (value: string) => void): Dropdown {
   const element = create('vscode-dropdown', Dropdown, { 'aria-label': label });
-  element.addEventListener('change', () => {
-    onChange(element.value);
-  });
+  element.addEventListener('change', () => onChange(element.value));
   return element;
 }
 

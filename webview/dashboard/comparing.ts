@@ -28,12 +28,8 @@ export class RunPicker {
   constructor(choose: (runs: readonly string[]) => void) {
     this.choose = choose;
     this.element = h('details', { class: 'picker' }, this.summary, this.body);
-    window.addEventListener('resize', () => {
-      this.place();
-    });
-    this.element.addEventListener('toggle', () => {
-      this.draw();
-    });
+    window.addEventListener('resize', () => this.place());
+    this.element.addEventListener('toggle', () => this.draw());
     this.element.addEventListener('keydown', ({ key }) => {
       if (key !== 'Escape' || !this.element.open) {
         return;
@@ -162,9 +158,7 @@ function runWords({ record, rows, evaluations }: ShownRun): string {
 
 function removal({ record, tag }: ShownRun, remove: (run: string) => void): HTMLElement {
   const element = h('button', { type: 'button', class: 'tool', 'aria-label': `Remove run ${tag}` }, 'Remove');
-  element.addEventListener('click', () => {
-    remove(record.id);
-  });
+  element.addEventListener('click', () => remove(record.id));
   return element;
 }
 

@@ -34,27 +34,21 @@ export interface ControlEvents {
 export class Controls {
   readonly element: HTMLElement;
   private readonly events: ControlEvents;
-  private readonly chooser = dropdown('Run', (run) => {
-    this.events.chooseRun(run);
-  });
+  private readonly chooser = dropdown('Run', (run) => this.events.chooseRun(run));
   private readonly status = h('span', { class: 'status', role: 'status' });
   private readonly waiting = h('span', { class: 'muted waiting' });
-  private readonly pause = button(
-    'Pause',
-    () => {
-      this.events.togglePause();
-    },
-    { title: 'Freezes the charts while a run is in progress' },
+  private readonly pause = button('Pause', () => this.events.togglePause(), {
+    title: 'Freezes the charts while a run is in progress',
+  });
+  private readonly smoother = dropdown('Smoothing', (value) =>
+    this.events.redraw({ smoothing: SMOOTHINGS.find((known) => known === value) ?? 'automatic' }),
   );
-  private readonly smoother = dropdown('Smoothing', (value) => {
-    this.events.redraw({ smoothing: SMOOTHINGS.find((known) => known === value) ?? 'automatic' });
-  });
-  private readonly axisChooser = dropdown('Horizontal axis', (value) => {
-    this.events.redraw({ axis: CHART_AXES.find((known) => known === value) ?? 'step' });
-  });
-  private readonly scaleChooser = dropdown('Scales', (value) => {
-    this.events.redraw({ scale: SCALES.find((known) => known === value) ?? 'linear' });
-  });
+  private readonly axisChooser = dropdown('Horizontal axis', (value) =>
+    this.events.redraw({ axis: CHART_AXES.find((known) => known === value) ?? 'step' }),
+  );
+  private readonly scaleChooser = dropdown('Scales', (value) =>
+    this.events.redraw({ scale: SCALES.find((known) => known === value) ?? 'linear' }),
+  );
   private readonly actions = h('span', { class: 'actions' });
   private choices = '';
   private shownActions = '';
@@ -133,19 +127,9 @@ export class Controls {
     this.shownActions = shown;
     replace(
       this.actions,
-      isResumable(status)
-        ? button('Resume run', () => {
-            this.events.resume(run.id);
-          })
-        : null,
-      live === null
-        ? null
-        : button('Cancel run', () => {
-            this.events.cancel();
-          }),
-      button('Failure taxonomy', () => {
-        this.events.taxonomy(run.id);
-      }),
+      isResumable(status) ? button('Resume run', () => this.events.resume(run.id)) : null,
+      live === null ? null : button('Cancel run', () => this.events.cancel()),
+      button('Failure taxonomy', () => this.events.taxonomy(run.id)),
     );
   }
 }

@@ -36,13 +36,10 @@ export function lossesSection(losses: ShownLosses | null, around: LossesAround):
   const attempt =
     loser === undefined
       ? null
-      : button(
-          `Try a change of the ${plainTitle(loser.role)}`,
-          () => {
-            around.tryChange(loser.role);
-          },
-          { primary: true, title: 'Another prompt, snapshot or model for this role, on the held-out problems' },
-        );
+      : button(`Try a change of the ${plainTitle(loser.role)}`, () => around.tryChange(loser.role), {
+          primary: true,
+          title: 'Another prompt, snapshot or model for this role, on the held-out problems',
+        });
   return h(
     'section',
     { class: 'losses', 'aria-label': 'What loses episodes', tabindex: '-1' },

@@ -40,9 +40,7 @@ export class DashboardPanel {
   private readonly host: Host<DashboardToHost>;
   private readonly figures: FigureList;
   private readonly hold = new Hold<View>();
-  private readonly picker = new RunPicker((runs) => {
-    this.compare(runs);
-  });
+  private readonly picker = new RunPicker((runs) => this.compare(runs));
   private readonly controls: Controls;
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly spoken = h('p', { class: 'for-readers', 'aria-live': 'polite' });
@@ -66,19 +64,13 @@ export class DashboardPanel {
   private stood: readonly number[] | null = null;
 
   private readonly received: MessageHandlers<DashboardFromHost> = {
-    snapshot: (message) => {
-      this.take(message.snapshot);
-    },
+    snapshot: (message) => this.take(message.snapshot),
     steps: (message) => {
       this.steps = withWindow(this.steps, message.window);
       this.drawSoon();
     },
-    empty: () => {
-      this.empty();
-    },
-    failed: (message) => {
-      this.fail(message.message);
-    },
+    empty: () => this.empty(),
+    failed: (message) => this.fail(message.message),
   };
 
   constructor(root: HTMLElement, host: Host<DashboardToHost>) {
@@ -90,18 +82,10 @@ export class DashboardPanel {
         announce: (words) => {
           this.spoken.textContent = words;
         },
-        reading: (figure, on) => {
-          this.read(figure, on);
-        },
-        open: (target) => {
-          this.open(target);
-        },
-        copyText: (text) => {
-          host.post({ type: 'copy', text });
-        },
-        tableToggled: () => {
-          this.keep();
-        },
+        reading: (figure, on) => this.read(figure, on),
+        open: (target) => this.open(target),
+        copyText: (text) => host.post({ type: 'copy', text }),
+        tableToggled: () => this.keep(),
       },
       isDashboardState(state) ? state.tables : [],
     );
@@ -126,32 +110,20 @@ export class DashboardPanel {
     }
     window.addEventListener(
       'scroll',
-      onceRested(() => {
-        this.keep();
-      }),
+      onceRested(() => this.keep()),
       { passive: true },
     );
     this.controls = new Controls(this.picker.element, {
-      chooseRun: (run) => {
-        this.choose(run);
-      },
+      chooseRun: (run) => this.choose(run),
       redraw: (change) => {
         this.drawing = { ...this.drawing, ...change };
         this.draw();
         this.keep();
       },
-      togglePause: () => {
-        this.togglePause();
-      },
-      resume: (run) => {
-        host.post({ type: 'resumeRun', run });
-      },
-      cancel: () => {
-        host.post({ type: 'cancelRun' });
-      },
-      taxonomy: (run) => {
-        host.post({ type: 'taxonomy', run });
-      },
+      togglePause: () => this.togglePause(),
+      resume: (run) => host.post({ type: 'resumeRun', run }),
+      cancel: () => host.post({ type: 'cancelRun' }),
+      taxonomy: (run) => host.post({ type: 'taxonomy', run }),
     });
     this.body = h('div', { class: 'dashboard' }, this.legend, this.losses, this.summary, this.figures.element);
     onThemeChange(() => {
@@ -234,15 +206,9 @@ export class DashboardPanel {
     replace(
       this.losses,
       lossesSection(losses, {
-        find: () => {
-          this.host.post({ type: 'findLosses', run: run.id });
-        },
-        tryChange: (role) => {
-          this.host.post({ type: 'tryChange', run: run.id, role });
-        },
-        openMessage: (message) => {
-          this.host.post({ type: 'openMessage', message });
-        },
+        find: () => this.host.post({ type: 'findLosses', run: run.id }),
+        tryChange: (role) => this.host.post({ type: 'tryChange', run: run.id, role }),
+        openMessage: (message) => this.host.post({ type: 'openMessage', message }),
       }),
     );
     // Whoever asked by keyboard stays where the answer comes.
@@ -345,13 +311,7 @@ export class DashboardPanel {
           { class: 'muted' },
           'A run evaluates the team, trains it and evaluates it again. Its charts appear here while it runs.',
         ),
-        button(
-          'Start C3 run',
-          () => {
-            this.host.post({ type: 'startRun' });
-          },
-          { primary: true },
-        ),
+        button('Start C3 run', () => this.host.post({ type: 'startRun' }), { primary: true }),
       ),
     );
   }

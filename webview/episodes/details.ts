@@ -95,9 +95,7 @@ export class Details {
       },
       `${roundTitle(phase, iteration)}: ${outcome}${episodes > 1 ? ` (${count(episodes)})` : ''}`,
     );
-    link.addEventListener('click', () => {
-      this.events.open(row, round);
-    });
+    link.addEventListener('click', () => this.events.open(row, round));
     return h('li', {}, link);
   }
 }

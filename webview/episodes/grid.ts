@@ -52,16 +52,10 @@ export class Grid {
 
   constructor(events: GridEvents) {
     this.events = events;
-    this.windows = new RowWindows(PROBLEM_WINDOW, WINDOWS_KEPT, (revision, offset) => {
-      events.ask(revision, offset);
-    });
+    this.windows = new RowWindows(PROBLEM_WINDOW, WINDOWS_KEPT, (revision, offset) => events.ask(revision, offset));
     this.heads = new Heads(
-      (sort) => {
-        events.sort(sort);
-      },
-      () => {
-        this.element.focus();
-      },
+      (sort) => events.sort(sort),
+      () => this.element.focus(),
     );
     this.headGroup = h('div', { class: 'head-group', role: 'rowgroup' }, this.heads.element);
     this.element = h(
@@ -70,22 +64,12 @@ export class Grid {
       this.headGroup,
       this.canvas,
     );
-    this.element.addEventListener('scroll', () => {
-      this.onScroll();
-    });
-    this.element.addEventListener('keydown', (event) => {
-      this.onKey(event);
-    });
-    this.element.addEventListener('click', ({ target }) => {
-      this.onClick(target);
-    });
-    this.element.addEventListener('dblclick', ({ target }) => {
-      this.onDoubleClick(target);
-    });
+    this.element.addEventListener('scroll', () => this.onScroll());
+    this.element.addEventListener('keydown', (event) => this.onKey(event));
+    this.element.addEventListener('click', ({ target }) => this.onClick(target));
+    this.element.addEventListener('dblclick', ({ target }) => this.onDoubleClick(target));
     this.show(COLUMNS);
-    new ResizeObserver(() => {
-      this.schedule();
-    }).observe(this.element);
+    new ResizeObserver(() => this.schedule()).observe(this.element);
   }
 
   /** Shows these columns; rows on screen are drawn anew. */

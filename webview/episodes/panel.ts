@@ -68,9 +68,7 @@ export class EpisodesPanel {
   private focused = false;
 
   private readonly received: MessageHandlers<EpisodesFromHost> = {
-    opened: (message) => {
-      this.opened(message.run, message.runs, message.note);
-    },
+    opened: (message) => this.opened(message.run, message.runs, message.note),
     saved: (message) => {
       this.toolbar.show(message.filters);
       this.choice = message.columns;
@@ -95,9 +93,7 @@ export class EpisodesPanel {
       this.focusOnce();
       this.keep();
     },
-    reply: (message) => {
-      this.requests.receive(message);
-    },
+    reply: (message) => this.requests.receive(message),
     classes: (message) => {
       this.toolbar.classes(message.classes);
       this.classified = message.classes.state === 'known';
@@ -122,9 +118,7 @@ export class EpisodesPanel {
 
   constructor(root: HTMLElement, host: Host<EpisodesToHost>) {
     this.host = host;
-    this.requests = new RequestSender(EPISODES_REQUESTS, (message) => {
-      host.post(message);
-    });
+    this.requests = new RequestSender(EPISODES_REQUESTS, (message) => host.post(message));
     const state = host.getState();
     if (isEpisodesState(state)) {
       ({ filter: this.filter, sort: this.sort, place: this.place, details: this.detailed } = state);
@@ -135,21 +129,11 @@ export class EpisodesPanel {
       this.showColumns();
     });
     this.toolbar = new Toolbar({
-      filter: (filter, sort) => {
-        this.ask(filter, sort ?? this.sort);
-      },
-      save: () => {
-        host.post({ type: 'saveFilter', filter: this.filter, sort: this.sort });
-      },
-      remove: (name) => {
-        host.post({ type: 'deleteFilter', name });
-      },
-      classify: () => {
-        host.post({ type: 'classify' });
-      },
-      leave: () => {
-        this.grid.focus();
-      },
+      filter: (filter, sort) => this.ask(filter, sort ?? this.sort),
+      save: () => host.post({ type: 'saveFilter', filter: this.filter, sort: this.sort }),
+      remove: (name) => host.post({ type: 'deleteFilter', name }),
+      classify: () => host.post({ type: 'classify' }),
+      leave: () => this.grid.focus(),
     });
     this.grid = new Grid({
       ask: (revision, offset) => {
@@ -159,21 +143,11 @@ export class EpisodesPanel {
           }
         });
       },
-      sort: (sort) => {
-        this.ask(this.filter, sort);
-      },
-      open: (row, beside) => {
-        host.post({ type: 'open', problem: row.id, round: null, beside });
-      },
-      choose: (problem) => {
-        this.choose(problem);
-      },
-      moved: (row) => {
-        this.details.update(row);
-      },
-      placed: () => {
-        this.placed();
-      },
+      sort: (sort) => this.ask(this.filter, sort),
+      open: (row, beside) => host.post({ type: 'open', problem: row.id, round: null, beside }),
+      choose: (problem) => this.choose(problem),
+      moved: (row) => this.details.update(row),
+      placed: () => this.placed(),
       command: (command) => {
         switch (command) {
           case 'search':
@@ -210,21 +184,13 @@ export class EpisodesPanel {
       host.post({ type: 'chooseRun', run: this.runChooser.value });
     });
     const keys = h('button', { class: 'link', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys ( ? )');
-    keys.addEventListener('click', () => {
-      this.keys.toggle();
-    });
+    keys.addEventListener('click', () => this.keys.toggle());
     this.empty = h(
       'div',
       { class: 'welcome' },
       h('h2', {}, 'No runs yet'),
       h('p', { class: 'muted' }, 'The problems of a run appear here from its first episode on.'),
-      button(
-        'Start C3 run',
-        () => {
-          host.post({ type: 'startRun' });
-        },
-        { primary: true },
-      ),
+      button('Start C3 run', () => host.post({ type: 'startRun' }), { primary: true }),
     );
     this.body = h(
       'div',
@@ -273,9 +239,7 @@ export class EpisodesPanel {
       saveCsv: ['CSV', 'Save the listed problems as comma-separated values'],
     }[type];
     const element = h('button', { class: 'link', type: 'button', title: words[1] ?? null }, words[0] ?? '');
-    element.addEventListener('click', () => {
-      this.host.post({ type });
-    });
+    element.addEventListener('click', () => this.host.post({ type }));
     return element;
   }
 

@@ -79,9 +79,7 @@ export class Heads {
   constructor(choose: (sort: ProblemSort) => void, leave: () => void) {
     this.choose = choose;
     this.leave = leave;
-    this.element.addEventListener('keydown', (event) => {
-      this.onKey(event);
-    });
+    this.element.addEventListener('keydown', (event) => this.onKey(event));
   }
 
   /** Shows these columns. */
@@ -94,9 +92,7 @@ export class Heads {
         h('span', { class: 'head-title' }, column.title),
         arrow,
       );
-      button.addEventListener('click', () => {
-        this.by(column);
-      });
+      button.addEventListener('click', () => this.by(column));
       const cell = h(
         'div',
         {

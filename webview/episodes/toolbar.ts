@@ -77,9 +77,7 @@ export class Toolbar {
   private readonly removeButton = link('Delete', 'Delete the selected filter');
   private readonly clear = link('Clear', 'Show all problems');
   private readonly classify = link('Classify', 'Classify the problems of this run by the failure taxonomy');
-  private readonly asking = new Rested(() => {
-    this.events.filter(this.chosen(), null);
-  }, PAUSE);
+  private readonly asking = new Rested(() => this.events.filter(this.chosen(), null), PAUSE);
   private filter: ProblemFilter = NO_PROBLEM_FILTER;
   private sort: ProblemSort | null = null;
   private saved: readonly SavedFilter[] = [];
@@ -88,12 +86,8 @@ export class Toolbar {
 
   constructor(events: ToolbarEvents) {
     this.events = events;
-    this.field.addEventListener('input', () => {
-      this.asking.ask();
-    });
-    this.field.addEventListener('keydown', (event) => {
-      this.onKey(event);
-    });
+    this.field.addEventListener('input', () => this.asking.ask());
+    this.field.addEventListener('keydown', (event) => this.onKey(event));
     fill(
       this.outcome,
       OUTCOME_FILTERS.map((name) => [name, OUTCOME_WORDS[name]]),
@@ -104,9 +98,7 @@ export class Toolbar {
     );
     const choosers = [this.outcome, this.verdict, this.role, this.className, this.split];
     for (const select of choosers) {
-      select.addEventListener('change', () => {
-        this.asking.now();
-      });
+      select.addEventListener('change', () => this.asking.now());
     }
     for (const select of [...choosers, this.savedChooser]) {
       select.addEventListener('keydown', (event) => {
@@ -121,19 +113,13 @@ export class Toolbar {
         this.take(chosen.filter, chosen.sort);
       }
     });
-    this.saveButton.addEventListener('click', () => {
-      events.save();
-    });
-    this.removeButton.addEventListener('click', () => {
-      events.remove(this.savedChooser.value);
-    });
+    this.saveButton.addEventListener('click', () => events.save());
+    this.removeButton.addEventListener('click', () => events.remove(this.savedChooser.value));
     this.clear.addEventListener('click', () => {
       this.field.focus();
       this.take(NO_PROBLEM_FILTER, null);
     });
-    this.classify.addEventListener('click', () => {
-      events.classify();
-    });
+    this.classify.addEventListener('click', () => events.classify());
     this.element = h(
       'div',
       { class: 'toolbar', role: 'search' },

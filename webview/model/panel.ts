@@ -29,12 +29,12 @@ export class ModelPanel {
   private readonly path = h('span', { class: 'muted path' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly status = h('div', { class: 'working', role: 'status' });
-  private readonly trained = dropdown('What is trained', (value) => {
-    this.change({ adapterRank: value === EVERYTHING ? null : Number(value) });
-  });
-  private readonly device = dropdown('Device', (value) => {
-    this.change({ device: DEVICE_REQUESTS.find((name) => name === value) ?? DEFAULT_PROVIDER });
-  });
+  private readonly trained = dropdown('What is trained', (value) =>
+    this.change({ adapterRank: value === EVERYTHING ? null : Number(value) }),
+  );
+  private readonly device = dropdown('Device', (value) =>
+    this.change({ device: DEVICE_REQUESTS.find((name) => name === value) ?? DEFAULT_PROVIDER }),
+  );
   private readonly actions: HTMLElement;
   private readonly facts = h('section', { class: 'facts', 'aria-label': 'Model details' });
   private readonly planStatus = h('span', { class: 'working', role: 'status' });
@@ -51,26 +51,17 @@ export class ModelPanel {
     this.root = root;
     this.host = host;
     this.test = new SelfTestView(
-      () => {
-        host.post({ type: 'test' });
-      },
-      () => {
-        host.post({ type: 'cancelTest' });
-      },
+      () => host.post({ type: 'test' }),
+      () => host.post({ type: 'cancelTest' }),
     );
     this.actions = h(
       'span',
       { class: 'push actions' },
-      button('Choose another folder', () => {
-        host.post({ type: 'chooseFolder' });
+      button('Choose another folder', () => host.post({ type: 'chooseFolder' })),
+      button('Use for the next run', () => host.post({ type: 'use' }), {
+        primary: true,
+        title: 'Write a configuration with this model and these settings, and start a run with it',
       }),
-      button(
-        'Use for the next run',
-        () => {
-          host.post({ type: 'use' });
-        },
-        { primary: true, title: 'Write a configuration with this model and these settings, and start a run with it' },
-      ),
     );
     const plan = h(
       'section',
@@ -88,23 +79,11 @@ export class ModelPanel {
       h(
         'div',
         { class: 'actions' },
-        button(
-          'Choose another folder',
-          () => {
-            host.post({ type: 'chooseFolder' });
-          },
-          { primary: true },
-        ),
-        button('Refresh', () => {
-          host.post({ type: 'readAgain' });
-        }),
+        button('Choose another folder', () => host.post({ type: 'chooseFolder' }), { primary: true }),
+        button('Refresh', () => host.post({ type: 'readAgain' })),
       ),
     );
-    host.listen<ModelFromHost>({
-      snapshot: ({ snapshot }) => {
-        this.show(snapshot);
-      },
-    });
+    host.listen<ModelFromHost>({ snapshot: ({ snapshot }) => this.show(snapshot) });
     host.post({ type: 'ready' });
   }
 

@@ -46,9 +46,7 @@ export class RunsTablePanel {
   private readonly listed = h('span', { class: 'muted', role: 'status' });
   private readonly compare = button(
     'Compare in dashboard',
-    () => {
-      this.host.post({ type: 'compare', runs: this.chosenRuns() });
-    },
+    () => this.host.post({ type: 'compare', runs: this.chosenRuns() }),
     { primary: true },
   );
   private readonly chosenWords = h('span', { class: 'muted' });
@@ -72,9 +70,7 @@ export class RunsTablePanel {
       this.field.value = state.search;
       this.chosen = new Set(state.chosen);
     }
-    this.field.addEventListener('input', () => {
-      this.draw();
-    });
+    this.field.addEventListener('input', () => this.draw());
     this.chooser = new ColumnChooser((columns) => {
       this.choice = columns;
       host.post({ type: 'columns', columns });
@@ -85,29 +81,19 @@ export class RunsTablePanel {
       { type: 'button', class: 'link', title: 'Save the listed runs, with all settings, as comma-separated values' },
       'CSV',
     );
-    csv.addEventListener('click', () => {
-      host.post({ type: 'saveCsv', runs: this.listedRows().map(({ id }) => id) });
-    });
+    csv.addEventListener('click', () => host.post({ type: 'saveCsv', runs: this.listedRows().map(({ id }) => id) }));
     this.scroller = h(
       'div',
       { class: 'scroller', tabindex: 0, role: 'region', 'aria-label': 'Runs' },
       h('table', { 'aria-label': 'Runs and their settings' }, this.head, this.bodyRows),
     );
-    this.scroller.addEventListener('keydown', (event) => {
-      this.onKey(event);
-    });
+    this.scroller.addEventListener('keydown', (event) => this.onKey(event));
     this.empty = h(
       'div',
       { class: 'welcome' },
       h('h2', {}, 'No runs yet'),
       h('p', { class: 'muted' }, 'Each run is a row here, with the settings in which it differs from the others.'),
-      button(
-        'Start C3 run',
-        () => {
-          host.post({ type: 'startRun' });
-        },
-        { primary: true },
-      ),
+      button('Start C3 run', () => host.post({ type: 'startRun' }), { primary: true }),
     );
     this.empty.hidden = true;
     replace(
@@ -125,9 +111,7 @@ export class RunsTablePanel {
       this.scroller,
     );
     host.listen<RunsTableFromHost>({
-      runs: (message) => {
-        this.take(message);
-      },
+      runs: (message) => this.take(message),
       failed: ({ message }) => {
         this.banner.textContent = message;
       },
@@ -274,9 +258,7 @@ export class RunsTablePanel {
       },
       ...shownText(row.title),
     );
-    open.addEventListener('click', () => {
-      this.host.post({ type: 'episodes', run: row.id });
-    });
+    open.addEventListener('click', () => this.host.post({ type: 'episodes', run: row.id }));
     return h(
       'tr',
       { 'data-run': row.id },

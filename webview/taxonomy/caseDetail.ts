@@ -26,18 +26,12 @@ export class CaseDetailView {
   private readonly actions: CaseActions;
   private readonly alternatives = h('div', {}, h('p', { class: 'muted' }, 'Reading the case'));
   private readonly history = h('div', {});
-  private readonly chooser = dropdown('Your label', () => {
-    this.changed();
-  });
+  private readonly chooser = dropdown('Your label', () => this.changed());
   private readonly own = textField('In your own words', { maxlength: LABEL_LIMIT, size: 40 });
   private readonly note = textArea('Note', { rows: 2, cols: 60, resize: 'vertical' });
-  private readonly takeBack = button(
-    'Remove label',
-    () => {
-      this.send('');
-    },
-    { title: 'Remove your label; earlier labels stay in the history' },
-  );
+  private readonly takeBack = button('Remove label', () => this.send(''), {
+    title: 'Remove your label; earlier labels stay in the history',
+  });
   private readonly status = h('p', { class: 'muted', role: 'status' });
   private readonly fault = h('p', { class: 'problem', role: 'alert' });
   /** True while the fields hold something of the user's that is not stored. */
@@ -53,20 +47,10 @@ export class CaseDetailView {
       ...VERDICTS.map((name) => option(name, name)),
       option(OWN, 'In my own words'),
     );
-    this.own.addEventListener('input', () => {
-      this.changed();
-    });
-    this.note.addEventListener('input', () => {
-      this.changed();
-    });
+    this.own.addEventListener('input', () => this.changed());
+    this.note.addEventListener('input', () => this.changed());
     this.fill(draft?.name ?? '', draft?.note ?? '');
-    const save = button(
-      'Save label',
-      () => {
-        this.save();
-      },
-      { primary: true },
-    );
+    const save = button('Save label', () => this.save(), { primary: true });
     const form = h(
       'section',
       { class: 'label-form', 'aria-label': 'Your label' },
@@ -193,9 +177,7 @@ function alternativeTable(alternatives: readonly CaseAlternative[], actions: Cas
       ...(text === '' ? ['(empty)'] : shownText(text)),
       cut ? '\u2026' : '',
     );
-    link.addEventListener('click', () => {
-      actions.open(message);
-    });
+    link.addEventListener('click', () => actions.open(message));
     return h(
       'tr',
       {},

@@ -48,12 +48,8 @@ export class CaseList {
     this.actions = actions;
     this.unfolded = unfolded;
     this.draft = draft;
-    this.more = button('Show more', () => {
-      actions.more(Math.min(CASES_MOST, this.items.length + CASES_SHOWN));
-    });
-    this.list.addEventListener('keydown', (event) => {
-      this.key(event);
-    });
+    this.more = button('Show more', () => actions.more(Math.min(CASES_MOST, this.items.length + CASES_SHOWN)));
+    this.list.addEventListener('keydown', (event) => this.key(event));
     const keys = h(
       'p',
       { class: 'muted keys' },
@@ -158,9 +154,7 @@ export class CaseList {
         disagrees ? h('span', { class: 'muted' }, 'disagrees') : null,
       ),
     );
-    toggle.addEventListener('click', () => {
-      this.unfold(this.unfolded === row.bucket ? null : row.bucket, true);
-    });
+    toggle.addEventListener('click', () => this.unfold(this.unfolded === row.bucket ? null : row.bucket, true));
     const open = h(
       'button',
       {
@@ -199,9 +193,7 @@ export class CaseList {
         const { bucket: of } = item.row;
         this.detail = new CaseDetailView(of, this.draft?.bucket === of ? this.draft : null, {
           ...this.actions,
-          draft: (draft) => {
-            this.keepDraft(draft);
-          },
+          draft: (draft) => this.keepDraft(draft),
         });
       }
       if (this.detail.element.parentElement !== item.element) {

@@ -92,9 +92,7 @@ function rowOf(name: VerdictName, choose: (name: VerdictName) => void): Row {
     { class: 'link', type: 'button', title: `${VERDICT_MEANING[name]} Click to list these cases only, or all again.` },
     name,
   );
-  button.addEventListener('click', () => {
-    choose(name);
-  });
+  button.addEventListener('click', () => choose(name));
   const rule = h('code', {});
   const number = h('td', { class: 'number count' });
   const chance = h('td', { class: 'number muted' });

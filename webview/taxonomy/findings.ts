@@ -47,11 +47,7 @@ export class Findings {
       h(
         'tbody',
         {},
-        ...detectors.flatMap((detector) =>
-          this.rows(detector, () => {
-            this.update({ detectors, episodes });
-          }),
-        ),
+        ...detectors.flatMap((detector) => this.rows(detector, () => this.update({ detectors, episodes }))),
       ),
     );
     replace(this.element, h('h2', {}, 'Findings in episodes'), table);
@@ -102,9 +98,7 @@ export class Findings {
       { class: 'link', type: 'button', title: 'Open the transcript at this message' },
       ...shownText(oneLine(question)),
     );
-    link.addEventListener('click', () => {
-      this.open(message);
-    });
+    link.addEventListener('click', () => this.open(message));
     return h('li', {}, link, h('p', { class: 'muted evidence' }, evidence));
   }
 }

@@ -47,29 +47,23 @@ export class TaxonomyPanel {
   private readonly grown = h('span', { class: 'muted', role: 'status' });
   private readonly status = h('div', { class: 'working', role: 'status' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
-  private readonly table = new ClassTable((name) => {
-    this.choose({ verdict: this.filter.verdict === name ? null : name });
-  });
+  private readonly table = new ClassTable((name) =>
+    this.choose({ verdict: this.filter.verdict === name ? null : name }),
+  );
   private readonly form = new ThresholdForm((thresholds) => {
     this.thresholds = thresholds;
     this.ask();
   });
   private readonly agreement = h('p', {});
-  private readonly disagreeing = button('', () => {
-    this.choose({ verdict: null, role: null, labels: 'disagreement' });
-  });
-  private readonly classChooser = dropdown('Class', (value) => {
-    this.choose({ verdict: VERDICTS.find((name) => name === value) ?? null });
-  });
-  private readonly roleChooser = dropdown('Role', (value) => {
-    this.choose({ role: value === ANY ? null : value });
-  });
-  private readonly labelChooser = dropdown('Labels', (value) => {
-    this.choose({ labels: LABEL_FILTERS.find((name) => name === value) ?? 'all' });
-  });
-  private readonly all = button('All cases', () => {
-    this.choose(NO_FILTER);
-  });
+  private readonly disagreeing = button('', () => this.choose({ verdict: null, role: null, labels: 'disagreement' }));
+  private readonly classChooser = dropdown('Class', (value) =>
+    this.choose({ verdict: VERDICTS.find((name) => name === value) ?? null }),
+  );
+  private readonly roleChooser = dropdown('Role', (value) => this.choose({ role: value === ANY ? null : value }));
+  private readonly labelChooser = dropdown('Labels', (value) =>
+    this.choose({ labels: LABEL_FILTERS.find((name) => name === value) ?? 'all' }),
+  );
+  private readonly all = button('All cases', () => this.choose(NO_FILTER));
   private readonly findings: Findings;
   private readonly cases: CaseList;
   private readonly body: HTMLElement;
@@ -112,12 +106,8 @@ export class TaxonomyPanel {
       replace(this.status);
       this.banner.textContent = message.message;
     },
-    view: (message) => {
-      this.show(message.view);
-    },
-    reply: (message) => {
-      this.requests.receive(message);
-    },
+    view: (message) => this.show(message.view),
+    reply: (message) => this.requests.receive(message),
     grown: (message) => {
       const more = this.view === null ? 0 : message.buckets - this.view.buckets - this.view.leftOut.otherDistribution;
       this.grown.textContent = more > 0 ? `${count(more)} new ${more === 1 ? 'bucket' : 'buckets'}` : '';
@@ -126,9 +116,7 @@ export class TaxonomyPanel {
 
   constructor(root: HTMLElement, host: Host<TaxonomyToHost>) {
     this.host = host;
-    this.requests = new RequestSender(TAXONOMY_REQUESTS, (message) => {
-      host.post(message);
-    });
+    this.requests = new RequestSender(TAXONOMY_REQUESTS, (message) => host.post(message));
     const state = host.getState();
     if (isTaxonomyState(state)) {
       ({
@@ -140,9 +128,7 @@ export class TaxonomyPanel {
         scroll: this.scroll,
       } = state);
     }
-    const open = (message: number): void => {
-      host.post({ type: 'open', message });
-    };
+    const open = (message: number): void => host.post({ type: 'open', message });
     this.findings = new Findings(this.finding, open, (name) => {
       this.finding = name;
       this.keep();
@@ -150,17 +136,13 @@ export class TaxonomyPanel {
     this.cases = new CaseList(this.unfolded, this.draft, {
       open,
       label: (bucket, name, note) => {
-        this.requests.ask('label', { bucket, name, note }, (refusal) => {
-          this.labeled(bucket, refusal);
-        });
+        this.requests.ask('label', { bucket, name, note }, (refusal) => this.labeled(bucket, refusal));
       },
       draft: (draft) => {
         this.draft = draft;
         this.keep();
       },
-      unfold: (bucket) => {
-        this.unfold(bucket);
-      },
+      unfold: (bucket) => this.unfold(bucket),
       more: (limit) => {
         this.limit = limit;
         this.ask();
@@ -201,13 +183,9 @@ export class TaxonomyPanel {
     );
     this.body.hidden = true;
     this.empty.hidden = true;
-    const again = button(
-      'Refresh',
-      () => {
-        host.post({ type: 'readAgain' });
-      },
-      { title: 'Read the buckets of the run again' },
-    );
+    const again = button('Refresh', () => host.post({ type: 'readAgain' }), {
+      title: 'Read the buckets of the run again',
+    });
     replace(
       root,
       h(

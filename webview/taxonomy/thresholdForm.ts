@@ -83,12 +83,8 @@ export class ThresholdForm {
       paper.textContent = `default ${TAXONOMY_THRESHOLDS[name]}`;
     }
     const row = h('div', { class: 'threshold' }, h('label', { for: id }, label), slider, number, paper, fault);
-    slider.addEventListener('input', () => {
-      this.change(name, slider.valueAsNumber);
-    });
-    number.addEventListener('input', () => {
-      this.change(name, number.valueAsNumber);
-    });
+    slider.addEventListener('input', () => this.change(name, slider.valueAsNumber));
+    number.addEventListener('input', () => this.change(name, number.valueAsNumber));
     return { name, row, slider, number, fault, paper };
   }
 

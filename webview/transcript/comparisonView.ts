@@ -42,13 +42,10 @@ export class ComparisonView {
       h(
         'div',
         { class: 'actions' },
-        button(
-          'Open in the diff editor',
-          () => {
-            this.events.openDiff();
-          },
-          { primary: true, title: 'Both branches in full, read-only (D)' },
-        ),
+        button('Open in the diff editor', () => this.events.openDiff(), {
+          primary: true,
+          title: 'Both branches in full, read-only (D)',
+        }),
         button('Close', () => {
           this.close();
           this.events.close();
@@ -71,9 +68,7 @@ export class ComparisonView {
         ? null
         : h('span', { class: 'muted' }, `the first of ${count(side.otherContinuations + 1)} continuations`);
     const title = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, side.title);
-    title.addEventListener('click', () => {
-      this.events.open(side.message);
-    });
+    title.addEventListener('click', () => this.events.open(side.message));
     return h(
       'div',
       { class: 'side', role: 'group', 'aria-label': `${name}: ${side.title}, return ${returnText(side.return)}` },

@@ -15,9 +15,7 @@ export class Drawer {
     this.element = h('div', { class: 'drawer', id, tabindex: -1 }, content);
     const attributes = { class: 'link drawer-toggle', type: 'button', 'aria-expanded': 'false', 'aria-controls': id };
     this.toggle = h('button', attributes, name);
-    this.toggle.addEventListener('click', () => {
-      this.show(!this.isOpen);
-    });
+    this.toggle.addEventListener('click', () => this.show(!this.isOpen));
     for (const part of [this.element, this.toggle]) {
       part.addEventListener('keydown', (event) => {
         if (event.key !== 'Escape' || !this.isOpen || event.defaultPrevented) {

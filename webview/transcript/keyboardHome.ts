@@ -7,9 +7,7 @@ export class KeyboardHome {
 
   constructor(element: HTMLElement) {
     this.element = element;
-    window.addEventListener('focus', () => {
-      this.arrive();
-    });
+    window.addEventListener('focus', () => this.arrive());
   }
 
   /** Moves the keyboard to the element, also where the editor gave it to the frame around this page and no further. */

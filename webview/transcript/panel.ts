@@ -60,41 +60,27 @@ export class TranscriptPanel {
   private readonly comparison: ComparisonView;
   /** Where the page stood before it was thrown away, until the transcript is there again. */
   private kept: TranscriptTop | null = null;
-  private readonly keepSoon = onceRested(() => {
-    this.keep();
-  });
+  private readonly keepSoon = onceRested(() => this.keep());
   private readonly arrivals = new Arrivals<Opened>();
   private drafts: readonly ReplayDraft[] = [];
   private compared: { readonly left: number; readonly right: number } | null = null;
 
   private readonly received: MessageHandlers<TranscriptFromHost> = {
-    opened: (message) => {
-      this.take(message);
-    },
-    changed: () => {
-      this.ready();
-    },
+    opened: (message) => this.take(message),
+    changed: () => this.ready(),
     reveal: (message) => {
       const { place } = message;
       this.release();
       this.tree.reveal(place);
-      this.hits.revealed(place.index, () => {
-        this.select(place.message);
-      });
+      this.hits.revealed(place.index, () => this.select(place.message));
     },
     replay: (message) => {
       this.shown.replay = message.state;
       this.detail.replay(message.state);
     },
-    focus: () => {
-      this.home.take();
-    },
-    reply: (message) => {
-      this.requests.receive(message);
-    },
-    marked: (message) => {
-      this.tree.markCompared(message.message);
-    },
+    focus: () => this.home.take(),
+    reply: (message) => this.requests.receive(message),
+    marked: (message) => this.tree.markCompared(message.message),
     comparison: (message) => {
       this.comparison.show(message.comparison);
       this.compared = this.comparison.compared;
@@ -114,51 +100,28 @@ export class TranscriptPanel {
     const { post } = host;
     this.requests = new RequestSender(TRANSCRIPT_REQUESTS, post);
     this.tree = new TreeView({
-      ...treePosts(post, this.requests, (revision, offset, rows) => {
-        this.tree.accept(revision, offset, rows);
-      }),
-      select: (message) => {
-        this.select(message);
-      },
-      replay: (message) => {
-        this.shown.replayWhenShown(message);
-      },
+      ...treePosts(post, this.requests, (revision, offset, rows) => this.tree.accept(revision, offset, rows)),
+      select: (message) => this.select(message),
+      replay: (message) => this.shown.replayWhenShown(message),
       arranged: (folding) => {
         this.folding = folding;
         this.keep();
       },
-      command: (command) => {
-        this.command(command);
-      },
-      moved: () => {
-        this.hits.showPlace();
-      },
-      scrolled: () => {
-        this.keepSoon();
-      },
+      command: (command) => this.command(command),
+      moved: () => this.hits.showPlace(),
+      scrolled: () => this.keepSoon(),
     });
-    this.map = new ProtocolMap((role) => {
-      this.bar.toggleRole(role);
-    });
+    this.map = new ProtocolMap((role) => this.bar.toggleRole(role));
     this.protocol = new Drawer('Protocol', 'protocol', this.map.element);
     this.home = new KeyboardHome(this.tree.element);
     this.bar = new SearchBar(
       {
-        search: (query) => {
-          this.search(query);
-        },
-        step: (direction) => {
-          this.step(direction);
-        },
-        filter: (filter) => {
-          host.post({ type: 'filter', filter, collapsed: this.folding.folded, others: this.tree.landmarks() });
-        },
-        leave: () => {
-          this.tree.element.focus();
-        },
-        keys: () => {
-          this.keys.toggle();
-        },
+        search: (query) => this.search(query),
+        step: (direction) => this.step(direction),
+        filter: (filter) =>
+          host.post({ type: 'filter', filter, collapsed: this.folding.folded, others: this.tree.landmarks() }),
+        leave: () => this.tree.element.focus(),
+        keys: () => this.keys.toggle(),
       },
       this.protocol.toggle,
     );
@@ -173,19 +136,13 @@ export class TranscriptPanel {
     });
     this.detail = new DetailPane(
       {
-        ...detailPosts(post, this.requests, (folder) => {
-          this.detail.setModel(folder);
-        }),
+        ...detailPosts(post, this.requests, (folder) => this.detail.setModel(folder)),
         draft: (message, fields) => {
           this.drafts = withDraft(this.drafts, message, fields);
           this.keep();
         },
-        scrolled: () => {
-          this.keepSoon();
-        },
-        arranged: () => {
-          this.keep();
-        },
+        scrolled: () => this.keepSoon(),
+        arranged: () => this.keep(),
       },
       mathematics,
     );

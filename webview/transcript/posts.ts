@@ -10,9 +10,7 @@ type AboutMessage = 'verify' | 'exportReport' | 'copyLink' | 'compare' | 'showCo
 
 /** Asks for something about a message. */
 function about(post: Post, type: AboutMessage): (message: number) => void {
-  return (message) => {
-    post({ type, message });
-  };
+  return (message) => post({ type, message });
 }
 
 /** What the tree asks for. @param accept takes rows */
@@ -54,12 +52,8 @@ export function detailPosts(
           : { type: 'replayResult', message, replays: request.replays, result },
       );
     },
-    cancelReplay: () => {
-      post({ type: 'cancelReplay' });
-    },
-    settle: (message, replays) => {
-      post({ type: 'settle', message, replays });
-    },
+    cancelReplay: () => post({ type: 'cancelReplay' }),
+    settle: (message, replays) => post({ type: 'settle', message, replays }),
     findLost: about(post, 'findLost'),
     verify: about(post, 'verify'),
     chooseModel: () => {
@@ -76,10 +70,5 @@ export function detailPosts(
 
 /** What the comparison asks for. */
 export function comparisonPosts(post: Post): Pick<ComparisonEvents, 'openDiff' | 'open'> {
-  return {
-    openDiff: () => {
-      post({ type: 'openDiff' });
-    },
-    open: about(post, 'locate'),
-  };
+  return { openDiff: () => post({ type: 'openDiff' }), open: about(post, 'locate') };
 }

@@ -74,9 +74,7 @@ export class ProtocolMap {
       role: 'button',
       tabindex: 0,
     });
-    group.addEventListener('click', () => {
-      this.choose(node.role);
-    });
+    group.addEventListener('click', () => this.choose(node.role));
     group.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' && event.key !== ' ') {
         return;

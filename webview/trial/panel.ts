@@ -67,13 +67,7 @@ export class TrialPanel {
 
   private head({ run, change, sentence, difference, prompt, isOpen, kept }: ShownTrial): HTMLElement {
     const act = (key: string, label: string, title: string, post: TrialToHost, primary = false): HTMLElement => {
-      const element = button(
-        label,
-        () => {
-          this.host.post(post);
-        },
-        { primary, title },
-      );
+      const element = button(label, () => this.host.post(post), { primary, title });
       element.setAttribute('data-key', key);
       return element;
     };
@@ -128,9 +122,7 @@ export class TrialPanel {
         { type: 'button', class: 'link', 'data-key': `case-${index}`, title: `Compare what was said: ${returns}` },
         ...(at === 0 ? shownText(question.slice(0, QUESTION)) : [`pair ${count(at + 1)}`]),
       );
-      element.addEventListener('click', () => {
-        this.host.post({ type: 'openCase', index });
-      });
+      element.addEventListener('click', () => this.host.post({ type: 'openCase', index }));
       return element;
     };
     const [first] = pairs;

@@ -84,15 +84,11 @@ async function filling(path: string, workload: StoreWorkload, messages: number, 
   try {
     beginWorkload(store);
     const wide = workload.wide();
-    store.transaction(() => {
-      appendAll(store, wide);
-    });
+    store.transaction(() => appendAll(store, wide));
     for (let tenth = 1; tenth <= 10; tenth++) {
       while (workload.messages < (messages * tenth) / 10) {
         const appends = workload.next();
-        store.transaction(() => {
-          appendAll(store, appends);
-        });
+        store.transaction(() => appendAll(store, appends));
         await pause(options);
       }
       options.note(`${workload.messages} messages stored`);
@@ -113,11 +109,7 @@ async function appending(
   const theirs: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const transactions = Array.from({ length: TRANSACTIONS_A_ROUND }, () => workload.next());
-    const ready = transactions.map((appends) =>
-      bare.ready((appender) => {
-        appendAll(appender, appends);
-      }),
-    );
+    const ready = transactions.map((appends) => bare.ready((appender) => appendAll(appender, appends)));
     const rows = ready.reduce((sum, transaction) => sum + transaction.rows, 0);
     const sides = [
       (): void => {
@@ -125,9 +117,7 @@ async function appending(
           rows /
             seconds(() => {
               for (const appends of transactions) {
-                store.transaction(() => {
-                  appendAll(store, appends);
-                });
+                store.transaction(() => appendAll(store, appends));
               }
             }),
         );

@@ -21,12 +21,8 @@ export async function askAtTerminal(
   // The terminal edits the line itself, so that Ctrl+C is a signal as ever.
   const lines = createInterface({ input: stdin, terminal: false });
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  lines.once('line', resolve).once('close', () => {
-    resolve('');
-  });
-  const release = onAbort(signal, () => {
-    reject(new CancelledError());
-  });
+  lines.once('line', resolve).once('close', () => resolve(''));
+  const release = onAbort(signal, () => reject(new CancelledError()));
   try {
     endProgress();
     stderr.write(`${waitQuestion(wait)} [y/N] `);

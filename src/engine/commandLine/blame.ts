@@ -46,13 +46,7 @@ async function blameEpisode(message: number, given: Given<typeof BLAME>, context
     await service.updated(signal);
     const found = await service.blame(
       { message, budget, ...asked },
-      {
-        signal,
-        onProgress: ({ evaluatorCalls }) => {
-          show(evaluatorCalls);
-        },
-        onRemark: note,
-      },
+      { signal, onProgress: ({ evaluatorCalls }) => show(evaluatorCalls), onRemark: note },
     );
     print(given.json ? JSON.stringify(documentOf(found)) : wordsOf(found).join('\n'));
   });
@@ -86,9 +80,7 @@ async function blameRun(given: Given<typeof BLAME>, context: CommandContext): Pr
 /** Shows how much of the budget is spent. */
 function spentPrinter(context: CommandContext, budget: number): (calls: number) => void {
   const show = progressPrinter(context);
-  return (calls) => {
-    show({ done: calls, total: budget, message: `Searching: ${callsWords(calls, budget)}` });
-  };
+  return (calls) => show({ done: calls, total: budget, message: `Searching: ${callsWords(calls, budget)}` });
 }
 
 /** The contract of the JSON document; more keys stand beside what it names. */

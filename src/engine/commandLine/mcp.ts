@@ -13,9 +13,7 @@ export async function mcp(given: Given<typeof MCP>, context: CommandContext): Pr
   await withService(given, context, async (service) => {
     const server = mcpServer(service);
     const ended = Promise.withResolvers<undefined>();
-    const end = (): void => {
-      ended.resolve(undefined);
-    };
+    const end = (): void => ended.resolve(undefined);
     stdin.once('end', end);
     const release = onAbort(context.signal, end);
     try {

@@ -86,9 +86,8 @@ export async function diagnoseRun(given: Given<typeof DIAGNOSE>, context: Comman
   if (measured === null && !sample && needless !== undefined) {
     throw new C3Error('input', `${flagOf(needless)} configures sampling; add --sample.`);
   }
-  const printed = (json: object, words: readonly string[]): void => {
+  const printed = (json: object, words: readonly string[]): void =>
     print(given.json ? JSON.stringify(json) : words.join('\n'));
-  };
   await withService(given, context, async (service) => {
     const show = progressPrinter(context);
     const onContext = (done: number, total: number): void => {

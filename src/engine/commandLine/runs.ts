@@ -159,9 +159,7 @@ export async function replay(given: Given<typeof REPLAY>, context: CommandContex
     const request = settling === null ? asked : { ...asked, settle: { replays: most } };
     const bucket = await service.replay(request, {
       signal: context.signal,
-      onProgress: (_, done, total) => {
-        show({ done, total, message: `Replaying: ${done} of ${total}` });
-      },
+      onProgress: (_, done, total) => show({ done, total, message: `Replaying: ${done} of ${total}` }),
       onRemark: note,
     });
     const verified = await service.proveBucket(bucket.id, context.signal);
@@ -293,9 +291,8 @@ export async function verify(given: Given<typeof VERIFY>, context: CommandContex
     const control = {
       signal,
       onRemark: note,
-      onProgress: (done: number, total: number) => {
-        show({ done, total, message: `Verifying replays: ${done} of ${total}` });
-      },
+      onProgress: (done: number, total: number) =>
+        show({ done, total, message: `Verifying replays: ${done} of ${total}` }),
     };
     const report =
       message === null

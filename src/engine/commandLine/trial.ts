@@ -116,9 +116,8 @@ const controlOf = (context: CommandContext): Parameters<EngineService['tryChange
   return {
     signal: context.signal,
     onRemark: context.note,
-    onProgress: (calls, budget) => {
-      show({ done: calls, total: budget, message: `Trying: ${callsWords(calls, budget)}` });
-    },
+    onProgress: (calls, budget) =>
+      show({ done: calls, total: budget, message: `Trying: ${callsWords(calls, budget)}` }),
   };
 };
 

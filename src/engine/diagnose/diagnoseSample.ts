@@ -191,9 +191,7 @@ async function creditAgainst(
     messages: new Map(earlier.map(({ position, text }) => [position, text])),
   });
   let before = 0;
-  const log = earlier.map(({ position, role, text }): SaidEvent => {
-    return { kind: 'decision', position, role, text };
-  });
+  const log = earlier.map(({ position, role, text }): SaidEvent => ({ kind: 'decision', position, role, text }));
   for (const [index, { position }] of earlier.entries()) {
     // A masked score masks every return below it.
     if (occurrenceAt(protocol, position).scored) {

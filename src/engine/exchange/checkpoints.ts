@@ -21,9 +21,8 @@ const HEAP = '--max-old-space-size=1024';
  */
 export function checkpointsAsJson(path: string, out: string, signal: AbortSignal): Promise<LeftOutCounts> {
   return new Promise((resolve, reject) => {
-    const fail = (why: string): void => {
+    const fail = (why: string): void =>
       reject(new C3Error('input', `Cannot read ${path} as a database of LangGraph checkpoints: ${why}.`));
-    };
     const child = fork(CHECKPOINTS_ENTRY, [path, out], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       execArgv: [HEAP],
@@ -44,9 +43,7 @@ export function checkpointsAsJson(path: string, out: string, signal: AbortSignal
       }
       child.disconnect();
     });
-    child.on('error', (error) => {
-      fail(`its reader did not start: ${error.message}`);
-    });
+    child.on('error', (error) => fail(`its reader did not start: ${error.message}`));
     child.on('exit', (code, name) => {
       signal.removeEventListener('abort', cancel);
       fail(

@@ -128,9 +128,7 @@ export class LogRows {
     const sibling = this.counter(problem);
     return new EpisodeRows(problem, sibling, {
       message: (...given) => this.message(...given),
-      events: (...given) => {
-        this.events(...given);
-      },
+      events: (...given) => this.events(...given),
       score: (leaf, value) => {
         const at = { run: this.run, phase: 'evaluate', iteration: ROUND, problem, leaf } as const;
         this.store.insertEpisode({ ...at, return: value, rule: IMPORTED, evaluatorCalls: 0 });

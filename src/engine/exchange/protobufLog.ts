@@ -47,9 +47,7 @@ export function requestAsJson(path: string, out: string, most = MOST_UNPACKED): 
       );
     }
     const losses = new Losses(FURTHER);
-    damaged.forEach((one) => {
-      losses.add(one);
-    });
+    damaged.forEach((one) => losses.add(one));
     losses.addOthers(others);
     write(JSON.stringify(request));
     return Promise.resolve(losses.counts);
@@ -170,12 +168,7 @@ async function asJson(
   try {
     const target = new UnpackedFile(out, most, () => tooMuch(`The messages of ${path} together are`, most));
     try {
-      return await work({
-        file,
-        write: (text) => {
-          target.put(Buffer.from(`${text}\n`));
-        },
-      });
+      return await work({ file, write: (text) => target.put(Buffer.from(`${text}\n`)) });
     } finally {
       target.close();
     }

@@ -63,9 +63,11 @@ export function createLocalServer(
     createServer({ ...options, requireHostHeader: false }, receive)
       // The body is asked for where it is read, and not before.
       .on('checkContinue', receive)
-      .on('checkExpectation', (_request, response) => {
-        void answerJson(response, 417, refusal(417, 'The only Expect is 100-continue.'), lingering);
-      })
+      .on(
+        'checkExpectation',
+        (_request, response) =>
+          void answerJson(response, 417, refusal(417, 'The only Expect is 100-continue.'), lingering),
+      )
       .on('connect', (_request, socket) => {
         // Its client says no more until it is answered.
         socket.on('error', () => undefined).end(refused(405, 'This server is no proxy.'), () => socket.destroy());
@@ -108,9 +110,7 @@ export async function answerJson(
   // One piece, before anybody closes what is answered.
   socket.cork();
   response.writeHead(status, { ...headersOf(text), connection: 'close' }).flushHeaders();
-  response.write(text, () => {
-    linger(socket, lingering);
-  });
+  response.write(text, () => linger(socket, lingering));
   socket.uncork();
 }
 
@@ -126,12 +126,8 @@ function linger(socket: Duplex, { bytes, milliseconds }: Lingering): void {
     return;
   }
   let left = bytes;
-  const timer = setTimeout(() => {
-    socket.destroy();
-  }, milliseconds);
-  socket.once('close', () => {
-    clearTimeout(timer);
-  });
+  const timer = setTimeout(() => socket.destroy(), milliseconds);
+  socket.once('close', () => clearTimeout(timer));
   // The parser of requests hears no more.
   socket.removeAllListeners('data');
   socket.on('data', (piece: Buffer) => {
@@ -170,15 +166,9 @@ export async function bodyWithin(response: ServerResponse, most: number, signal 
     }
   };
   request.on('data', onData);
-  request.once('end', () => {
-    read.resolve(bytes.bytes());
-  });
-  request.once('close', () => {
-    read.reject(new Error('The client left before its request was whole.'));
-  });
-  const release = onAbort(signal, () => {
-    read.reject(new CancelledError());
-  });
+  request.once('end', () => read.resolve(bytes.bytes()));
+  request.once('close', () => read.reject(new Error('The client left before its request was whole.')));
+  const release = onAbort(signal, () => read.reject(new CancelledError()));
   try {
     return await read.promise;
   } finally {

@@ -56,11 +56,7 @@ export async function takeLineModel(
 ): Promise<Held<LineModel>> {
   await using holds = new Holds();
   const texts = new TextProcess(TEXT_PLACES, folder);
-  holds.add({
-    [Symbol.dispose]: () => {
-      texts.close();
-    },
-  });
+  holds.add({ [Symbol.dispose]: () => texts.close() });
   const tokenizer = await texts.tokenizer(signal);
   const { settings } = await resolveDevice(DEFAULT_PROVIDER, THREADS, probeProvider);
   const runtime = await startRuntime(WORKER_ENTRY, settings);

@@ -35,9 +35,7 @@ export function examineApart(
   limit = TIME_LIMIT,
 ): Promise<ProbeReport> {
   return new Promise((resolve) => {
-    const fail = (sentence: string): void => {
-      resolve(untested(sentence));
-    };
+    const fail = (sentence: string): void => resolve(untested(sentence));
     // A driver that hangs does not hear that its parent has ended.
     const child = spawnOwned(process.env, (own) =>
       fork(entry, [provider, String(threads), timed ? 'timed' : 'untimed'], {
@@ -55,9 +53,7 @@ export function examineApart(
       }
       child.disconnect();
     });
-    child.on('error', (error) => {
-      fail(`its self-test did not start: ${error.message}`);
-    });
+    child.on('error', (error) => fail(`its self-test did not start: ${error.message}`));
     child.on('exit', (code, signal) => {
       killOwned(child);
       fail(

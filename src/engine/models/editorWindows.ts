@@ -55,9 +55,7 @@ export class EditorWindows {
     this.seen = true;
     this.arrived.resolve(false);
     this.arrived = Promise.withResolvers<false>();
-    return () => {
-      this.open.delete(window);
-    };
+    return () => this.open.delete(window);
   }
 
   /** Asks the user in whichever window is there; where there is none, nobody agrees. @throws CancelledError */
@@ -217,9 +215,7 @@ async function inTime(
   signal: AbortSignal,
 ): Promise<EditorAnswer | EditorFailure> {
   const late = new AbortController();
-  const timer = setTimeout(() => {
-    late.abort();
-  }, timeLimit);
+  const timer = setTimeout(() => late.abort(), timeLimit);
   try {
     return await window.answer(question, anyOf(signal, late.signal));
   } catch (error) {

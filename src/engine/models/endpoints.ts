@@ -177,11 +177,7 @@ export class Endpoints {
     const own = this.spendings.get(account) ?? new Map<string, Spending>();
     this.spendings.set(account, own);
     const wanted = { ...settings.spending, ...limit };
-    const spending =
-      own.get(role) ??
-      new Spending(wanted, settings.prices, (used) => {
-        account.note(role, used);
-      });
+    const spending = own.get(role) ?? new Spending(wanted, settings.prices, (used) => account.note(role, used));
     own.set(role, spending);
     spending.continueFrom(account.before(role), wanted);
     return spending;

@@ -133,9 +133,7 @@ async function testWith(
       runtime = await startRuntime(WORKER_ENTRY, settings);
       const result = await runtime.load(
         folder,
-        (done, total) => {
-          control.onProgress({ kind: 'load', done, total });
-        },
+        (done, total) => control.onProgress({ kind: 'load', done, total }),
         control.signal,
       );
       checkTokenizer(folder, tokenizer, result);

@@ -101,11 +101,7 @@ export class ModelPool {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
     await using holds = new Holds();
     const { slot, runtime } = await holds.take(this.open(recipe, true));
-    holds.add({
-      [Symbol.asyncDispose]: async () => {
-        keep(slot, runtime, await runtime.snapshots().catch(() => []));
-      },
-    });
+    holds.add({ [Symbol.asyncDispose]: async () => keep(slot, runtime, await runtime.snapshots().catch(() => [])) });
     // What trains may come to need all that is free now.
     await runtime.boundCache(control.cacheBytes ?? LEAST_CACHE_BYTES);
     const info = await loadInto(slot, runtime, tokenizer, recipe, control);
@@ -269,9 +265,7 @@ async function loadInto(
   const late = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const release = onAbort(signal, () => {
-    timer = setTimeout(() => {
-      late.abort();
-    }, GRACE);
+    timer = setTimeout(() => late.abort(), GRACE);
   });
   let info: ModelInfo;
   try {

@@ -42,22 +42,16 @@ export class DriverProcess {
     this.child = spawnOwned(withoutKeys(process.env), (own) =>
       spawn(program, args, { ...own, cwd: settings.folder, stdio: ['pipe', 'pipe', 'pipe'] }),
     );
-    this.child.once('error', (error) => {
-      this.fail(`it cannot be started (${error.message})`);
-    });
+    this.child.once('error', (error) => this.fail(`it cannot be started (${error.message})`));
     // What it started may hold its streams open.
-    this.child.once('exit', () => {
-      killOwned(this.child);
-    });
+    this.child.once('exit', () => killOwned(this.child));
     // Once all that it wrote is read.
-    this.child.once('close', (code, signal) => {
-      this.fail(`it ended with ${code === null ? String(signal) : `exit code ${code}`}`);
-    });
+    this.child.once('close', (code, signal) =>
+      this.fail(`it ended with ${code === null ? String(signal) : `exit code ${code}`}`),
+    );
     // A write that fails means that it ended, which `close` reports.
     this.child.stdin.on('error', () => undefined);
-    this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      this.hear(text);
-    });
+    this.child.stdout.setEncoding('utf8').on('data', (text: string) => this.hear(text));
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.errors = (this.errors + text).slice(-MOST_ERRORS);
     });
@@ -74,13 +68,9 @@ export class DriverProcess {
     const id = this.number++;
     const answer = Promise.withResolvers<Readonly<Record<string, unknown>>>();
     const { timeLimit } = this.settings;
-    const timer = setTimeout(() => {
-      this.fail(`it gave no answer within ${timeLimit / 1000} s (time_limit)`);
-    }, timeLimit);
+    const timer = setTimeout(() => this.fail(`it gave no answer within ${timeLimit / 1000} s (time_limit)`), timeLimit);
     this.waiting.set(id, { answer, timer });
-    const release = onAbort(signal, () => {
-      answer.reject(new CancelledError());
-    });
+    const release = onAbort(signal, () => answer.reject(new CancelledError()));
     try {
       this.child.stdin.write(`${JSON.stringify({ id, ...body })}\n`);
       return await answer.promise;
@@ -96,9 +86,7 @@ export class DriverProcess {
     this.refuse('it was ended');
     this.child.stdin.end();
     // The process waits for a child that lives, and for nothing where it has ended.
-    setTimeout(() => {
-      killOwned(this.child);
-    }, TIME_TO_END).unref();
+    setTimeout(() => killOwned(this.child), TIME_TO_END).unref();
   }
 
   private hear(text: string): void {

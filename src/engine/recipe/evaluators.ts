@@ -50,9 +50,7 @@ export class Evaluators {
       [Symbol.dispose]: () => {
         this.users--;
         if (this.users === 0) {
-          this.timer = setTimeout(() => {
-            this.close();
-          }, IDLE_MILLISECONDS).unref();
+          this.timer = setTimeout(() => this.close(), IDLE_MILLISECONDS).unref();
         }
       },
     };

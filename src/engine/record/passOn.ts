@@ -72,9 +72,7 @@ export async function passOn(
   to.on('error', () => undefined);
   // Who leaves takes the request along.
   const left = new AbortController();
-  to.once('close', () => {
-    left.abort();
-  });
+  to.once('close', () => left.abort());
   if (hasLeft(to)) {
     left.abort();
   }

@@ -98,9 +98,7 @@ export async function record(place: RecordPlace, settings: RecordSettings, signa
   const spans = new Spans(recording, place, maskSecrets);
   const env = settings.env ?? process.env;
   const servers = { upstream, model: served?.model ?? null, anthropic: anthropicServer(env), azure: azureServer(env) };
-  const server = new PassingServer(recording, servers, (batch) => {
-    spans.add(batch);
-  });
+  const server = new PassingServer(recording, servers, (batch) => spans.add(batch));
   const places = await server.listen();
   let ended: Recorded['ended'];
   try {
@@ -163,13 +161,9 @@ async function run(
     const advice = 'give a program and its arguments after --';
     ended.reject(new C3Error('input', `${program} cannot be started (${error.message}); ${advice}.`, { cause: error }));
   });
-  child.once('exit', (code, name) => {
-    ended.resolve(code ?? name ?? 'an unknown signal');
-  });
+  child.once('exit', (code, name) => ended.resolve(code ?? name ?? 'an unknown signal'));
   const closed = Promise.withResolvers<null>();
-  child.once('close', () => {
-    closed.resolve(null);
-  });
+  child.once('close', () => closed.resolve(null));
   const disconnect = streams === undefined ? () => undefined : connect(child, streams, quiet);
   if (onLine !== undefined) {
     child.stdin?.on('error', () => undefined).end();
@@ -199,9 +193,7 @@ async function run(
 /** Waits for something, or so many milliseconds. */
 async function within(promise: Promise<unknown>, milliseconds: number): Promise<void> {
   const late = Promise.withResolvers<null>();
-  const timer = setTimeout(() => {
-    late.resolve(null);
-  }, milliseconds);
+  const timer = setTimeout(() => late.resolve(null), milliseconds);
   try {
     await Promise.race([promise, late.promise]);
   } finally {
@@ -220,9 +212,7 @@ function connect(child: ChildProcess, { stdin, stdout, stderr }: ProgramStreams,
   // A program need not read what it is given.
   input.on('error', () => undefined);
   stdin.pipe(input);
-  return () => {
-    stdin.unpipe(input);
-  };
+  return () => stdin.unpipe(input);
 }
 
 /** Gives the lines of a program's output on, as many and as long as somebody reads; no more of a line is held. */

@@ -147,9 +147,7 @@ export class Recording {
     const speaker = this.speakers.of(role === null ? null : oneLine(this.clean(role), MOST_NAME), call.input);
     const of = this.episodeOf(this.episodeNamed(episode), withToolNames(call.input));
     this.queue.add({
-      write: (store) => {
-        this.add(store, of, speaker, { call, times });
-      },
+      write: (store) => this.add(store, of, speaker, { call, times }),
       line: () => keptLine(of.name, speaker, call),
       size: request.length + lengthOf(answer),
     });
@@ -188,9 +186,7 @@ export class Recording {
    */
   async close(signal = NEVER): Promise<LogImport> {
     const [late, release] = patiently(signal, GIVE_UP);
-    const letGo = onAbort(late, () => {
-      this.queue.giveUp();
-    });
+    const letGo = onAbort(late, () => this.queue.giveUp());
     try {
       await this.queue.settled();
       await this.scoreByAnswer();
@@ -248,9 +244,9 @@ export class Recording {
     }
     const [late, release] = patiently(AbortSignal.abort(), SOON);
     try {
-      await this.place.writing('recording', late, (store) => {
-        store.updateRunStatus(this.run, 'failed', new Date().toISOString(), null);
-      });
+      await this.place.writing('recording', late, (store) =>
+        store.updateRunStatus(this.run, 'failed', new Date().toISOString(), null),
+      );
     } catch {
       // The error of the recording says it.
     } finally {

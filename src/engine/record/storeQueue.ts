@@ -25,9 +25,7 @@ export function patiently(signal: AbortSignal, milliseconds: number): readonly [
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const release = onAbort(signal, () => {
-    timer = setTimeout(() => {
-      controller.abort();
-    }, milliseconds);
+    timer = setTimeout(() => controller.abort(), milliseconds);
   });
   return [
     controller.signal,
@@ -106,9 +104,7 @@ export class StoreQueue {
       return;
     }
     const late = Promise.withResolvers<'late'>();
-    const timer = setTimeout(() => {
-      late.resolve('late');
-    }, SOON);
+    const timer = setTimeout(() => late.resolve('late'), SOON);
     const came = await Promise.race([writing, late.promise]);
     clearTimeout(timer);
     if (came === 'late') {

@@ -115,9 +115,9 @@ export async function findWhatLosesRun(
       const calls = message === undefined ? 0 : callsOfPairs(episode, message, PAIRS_AT_A_TIME);
       const isOpen = message !== undefined && storedCalls(session.store, episode) + calls <= MOST_PER_EPISODE;
       if (isOpen && spent + calls <= budget) {
-        await each.on(async () => {
-          spend(await samplePairs(session, episode, message, PAIRS_AT_A_TIME, { signal: control.signal, onRemark }));
-        });
+        await each.on(async () =>
+          spend(await samplePairs(session, episode, message, PAIRS_AT_A_TIME, { signal: control.signal, onRemark })),
+        );
       }
     }
   }

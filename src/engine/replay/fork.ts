@@ -208,10 +208,5 @@ function startProgram(team: RecordedTeam): Disposable & { readonly program: Aski
     return { program: new InferredProgram(next.steps, team), [Symbol.dispose]: () => undefined };
   }
   const driver = new DriverProcess({ command: next.command, folder, timeLimit });
-  return {
-    program: new DrivenProgram(driver, ownContexts),
-    [Symbol.dispose]: () => {
-      driver.close();
-    },
-  };
+  return { program: new DrivenProgram(driver, ownContexts), [Symbol.dispose]: () => driver.close() };
 }

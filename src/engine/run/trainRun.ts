@@ -120,9 +120,7 @@ export async function trainRun(
     clock: () => performance.now() / 1000,
     expected: await timing.announce(recipe, prepared, model, finished, control, onRemark),
     now: () => new Date().toISOString(),
-    onStored: (run: string) => {
-      endpoints.begun(session.account, store, run);
-    },
+    onStored: (run: string) => endpoints.begun(session.account, store, run),
   };
   if (interrupted !== null) {
     return await resumeTraining(interrupted.id, config, dependencies, control);

@@ -147,14 +147,10 @@ async function answerRow(
   onDelta: ((delta: Delta) => void) | null,
 ): Promise<Choice> {
   const stopping = new AbortController();
-  const followed = new FollowedChoice(tokenizer, stops, onDelta, () => {
-    stopping.abort();
-  });
+  const followed = new FollowedChoice(tokenizer, stops, onDelta, () => stopping.abort());
   const promptTokens = row.prompt.length;
   const completion = await batches
-    .answer(row, anyOf(signal, stopping.signal), (token, logprob) => {
-      followed.push(token, logprob);
-    })
+    .answer(row, anyOf(signal, stopping.signal), (token, logprob) => followed.push(token, logprob))
     .catch((error: unknown) => {
       const stopped = signal.aborted ? null : followed.stoppedAt(promptTokens);
       if (stopped === null) {

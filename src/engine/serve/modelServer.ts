@@ -86,12 +86,8 @@ export class ModelServer {
 
   private async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const left = new AbortController();
-    response.once('close', () => {
-      left.abort();
-    });
-    const release = onAbort(this.stopping.signal, () => {
-      left.abort();
-    });
+    response.once('close', () => left.abort());
+    const release = onAbort(this.stopping.signal, () => left.abort());
     try {
       await this.route(request, response, left.signal);
     } catch (error) {
@@ -182,9 +178,8 @@ export class ModelServer {
       // Whoever waits for all of them hears of it.
       writing.catch(() => undefined);
     };
-    const onDelta = (index: number, delta: Delta): void => {
+    const onDelta = (index: number, delta: Delta): void =>
       send(() => pieceBody(tokenizer, request, head, index, delta, null));
-    };
     const answered = await answerServed(this.model, request, head.seed, signal, onDelta);
     for (const [index, { finish }] of answered.choices.entries()) {
       send(() => pieceBody(tokenizer, request, head, index, { text: '', tokens: [], logprobs: [] }, finish));

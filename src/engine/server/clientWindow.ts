@@ -34,9 +34,7 @@ export function clientWindow(connection: MessageConnection, gone: AbortSignal): 
         source.cancel();
         left.reject(new CancelledError());
       }),
-      onAbort(gone, () => {
-        left.reject(new WindowGone());
-      }),
+      onAbort(gone, () => left.reject(new WindowGone())),
     ];
     try {
       return await Promise.race([send(source.token), left.promise]);

@@ -90,26 +90,16 @@ export class EngineServer {
     this.store = store;
     this.log = log;
     this.events = events;
-    this.service = new EngineService(store, {
-      onWaiting: (words) => {
-        this.waiting(words);
-      },
-    });
+    this.service = new EngineService(store, { onWaiting: (words) => this.waiting(words) });
     this.jobs = new JobQueue(this.service, {
       changed: (list) => {
         this.broadcast((to) => to.sendNotification(JobsChangedNotification, list));
         events.changed();
       },
-      progress: (progress) => {
-        this.broadcast((to) => to.sendNotification(RunProgressNotification, progress));
-      },
-      log: (line) => {
-        log.write(line);
-      },
+      progress: (progress) => this.broadcast((to) => to.sendNotification(RunProgressNotification, progress)),
+      log: (line) => log.write(line),
     });
-    log.onLine = (line) => {
-      this.broadcast((to) => to.sendNotification(LogNotification, { line }));
-    };
+    log.onLine = (line) => this.broadcast((to) => to.sendNotification(LogNotification, { line }));
   }
 
   /** Whether somebody is connected, a run is in progress or waits, or something is being answered. */
@@ -210,9 +200,8 @@ export class EngineServer {
   /** What answers each request of a client. */
   private handlers(client: Client): Handlers {
     const { jobs, service } = this;
-    const sayFound = (words: string): void => {
+    const sayFound = (words: string): void =>
       send(client, (to) => to.sendNotification(BlameProgressNotification, { words }));
-    };
     return {
       startRun: (params) => jobs.start(params, asker(client)),
       replacement: (params) => service.replacement(params),
@@ -226,9 +215,8 @@ export class EngineServer {
       testModel: ({ folder, provider = DEFAULT_PROVIDER }, signal) =>
         testModel(folder, provider, {
           signal: signal(),
-          onProgress: (progress) => {
-            send(client, (to) => to.sendNotification(TestModelProgressNotification, { folder, progress }));
-          },
+          onProgress: (progress) =>
+            send(client, (to) => to.sendNotification(TestModelProgressNotification, { folder, progress })),
         }),
       replay: (params, signal) => this.replay(client, params, signal()),
       blame: (params, signal) =>
@@ -238,19 +226,13 @@ export class EngineServer {
             const chance = start === undefined || start.n === 0 ? '' : `, ${chanceWords(start, most)} at the start`;
             sayFound(`${callsWords(evaluatorCalls, params.budget)}${chance}`);
           },
-          onRemark: (line) => {
-            this.log.write(line);
-          },
+          onRemark: (line) => this.log.write(line),
         }),
       blameRun: (params, signal) =>
         service.blameRun(params, {
           signal: signal(),
-          onProgress: (calls) => {
-            sayFound(callsWords(calls, params.budget));
-          },
-          onRemark: (line) => {
-            this.log.write(line);
-          },
+          onProgress: (calls) => sayFound(callsWords(calls, params.budget)),
+          onRemark: (line) => this.log.write(line),
         }),
       blameCosts: (params) => service.blameCosts(params),
       assistantSearch: async (params) => {
@@ -266,9 +248,8 @@ export class EngineServer {
       tryChange: (params, signal) =>
         service.tryChange(params, {
           signal: signal(),
-          onProgress: (calls, budget) => {
-            send(client, (to) => to.sendNotification(TrialProgressNotification, { words: callsWords(calls, budget) }));
-          },
+          onProgress: (calls, budget) =>
+            send(client, (to) => to.sendNotification(TrialProgressNotification, { words: callsWords(calls, budget) })),
         }),
       keepFinding: (params, signal) => service.keepFinding(params, signal()),
       checkFinding: (params, signal) => service.checkFinding(params, signal()),
@@ -282,9 +263,8 @@ export class EngineServer {
         service.verifyMessage(message, {
           again,
           signal: signal(),
-          onProgress: (done, total) => {
-            send(client, (to) => to.sendNotification(VerifyProgressNotification, { message, done, total }));
-          },
+          onProgress: (done, total) =>
+            send(client, (to) => to.sendNotification(VerifyProgressNotification, { message, done, total })),
         }),
       contextTokens: ({ message }, signal) => service.contextTokens(message, signal()),
       taxonomy: (params) => service.taxonomyView(params),
@@ -305,18 +285,13 @@ export class EngineServer {
     { upstream, serve, ...params }: RecordParams,
     signal: AbortSignal,
   ): Promise<Recorded> {
-    const tell = (progress: RecordProgress): void => {
+    const tell = (progress: RecordProgress): void =>
       send(client, (to) => to.sendNotification(RecordProgressNotification, progress));
-    };
     const settings = {
       ...params,
       quiet: true,
-      onLine: (line: string) => {
-        tell({ line });
-      },
-      onMessage: (messages: number) => {
-        tell({ messages });
-      },
+      onLine: (line: string) => tell({ line }),
+      onMessage: (messages: number) => tell({ messages }),
     };
     if (serve === null) {
       return record(this.service, { ...settings, upstream: upstreamOf(upstream, params.env), served: null }, signal);
@@ -333,9 +308,7 @@ export class EngineServer {
           to.sendNotification(ReplayProgressNotification, { message: params.message, bucket, done, total }),
         );
       },
-      onRemark: (line) => {
-        this.log.write(line);
-      },
+      onRemark: (line) => this.log.write(line),
     });
     // The alternatives are on the screen already; what follows is the proof.
     return { ...given, ...(await this.service.proveBucket(given.id, signal)) };
@@ -343,9 +316,7 @@ export class EngineServer {
 
   /** Ends the engine once the answer is out; a client that sees the connection end takes that for the answer. */
   private endSoon(): void {
-    setTimeout(() => {
-      this.events.end();
-    }, ANSWER_MILLISECONDS);
+    setTimeout(() => this.events.end(), ANSWER_MILLISECONDS);
   }
 
   private waiting(words: string | null): void {
@@ -401,9 +372,7 @@ function cancelledBy(client: Client, token: CancellationToken): AbortSignal {
     // A token that was cancelled before the request was read never says so.
     asked.abort();
   } else {
-    token.onCancellationRequested(() => {
-      asked.abort();
-    });
+    token.onCancellationRequested(() => asked.abort());
   }
   return anyOf(client.gone.signal, asked.signal);
 }

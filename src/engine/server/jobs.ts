@@ -222,9 +222,7 @@ export class JobQueue {
         this.events.progress(progress);
       },
     };
-    const remark = (line: string): void => {
-      this.events.log(line);
-    };
+    const remark = (line: string): void => this.events.log(line);
     return work.recipe === null
       ? this.service.resume(work.job.run ?? '', control, remark)
       : this.service.run(work.recipe, control, remark);

@@ -185,9 +185,7 @@ export class StoreHold {
         this.ended = Promise.withResolvers();
         try {
           store.closeUnsealed();
-          this.sealing = setTimeout(() => {
-            this.seal();
-          }, this.quiet).unref();
+          this.sealing = setTimeout(() => this.seal(), this.quiet).unref();
         } finally {
           ended.resolve(undefined);
         }

@@ -25,9 +25,7 @@ export class Throttle {
       this.work();
     } finally {
       this.working = false;
-      this.timer = setTimeout(() => {
-        this.elapsed();
-      }, this.milliseconds);
+      this.timer = setTimeout(() => this.elapsed(), this.milliseconds);
     }
   }
 

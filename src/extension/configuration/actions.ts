@@ -42,11 +42,7 @@ export class ConfigurationActions implements CodeLensProvider {
         this.changed.fire();
       }),
     );
-    this.disposables.add(
-      workspace.onDidGrantWorkspaceTrust(() => {
-        this.changed.fire();
-      }),
-    );
+    this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => this.changed.fire()));
   }
 
   /** The problems of a document are others now. */

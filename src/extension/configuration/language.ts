@@ -93,32 +93,14 @@ export class ConfigurationLanguage {
       ),
     );
     this.disposables.add(languages.registerCodeLensProvider(own, this.actions));
+    this.disposables.add(workspace.onDidOpenTextDocument((document) => this.checkSoon(document, 0)));
     this.disposables.add(
-      workspace.onDidOpenTextDocument((document) => {
-        this.checkSoon(document, 0);
-      }),
-    );
-    this.disposables.add(
-      workspace.onDidChangeTextDocument(({ document }) => {
-        this.checkSoon(document, CHECK_MILLISECONDS);
-      }),
+      workspace.onDidChangeTextDocument(({ document }) => this.checkSoon(document, CHECK_MILLISECONDS)),
     );
     // What a path names may have come meanwhile.
-    this.disposables.add(
-      workspace.onDidSaveTextDocument((document) => {
-        this.checkSoon(document, 0);
-      }),
-    );
-    this.disposables.add(
-      workspace.onDidGrantWorkspaceTrust(() => {
-        this.checkAll();
-      }),
-    );
-    this.disposables.add(
-      workspace.onDidCloseTextDocument((document) => {
-        this.forget(document);
-      }),
-    );
+    this.disposables.add(workspace.onDidSaveTextDocument((document) => this.checkSoon(document, 0)));
+    this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => this.checkAll()));
+    this.disposables.add(workspace.onDidCloseTextDocument((document) => this.forget(document)));
     this.checkAll();
   }
 
@@ -147,9 +129,9 @@ export class ConfigurationLanguage {
       document,
       setTimeout(() => {
         this.timers.delete(document);
-        this.check(document).catch((error: unknown) => {
-          this.services.log.error(`checking ${document.uri.fsPath}: ${messageOf(error)}`);
-        });
+        this.check(document).catch((error: unknown) =>
+          this.services.log.error(`checking ${document.uri.fsPath}: ${messageOf(error)}`),
+        );
       }, milliseconds),
     );
   }

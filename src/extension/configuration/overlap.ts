@@ -96,25 +96,15 @@ export class OverlapCheck {
 
   private inThread(workerData: OverlapQuestion): Promise<string | null> {
     const worker = new Worker(this.entry, { workerData, resourceLimits: { maxOldGenerationSizeMb: MEGABYTES } });
-    const end = (): void => {
-      void worker.terminate();
-    };
+    const end = (): void => void worker.terminate();
     this.stop = end;
     const timer = setTimeout(end, MILLISECONDS);
     return new Promise<string | null>((answer) => {
-      worker.once('message', (message: unknown) => {
-        answer(typeof message === 'string' ? message : null);
-      });
+      worker.once('message', (message: unknown) => answer(typeof message === 'string' ? message : null));
       // Out of memory, or no thread at all: the run will say what it finds.
-      worker.once('error', () => {
-        answer(null);
-      });
-      worker.once('exit', () => {
-        answer(null);
-      });
-    }).finally(() => {
-      clearTimeout(timer);
-    });
+      worker.once('error', () => answer(null));
+      worker.once('exit', () => answer(null));
+    }).finally(() => clearTimeout(timer));
   }
 }
 

@@ -84,9 +84,7 @@ export class Dashboard {
 
   /** Looks for what loses the episodes of a run, and shows it in the dashboard. */
   findLosses(run: string): Promise<void> {
-    return this.losses.find(this.services.store.reader(), run, () => {
-      this.panel.session?.publish();
-    });
+    return this.losses.find(this.services.store.reader(), run, () => this.panel.session?.publish());
   }
 
   /** Brings the panel back after a reload. */

@@ -64,12 +64,7 @@ export interface DashboardSurroundings {
 export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
   private readonly page: Page<DashboardFromHost>;
   readonly failsBeside = true;
-  readonly following = {
-    milliseconds: TELL_MILLISECONDS,
-    publish: () => {
-      this.publish();
-    },
-  };
+  readonly following = { milliseconds: TELL_MILLISECONDS, publish: () => this.publish() };
   private readonly around: DashboardSurroundings;
   private readonly histories = new StepHistories();
   private readonly outcomes = new RunOutcomes();
@@ -141,9 +136,7 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
         await this.around.tryChange(run, role);
       }
     },
-    openMessage: ({ message }) => {
-      this.around.openMessage(message);
-    },
+    openMessage: ({ message }) => this.around.openMessage(message),
   };
 
   constructor({ run, compared }: DashboardOpening, page: Page<DashboardFromHost>, around: DashboardSurroundings) {

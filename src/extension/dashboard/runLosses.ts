@@ -52,9 +52,7 @@ export class RunLosses {
       const found = await window.withProgress(
         { location: ProgressLocation.Notification, title: 'Finding what loses episodes', cancellable: true },
         async (progress, token) => {
-          const listener = this.engine.onBlameProgress(({ words }) => {
-            progress.report({ message: words });
-          });
+          const listener = this.engine.onBlameProgress(({ words }) => progress.report({ message: words }));
           try {
             return await this.engine.client().blameRun({ run, budget: RUN_BLAME_BUDGET.window }, token);
           } finally {

@@ -116,9 +116,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
   ): Promise<EditorAnswer | EditorFailure> {
     throwIfAborted(signal);
     const source = this.surface.cancellation();
-    const release = onAbort(signal, () => {
-      source.cancel();
-    });
+    const release = onAbort(signal, () => source.cancel());
     try {
       const counts = await Promise.all(messages.map((message) => model.countTokens(message, source.token)));
       const prompt = counts.reduce((total, one) => total + countOf(one), 0);

@@ -70,16 +70,8 @@ export class Engine {
     this.store = store;
     this.log = log;
     // Another window or a command may have started an engine: what it does shows in the store and beside it.
-    this.disposables.add(
-      store.onDidChange(() => {
-        this.attach();
-      }),
-    );
-    this.disposables.add(
-      workspace.onDidGrantWorkspaceTrust(() => {
-        this.attach();
-      }),
-    );
+    this.disposables.add(store.onDidChange(() => this.attach()));
+    this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => this.attach()));
   }
 
   /** Why the engine cannot be used here, in one sentence; null when it can. */
@@ -115,16 +107,12 @@ export class Engine {
     }
     this.client()
       .attach()
-      .catch((error: unknown) => {
-        this.log.error(messageOf(error));
-      });
+      .catch((error: unknown) => this.log.error(messageOf(error)));
   }
 
   /** Gives the user's keys to the engine again, where there is one. */
   offerKeys(): void {
-    this.current?.client.offerKeys().catch((error: unknown) => {
-      this.log.error(messageOf(error));
-    });
+    this.current?.client.offerKeys().catch((error: unknown) => this.log.error(messageOf(error)));
   }
 
   /** Leaves the engine, which continues its runs and ends itself otherwise. */
@@ -157,9 +145,7 @@ export class Engine {
     const client: EngineClient = engineClient(
       { ...this.program, store: path, kind: 'window' },
       {
-        log: (line) => {
-          this.log.info(line);
-        },
+        log: (line) => this.log.info(line),
         jobs: (list) => {
           this.store.touch();
           this.jobs.fire(list);
@@ -168,28 +154,16 @@ export class Engine {
           this.store.touch();
           this.runs.fire(progress);
         },
-        replayProgress: (progress) => {
-          this.replays.fire(progress);
-        },
-        verifyProgress: (progress) => {
-          this.verifications.fire(progress);
-        },
-        testModelProgress: (progress) => {
-          this.modelTests.fire(progress);
-        },
-        blameProgress: (progress) => {
-          this.blames.fire(progress);
-        },
-        trialProgress: (progress) => {
-          this.trials.fire(progress);
-        },
+        replayProgress: (progress) => this.replays.fire(progress),
+        verifyProgress: (progress) => this.verifications.fire(progress),
+        testModelProgress: (progress) => this.modelTests.fire(progress),
+        blameProgress: (progress) => this.blames.fire(progress),
+        trialProgress: (progress) => this.trials.fire(progress),
         recordProgress: (progress) => {
           this.store.touch();
           this.recordings.fire(progress);
         },
-        waiting: (words) => {
-          this.waits.fire(words);
-        },
+        waiting: (words) => this.waits.fire(words),
         ready: ({ version, pid }) => {
           process = pid;
           this.log.info(`engine ${version}, process ${pid}, store ${path}`);

@@ -20,11 +20,7 @@ const LOOK_MILLISECONDS = 2000;
 export class StoreAccess {
   private readonly disposables = new Disposables();
   private readonly changed = this.disposables.add(new EventEmitter<void>());
-  private readonly throttle = this.disposables.add(
-    new Throttle(REFRESH_MILLISECONDS, () => {
-      this.publish();
-    }),
-  );
+  private readonly throttle = this.disposables.add(new Throttle(REFRESH_MILLISECONDS, () => this.publish()));
   private readonly gate: StoreGate;
   /** Whether somebody was given nothing because the store was not known yet. */
   private missed = false;
@@ -53,25 +49,11 @@ export class StoreAccess {
         }
       }),
     );
-    this.disposables.add(
-      workspace.onDidChangeWorkspaceFolders(() => {
-        this.reopen();
-      }),
-    );
-    this.disposables.add(
-      workspace.onDidGrantWorkspaceTrust(() => {
-        this.touch();
-      }),
-    );
+    this.disposables.add(workspace.onDidChangeWorkspaceFolders(() => this.reopen()));
+    this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => this.touch()));
     this.watch();
-    const looking = setInterval(() => {
-      this.look();
-    }, LOOK_MILLISECONDS);
-    this.disposables.add({
-      dispose: () => {
-        clearInterval(looking);
-      },
-    });
+    const looking = setInterval(() => this.look(), LOOK_MILLISECONDS);
+    this.disposables.add({ dispose: () => clearInterval(looking) });
   }
 
   /**

@@ -96,18 +96,12 @@ function begin(
         }),
       ),
     save: saveTable,
-    say: (words) => {
-      void window.showInformationMessage(words);
-    },
+    say: (words) => void window.showInformationMessage(words),
     openTranscript,
     command: runCommand,
     later: (work, milliseconds) => {
       const timer = setTimeout(work, milliseconds);
-      return {
-        dispose: () => {
-          clearTimeout(timer);
-        },
-      };
+      return { dispose: () => clearTimeout(timer) };
     },
   });
 }

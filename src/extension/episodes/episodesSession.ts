@@ -149,9 +149,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     place: ({ place }) => {
       this.place = place;
     },
-    open: ({ problem, round, beside }) => {
-      this.openTranscript(problem, round, beside);
-    },
+    open: ({ problem, round, beside }) => this.openTranscript(problem, round, beside),
     chooseRun: ({ run }) => {
       if (this.offered.has(run)) {
         this.show({ run, note: null });
@@ -160,9 +158,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     saveFilter: ({ filter, sort }) => this.save(filter, sort),
     deleteFilter: ({ name }) => this.keep(this.saved().filter((one) => one.name !== name)),
     classify: () => this.classify(),
-    columns: async ({ columns }) => {
-      await this.around.keeper.update(COLUMNS_KEY, columns);
-    },
+    columns: async ({ columns }) => await this.around.keeper.update(COLUMNS_KEY, columns),
     saveCsv: () => this.saveCsv(),
     saveData: () => this.saveData(),
     dashboard: () => this.around.command('openDashboard', ...this.named()),
@@ -300,9 +296,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
   /** The same, while the page is there; what fails is shown in it. */
   private lookForLosses(): void {
     if (this.page.isListening) {
-      this.askLosses().catch((error: unknown) => {
-        this.page.fail(error);
-      });
+      this.askLosses().catch((error: unknown) => this.page.fail(error));
     }
   }
 

@@ -91,9 +91,7 @@ async function checkAll(
   const left = new Set(request.exclude);
   const items = (request.include ?? all).filter((item) => !left.has(item));
   const run = controller.createTestRun(request);
-  items.forEach((item) => {
-    run.enqueued(item);
-  });
+  items.forEach((item) => run.enqueued(item));
   try {
     for (const item of items) {
       if (token.isCancellationRequested) {

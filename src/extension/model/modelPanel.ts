@@ -22,16 +22,11 @@ export class ModelPanel {
       (opening, page, tab) =>
         new ModelSession(opening, page, {
           engine: () => engine.client(),
-          onProgress: (listener) =>
-            engine.onTestModelProgress(({ folder, progress }) => {
-              listener(folder, progress);
-            }),
+          onProgress: (listener) => engine.onTestModelProgress(({ folder, progress }) => listener(folder, progress)),
           shown: (folder) => {
             tab.title = `Model ${basename(folder)}`;
           },
-          found: (folder) => {
-            void folders.remember(folder);
-          },
+          found: (folder) => void folders.remember(folder),
           command: runCommand,
           use: useModel,
           log,

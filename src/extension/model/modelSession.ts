@@ -40,22 +40,16 @@ export class ModelSession implements SessionOf<typeof MODEL_PANEL> {
   private readonly page: Page<ModelFromHost>;
   readonly failsBeside = true;
   private readonly around: ModelSurroundings;
-  private readonly throttle = new Throttle(TELL_MILLISECONDS, () => {
-    this.publish();
-  });
+  private readonly throttle = new Throttle(TELL_MILLISECONDS, () => this.publish());
   private folder: InspectedFolder;
   private readonly watching: { dispose(): void };
   readonly events: EventsOf<typeof MODEL_PANEL> = {
-    ready: () => {
-      this.publish();
-    },
+    ready: () => this.publish(),
     chooseFolder: () => this.around.command('chooseModel'),
     readAgain: () => this.folder.read(),
     settings: ({ settings }) => this.folder.change(settings),
     test: () => this.folder.runTest(),
-    cancelTest: () => {
-      this.folder.cancelTest();
-    },
+    cancelTest: () => this.folder.cancelTest(),
     use: () => {
       const { folder, settings } = this.folder.snapshot;
       return this.around.use(folder, settings);
@@ -66,9 +60,7 @@ export class ModelSession implements SessionOf<typeof MODEL_PANEL> {
     this.page = page;
     this.around = around;
     this.folder = this.inspected(folder, settings ?? DEFAULT_MODEL_SETTINGS);
-    this.watching = around.onProgress((of, progress) => {
-      this.folder.progress(of, progress);
-    });
+    this.watching = around.onProgress((of, progress) => this.folder.progress(of, progress));
     this.begin();
   }
 
@@ -93,13 +85,9 @@ export class ModelSession implements SessionOf<typeof MODEL_PANEL> {
   private inspected(folder: string, settings: ModelSettings): InspectedFolder {
     const { around, throttle } = this;
     return new InspectedFolder(folder, settings, around.engine, {
-      changed: () => {
-        throttle.trigger();
-      },
+      changed: () => throttle.trigger(),
       found: around.found,
-      failed: (message) => {
-        around.log.error(message);
-      },
+      failed: (message) => around.log.error(message),
     });
   }
 

@@ -45,9 +45,7 @@ export function askForLength(
       pick.activeItems = pick.items.filter((item) => item.label === active?.label);
     }
   };
-  const timer = setTimeout(() => {
-    void refine();
-  }, PAUSE);
+  const timer = setTimeout(() => void refine(), PAUSE);
   return new Promise((resolve) => {
     pick.onDidAccept(() => {
       resolve(pick.selectedItems[0]?.overrides);

@@ -23,25 +23,11 @@ export class InterruptedRuns {
   constructor(services: Services, memory: Memento) {
     this.services = services;
     this.memory = memory;
-    this.disposables.add(
-      services.store.onDidChange(() => {
-        this.look();
-      }),
-    );
-    this.disposables.add(
-      services.runs.onDidChange(() => {
-        this.look();
-      }),
-    );
+    this.disposables.add(services.store.onDidChange(() => this.look()));
+    this.disposables.add(services.runs.onDidChange(() => this.look()));
     // The editor has more urgent things to do while it opens.
-    const later = setTimeout(() => {
-      void this.lookFirst();
-    }, 0);
-    this.disposables.add({
-      dispose: () => {
-        clearTimeout(later);
-      },
-    });
+    const later = setTimeout(() => void this.lookFirst(), 0);
+    this.disposables.add({ dispose: () => clearTimeout(later) });
   }
 
   dispose(): void {

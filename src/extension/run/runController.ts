@@ -42,16 +42,8 @@ export class RunController {
     this.engine = engine;
     this.store = store;
     this.log = log;
-    this.disposables.add(
-      engine.onRunProgress((progress) => {
-        this.progress(progress);
-      }),
-    );
-    this.disposables.add(
-      engine.onJobs((list) => {
-        this.adopt(list);
-      }),
-    );
+    this.disposables.add(engine.onRunProgress((progress) => this.progress(progress)));
+    this.disposables.add(engine.onJobs((list) => this.adopt(list)));
   }
 
   /** Whether a run is in progress. */

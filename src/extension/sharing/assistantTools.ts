@@ -91,9 +91,7 @@ export function registerAssistantTools(services: Services): readonly Disposable[
       },
       invoke: async ({ input }, token) => {
         const { message } = input;
-        await reading((reader) => {
-          refuseServers(reader, reader.message(message).run);
-        });
+        await reading((reader) => refuseServers(reader, reader.message(message).run));
         const found = await engine.client().blame(searches.take(input), token);
         store.touch();
         return said(
@@ -109,9 +107,7 @@ export function registerAssistantTools(services: Services): readonly Disposable[
         return agreed(words, { isLiteral: input.team !== undefined });
       },
       invoke: async ({ input }, token) => {
-        await reading((reader) => {
-          refuseServers(reader, input.run);
-        });
+        await reading((reader) => refuseServers(reader, input.run));
         const found = await engine.client().blameRun(runSearches.take(input), token);
         store.touch();
         return said(await reading((_, { linkedLosses }, folder) => linkedLosses(folder, found)));

@@ -76,11 +76,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     this.order = BUCKET_ORDERS.find((known) => known === memory.get(ORDER_KEY)) ?? 'clearest';
     const kept = memory.get<unknown>(FILTER_KEY);
     this.filter = isBucketFilter(kept) ? kept : ALL_BUCKETS;
-    this.disposables.add(
-      store.onDidChange(() => {
-        this.changed.fire(undefined);
-      }),
-    );
+    this.disposables.add(store.onDidChange(() => this.changed.fire(undefined)));
     this.view = this.disposables.add(
       window.createTreeView('c3.buckets', { treeDataProvider: this, showCollapseAll: true }),
     );
@@ -121,9 +117,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
       return;
     }
     const before = this.filter;
-    const chosen = await askForBuckets(reader.bucketKinds(run.id), before, (filter) => {
-      this.apply(filter);
-    });
+    const chosen = await askForBuckets(reader.bucketKinds(run.id), before, (filter) => this.apply(filter));
     this.apply(chosen ?? before);
     void this.memory.update(FILTER_KEY, this.filter);
   }

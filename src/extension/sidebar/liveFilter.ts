@@ -11,9 +11,7 @@ export function askLive<Filter>(
   current: () => Filter,
   changed: (filter: Filter) => void,
 ): Promise<Filter | undefined> {
-  const follow = (): void => {
-    changed(current());
-  };
+  const follow = (): void => changed(current());
   pick.canSelectMany = true;
   follow();
   return new Promise((resolve) => {

@@ -84,29 +84,13 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.memory = memory;
     const kept = memory.get<unknown>(FILTER_KEY);
     this.filter = isRunsFilter(kept) ? kept : NO_FILTER;
-    this.disposables.add(
-      store.onDidChange(() => {
-        this.storeChanged();
-      }),
-    );
-    this.disposables.add(
-      running.onDidChange(() => {
-        this.follow();
-      }),
-    );
+    this.disposables.add(store.onDidChange(() => this.storeChanged()));
+    this.disposables.add(running.onDidChange(() => this.follow()));
     this.view = this.disposables.add(
       window.createTreeView('c3.runs', { treeDataProvider: this, showCollapseAll: true }),
     );
-    this.disposables.add(
-      this.view.onDidExpandElement(({ element }) => {
-        this.expanded.add(element.id);
-      }),
-    );
-    this.disposables.add(
-      this.view.onDidCollapseElement(({ element }) => {
-        this.expanded.delete(element.id);
-      }),
-    );
+    this.disposables.add(this.view.onDidExpandElement(({ element }) => this.expanded.add(element.id)));
+    this.disposables.add(this.view.onDidCollapseElement(({ element }) => this.expanded.delete(element.id)));
     this.disposables.add(
       this.view.onDidChangeSelection(({ selection: [node] }) => {
         const run = node === undefined ? undefined : runOfNode(node);
@@ -124,9 +108,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
       return;
     }
     const before = this.filter;
-    const chosen = await askForFilter(allRuns(reader), before, (filter) => {
-      this.apply(filter);
-    });
+    const chosen = await askForFilter(allRuns(reader), before, (filter) => this.apply(filter));
     this.apply(chosen ?? before);
     void this.memory.update(FILTER_KEY, this.filter);
   }

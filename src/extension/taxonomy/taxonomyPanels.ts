@@ -74,8 +74,6 @@ export class TaxonomyPanels {
           log: services.log,
         }),
     );
-    panel.onDidDispose(() => {
-      this.panels.delete(run);
-    });
+    panel.onDidDispose(() => this.panels.delete(run));
   }
 }

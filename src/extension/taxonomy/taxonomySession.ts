@@ -76,9 +76,7 @@ export class TaxonomySession implements SessionOf<typeof TAXONOMY_PANEL> {
       this.fresh = true;
       return this.show();
     },
-    open: ({ message }) => {
-      this.around.openMessage(message);
-    },
+    open: ({ message }) => this.around.openMessage(message),
   };
 
   constructor(run: string, page: Page<TaxonomyFromHost>, around: TaxonomySurroundings) {

@@ -83,9 +83,7 @@ async function asked(
   progress: Progress<{ message: string }>,
   token: CancellationToken,
 ): Promise<Blame> {
-  const listener = engine.onBlameProgress(({ words }) => {
-    progress.report({ message: words });
-  });
+  const listener = engine.onBlameProgress(({ words }) => progress.report({ message: words }));
   try {
     return await engine.client().blame(request, token);
   } finally {
@@ -110,9 +108,7 @@ async function settleAll(
     .map(({ id }) => id);
   const settled = await replay.settleEach(open, MOST_REPLAYS, async (work) =>
     inNotification((progress, token) => {
-      token.onCancellationRequested(() => {
-        replay.cancel();
-      });
+      token.onCancellationRequested(() => replay.cancel());
       return work((number, id) => {
         const { role } = reader().message(id);
         progress.report({ message: `${role}, ${number} of ${open.length}` });

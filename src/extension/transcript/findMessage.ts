@@ -46,9 +46,7 @@ export function findMessage(reader: StoreReader): Promise<number | undefined> {
     }
   });
   return new Promise((resolve) => {
-    pick.onDidChangeValue(() => {
-      search.trigger();
-    });
+    pick.onDidChangeValue(() => search.trigger());
     pick.onDidAccept(() => {
       resolve(pick.selectedItems[0]?.message ?? undefined);
       pick.hide();

@@ -107,9 +107,7 @@ export class TranscriptPanels {
       this.forget(transcript);
       this.panels.push(transcript);
     });
-    tab.onDidDispose(() => {
-      this.forget(transcript);
-    });
+    tab.onDidDispose(() => this.forget(transcript));
     return session;
   }
 
@@ -143,16 +141,10 @@ function begin(
         chooseModel: async () => (await chooseReplayModel(modelFolders)) ?? null,
         findLost: (replay, message, show) => findLost({ engine, store, replay, reader }, message, show),
         defaults: () => ({ ...replayDefaults(), unavailable: engine.unavailable() }),
-        verify: async (message) => {
-          await verifier.verify(message);
-        },
+        verify: async (message) => await verifier.verify(message),
         command: runCommand,
-        say: (words) => {
-          void window.showInformationMessage(words);
-        },
-        sayBriefly: (words) => {
-          window.setStatusBarMessage(words, SHORTLY);
-        },
+        say: (words) => void window.showInformationMessage(words),
+        sayBriefly: (words) => window.setStatusBarMessage(words, SHORTLY),
         title: (words) => {
           tab.title = words;
         },

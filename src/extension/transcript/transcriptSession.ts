@@ -98,18 +98,14 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
       }
       this.ready(event);
     },
-    filter: (event) => {
-      this.change(event);
-    },
+    filter: (event) => this.change(event),
     locateRow: ({ revision, index }) => {
       const place = revision === this.shown.revision ? this.shown.reading.placeAt(index) : null;
       if (place !== null) {
         this.page.post({ type: 'reveal', place });
       }
     },
-    locate: ({ message }) => {
-      this.locate(message);
-    },
+    locate: ({ message }) => this.locate(message),
     selected: ({ message }) => {
       this.selected = message;
     },
@@ -120,21 +116,15 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     verify: ({ message }) => this.around.verify(message),
     exportReport: ({ message }) => this.around.command('exportReport', { message }),
     copyLink: ({ message }) => this.around.command('copyLink', { message }),
-    cancelReplay: () => {
-      this.replay.cancel();
-    },
-    goToCostliest: () => {
-      this.goToCostliestMessage();
-    },
+    cancelReplay: () => this.replay.cancel(),
+    goToCostliest: () => this.goToCostliestMessage(),
     compare: ({ message }) => {
       const pair = this.around.comparing.choose(message);
       if (pair !== null) {
         this.compare(pair.left, pair.right);
       }
     },
-    comparePair: ({ left, right }) => {
-      this.compare(left, right);
-    },
+    comparePair: ({ left, right }) => this.compare(left, right),
     endComparison: () => {
       this.pair = null;
     },
@@ -160,12 +150,8 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
       return graph === null ? null : seenByVoters(graph);
     });
     this.selected = selected;
-    this.replay = around.replays((state) => {
-      page.postNewest({ type: 'replay', state });
-    });
-    this.marking = around.comparing.onDidMark((message) => {
-      page.post({ type: 'marked', message });
-    });
+    this.replay = around.replays((state) => page.postNewest({ type: 'replay', state }));
+    this.marking = around.comparing.onDidMark((message) => page.post({ type: 'marked', message }));
   }
 
   /** The message that the user looks at. */
@@ -234,16 +220,14 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
 
   /** Finds which message lost an episode, and goes there. */
   findLost(message: number): Promise<void> {
-    return this.around.findLost(this.replay, message, (found) => {
-      this.show(targetOf(this.around.reader(), found), found);
-    });
+    return this.around.findLost(this.replay, message, (found) =>
+      this.show(targetOf(this.around.reader(), found), found),
+    );
   }
 
   /** Shows where two branches part. */
   showComparison(left: number, right: number): void {
-    attempt(this.page, () => {
-      this.compare(left, right);
-    });
+    attempt(this.page, () => this.compare(left, right));
   }
 
   /** Looks whether the transcript grew; the page then asks for it again, with what it wants to keep in sight. */
@@ -353,9 +337,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
 
   /** Shows in the page that work failed after its event was handled. */
   private showFailureOf(work: Promise<void>): void {
-    work.catch((error: unknown) => {
-      this.page.fail(error);
-    });
+    work.catch((error: unknown) => this.page.fail(error));
   }
 
   /** Sends everything that a page needs to draw itself. */

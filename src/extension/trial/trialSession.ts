@@ -20,9 +20,7 @@ export class TrialSession implements SessionOf<typeof TRIAL_PANEL> {
   private last: KeptTrial;
   readonly failsBeside = true;
   readonly events: EventsOf<typeof TRIAL_PANEL> = {
-    ready: () => {
-      this.tell();
-    },
+    ready: () => this.tell(),
     openCase: async ({ index }) => {
       if (index < this.last.trial.cases.length) {
         await this.around.openCase(this.last, index);

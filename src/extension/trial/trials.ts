@@ -190,9 +190,7 @@ export class Trials {
     return window.withProgress(
       { location: ProgressLocation.Notification, title: 'Trying the change', cancellable: true },
       async (progress, token) => {
-        const listener = engine.onTrialProgress(({ words }) => {
-          progress.report({ message: words });
-        });
+        const listener = engine.onTrialProgress(({ words }) => progress.report({ message: words }));
         try {
           return await client.tryChange(request, token);
         } finally {

@@ -26,9 +26,12 @@ export function openSession<P extends Panel, Sent extends FromHost, Opened exten
   begin: (page: Page<Sent>) => Opened,
 ): Opened {
   const disposables = new Disposables();
-  const door: WebviewDoor<P, Sent | ReplyMessage> = new WebviewDoor(tab, kind, context, (message) => {
-    void receive(session, message, door);
-  });
+  const door: WebviewDoor<P, Sent | ReplyMessage> = new WebviewDoor(
+    tab,
+    kind,
+    context,
+    (message) => void receive(session, message, door),
+  );
   const session = begin(door);
   const { following } = session;
   disposables.add(

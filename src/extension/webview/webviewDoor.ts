@@ -60,9 +60,8 @@ export class WebviewDoor<P extends Panel, FromHost extends { readonly type: stri
         context.log.error(`${bundle}: the page did not load; it is loaded again`);
         load();
       },
-      () => {
-        context.log.error(`${bundle}: the page did not load; close its tab and open it again, or reload the window`);
-      },
+      () =>
+        context.log.error(`${bundle}: the page did not load; close its tab and open it again, or reload the window`),
     );
     this.disposables.add(
       webview.onDidReceiveMessage((message: unknown) => {

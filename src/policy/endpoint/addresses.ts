@@ -149,12 +149,7 @@ export class Addresses {
       if (best === undefined) {
         if (free.length > 0) {
           const soonest = Math.min(...free.map(({ readyAt }) => readyAt - now));
-          this.timer = setTimeout(
-            () => {
-              this.serve();
-            },
-            Math.min(LONGEST_TIMER, Math.max(1, Math.ceil(soonest))),
-          );
+          this.timer = setTimeout(() => this.serve(), Math.min(LONGEST_TIMER, Math.max(1, Math.ceil(soonest))));
         }
         return;
       }

@@ -78,8 +78,6 @@ function beginning(request: ClientRequest): Promise<Asked> {
       resolve({ reply });
     });
     // It comes after each end of a request: an error, and an answer in another protocol too.
-    request.once('close', () => {
-      resolve({ why, code, isReached });
-    });
+    request.once('close', () => resolve({ why, code, isReached }));
   });
 }

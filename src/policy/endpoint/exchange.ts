@@ -31,9 +31,7 @@ export interface Exchange {
 /** Asks once. @throws EndpointFailure; CancelledError */
 export async function exchange({ base, api, key, body, timeLimit }: Exchange, signal: AbortSignal): Promise<Reply> {
   const late = new AbortController();
-  const timer = setTimeout(() => {
-    late.abort();
-  }, timeLimit);
+  const timer = setTimeout(() => late.abort(), timeLimit);
   let reply: IncomingMessage | undefined;
   try {
     const asking = {

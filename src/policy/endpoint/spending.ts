@@ -73,9 +73,7 @@ export class Spending {
         throw new C3Error('budget', this.refusal(reservation));
       }
       const { promise, resolve } = Promise.withResolvers<null>();
-      this.waiting.push(() => {
-        resolve(null);
-      });
+      this.waiting.push(() => resolve(null));
       await promise;
     }
     this.reserved.add(reservation);

@@ -111,9 +111,7 @@ export class Generator {
     requests: readonly GenerationRequest[],
     control: GenerationControl,
   ): Promise<Completion[]> {
-    requests.forEach((request, index) => {
-      checkRequest(this.config, request, `Request ${index}`);
-    });
+    requests.forEach((request, index) => checkRequest(this.config, request, `Request ${index}`));
     if (requests.length === 0) {
       return [];
     }

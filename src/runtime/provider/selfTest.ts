@@ -98,9 +98,8 @@ async function runOperators(device: DeviceSettings): Promise<Float32Array[]> {
   const [rows, inner, columns] = [6, 40, 24];
   const g = new Graph('operators');
   const x = g.floatInput('x', ['rows', inner]);
-  const publish = (name: string, node: Omit<NodeSpec, 'outputs'>, width = inner): void => {
+  const publish = (name: string, node: Omit<NodeSpec, 'outputs'>, width = inner): void =>
     g.output(name, g.apply({ ...node, dtype: 'float32', shape: ['rows', width] }));
-  };
   publish('product', { op: 'MatMul', inputs: [x, g.floatInput('weight', [inner, columns])] }, columns);
   publish('softmax', { op: 'Softmax', inputs: [x], attributes: { axis: -1 } });
   publish('normalised', {

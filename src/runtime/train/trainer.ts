@@ -224,9 +224,7 @@ export class Trainer {
     if (sums === undefined) {
       return { apply: () => Promise.resolve({ state, ...totals, gradientNorm: 0 }), discard: () => undefined };
     }
-    const discard = (): void => {
-      disposeAll(Object.values(sums));
-    };
+    const discard = (): void => disposeAll(Object.values(sums));
     return { apply: () => this.updates.apply(state, sums, settings.learningRate, totals).finally(discard), discard };
   }
 

@@ -64,15 +64,8 @@ export function openStoreForReading(path: string): StoreReader {
     if (version < MIGRATIONS.length) {
       throw new OlderStoreError(absolute, version);
     }
-    translate(absolute, () => {
-      requireOwnSchema(db, absolute, version, MIGRATIONS);
-    });
-    return {
-      ...readersOf(session, () => {
-        db.close();
-      }),
-      fixed,
-    };
+    translate(absolute, () => requireOwnSchema(db, absolute, version, MIGRATIONS));
+    return { ...readersOf(session, () => db.close()), fixed };
   } catch (error) {
     db.close();
     throw error;

@@ -238,12 +238,7 @@ function copyTable(place: Place, wanted: (key: unknown, row: Row) => boolean): S
   );
   const counted = { copied: 0, left: 0 };
   const unreadable = eachRow(place, (key, row) => {
-    if (
-      wanted(key, row) &&
-      stored(() => {
-        insert.run(all.map((name) => row[name]));
-      })
-    ) {
+    if (wanted(key, row) && stored(() => insert.run(all.map((name) => row[name])))) {
       counted.copied += 1;
     } else {
       counted.left += 1;
@@ -289,9 +284,8 @@ function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
   const { source, table } = place;
   const { all, key } = columnsOf(place);
   const [only = ''] = key;
-  const see = (row: Row): void => {
+  const see = (row: Row): void =>
     look(key.length === 1 ? row[only] : JSON.stringify(key.map((name) => row[name])), row);
-  };
   if (table === WITHOUT_NUMBERS) {
     try {
       for (const row of source.prepare<[], Row>(`SELECT ${all.join(', ')} FROM ${table}`).iterate()) {

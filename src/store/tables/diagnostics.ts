@@ -87,8 +87,6 @@ export function diagnosticWriters(
     VALUES (@bucket, @sample, @credited, @valueFrom, @valueCount, @real, @seconds, @joules, @source)`);
   return {
     insertDiagnosticSample: guarded(session, (run, settings) => Number(sample.run(run, settings).lastInsertRowid)),
-    insertDiagnosticBucket: guarded(session, (row) => {
-      bucket.run(row);
-    }),
+    insertDiagnosticBucket: guarded(session, (row) => bucket.run(row)),
   };
 }

@@ -155,8 +155,6 @@ export function environmentEventWriters({ db, path }: Session): Writers {
       } as const;
       return Number(insert.run(row).lastInsertRowid);
     }),
-    linkEnvironmentEvent: guarded(session, (message, side, event) => {
-      link.run(message, side, event);
-    }),
+    linkEnvironmentEvent: guarded(session, (message, side, event) => link.run(message, side, event)),
   };
 }

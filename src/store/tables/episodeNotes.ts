@@ -118,8 +118,8 @@ export function episodeNoteWriter(session: Session): Pick<StoreWriter, 'insertEp
     'INSERT INTO episode_note (run, leaf, score, note, tags, author, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
   );
   return {
-    insertEpisodeNote: guarded(session, ({ run, leaf, score, note, tags, author, createdAt }) => {
-      insert.run(run, leaf, score, note, JSON.stringify(tags), author, createdAt);
-    }),
+    insertEpisodeNote: guarded(session, ({ run, leaf, score, note, tags, author, createdAt }) =>
+      insert.run(run, leaf, score, note, JSON.stringify(tags), author, createdAt),
+    ),
   };
 }

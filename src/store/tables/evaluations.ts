@@ -63,9 +63,9 @@ export function evaluationWriter(session: Session): Pick<StoreWriter, 'insertEva
     INSERT INTO evaluation (run, iteration, step, kind, value, low, high, n)
     VALUES (@run, @iteration, @step, @kind, @value, @low, @high, @n)`);
   return {
-    insertEvaluation: guarded(session, (run, { iteration, step, kind, result }) => {
-      insert.run({ run, iteration, step, kind, value: null, low: null, high: null, n: 0, ...result });
-    }),
+    insertEvaluation: guarded(session, (run, { iteration, step, kind, result }) =>
+      insert.run({ run, iteration, step, kind, value: null, low: null, high: null, n: 0, ...result }),
+    ),
   };
 }
 

@@ -140,9 +140,7 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
 
   return {
     deriveTouched,
-    noteRun: (run) => {
-      scales?.derive(run);
-    },
+    noteRun: (run) => scales?.derive(run),
     note: (bucket) => {
       if (db.inTransaction) {
         touched.add(bucket);
@@ -168,9 +166,7 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
       });
       marked.clear();
     },
-    forget: () => {
-      touched.clear();
-    },
+    forget: () => touched.clear(),
   };
 }
 

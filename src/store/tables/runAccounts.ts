@@ -31,9 +31,5 @@ export function accountWriter(session: Session): Pick<StoreWriter, 'writeAccount
     VALUES (@run, @pendingCalls, @lostCalls, @seconds, @trainingSeconds, @samplingSeconds)
     ON CONFLICT (run) DO UPDATE SET pending_calls = excluded.pending_calls, lost_calls = excluded.lost_calls, seconds = excluded.seconds,
       training_seconds = excluded.training_seconds, sampling_seconds = excluded.sampling_seconds`);
-  return {
-    writeAccount: guarded(session, (run, account) => {
-      write.run({ ...account, run });
-    }),
-  };
+  return { writeAccount: guarded(session, (run, account) => write.run({ ...account, run })) };
 }

@@ -23,8 +23,8 @@ export function runNoteWriter({ db, path }: Session): Pick<StoreWriter, 'insertR
     'INSERT INTO run_note (run, title, note, tags, created_at) VALUES (?, ?, ?, ?, ?)',
   );
   return {
-    insertRunNote: guarded({ db, path }, ({ run, title, note, tags, createdAt }) => {
-      insert.run(run, title, note, JSON.stringify(tags), createdAt);
-    }),
+    insertRunNote: guarded({ db, path }, ({ run, title, note, tags, createdAt }) =>
+      insert.run(run, title, note, JSON.stringify(tags), createdAt),
+    ),
   };
 }

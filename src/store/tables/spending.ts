@@ -29,8 +29,6 @@ export function spendingWriter(session: Session): Pick<StoreWriter, 'insertSpend
     'INSERT INTO spending (run, role, prompt, completion) VALUES (?, ?, ?, ?)',
   );
   return {
-    insertSpending: guarded(session, (run, role, { prompt, completion }) => {
-      insert.run(run, role, prompt, completion);
-    }),
+    insertSpending: guarded(session, (run, role, { prompt, completion }) => insert.run(run, role, prompt, completion)),
   };
 }

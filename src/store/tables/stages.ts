@@ -58,8 +58,8 @@ export function stageWriter(session: Session): Pick<StoreWriter, 'insertStage'> 
     VALUES (@run, @iteration, @stage, (SELECT id FROM snapshot WHERE weights = @snapshot AND run = @run),
       (SELECT coalesce(max(id), 0) + 1 FROM decision))`);
   return {
-    insertStage: guarded(session, (run, { iteration, stage, snapshot }) => {
-      insert.run({ run, iteration, stage, snapshot });
-    }),
+    insertStage: guarded(session, (run, { iteration, stage, snapshot }) =>
+      insert.run({ run, iteration, stage, snapshot }),
+    ),
   };
 }

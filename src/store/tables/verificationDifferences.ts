@@ -31,7 +31,6 @@ export function differenceWriter({ db }: Session): (verification: number, differ
   const insert = db.prepare<[number, string, number | null]>(
     'INSERT INTO verification_difference (verification, kind, token) VALUES (?, ?, ?)',
   );
-  return (verification, difference) => {
+  return (verification, difference) =>
     insert.run(verification, difference.kind, difference.kind === 'token' ? difference.token : null);
-  };
 }

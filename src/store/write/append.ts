@@ -73,9 +73,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     bulk: (work) => transaction(() => texts.inBulk(() => inBulk(db, work))),
     ...runAppenders(session, keys, headlines),
     ...creditAppenders(session, headlines),
-    refreshHeadlines: () => {
-      headlines.refresh();
-    },
+    refreshHeadlines: () => headlines.refresh(),
     ...accountWriter(session),
     ...diagnosticWriters(session),
     ...evaluationWriter(session),
@@ -87,9 +85,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     ...runNoteWriter(session),
     ...episodeNoteWriter(session),
     ...runDeleter(session, forget),
-    insertProblems: together((problems) => {
-      problems.forEach(keys.storeProblem);
-    }),
+    insertProblems: together((problems) => problems.forEach(keys.storeProblem)),
     environmentId: together(keys.environmentId),
     insertMessage: together(messageAppender(session, keys, texts)),
   };
@@ -215,12 +211,8 @@ function runAppenders(session: Session, keys: KeyWriter, headlines: Pick<Headlin
         `run ${id}`,
       );
     }),
-    markInterrupted: guarded(session, () => {
-      markInterrupted.run();
-    }),
-    insertSnapshot: guarded(session, (snapshot) => {
-      insertSnapshot.run(snapshot);
-    }),
+    markInterrupted: guarded(session, () => markInterrupted.run()),
+    insertSnapshot: guarded(session, (snapshot) => insertSnapshot.run(snapshot)),
     insertStep: guarded(session, ({ run, iteration, snapshot, ledger }) => {
       const row = { run, iteration, snapshot: keys.snapshotId(run, snapshot), ledger: JSON.stringify(ledger) };
       mustChange(insertStep.run(row).changes, `unfinished step ${iteration} of run ${run}`);
@@ -275,9 +267,9 @@ function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditApp
   const insertDifference = differenceWriter(session);
 
   return {
-    insertAlternative: guarded(session, (bucket, message, index, original) => {
-      insertAlternative.run(bucket, message, index, original ? 1 : 0);
-    }),
+    insertAlternative: guarded(session, (bucket, message, index, original) =>
+      insertAlternative.run(bucket, message, index, original ? 1 : 0),
+    ),
     insertReplay: guarded(session, (replay) => {
       refuseNoReturn(`replay ${replay.replayIndex} of message ${replay.alternative}`, replay.return);
       const { bucket, alternative, replayIndex, leaf, evaluatorCalls, tokenHash, environment } = replay;

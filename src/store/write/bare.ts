@@ -65,19 +65,9 @@ export function openBareStore(path: string): BareStore {
         run(values);
       }
     });
-    return {
-      rows: rows.length,
-      store: () => {
-        storeAll.immediate();
-      },
-    };
+    return { rows: rows.length, store: () => storeAll.immediate() };
   }
-  return {
-    ready,
-    close: () => {
-      db.close();
-    },
-  };
+  return { ready, close: () => db.close() };
 }
 
 function insertInto(db: Connection, table: Table): (values: readonly Value[]) => void {
@@ -85,9 +75,7 @@ function insertInto(db: Connection, table: Table): (values: readonly Value[]) =>
   const statement = db.prepare<[readonly Value[]]>(
     `INSERT INTO ${table} VALUES (${Array.from({ length: columns }, () => '?').join(', ')})`,
   );
-  return (values) => {
-    statement.run(values);
-  };
+  return (values) => statement.run(values);
 }
 
 /**
@@ -166,9 +154,8 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
         bytesOf(row.logprobs),
       ]);
     },
-    insertAlternative: (bucket, message, index, original) => {
-      add('alternative', [bucket, message, index, original ? 1 : 0]);
-    },
+    insertAlternative: (bucket, message, index, original) =>
+      add('alternative', [bucket, message, index, original ? 1 : 0]),
     insertEpisode: (row) =>
       add('episode', [
         null,

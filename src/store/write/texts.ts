@@ -119,9 +119,7 @@ export function textWriter({ db, path }: Session): TextWriter {
         bulk = false;
       }
     },
-    forget: () => {
-      kept.clear();
-    },
+    forget: () => kept.clear(),
   };
 }
 

@@ -48,25 +48,19 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
     refuseNewThroughLink(resolve(path), absolute);
     const firstFolder = makeFolders(dirname(absolute));
     if (firstFolder !== undefined) {
-      undo.push(() => {
-        removeFolders(dirname(absolute), firstFolder);
-      });
+      undo.push(() => removeFolders(dirname(absolute), firstFolder));
     }
     const lock = acquireLock(absolute, options.purpose);
     undo.push(lock.release);
     if (inspect(absolute) === 'absent') {
-      undo.push(() => {
-        removeStore(absolute);
-      });
+      undo.push(() => removeStore(absolute));
     } else {
       refuseOtherNames(absolute);
     }
     const seal = takeSeal(absolute);
     undo.push(seal.undo);
     const db = connect(absolute, 'write');
-    undo.push(() => {
-      db.close();
-    });
+    undo.push(() => db.close());
     return translate(absolute, () => {
       const keeper = prepareForWriting(db, absolute, options);
       // What a process that was killed left behind.
@@ -122,9 +116,7 @@ export function prepareForWriting(
   }
   // An INSERT OR REPLACE then meets the delete guards too.
   db.pragma('recursive_triggers = ON');
-  migrate(db, path, MIGRATIONS, () => {
-    headlineKeeper({ db, path }, headlines ?? null).refresh();
-  });
+  migrate(db, path, MIGRATIONS, () => headlineKeeper({ db, path }, headlines ?? null).refresh());
   const mode = db.pragma('journal_mode = WAL', { simple: true });
   if (mode !== 'wal') {
     const fault = `The store ${path} is on a file system without write-ahead logging (a network drive?)`;
@@ -144,9 +136,7 @@ function writerOf(session: Session, lock: StoreLock, keeper: HeadlineKeeper, { s
     open = false;
     try {
       foldLog(db);
-      translate(path, () => {
-        db.close();
-      });
+      translate(path, () => db.close());
       if (sealed) {
         seal();
       } else {
@@ -156,16 +146,12 @@ function writerOf(session: Session, lock: StoreLock, keeper: HeadlineKeeper, { s
       lock.release();
     }
   };
-  const close = (): void => {
-    end(true);
-  };
+  const close = (): void => end(true);
   return {
     ...readersOf(session, close),
     ...appendersOf(session, keeper),
     describeHolder: lock.describe,
-    closeUnsealed: () => {
-      end(false);
-    },
+    closeUnsealed: () => end(false),
   };
 }
 

@@ -125,9 +125,7 @@ export class RunEvaluations {
       evaluation.slice(known.length),
       {
         signal: this.context.control.signal,
-        onBegin: (calls) => {
-          this.context.account.announce(calls);
-        },
+        onBegin: (calls) => this.context.account.announce(calls),
         onBatch: (done, roots) => {
           store.transaction(() => {
             recordSubtree(store, roots, protocol, round);

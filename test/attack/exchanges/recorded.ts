@@ -110,12 +110,7 @@ export class RecordedLane {
     const most = stream.chance(DELUGES) ? DELUGE : FLOOD;
     const sent = sentBytes(bytes, fault, stream, most);
     const said = Promise.withResolvers<null>();
-    this.upstream.expect(number, {
-      sent: () => sent,
-      onSaid: () => {
-        said.resolve(null);
-      },
-    });
+    this.upstream.expect(number, { sent: () => sent, onSaid: () => said.resolve(null) });
     const what = `exchange ${number}, ${JSON.stringify({ kind, ...form, fault, most })}`;
     const before = this.accounted;
     let got: Got | null;

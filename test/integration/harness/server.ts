@@ -152,15 +152,9 @@ export class OwnServer extends EditorServer {
   async stop(): Promise<void> {
     const child = this.process;
     if (child.exitCode === null && child.signalCode === null) {
-      const closed = new Promise<void>((resolve) =>
-        child.once('close', () => {
-          resolve();
-        }),
-      );
+      const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
       child.kill('SIGTERM');
-      const late = setTimeout(() => {
-        killGroup(child);
-      }, STOP_TIMEOUT);
+      const late = setTimeout(() => killGroup(child), STOP_TIMEOUT);
       await closed;
       clearTimeout(late);
     }
@@ -215,9 +209,7 @@ export function installedExtension(): Promise<string> {
   }
   installing ??= (async () => {
     const folder = await mkdtemp(join(tmpdir(), 'c3-extensions-'));
-    process.on('exit', () => {
-      rmSync(folder, { recursive: true, force: true });
-    });
+    process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
     await installFiles(folder);
     return folder;
   })();
@@ -272,12 +264,8 @@ export async function writeFiles(folder: string, files: Readonly<Record<string, 
 function listening(child: ChildProcess, outputFile: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = '';
-    const fail = (reason: string): void => {
-      reject(new Error(`code-server ${reason}.\n${output}`));
-    };
-    const late = setTimeout(() => {
-      fail('did not start in time');
-    }, START_TIMEOUT);
+    const fail = (reason: string): void => reject(new Error(`code-server ${reason}.\n${output}`));
+    const late = setTimeout(() => fail('did not start in time'), START_TIMEOUT);
     const read = (chunk: Buffer): void => {
       appendFileSync(outputFile, chunk);
       output = (output + chunk.toString('utf8')).slice(-KEPT_CHARACTERS);

@@ -75,9 +75,7 @@ export function workbenchScenarios(
   before(async () => {
     workbench = await Workbench.open(options);
   });
-  after(async () => {
-    await workbench?.close();
-  });
+  after(async () => await workbench?.close());
   return (name, body) => {
     test(name, { timeout: SCENARIO_TIMEOUT }, async () => {
       if (workbench === undefined) {

@@ -53,9 +53,7 @@ describe('a store in a folder that cannot be written', SKIP, () => {
   before(async () => {
     recorded = await recordedStore();
   });
-  after(() => {
-    rmSync(recorded.folder, { recursive: true, force: true });
-  });
+  after(() => rmSync(recorded.folder, { recursive: true, force: true }));
 
   it('is read by taxonomy, diagnose, report, export and status, with the answers of a writable one', async (t) => {
     const folder = readOnlyFolder(t, { 'c3.sqlite': recorded.path });
@@ -78,15 +76,13 @@ describe('a store in a folder that cannot be written', SKIP, () => {
         assert.equal(found.stdout.replace(paths, ''), before.replace(paths, ''));
       });
     }
-    await readOnly.attempt('exports', () => {
-      assert.equal(readFileSync(join(out, 'read-only'), 'utf8'), readFileSync(join(out, 'writable'), 'utf8'));
-    });
-    await readOnly.attempt('c3 status', async () => {
-      assert.equal((await c3(out, 'status', '--store', join(folder, 'c3.sqlite'))).code, 0);
-    });
-    await readOnly.attempt('nothing is left behind', () => {
-      assert.deepEqual(filesOf(folder), files);
-    });
+    await readOnly.attempt('exports', () =>
+      assert.equal(readFileSync(join(out, 'read-only'), 'utf8'), readFileSync(join(out, 'writable'), 'utf8')),
+    );
+    await readOnly.attempt('c3 status', async () =>
+      assert.equal((await c3(out, 'status', '--store', join(folder, 'c3.sqlite'))).code, 0),
+    );
+    await readOnly.attempt('nothing is left behind', () => assert.deepEqual(filesOf(folder), files));
     await readOnly.attempt('c3 label says what is the matter', async () => {
       const { code, stderr } = await c3(out, 'label', '1', 'x', '--store', join(folder, 'c3.sqlite'));
       assert.deepEqual([code, /is read-only: .*--store/u.test(stderr)], [1, true], stderr);
@@ -123,9 +119,7 @@ describe('a store in a folder that cannot be written', SKIP, () => {
     mkdirSync(folder, 0o755);
     const path = join(folder, 'c3.sqlite');
     const store = openStoreForWriting(path);
-    t.after(() => {
-      store.close();
-    });
+    t.after(() => store.close());
     addRun(store, 'run', '2026');
     for (const name of ['c3.sqlite', 'c3.sqlite-wal', 'c3.sqlite-shm']) {
       chmodSync(join(folder, name), 0o644);

@@ -32,9 +32,7 @@ before(async () => {
   workspace = await makeWorkspace();
   writeFileSync(join(workspace, 'tiny.c3.yaml'), CONFIG);
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 it('a tree of three turns comes to the same end over kills, and its replays are identical', async (t) => {
   const sizes = { batch: 2, evaluated: 2, episodes: 2 * LEAVES };

@@ -54,9 +54,7 @@ function treeWorkspace(): void {
     writeFileSync(join(workspace, 'sides.json'), JSON.stringify(PROTOCOL));
     writeFileSync(join(workspace, 'train.jsonl'), jsonl(sums(10)));
   });
-  after(() => {
-    rmSync(workspace, { recursive: true, force: true });
-  });
+  after(() => rmSync(workspace, { recursive: true, force: true }));
 }
 
 /** @param kills of each mode */

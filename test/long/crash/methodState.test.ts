@@ -91,9 +91,7 @@ function statefulTeam(): void {
   before(async () => {
     team = await teamFolder();
   });
-  after(() => {
-    team.remove();
-  });
+  after(() => team.remove());
 }
 
 /** Before, in and after a stage. */

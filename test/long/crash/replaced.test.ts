@@ -109,9 +109,7 @@ function killedReplacement(moments: readonly Moment[]): void {
     assert.notEqual(stdout, '', stderr);
     earlier = String(parseLine(stdout)['run']);
   });
-  after(() => {
-    rmSync(workspace, { recursive: true, force: true });
-  });
+  after(() => rmSync(workspace, { recursive: true, force: true }));
 
   it('comes to the same weights and rows over kills in stage 0 and within turns', async (t) => {
     const whole = await interrupted(t, []);

@@ -84,12 +84,7 @@ await work(
     expected: { episode: 1, step: 1, known: false },
     now: () => '2026-01-01T00:00:00.000Z',
   },
-  {
-    signal: new AbortController().signal,
-    onProgress: ({ message }) => {
-      process.stdout.write(`${message}\n`);
-    },
-  },
+  { signal: new AbortController().signal, onProgress: ({ message }) => process.stdout.write(`${message}\n`) },
 );
 store.close();
 await host.close();

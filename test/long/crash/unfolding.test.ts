@@ -50,9 +50,7 @@ function killedTeams(teams: readonly UnfoldingTeam[], kills: number): void {
       cpSync(join(import.meta.dirname, '../../../media/examples', `${team}.json`), join(workspace, `${team}.json`));
     }
   });
-  after(() => {
-    rmSync(workspace, { recursive: true, force: true });
-  });
+  after(() => rmSync(workspace, { recursive: true, force: true }));
 
   for (const [index, team] of teams.entries()) {
     it(`the example team ${team} comes to the same end over kills, and its replays are identical`, async (t) => {

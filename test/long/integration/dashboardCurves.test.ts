@@ -19,9 +19,7 @@ scenario(
       cwd: workbench.folder,
       stdio: 'ignore',
     });
-    const ended = new Promise((resolve) => {
-      run.once('exit', resolve);
-    });
+    const ended = new Promise((resolve) => run.once('exit', resolve));
     try {
       await eventually('what was evaluated after step 2', () =>
         reading(workbench, (store) => {

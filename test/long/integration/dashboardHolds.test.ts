@@ -21,9 +21,7 @@ scenario(
       await points(5);
       let step = 5;
       const goOn = (): void => {
-        store.transaction(() => {
-          addMadeStep(store, 'live', 6, ++step, 60);
-        });
+        store.transaction(() => addMadeStep(store, 'live', 6, ++step, 60));
       };
       goOn();
       await points(6);

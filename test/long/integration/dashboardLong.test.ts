@@ -89,12 +89,9 @@ scenario(
     assert.ok(place > 100);
     // A place is kept once scrolling rests, or the keyboard leaves the panel; here the page has heard of the
     // scrolling.
-    await dashboard.locator('html').evaluate(
-      () =>
-        new Promise((drawn) => {
-          requestAnimationFrame(() => requestAnimationFrame(drawn));
-        }),
-    );
+    await dashboard
+      .locator('html')
+      .evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
     await reloadWindow(workbench);
     const again = await workbench.webview('Run dashboard');
     await eventually('the place scrolled to', async () => Math.abs((await scrolled(again)) - place) <= 2);

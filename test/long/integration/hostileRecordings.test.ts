@@ -115,9 +115,7 @@ async function disturb(workbench: Workbench, upstream: string): Promise<readonly
     const leaves = ends.length % 2 === 0;
     const command = [process.execPath, '-e', PROGRAM, leaves ? 'leaves' : 'stays'] as const;
     const params = { command, folder: workbench.folder, upstream, serve: null, env, maskSecrets: false, right: null };
-    const timer = setTimeout(() => {
-      cancelling.cancel();
-    }, 6000);
+    const timer = setTimeout(() => cancelling.cancel(), 6000);
     ends.push(
       await connection.sendRequest(REQUESTS.record, params, cancelling.token).then(
         ({ ended }) => String(ended),

@@ -109,9 +109,7 @@ scenario('the first alternative of a click comes soon after the engine has it', 
   // Starts the engine and loads the model.
   await click(transcript);
   const shown: number[] = [];
-  const client = otherClient(workbench, () => {
-    shown.push(performance.now());
-  });
+  const client = otherClient(workbench, () => shown.push(performance.now()));
   const [clicks, alone]: [Times[], number[]] = [[], []];
   try {
     for (let round = 0; round < ROUNDS; round++) {

@@ -21,9 +21,7 @@ scenario(
     await workbench.page.keyboard.press('Enter');
     const cancel = press(transcript, 'Cancel');
     await eventually('the keyboard on Cancel', () => hasFocus(cancel));
-    await cancel.evaluate((element) => {
-      element.setAttribute('data-seen', '');
-    });
+    await cancel.evaluate((element) => element.setAttribute('data-seen', ''));
     const words = transcript.getByText(/^\d+ of 64$/u);
     const first = await words.innerText();
     await eventually(

@@ -30,9 +30,7 @@ let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   team = await teamFolder();
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 /** Random models know no answer; about half of their messages have an even length. */
 const evenLength: Evaluator = {

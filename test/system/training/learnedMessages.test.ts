@@ -12,9 +12,7 @@ let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   team = await teamFolder();
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 /** A message by what the optimizer sees of it; an advantage is of the precision that it has there. */
 const seen = (role: string | undefined, tokens: Int32Array, advantage: number): string =>

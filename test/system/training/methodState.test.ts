@@ -13,9 +13,7 @@ let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   team = await teamFolder();
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 const OVERRIDES = ['steps=5', 'checkpoint_every=2', 'snapshot_every=2', 'evaluation.instances=0'];
 const OPTIONS = { overrides: OVERRIDES, evaluation: [], method: runningStatistics };

@@ -95,9 +95,8 @@ describe('resumeTraining', () => {
     const stored = rowsOf(world);
     const elsewhere = (runtime: ModelRuntime): ModelRuntime =>
       new Proxy(runtime, {
-        get: (target, name): unknown => {
-          return name === 'environment' ? { ...target.environment, device: 'Another processor' } : bound(target, name);
-        },
+        get: (target, name): unknown =>
+          name === 'environment' ? { ...target.environment, device: 'Another processor' } : bound(target, name),
       });
     await assert.rejects(
       world.resume({ wrap: elsewhere }),

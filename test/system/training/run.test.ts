@@ -21,9 +21,7 @@ let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   team = await teamFolder();
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
 const EVALUATIONS = [1, 2, 3, 4];

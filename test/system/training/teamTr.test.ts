@@ -24,9 +24,7 @@ let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   team = await teamFolder();
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 const close = (a: number, b: number, within = 1e-6): void => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
 const configOf = (...overrides: readonly string[]) =>

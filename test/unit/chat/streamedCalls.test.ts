@@ -115,7 +115,6 @@ describe('calls in pieces', () => {
     assert.throws(() => made(many), RangeError);
   });
 
-  it('pass over what is no call', () => {
-    assert.deepEqual(made([null, 'x', 3, []], [{ index: 0, function: null, id: 'a' }]), [['a', '', '']]);
-  });
+  it('pass over what is no call', () =>
+    assert.deepEqual(made([null, 'x', 3, []], [{ index: 0, function: null, id: 'a' }]), [['a', '', '']]));
 });

@@ -7,9 +7,7 @@ import { engineAddresses, folderFault, storeName } from '../../../src/client/add
 
 function folder(t: TestContext): string {
   const made = mkdtempSync(join(tmpdir(), 'c3-address-'));
-  t.after(() => {
-    rmSync(made, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(made, { recursive: true, force: true }));
   return made;
 }
 
@@ -58,9 +56,7 @@ test('a store has one name by every path that leads to it, before its folder is 
   const real = folder(t);
   const link = `${real}-link`;
   symlinkSync(real, link);
-  t.after(() => {
-    rmSync(link);
-  });
+  t.after(() => rmSync(link));
   const name = storeName(join(real, '.c3', 'c3.sqlite'));
   assert.match(name, /^[0-9a-f]{20}$/);
   assert.equal(storeName(join(link, '.c3', 'c3.sqlite')), name);

@@ -53,24 +53,12 @@ function client(
   };
   const pids: number[] = [];
   const events: EngineEvents = {
-    log: (line) => {
-      seen.log.push(line);
-    },
-    jobs: (list) => {
-      seen.lists.push(list);
-    },
-    runProgress: (progress) => {
-      seen.runs.push(progress);
-    },
-    replayProgress: (progress) => {
-      seen.replays.push(progress);
-    },
-    verifyProgress: (progress) => {
-      seen.verifications.push(progress);
-    },
-    testModelProgress: (progress) => {
-      seen.modelTests.push(progress);
-    },
+    log: (line) => seen.log.push(line),
+    jobs: (list) => seen.lists.push(list),
+    runProgress: (progress) => seen.runs.push(progress),
+    replayProgress: (progress) => seen.replays.push(progress),
+    verifyProgress: (progress) => seen.verifications.push(progress),
+    testModelProgress: (progress) => seen.modelTests.push(progress),
     waiting: () => undefined,
     ready: (hello) => {
       seen.versions.push(hello.version);

@@ -179,9 +179,7 @@ function serve(connection: MessageConnection): void {
     store: { path: store, state: 'absent', findings: [], extent: '' },
   }));
   connection.onRequest(ShutdownRequest, () => {
-    setImmediate(() => {
-      process.exit(0);
-    });
+    setImmediate(() => process.exit(0));
     return null;
   });
   connection.listen();
@@ -205,8 +203,6 @@ function cancelled(token: CancellationToken): Promise<never> {
     return Promise.reject(new ResponseError(CANCELLED_CODE, 'Cancelled.'));
   }
   return new Promise((_, reject) => {
-    token.onCancellationRequested(() => {
-      reject(new ResponseError(CANCELLED_CODE, 'Cancelled.'));
-    });
+    token.onCancellationRequested(() => reject(new ResponseError(CANCELLED_CODE, 'Cancelled.')));
   });
 }

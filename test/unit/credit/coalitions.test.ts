@@ -5,9 +5,9 @@ import { MOST_ROLES, removalContributions, shapleyValues, type Coalition } from 
 
 const close = (found: readonly number[], expected: readonly number[]): void => {
   assert.equal(found.length, expected.length);
-  found.forEach((value, index) => {
-    assert.ok(Math.abs(value - (expected[index] ?? NaN)) < 1e-12, `${found.join()} is not ${expected.join()}`);
-  });
+  found.forEach((value, index) =>
+    assert.ok(Math.abs(value - (expected[index] ?? NaN)) < 1e-12, `${found.join()} is not ${expected.join()}`),
+  );
 };
 
 /** A left glove and two right ones: a pair is worth 1. */
@@ -56,7 +56,6 @@ describe('what a role is worth', () => {
     close(shapleyValues(5, rewardOf), byOrders(5, rewardOf));
   });
 
-  it('is refused for more roles than whose parts can all be looked at', () => {
-    assert.throws(() => shapleyValues(MOST_ROLES + 1, () => 0), RangeError);
-  });
+  it('is refused for more roles than whose parts can all be looked at', () =>
+    assert.throws(() => shapleyValues(MOST_ROLES + 1, () => 0), RangeError));
 });

@@ -60,9 +60,7 @@ describe('vectors', () => {
     close([populationVariance([1 / 6, 2 / 3, -1 / 3])], [1 / 6]);
   });
 
-  it('gives the credits of figure 1', () => {
-    close(credits([[0.63], [0.8], [0.73]], 'loo'), [-0.135, 0.12, 0.015]);
-  });
+  it('gives the credits of figure 1', () => close(credits([[0.63], [0.8], [0.73]], 'loo'), [-0.135, 0.12, 0.015]));
 
   it('gives the credits of the rollout tree 1,0,1,1 | 0,0,1,0', () => {
     const tree = [

@@ -7,9 +7,8 @@ import type { CreditPool, PoolBucket, PoolMember } from '../../../src/shared/cre
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { Numbers, play, playTerminal, poolOf, tabular } from './tabular.ts';
 
-const near = (value: number | null | undefined, expected: number, slack = 1e-9): void => {
+const near = (value: number | null | undefined, expected: number, slack = 1e-9): void =>
   assert.ok(Math.abs((value ?? NaN) - expected) < slack, `${String(value)} is not ${expected}`);
-};
 const member = (key: string, values: readonly (number | null)[], drawn = true): PoolMember => ({
   key,
   drawn,

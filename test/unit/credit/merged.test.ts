@@ -18,9 +18,8 @@ const member = (text: string, returns: readonly (number | null)[], draw: string,
   ...(value !== undefined && { value }),
 });
 
-const close = (actual: number | undefined, expected: number): void => {
+const close = (actual: number | undefined, expected: number): void =>
   assert.ok(Math.abs((actual ?? NaN) - expected) < 1e-12, `${String(actual)} is not ${expected}`);
-};
 
 describe('mergedCredits', () => {
   it('gives equal messages the mean of their leave-one-out credits, so that their sum stays', () => {

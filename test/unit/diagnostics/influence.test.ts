@@ -13,9 +13,8 @@ import {
 } from '../../../src/diagnostics/influence.ts';
 import { bucket } from './buckets.ts';
 
-const close = (actual: number | null | undefined, expected: number): void => {
+const close = (actual: number | null | undefined, expected: number): void =>
   assert.ok(typeof actual === 'number' && Math.abs(actual - expected) <= 1e-9, `${String(actual)} is not ${expected}`);
-};
 const letters = (...words: string[]): string[][] => words.map((word) => Array.from(word));
 /** 200 contexts of 8 alternatives whose next messages are all different. */
 const UNIQUE = Array.from({ length: 200 }, (_, b) =>

@@ -12,6 +12,5 @@ export function numbers(seed: number): () => number {
 export const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 export const variance = (values: readonly number[]): number => mean(values.map((value) => (value - mean(values)) ** 2));
-export const near = (actual: number, expected: number, share: number): void => {
+export const near = (actual: number, expected: number, share: number): void =>
   assert.ok(Math.abs(actual / expected - 1) < share, `${actual} is not about ${expected}`);
-};

@@ -309,9 +309,8 @@ describe('the four classes', () => {
     );
   });
 
-  it('refuses returns that are no numbers', () => {
-    assert.throws(() => classifyBuckets([bucket(1, [[Number.NaN], [1]])]), C3Error);
-  });
+  it('refuses returns that are no numbers', () =>
+    assert.throws(() => classifyBuckets([bucket(1, [[Number.NaN], [1]])]), C3Error));
 });
 
 describe('evidence', () => {

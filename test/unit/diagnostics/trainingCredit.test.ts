@@ -3,9 +3,8 @@ import { describe, it } from 'node:test';
 import { mean } from '../../../src/credit/describe.ts';
 import { trainingCreditFidelity, type TargetedMessage } from '../../../src/diagnostics/trainingCredit.ts';
 
-const close = (actual: number | null | undefined, expected: number): void => {
+const close = (actual: number | null | undefined, expected: number): void =>
   assert.ok(typeof actual === 'number' && Math.abs(actual - expected) < 1e-12, `${String(actual)} is not ${expected}`);
-};
 
 /** Returns by the first and the second action, all of which are said equally often. */
 const TABLE = [

@@ -29,6 +29,5 @@ it('says what was left out: one reason in words, of several how much', () => {
   );
 });
 
-it('says the same of an empty log and of a program whose calls were not answered', () => {
-  assert.equal(importNotice({ ...REPORT, episodes: 0 }), 'Nothing was stored: no episode was found.');
-});
+it('says the same of an empty log and of a program whose calls were not answered', () =>
+  assert.equal(importNotice({ ...REPORT, episodes: 0 }), 'Nothing was stored: no episode was found.'));

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { namedRuns, tagsOf } from '../../../src/domain/run.ts';
 
-test('commas separate tags, and each tag is kept once', () => {
-  assert.deepEqual(tagsOf(' paper,, final  run ,paper'), ['paper', 'final run']);
-});
+test('commas separate tags, and each tag is kept once', () =>
+  assert.deepEqual(tagsOf(' paper,, final  run ,paper'), ['paper', 'final run']));
 
 test('the earlier runs that a configuration names are found wherever it names them', () => {
   const config = {

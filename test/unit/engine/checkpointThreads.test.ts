@@ -45,9 +45,7 @@ const python = (type: string, content: string, id: string, more = {}): ExtData =
 /** The path of a database with these checkpoints. */
 function databaseOf(t: TestContext, saved: readonly Saved[], type: 'json' | 'msgpack' = 'json'): string {
   const folder = mkdtempSync(join(tmpdir(), 'c3-threads-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'checkpoints.sqlite');
   const db = new Database(path);
   db.exec(

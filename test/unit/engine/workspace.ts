@@ -40,9 +40,7 @@ export async function makeWorkspace(): Promise<string> {
 export function copyOf(t: TestContext, workspace: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'c3-copy-'));
   cpSync(workspace, folder, { recursive: true });
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -139,9 +137,7 @@ export function hears(child: ChildProcessByStdio<Writable, Readable, Readable>, 
         resolve();
       }
     });
-    child.once('close', () => {
-      reject(new Error(`The process ended without "${text}": ${heard}`));
-    });
+    child.once('close', () => reject(new Error(`The process ended without "${text}": ${heard}`)));
   });
 }
 
@@ -152,9 +148,7 @@ export function finished(child: ChildProcessByStdio<Writable, Readable, Readable
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code) => {
-      resolve({ code, stdout, stderr });
-    });
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
   });
 }
 

@@ -137,9 +137,8 @@ test('the verdict says where the answer was and how it compared', () => {
   });
 });
 
-test('a blank gold cannot be graded against', () => {
-  assert.throws(() => gradeAnswer(' \n', '#### 1'), isInputError(/blank gold/u));
-});
+test('a blank gold cannot be graded against', () =>
+  assert.throws(() => gradeAnswer(' \n', '#### 1'), isInputError(/blank gold/u)));
 
 test('every demonstration of the arithmetic task is right, and right for no other answer', () => {
   const problems = generateArithmetic({ seed: 'grade', count: 200 });

@@ -63,9 +63,7 @@ describe('a scoring command', () => {
     );
     const leaving = new AbortController();
     const asked = graded(node('setInterval(() => 0, 1e6)'), { signal: leaving.signal });
-    setTimeout(() => {
-      leaving.abort();
-    }, 50);
+    setTimeout(() => leaving.abort(), 50);
     await assert.rejects(asked, CancelledError);
   });
 
@@ -82,9 +80,7 @@ describe('a scoring command', () => {
     { skip: process.platform !== 'linux' },
     async (t) => {
       const folder = mkdtempSync(join(tmpdir(), 'c3-command-'));
-      t.after(() => {
-        rmSync(folder, { recursive: true, force: true });
-      });
+      t.after(() => rmSync(folder, { recursive: true, force: true }));
       // Each leaves a child behind that only its end ends, and counts all of them.
       const script = `const { spawn } = require('child_process');
       spawn('sleep', ['1000'], { stdio: 'ignore', detached: true, cwd: process.cwd() }).unref();

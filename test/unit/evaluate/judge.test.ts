@@ -109,9 +109,7 @@ it('agreement is a share on the same side of one half, with its interval, and a 
 
 it('labels are read line by line, and a wrong one is named', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'c3-labels-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const read = (text: string): ReturnType<typeof readLabels> => {
     writeFileSync(join(folder, 'labels.jsonl'), text);
     return readLabels('labels.jsonl', folder);

@@ -8,18 +8,14 @@ import { replaceFile, writeNew } from '../../../src/files/newFile.ts';
 
 test('a file is replaced, not what a link names; a folder in its place is an error that leaves nothing behind', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'c3-new-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const [other, link, taken] = [join(folder, 'other'), join(folder, 'link'), join(folder, 'taken')];
   writeFileSync(other, 'before');
   symlinkSync(other, link);
   replaceFile(link, 'after');
   assert.deepEqual([readFileSync(link, 'utf8'), readFileSync(other, 'utf8')], ['after', 'before']);
   mkdirSync(join(taken, 'within'), { recursive: true });
-  assert.throws(() => {
-    replaceFile(taken, 'after');
-  }, /EISDIR|ENOTEMPTY|EEXIST/u);
+  assert.throws(() => replaceFile(taken, 'after'), /EISDIR|ENOTEMPTY|EEXIST/u);
   assert.deepEqual(readdirSync(folder).toSorted(), ['link', 'other', 'taken']);
 });
 
@@ -36,17 +32,7 @@ test('a file that does not fit on the disk is an error, and neither it nor a par
   });
   const kept = join(folder, 'kept');
   writeFileSync(kept, 'before');
-  assert.throws(
-    () => {
-      writeNew(join(folder, 'new'), 'content');
-    },
-    { code: 'ENOSPC' },
-  );
-  assert.throws(
-    () => {
-      replaceFile(kept, 'after');
-    },
-    { code: 'ENOSPC' },
-  );
+  assert.throws(() => writeNew(join(folder, 'new'), 'content'), { code: 'ENOSPC' });
+  assert.throws(() => replaceFile(kept, 'after'), { code: 'ENOSPC' });
   assert.deepEqual([readdirSync(folder), readFileSync(kept, 'utf8')], [['kept'], 'before']);
 });

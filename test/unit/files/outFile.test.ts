@@ -11,9 +11,7 @@ const MODULE = join(import.meta.dirname, '..', '..', '..', 'src', 'files', 'outF
 
 function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'c3-out-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 
@@ -51,9 +49,7 @@ describe('writeOut', () => {
     }, taken);
     assert.equal(readFileSync(raced, 'utf8'), 'theirs');
     symlinkSync(join(folder, 'nowhere'), link);
-    assert.throws(() => {
-      writeOut(link, ['mine']);
-    }, taken);
+    assert.throws(() => writeOut(link, ['mine']), taken);
     assert.deepEqual(readdirSync(folder), ['link', 'raced']);
   });
 });

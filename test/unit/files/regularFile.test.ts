@@ -8,9 +8,7 @@ import { C3Error } from '../../../src/shared/errors.ts';
 
 it('readRegular gives the bytes of a file, and says in one sentence why it does not', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'c3-regular-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'data.jsonl');
   writeFileSync(path, 'twelve bytes');
   assert.equal((await readRegular(path, 12, 'choose another file')).toString(), 'twelve bytes');

@@ -57,9 +57,7 @@ describe('a program that is run to its end', { skip: process.platform !== 'linux
   it('is ended by a cancel, and not begun after one', async () => {
     const leaving = new AbortController();
     const run = shell(`${HOLDS} while :; do sleep 1000; done`, { signal: leaving.signal });
-    setTimeout(() => {
-      leaving.abort();
-    }, 100);
+    setTimeout(() => leaving.abort(), 100);
     await assert.rejects(run, CancelledError);
     await assert.rejects(shell('exit 0', { signal: leaving.signal }), CancelledError);
   });

@@ -10,9 +10,7 @@ const MODULE = new URL('../../../src/files/temporaryFolder.ts', import.meta.url)
 
 function place(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'c3-test-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

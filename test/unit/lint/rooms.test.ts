@@ -64,9 +64,7 @@ const importedBy = (folder: string): string[] =>
     .flatMap((file) => [...(IMPORTS.get(file) ?? [])])
     .filter((file) => posix.dirname(file) !== folder);
 
-test('no files import each other in a circle, by type or otherwise', () => {
-  assert.deepEqual(circleIn(IMPORTS), []);
-});
+test('no files import each other in a circle, by type or otherwise', () => assert.deepEqual(circleIn(IMPORTS), []));
 
 test('no folders import each other in a circle', () => {
   // What lies in a folder itself may be shared by the folders in it.

@@ -127,13 +127,10 @@ before(async () => {
   types = found.filter(({ rule }) => isOfTypes(rule));
 });
 
-after(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
+after(async () => await rm(folder, { recursive: true, force: true }));
 
-test('every rule that needs types has code here that breaks it', () => {
-  assert.deepEqual(Object.keys(TYPED).sort(), Object.keys(BROKEN).sort());
-});
+test('every rule that needs types has code here that breaks it', () =>
+  assert.deepEqual(Object.keys(TYPED).sort(), Object.keys(BROKEN).sort()));
 
 for (const [rule, code] of Object.entries(BROKEN)) {
   test(`${rule} refuses: ${code.replaceAll('\n', ' ')}`, () => {

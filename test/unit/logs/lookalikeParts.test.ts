@@ -12,13 +12,10 @@ const reads = (value: unknown, asked: readonly string[], said: readonly string[]
 };
 
 describe('parts say all that they have:', () => {
-  const says = (part: unknown, text: string): void => {
+  const says = (part: unknown, text: string): void =>
     reads([USER, { role: 'assistant', content: [part] }], ['user: Q'], [`assistant > ${text}`]);
-  };
 
-  it('a text beside a call', () => {
-    says({ type: 'text', text: 'I look.', tool_call: { name: 'f' } }, 'I look.\nf');
-  });
+  it('a text beside a call', () => says({ type: 'text', text: 'I look.', tool_call: { name: 'f' } }, 'I look.\nf'));
 
   it('a text of a file', () => {
     for (const kind of ['file', 'image', 'audio']) {
@@ -27,24 +24,20 @@ describe('parts say all that they have:', () => {
     says({ type: 'image', text: 'x', url: 'https://a.org' }, '[image] https://a.org\nx');
   });
 
-  it('a value with its unit', () => {
-    says({ type: 'data', content: { value: '42', unit: 'km' } }, '{"value":"42","unit":"km"}');
-  });
+  it('a value with its unit', () =>
+    says({ type: 'data', content: { value: '42', unit: 'km' } }, '{"value":"42","unit":"km"}'));
 });
 
 describe('fields next to a message are not part of its text:', () => {
-  const says = (more: object): void => {
+  const says = (more: object): void =>
     reads({ messages: [USER, { role: 'assistant', content: 'Here.', ...more }] }, ['user: Q'], ['assistant > Here.']);
-  };
 
   it('items of a shop, and the blocks of Slack', () => {
     says({ items: [{ id: 1, price: 3 }] });
     says({ blocks: [{ type: 'section', text: { type: 'mrkdwn', text: '*Here.*' } }] });
   });
 
-  it('notes of a reviewer', () => {
-    says({ annotations: [{ quote: 'Here', note: 'Wrong.' }] });
-  });
+  it('notes of a reviewer', () => says({ annotations: [{ quote: 'Here', note: 'Wrong.' }] }));
 });
 
 describe('results and turns are read as before:', () => {

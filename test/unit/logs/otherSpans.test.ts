@@ -229,9 +229,8 @@ describe('agents', () => {
   const ANSWER = { 'gen_ai.output.messages': json([message('assistant', 'Oslo')]) };
   const AGENT = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'geo', ...ANSWER };
 
-  it('speak themselves where no call within them is recorded', () => {
-    assert.deepEqual(transcript(log(['invoke_agent geo', AGENT])).said, ['geo > Oslo']);
-  });
+  it('speak themselves where no call within them is recorded', () =>
+    assert.deepEqual(transcript(log(['invoke_agent geo', AGENT])).said, ['geo > Oslo']));
 
   it('say nothing beside their calls that the calls say', () => {
     const inner = ['chat', { ...CHAT, ...ANSWER }, { parent: 'outer' }] as const;

@@ -129,9 +129,7 @@ const HOSTILE: readonly (readonly [prompt: string, name: string | null])[] = [
 
 describe('the name that a prompt gives', () => {
   for (const [prompt, name] of NAMED) {
-    it(`${JSON.stringify(prompt.slice(0, 50))} is of ${name}`, () => {
-      assert.equal(promptName(prompt), name);
-    });
+    it(`${JSON.stringify(prompt.slice(0, 50))} is of ${name}`, () => assert.equal(promptName(prompt), name));
   }
   it('is none where a stranger writes what is long or no word, however long that is', () => {
     for (const [prompt, name] of HOSTILE) {
@@ -139,8 +137,6 @@ describe('the name that a prompt gives', () => {
     }
   });
   for (const prompt of UNNAMED) {
-    it(`${JSON.stringify(prompt.slice(0, 60))} is of nobody`, () => {
-      assert.equal(promptName(prompt), null);
-    });
+    it(`${JSON.stringify(prompt.slice(0, 60))} is of nobody`, () => assert.equal(promptName(prompt), null));
   }
 });

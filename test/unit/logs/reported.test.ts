@@ -177,7 +177,6 @@ describe('a log of the reports', () => {
     });
   }
 
-  it('is read of every file that is there', () => {
-    assert.deepEqual(readdirSync(FOLDER).toSorted(), Object.keys(REPORTED).toSorted());
-  });
+  it('is read of every file that is there', () =>
+    assert.deepEqual(readdirSync(FOLDER).toSorted(), Object.keys(REPORTED).toSorted()));
 });

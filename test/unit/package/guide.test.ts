@@ -29,9 +29,7 @@ function anchors(text: string): readonly string[] {
   );
 }
 
-it('the README has less than 250 lines', async () => {
-  assert.ok((await read('README.md')).split('\n').length < 250);
-});
+it('the README has less than 250 lines', async () => assert.ok((await read('README.md')).split('\n').length < 250));
 
 /** Markdown without what is code. */
 const prose = (text: string): string => text.replaceAll(/^```[\s\S]*?^```/gmu, '');

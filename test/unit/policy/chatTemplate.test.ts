@@ -125,9 +125,8 @@ describe('a chat template', () => {
     );
   });
 
-  it('never learns the date', async () => {
-    assert.equal((await load("{{ 'dated' if strftime_now is defined else 'undated' }}")).render(messages), 'undated');
-  });
+  it('never learns the date', async () =>
+    assert.equal((await load("{{ 'dated' if strftime_now is defined else 'undated' }}")).render(messages), 'undated'));
 
   it('keeps the white space of its first line as Jinja2 does', async () => {
     assert.equal((await load('  {% if true %}\n  a{% endif %}\n')).render(messages), '  a');

@@ -61,9 +61,8 @@ describe('ScriptedPolicy', () => {
     assert.deepEqual(await said(rows, request()), ['right']);
   });
 
-  it('gives equal requests equal answers whatever their stream', async () => {
-    assert.deepEqual(await said([{ answer: '4' }], request(), request({ streamKey: 'cd'.repeat(16) })), ['4', '4']);
-  });
+  it('gives equal requests equal answers whatever their stream', async () =>
+    assert.deepEqual(await said([{ answer: '4' }], request(), request({ streamKey: 'cd'.repeat(16) })), ['4', '4']));
 
   it('has the tokens of an answer where a tokenizer is there, none of them computed, and no log-probabilities', async () => {
     const policy = new ScriptedPolicy({ answers: [{ answer: 'four' }] }, LETTERS);

@@ -16,9 +16,7 @@ describe('arrivals', () => {
     const heard: number[] = [];
     const arrivals = new Arrivals();
     const gates = [0, 1, 2].map(() => Promise.withResolvers<undefined>());
-    gates.forEach(({ promise }, index) => {
-      arrivals.add(promise, () => heard.push(index));
-    });
+    gates.forEach(({ promise }, index) => arrivals.add(promise, () => heard.push(index)));
     gates[2]?.resolve(undefined);
     gates[1]?.resolve(undefined);
     await setImmediate();
@@ -87,9 +85,7 @@ describe('messages that are scored while others are sampled', () => {
     while (evaluator.gates.length < 4) {
       await setImmediate();
     }
-    evaluator.gates.toReversed().forEach(({ resolve }, index) => {
-      resolve({ score: index / 4, rule: 'gated' });
-    });
+    evaluator.gates.toReversed().forEach(({ resolve }, index) => resolve({ score: index / 4, rule: 'gated' }));
     const messages = await growing;
     assert.deepEqual(heard, [0.75, 0.5, 0.25, 0]);
     // The scripted policy answers the last request first; nodes are in the order of requests.

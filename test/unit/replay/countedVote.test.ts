@@ -64,9 +64,9 @@ describe('a vote counted again', () => {
         ['expected', expected],
       ] as const) {
         const found = contributionsOf(await counted(letters, ties));
-        found.forEach((value, voter) => {
-          assert.ok(Math.abs((value ?? NaN) - (values[voter] ?? NaN)) < 1e-12, `${letters} ${ties}: ${found.join()}`);
-        });
+        found.forEach((value, voter) =>
+          assert.ok(Math.abs((value ?? NaN) - (values[voter] ?? NaN)) < 1e-12, `${letters} ${ties}: ${found.join()}`),
+        );
       }
     }
   });
@@ -120,9 +120,9 @@ describe('a vote counted again', () => {
     // Of A A B by hand: a voter for A adds 1 first, 0 after the other, 1/2 after B, and 1/2 last.
     const { voters, evaluatorCalls } = await counted('AAB');
     const expected = [7 / 12, 7 / 12, -1 / 6];
-    voters.forEach(({ shapley }, voter) => {
-      assert.ok(Math.abs((shapley ?? NaN) - (expected[voter] ?? NaN)) < 1e-12, String(shapley));
-    });
+    voters.forEach(({ shapley }, voter) =>
+      assert.ok(Math.abs((shapley ?? NaN) - (expected[voter] ?? NaN)) < 1e-12, String(shapley)),
+    );
     assert.deepEqual([evaluatorCalls, (await counted('xx')).evaluatorCalls], [2, 0]);
   });
 

@@ -53,9 +53,8 @@ async function recorded(t: TestContext, made: World, fanout: readonly number[]):
 const stored = (message: TreeMessage): number => message.stored ?? assert.fail('not stored');
 const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
 const returnsOf = (message: TreeMessage): number[] => findLeaves(message).flatMap((leaf) => returnOf(leaf) ?? []);
-const near = (actual: number | undefined, expected: number): void => {
+const near = (actual: number | undefined, expected: number): void =>
   assert.ok(actual !== undefined && Math.abs(actual - expected) < 1e-12, `${String(actual)} is not ${expected}`);
-};
 const CASES: readonly (readonly [Protocol, readonly number[]])[] = [
   [PAIR, [2, 4]],
   [PARALLEL, [2, 1, 2, 2]],
@@ -288,9 +287,7 @@ describe('recordTrainingTree', () => {
         }
       });
     };
-    assert.throws(() => {
-      record(breaking);
-    }, /the disk is gone/);
+    assert.throws(() => record(breaking), /the disk is gone/);
     assert.deepEqual(store.counts(), before);
     assert.equal(store.countReplays(RUN), 0);
     record(store);

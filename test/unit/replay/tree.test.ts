@@ -356,18 +356,8 @@ describe('EvaluatorBudget', () => {
     const budget = new EvaluatorBudget(3);
     budget.reserve(2);
     budget.spend(2);
-    assert.throws(
-      () => {
-        budget.spend(1);
-      },
-      errorOfKind('budget', /not been booked/),
-    );
-    assert.throws(
-      () => {
-        budget.reserve(2);
-      },
-      errorOfKind('budget', /allows 3 calls: 2 are booked and 2 more/),
-    );
+    assert.throws(() => budget.spend(1), errorOfKind('budget', /not been booked/));
+    assert.throws(() => budget.reserve(2), errorOfKind('budget', /allows 3 calls: 2 are booked and 2 more/));
     budget.reserve(1);
     budget.spend(1);
     assert.equal(budget.calls, 3);

@@ -27,9 +27,9 @@ const found = (letters: string, ties: string, uniform?: number): number[] => {
 };
 const close = (values: readonly number[], expected: readonly number[], what: string): void => {
   assert.equal(values.length, expected.length, what);
-  values.forEach((value, index) => {
-    assert.ok(Math.abs(value - (expected[index] ?? NaN)) < 1e-12, `${what}: ${values.join()}, not ${expected.join()}`);
-  });
+  values.forEach((value, index) =>
+    assert.ok(Math.abs(value - (expected[index] ?? NaN)) < 1e-12, `${what}: ${values.join()}, not ${expected.join()}`),
+  );
 };
 
 const [half, third, sixth] = [1 / 2, 1 / 3, 1 / 6];

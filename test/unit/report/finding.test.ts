@@ -7,9 +7,7 @@ import { assertBalanced, assertSelfContained, textOf } from './page.ts';
 
 function storeFor(t: TestContext): StoreWriter {
   const { writer, ...store } = temporaryStore();
-  t.after(() => {
-    store.remove();
-  });
+  t.after(() => store.remove());
   addRun(writer);
   return writer;
 }
@@ -326,16 +324,13 @@ describe('findingReport', () => {
     assert.match(textOf(reportPage(report)), /What this message was worth was not measured/u);
   });
 
-  it('says so for a message that is not there', (t) => {
-    assert.throws(() => findingReport(storeFor(t), 77), /There is no message 77/u);
-  });
+  it('says so for a message that is not there', (t) =>
+    assert.throws(() => findingReport(storeFor(t), 77), /There is no message 77/u));
 });
 
 it('names its run and its protocol, and no path of the machine', (t) => {
   const { writer, ...store } = temporaryStore();
-  t.after(() => {
-    store.remove();
-  });
+  t.after(() => store.remove());
   writer.insertRun({
     id: RUN,
     method: 'c3',

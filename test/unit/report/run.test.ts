@@ -21,9 +21,7 @@ const SNAPSHOT = 'a'.repeat(64);
 
 function storeFor(t: TestContext): StoreWriter {
   const { writer, ...store } = temporaryStore();
-  t.after(() => {
-    store.remove();
-  });
+  t.after(() => store.remove());
   addRun(writer);
   return writer;
 }
@@ -203,9 +201,7 @@ describe('runReport', () => {
 
   it('is a whole page without anything from elsewhere, whatever the run is called, also where nothing was measured', (t) => {
     const { writer, ...store } = temporaryStore();
-    t.after(() => {
-      store.remove();
-    });
+    t.after(() => store.remove());
     const hostile = '<script>alert(1)</script>" onload="x \u202e';
     writer.insertRun({
       id: RUN,
@@ -225,9 +221,8 @@ describe('runReport', () => {
     assert.deepEqual(JSON.parse(reportJson(report)), report);
   });
 
-  it('says so for a run that is not there', (t) => {
-    assert.throws(() => runReport(storeFor(t), 'none'), /There is no run none/u);
-  });
+  it('says so for a run that is not there', (t) =>
+    assert.throws(() => runReport(storeFor(t), 'none'), /There is no run none/u));
 });
 
 it('takes quantiles between order statistics, as numpy does', () => {

@@ -6,9 +6,7 @@ import { after, test } from 'node:test';
 import { runTestFiles, type FileResult, type FileResults } from '../../runner/testFile.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'c3-runner-'));
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs a test file with this body. */
 async function running(

@@ -76,9 +76,7 @@ describe('stored numbers', () => {
     });
     const words = new Float32Array(999);
     convertInto(bytes, 'F32', words);
-    words.forEach((value, index) => {
-      assert.ok(Object.is(value, view.getFloat32(4 * index, true)));
-    });
+    words.forEach((value, index) => assert.ok(Object.is(value, view.getFloat32(4 * index, true))));
   });
 
   it('that are no finite number are seen wherever they are', () => {

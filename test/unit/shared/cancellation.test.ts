@@ -16,9 +16,7 @@ describe('what waits under a signal', () => {
     controller.abort();
     await assert.rejects(waiting, CancelledError);
     await assert.rejects(unlessCancelled(new Promise(() => undefined), controller.signal), CancelledError);
-    assert.throws(() => {
-      throwIfAborted(controller.signal);
-    }, CancelledError);
+    assert.throws(() => throwIfAborted(controller.signal), CancelledError);
     throwIfAborted(NEVER);
   });
 
@@ -57,9 +55,7 @@ describe('a signal of several', () => {
     const cancelled = (combine: (signals: readonly AbortSignal[]) => AbortSignal): AbortSignal => {
       const asked = new AbortController();
       const combined = combine([long, asked.signal]);
-      globalThis.setImmediate(() => {
-        asked.abort();
-      });
+      globalThis.setImmediate(() => asked.abort());
       return combined;
     };
     const combined = cancelled((signals) => anyOf(...signals));

@@ -15,11 +15,7 @@ describe('Holds', () => {
     });
     await holds.take(Promise.resolve(thing('first')));
     holds.add(thing('second', true));
-    holds.add({
-      [Symbol.dispose]: () => {
-        given.push('third');
-      },
-    });
+    holds.add({ [Symbol.dispose]: () => given.push('third') });
     await assert.rejects(holds[Symbol.asyncDispose](), /second fails/);
     assert.deepEqual(given, ['third', 'second', 'first']);
     await holds[Symbol.asyncDispose]();

@@ -23,9 +23,7 @@ describe('requireCapability', () => {
   it('says which role, what is missing and what to do', () => {
     requireCapability(POLICIES, 'actor', 'samples', 'type a message');
     assert.throws(
-      () => {
-        requireCapability(POLICIES, 'checker', 'samples', 'type a message to compare it with');
-      },
+      () => requireCapability(POLICIES, 'checker', 'samples', 'type a message to compare it with'),
       errorOfKind(
         'input',
         /^The policy of the role checker is scripted: it has one answer .*; type a message to compare it with\.$/,

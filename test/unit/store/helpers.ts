@@ -42,18 +42,14 @@ export const ENVIRONMENT: NumericEnvironment = {
 
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'c3-store-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
 /** A store in a folder of its own that holds one run, one snapshot, two problems and environment 1. */
 export function filledStore(t: TestContext, options: WriterOptions = {}): StoreWriter {
   const store = openStoreForWriting(join(temporaryFolder(t), '.c3', 'c3.sqlite'), options);
-  t.after(() => {
-    store.close();
-  });
+  t.after(() => store.close());
   addRun(store, RUN, '2026-01-01T00:00:00.000Z');
   store.insertProblems([INSTANCE, OTHER_INSTANCE]);
   store.environmentId(ENVIRONMENT);
@@ -165,9 +161,7 @@ export function newCredit(value: number, changes: Partial<Credit> = {}): Credit 
 /** A bare connection, such as any other program could open. */
 export function rawConnection(t: TestContext, path: string): Connection {
   const db = new (loadSqlite())(path);
-  t.after(() => {
-    db.close();
-  });
+  t.after(() => db.close());
   return db;
 }
 

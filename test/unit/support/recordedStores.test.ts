@@ -26,9 +26,7 @@ interface Asked {
 
 function place(t: TestContext): Place {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'c3-recordings-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const [cache, count] = [join(folder, 'cache'), join(folder, 'count')];
   let asked = 0;
   return {

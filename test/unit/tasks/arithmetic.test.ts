@@ -186,9 +186,8 @@ test('the problems of a seed stay the same from version to version', () => {
   );
 });
 
-test('questions within one call are distinct', () => {
-  assert.equal(new Set(SAMPLE.map((problem) => problem.question)).size, SAMPLE.length);
-});
+test('questions within one call are distinct', () =>
+  assert.equal(new Set(SAMPLE.map((problem) => problem.question)).size, SAMPLE.length));
 
 test('levels are mixed by weight', () => {
   const share = SAMPLE.filter((problem) => problem.level === 3).length / SAMPLE.length;

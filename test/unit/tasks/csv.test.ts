@@ -112,9 +112,8 @@ test('CSV under a header becomes problems, by the name of the file or the format
 });
 
 test('headers and records that do not fit are refused', async () => {
-  const refused = async (content: string, message: RegExp): Promise<void> => {
+  const refused = async (content: string, message: RegExp): Promise<void> =>
     await assert.rejects(loadProblems(await written(content)), isInputError(message));
-  };
   await refused('question,answer\na,1\nb\n', /tasks\.csv:3: the record has 1 fields where the header names 2/u);
   await refused('question,answer\na,1,2\n', /tasks\.csv:2: the record has 3 fields/u);
   await refused('question,,answer\na,b,1\n', /tasks\.csv:1: the header has a column without a name/u);

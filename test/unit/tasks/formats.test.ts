@@ -230,9 +230,8 @@ test('rows of several forms may be in one file', async () => {
 });
 
 test('a form that is named is demanded of every row, and whatever is missing is named', async () => {
-  const refused = async (rows: readonly object[], message: RegExp, options?: LoadOptions): Promise<void> => {
+  const refused = async (rows: readonly object[], message: RegExp, options?: LoadOptions): Promise<void> =>
     await assert.rejects(load(rows, options), isInputError(message));
-  };
   await refused(
     [GSM8K, { question: 'q', answer: 'It is 4.' }],
     /data\.jsonl:2: "answer" holds no answer; this form of data has an answer after ####.*task\.format/u,
@@ -270,9 +269,7 @@ test('a repeated question with another answer is reported', async () => {
 
 test('what scores the code of each data set passes its reference in the sandbox and fails another', async (t) => {
   const grader = new PythonGrader({ places: sandboxPlaces() });
-  t.after(() => {
-    grader.close();
-  });
+  t.after(() => grader.close());
   const wrong =
     'def add(a, b):\n    return a - b\n\ndef f(a, b):\n    return {9}\n\ndef next_but_one(x):\n    return x\n';
   for (const row of [MBPP, SANITIZED, PLUS, HUMANEVAL]) {

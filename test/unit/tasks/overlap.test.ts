@@ -13,15 +13,11 @@ const TRAIN = [item('t1', 'One?'), item('t2', 'Two  apples?'), item('t3', 'Three
 
 test('sets without a shared question pass, with their sizes and the fingerprints of their uidShas', () => {
   const report = overlapReport([item('t', 'x')], [item('e', 'y')]);
-  assert.doesNotThrow(() => {
-    refuseOverlap(report);
-  });
+  assert.doesNotThrow(() => refuseOverlap(report));
   // The SHA-256 of the 64 hex digits of the SHA-256 of x, by sha256sum.
   assert.equal(report.train.fingerprint, 'a57b5956dbc6e02127bbb40c87cb8244196d6d18e0e141936ffcd8cffad457ad');
   assert.deepEqual([report.train.instances, report.evaluation.instances, report.sameQuestion.count], [1, 1, 0]);
-  assert.doesNotThrow(() => {
-    refuseOverlap(overlapReport([], []));
-  });
+  assert.doesNotThrow(() => refuseOverlap(overlapReport([], [])));
   assert.match(
     describeOverlap(report).join(' '),
     /1 training problems .* 0 of 1 evaluation questions are also trained on\.$/u,
@@ -47,9 +43,7 @@ test('an evaluation question counts once, under the strongest of question, words
   });
   assert.deepEqual(report.sameUid, { count: 1, examples: [{ evaluation: 't4', train: 't4' }] });
   assert.throws(
-    () => {
-      refuseOverlap(report);
-    },
+    () => refuseOverlap(report),
     isInputError(
       /^3 of 5 evaluation questions .*\(2 of them differing .*\), first "t1" \(training's "t1"\).*task\.refuse_overlap/u,
     ),
@@ -62,14 +56,10 @@ test('an evaluation question counts once, under the strongest of question, words
 
 test('the same words alone stop a run; the same uid alone does not', () => {
   assert.throws(
-    () => {
-      refuseOverlap(overlapReport(TRAIN, [item('e', 'one?')]));
-    },
+    () => refuseOverlap(overlapReport(TRAIN, [item('e', 'one?')])),
     isInputError(/^1 of 1 .* first "e" \(training's "t1"\)/u),
   );
-  assert.doesNotThrow(() => {
-    refuseOverlap(overlapReport(TRAIN, [item('t1', 'Six')]));
-  });
+  assert.doesNotThrow(() => refuseOverlap(overlapReport(TRAIN, [item('t1', 'Six')])));
 });
 
 test('examples are bounded, counts are not, and a uid cannot break the line', () => {
@@ -79,10 +69,5 @@ test('examples are bounded, counts are not, and a uid cannot break the line', ()
     train.map(({ question }, index) => item(`e\n${index}`, question)),
   );
   assert.deepEqual([report.sameQuestion.count, report.sameQuestion.examples.length], [50, MAX_EXAMPLES]);
-  assert.throws(
-    () => {
-      refuseOverlap(report);
-    },
-    isInputError(/^50 of 50 .* first "e\\n0"/u),
-  );
+  assert.throws(() => refuseOverlap(report), isInputError(/^50 of 50 .* first "e\\n0"/u));
 });

@@ -4,9 +4,8 @@ import { distinctQuestions, splitFingerprint, uidSha } from '../../../src/tasks/
 
 // Expected digests by sha256sum.
 
-test('the uidSha of a plain question is the SHA-256 of its text', () => {
-  assert.equal(uidSha('x'), '2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881');
-});
+test('the uidSha of a plain question is the SHA-256 of its text', () =>
+  assert.equal(uidSha('x'), '2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881'));
 
 test('composition, line ends and whitespace at the end do not change the uidSha', () => {
   const expected = '76f9e8fbf9f40ee29d806547ee9cb00feb9c26a5c58e41b18e39ad09a94ee595';

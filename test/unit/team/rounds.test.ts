@@ -240,9 +240,8 @@ describe('what an event of an episode in rounds sees', () => {
 });
 
 describe('the key rounds', () => {
-  const refused = (rounds: unknown, pattern: RegExp, roles: unknown = ROLES): void => {
+  const refused = (rounds: unknown, pattern: RegExp, roles: unknown = ROLES): void =>
     assert.throws(() => team(rounds, roles), errorOfKind('input', pattern));
-  };
 
   it('refuses what never ends, and what does not fit, in one sentence', () => {
     refused({}, /rounds\.turns: must be a whole number from 1 to 64/);

@@ -25,9 +25,8 @@ import { FOUR, PAIR, sums } from './tinyTeam.ts';
 import { watchingSteps } from './watched.ts';
 
 const SETTINGS = readConfig('', 'defaults').ccpo;
-const close = (actual: number, expected: number, what: string, within = 1e-5): void => {
+const close = (actual: number, expected: number, what: string, within = 1e-5): void =>
   assert.ok(Math.abs(actual - expected) < within, `${what}: ${actual} is not ${expected}`);
-};
 const pairs = (joint: readonly number[], solo: readonly number[]): Paired[] =>
   joint.map((one, index) => ({ joint: one, solo: solo[index] ?? NaN }));
 
@@ -104,9 +103,7 @@ describe('the shaping of CCPO', () => {
     for (const [values, expected] of cases) {
       const found = withinPrompt(values, 'deviation');
       assert.equal(found.length, expected.length);
-      found.forEach((value, index) => {
-        close(value, expected[index] ?? NaN, JSON.stringify(values));
-      });
+      found.forEach((value, index) => close(value, expected[index] ?? NaN, JSON.stringify(values)));
     }
   });
 
@@ -245,9 +242,7 @@ describe('the credit of CCPO', () => {
     const trees = treesOf([1, 1, 0, 0], [0, 1, 0, 1]);
     const { thinker, solver } = creditsOf(trees, [], state);
     const expected = [1.292809, -0.072346, -0.072346, -1.148116];
-    thinker.forEach((value, index) => {
-      close(value ?? NaN, expected[index] ?? NaN, 'thinker');
-    });
+    thinker.forEach((value, index) => close(value ?? NaN, expected[index] ?? NaN, 'thinker'));
     const raw = creditsOf(trees, ['ccpo.normalise=none'], state);
     close(raw.solver[1] ?? NaN, 1.291204, 'solver (1, 1)');
     close(raw.thinker[3] ?? NaN, -0.934459, 'thinker (0, 1)');
@@ -308,9 +303,7 @@ let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   team = await teamFolder();
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 /** One after the other right and wrong, so that returns differ. */
 const counting = (): Evaluator => {

@@ -179,9 +179,7 @@ let folder: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   folder = await teamFolder();
 });
-after(() => {
-  folder.remove();
-});
+after(() => folder.remove());
 
 /** The number that a message states as the tiny team writes it. */
 const stated = (text: string): string | null => [...text.matchAll(/#### (\d+)/gu)].at(-1)?.[1] ?? null;

@@ -120,9 +120,8 @@ describe('withOverrides', () => {
     assert.deepEqual(over({ a: [1, 2] }, true, 'a=[3]'), { a: [3] });
   });
 
-  it('refuses a way through a value', () => {
-    assert.throws(() => over({ a: 1 }, true, 'a.b=2'), /--override a\.b=2: a is not a mapping\./);
-  });
+  it('refuses a way through a value', () =>
+    assert.throws(() => over({ a: 1 }, true, 'a.b=2'), /--override a\.b=2: a is not a mapping\./));
 
   it('keeps a key called __proto__ a key', () => {
     const value = over({}, true, '__proto__.x=1');

@@ -13,17 +13,13 @@ let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   team = await teamFolder();
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 const SCRIPTED = 'policies={reasoner: {kind: scripted, answers: [{answer: "Add the pens."}]}}';
 
 /** Notes the roles of all contexts that are trained on. */
 const noting = (trained: Set<string>) =>
-  watchingSteps((contexts) => {
-    contexts.forEach(({ role = '' }) => trained.add(role));
-  });
+  watchingSteps((contexts) => contexts.forEach(({ role = '' }) => trained.add(role)));
 
 describe('a run with a scripted role', () => {
   for (const overrides of [
@@ -131,19 +127,12 @@ describe('checkScripts', () => {
   it('finds the first question without an answer', () => {
     const [first] = sums(1);
     assert.throws(
-      () => {
-        check(JSON.stringify([{ question: first?.question, answer: '3' }]));
-      },
+      () => check(JSON.stringify([{ question: first?.question, answer: '3' }])),
       errorOfKind('input', /^policies\.actor\.answers has no answer for the actor for the problem "sum-1"; add one/),
     );
     check('[{turn: 1, answer: "3"}]');
     // What a context key answers is known only in its context.
     check('[{context_key: "12", answer: "3"}]');
-    assert.throws(
-      () => {
-        check('[{turn: 2, answer: "3"}]');
-      },
-      errorOfKind('input', /"sum-0"/),
-    );
+    assert.throws(() => check('[{turn: 2, answer: "3"}]'), errorOfKind('input', /"sum-0"/));
   });
 });

@@ -23,9 +23,7 @@ const phase = (steps: number, revised: number): PretrainPhase => ({
 
 it('keeps weights, tokenizer and log of the steps before, and does the others', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'c3-pretrain-'));
-  t.after(() => {
-    rmSync(root, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(root, { recursive: true, force: true }));
   const path = join(TEAM, 'protocol.json');
   const protocol = parseProtocol(readFileSync(path, 'utf8'), path, { turns: 2 });
   const { architecture } = pretrainRecipe('functions');

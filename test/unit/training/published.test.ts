@@ -66,9 +66,7 @@ wandb: {project: x}
 `;
 
 describe('the published files', () => {
-  it('are six', () => {
-    assert.equal(FILES.length, 6);
-  });
+  it('are six', () => assert.equal(FILES.length, 6));
 
   for (const file of FILES) {
     it(`${file} converts`, () => {
@@ -243,9 +241,8 @@ describe('convertPublished', () => {
     }
   });
 
-  it('clips no return that turns can add up to', () => {
-    assert.equal(readConfig('model: {}\nmagrpo: {num_turns: 12, discount: 1}\n', 'x').credit.return_clip, 12);
-  });
+  it('clips no return that turns can add up to', () =>
+    assert.equal(readConfig('model: {}\nmagrpo: {num_turns: 12, discount: 1}\n', 'x').credit.return_clip, 12));
 
   it('counts the calls of a tree', () => {
     const budget = (magrpo: string): unknown =>
@@ -422,7 +419,6 @@ describe('slices', () => {
     }
   });
 
-  it('of assertions: numbers in texts are numbers, other texts mean all', () => {
-    assert.deepEqual([3, -2, 0, null, 'all', '2', ' -1 ', 'some', ''].map(sliceOf), [3, -2, 0, 0, 0, 2, -1, 0, 0]);
-  });
+  it('of assertions: numbers in texts are numbers, other texts mean all', () =>
+    assert.deepEqual([3, -2, 0, null, 'all', '2', ' -1 ', 'some', ''].map(sliceOf), [3, -2, 0, 0, 0, 2, -1, 0, 0]));
 });

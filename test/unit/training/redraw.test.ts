@@ -73,9 +73,7 @@ describe('a run with fanout_unique', () => {
   before(async () => {
     team = await teamFolder();
   });
-  after(() => {
-    team.remove();
-  });
+  after(() => team.remove());
 
   it('draws again within its calls, verifies, and comes to the same weights over an interruption', async (t) => {
     const options = {

@@ -22,9 +22,7 @@ before(async () => {
   team = await teamFolder();
   tokenizer = await loadTokenizer(team.folder);
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 /** A problem whose actor's context has this many tokens where the reasoner says nothing: a digit is a token. */
 function problemOf(tokens: number, uid = 'long'): Problem {

@@ -20,9 +20,7 @@ let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   team = await teamFolder();
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 describe('a run whose environment throws', () => {
   it('fails in one sentence, keeps its steps, and resumes to the weights of a run that never failed', async (t) => {

@@ -7,9 +7,8 @@ describe('cosineSchedule', () => {
     const rate = cosineSchedule({ peak: 0.5, warmupFraction, totalSteps, floorFraction });
     return Array.from({ length: totalSteps + 3 }, (_, step) => rate(step));
   };
-  const near = (actual: number | undefined, expected: number): void => {
+  const near = (actual: number | undefined, expected: number): void =>
     assert.ok(actual !== undefined && Math.abs(actual - expected) < 1e-15, `${String(actual)} is not ${expected}`);
-  };
 
   it('rises in equal steps to the peak', () => {
     // A tenth of 40 steps: 1/4, 2/4, 3/4 and all of the peak.

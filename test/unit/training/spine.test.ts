@@ -75,9 +75,7 @@ describe('a run with a spine', () => {
   before(async () => {
     team = await teamFolder();
   });
-  after(() => {
-    team.remove();
-  });
+  after(() => team.remove());
 
   for (const shape of ['spine', 'spine_rho']) {
     it(`asks for its budget, learns, verifies, and comes to the same weights over an interruption: ${shape}`, async (t) => {

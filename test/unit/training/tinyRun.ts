@@ -23,9 +23,7 @@ import { makeTeam, PAIR, sums } from './tinyTeam.ts';
 
 export function temporaryFolder(t: Pick<TestContext, 'after'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'c3-tiny-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -33,12 +31,7 @@ export function temporaryFolder(t: Pick<TestContext, 'after'>): string {
 export async function teamFolder(): Promise<{ readonly folder: string; readonly remove: () => void }> {
   const folder = mkdtempSync(join(tmpdir(), 'c3-team-'));
   await makeTeam(folder);
-  return {
-    folder,
-    remove: () => {
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 export const TINY_CONFIG =

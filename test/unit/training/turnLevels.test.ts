@@ -107,9 +107,8 @@ describe('levels by turn', () => {
     const [one, two] = [of(1, 10, [4, 3, 0, 0]), of(2, 20, [4, 4, 4, 0, 3])];
     const levels = turnLevels([...one[0], ...two[0]], [...one[1], ...two[1]], team(1));
     const pass = (k: 1 | 2 | 3 | 4 | 5 | 6): number | undefined => levels[`turn1PassAt${k}`];
-    const close = (value: number | undefined, expected: number): void => {
+    const close = (value: number | undefined, expected: number): void =>
       assert.ok(Math.abs((value ?? NaN) - expected) < 1e-12, `${String(value)}, not ${expected}`);
-    };
     close(pass(1), (1 / 4 + 3 / 5) / 2);
     // 1 - C(3, 2) / C(4, 2) and 1 - C(2, 2) / C(5, 2).
     close(pass(2), (1 - 3 / 6 + (1 - 1 / 10)) / 2);
@@ -152,9 +151,7 @@ describe('a run that the ladder scores', () => {
   before(async () => {
     bundle = await teamFolder();
   });
-  after(() => {
-    bundle.remove();
-  });
+  after(() => bundle.remove());
   const evaluator: Evaluator = {
     name: 'ladder',
     ofTurn: (_, messages) => messages.at(-1)?.text ?? '',

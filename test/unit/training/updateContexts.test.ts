@@ -166,7 +166,6 @@ describe('mini-batches', () => {
     }
   });
 
-  it('are everything where there is one', () => {
-    assert.deepEqual(miniBatchOf(range(5), { index: 0, of: 1, draw: draw('pass') }), range(5));
-  });
+  it('are everything where there is one', () =>
+    assert.deepEqual(miniBatchOf(range(5), { index: 0, of: 1, draw: draw('pass') }), range(5)));
 });

@@ -15,9 +15,7 @@ let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   team = await teamFolder();
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
 const SHORT = ['evaluation.instances=0', 'evaluator_budget=4', 'fanout=[2, 2]'];

@@ -69,12 +69,7 @@ export class MadeElement extends MadeNode {
       const others = this.className.split(' ').filter((present) => present !== '' && present !== name);
       this.className = (on ? [...others, name] : others).join(' ');
     };
-    return {
-      toggle,
-      add: (name) => {
-        toggle(name, true);
-      },
-    };
+    return { toggle, add: (name) => toggle(name, true) };
   }
 
   get textContent(): string {

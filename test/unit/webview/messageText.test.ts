@@ -12,9 +12,7 @@ const { formulaOf } = await import('../../../webview/transcript/message/mathemat
 /** Mathematics that is there when the test says so. */
 class Later {
   readonly waiting: ((set: SetFormula) => void)[] = [];
-  readonly ask: WithMathematics = (ready) => {
-    this.waiting.push(ready);
-  };
+  readonly ask: WithMathematics = (ready) => this.waiting.push(ready);
 
   come(): void {
     for (const ready of this.waiting.splice(0)) {

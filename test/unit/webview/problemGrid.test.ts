@@ -66,12 +66,8 @@ class Host {
         this.asked.push(offset);
       },
       sort: () => undefined,
-      open: ({ id }) => {
-        this.opened.push(id);
-      },
-      choose: (id) => {
-        this.chosen.push(id);
-      },
+      open: ({ id }) => this.opened.push(id),
+      choose: (id) => this.chosen.push(id),
       moved: () => undefined,
       placed: () => {
         this.placed++;

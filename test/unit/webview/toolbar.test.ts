@@ -53,9 +53,7 @@ function desk(): Desk {
       field.value = words;
       field.fire('input');
     },
-    press: (name) => {
-      named(name).click();
-    },
+    press: (name) => named(name).click(),
   };
 }
 

@@ -37,19 +37,13 @@ class Host {
   constructor() {
     const nothing = (): void => undefined;
     this.tree = new TreeView({
-      ask: (revision, offset) => {
-        this.asked.push([revision, offset]);
-      },
-      select: (message) => {
-        this.selected.push(message);
-      },
+      ask: (revision, offset) => this.asked.push([revision, offset]),
+      select: (message) => this.selected.push(message),
       replay: nothing,
       verify: nothing,
       exportReport: nothing,
       copyLink: nothing,
-      compare: (message) => {
-        this.compared.push(message);
-      },
+      compare: (message) => this.compared.push(message),
       tokens: nothing,
       command: nothing,
       moved: nothing,

@@ -108,9 +108,7 @@ it('the table has a row for each voter, the one on screen marked, the others ope
   );
   const buttons = view.all().filter(({ localName }) => localName === 'button');
   for (const button of buttons) {
-    button.listeners.get('click')?.forEach((listener) => {
-      listener({});
-    });
+    button.listeners.get('click')?.forEach((listener) => listener({}));
   }
   assert.deepEqual(opened, [7, 9]);
 });

@@ -55,19 +55,13 @@ export class Figure {
       this.nothing,
       this.tip,
     );
-    this.tableButton = tool('Table', `Table of ${spec.title}`, () => {
-      this.openTable(!this.tableOpen);
-    });
+    this.tableButton = tool('Table', `Table of ${spec.title}`, () => this.openTable(!this.tableOpen));
     const tools = h(
       'span',
       { class: 'tools' },
       this.tableButton,
-      tool('CSV', `Copy ${spec.title} as CSV`, () => {
-        this.copyTable();
-      }),
-      tool('PNG', `Copy ${spec.title} as PNG`, () => {
-        void this.copyPicture();
-      }),
+      tool('CSV', `Copy ${spec.title} as CSV`, () => this.copyTable()),
+      tool('PNG', `Copy ${spec.title} as PNG`, () => void this.copyPicture()),
     );
     this.element = h(
       'figure',
@@ -161,9 +155,7 @@ export class Figure {
       this.look(null);
       this.doors.reading(this.spec.id, frame.matches(':hover'));
     });
-    frame.addEventListener('pointerenter', () => {
-      this.doors.reading(this.spec.id, true);
-    });
+    frame.addEventListener('pointerenter', () => this.doors.reading(this.spec.id, true));
     frame.addEventListener('pointermove', ({ clientX, clientY }) => {
       const { left, top } = this.plot.element.getBoundingClientRect();
       this.look(this.plot.nearest(clientX - left, clientY - top));
@@ -172,12 +164,8 @@ export class Figure {
       this.look(null);
       this.doors.reading(this.spec.id, frame.matches(':focus'));
     });
-    frame.addEventListener('click', () => {
-      this.openActive();
-    });
-    frame.addEventListener('keydown', (event) => {
-      this.press(event);
-    });
+    frame.addEventListener('click', () => this.openActive());
+    frame.addEventListener('keydown', (event) => this.press(event));
   }
 
   private press(event: KeyboardEvent): void {

@@ -200,12 +200,8 @@ export class Plot {
       plugins: [
         {
           id: 'c3',
-          beforeDatasetsDraw: (chart) => {
-            drawBehind(chart as Chart<'line', Data>, this.scene);
-          },
-          afterDatasetsDraw: (chart) => {
-            drawBefore(chart as Chart<'line', Data>, this.scene, this.activePoint());
-          },
+          beforeDatasetsDraw: (chart) => drawBehind(chart as Chart<'line', Data>, this.scene),
+          afterDatasetsDraw: (chart) => drawBefore(chart as Chart<'line', Data>, this.scene, this.activePoint()),
         },
       ],
     };

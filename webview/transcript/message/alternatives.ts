@@ -190,9 +190,7 @@ export class BucketList {
 
   private opener(message: number): HTMLElement {
     const show = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, 'show');
-    show.addEventListener('click', () => {
-      this.open(message);
-    });
+    show.addEventListener('click', () => this.open(message));
     return show;
   }
 }

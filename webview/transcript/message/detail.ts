@@ -83,33 +83,17 @@ export class DetailPane {
     this.events = events;
     this.mathematics = mathematics;
     this.whyView = new WhyView({
-      open: (message) => {
-        events.open(message);
-      },
-      settle: (message, replays) => {
-        events.settle(message, replays);
-      },
-      findLost: (message) => {
-        events.findLost(message);
-      },
-      cancelReplay: () => {
-        events.cancelReplay();
-      },
-      toggled: () => {
-        events.arranged();
-      },
+      open: (message) => events.open(message),
+      settle: (message, replays) => events.settle(message, replays),
+      findLost: (message) => events.findLost(message),
+      cancelReplay: () => events.cancelReplay(),
+      toggled: () => events.arranged(),
     });
     this.element.append(this.whyView.element, this.body);
-    this.keys = new KeysAndHashes(() => {
-      events.arranged();
-    });
+    this.keys = new KeysAndHashes(() => events.arranged());
     copyAsWritten(this.element);
-    this.asWritten.addEventListener('click', () => {
-      this.toggleWritten();
-    });
-    this.element.addEventListener('scroll', () => {
-      events.scrolled();
-    });
+    this.asWritten.addEventListener('click', () => this.toggleWritten());
+    this.element.addEventListener('scroll', () => events.scrolled());
   }
 
   /**
@@ -282,14 +266,7 @@ export class DetailPane {
     const form = new ReplayForm(samples ? defaults : { ...defaults, alternatives: 0 }, detail, this.events);
     this.form = form;
     this.settle = new SettleControl(
-      {
-        settle: (replays) => {
-          this.events.settle(message.id, replays);
-        },
-        cancel: () => {
-          this.events.cancelReplay();
-        },
-      },
+      { settle: (replays) => this.events.settle(message.id, replays), cancel: () => this.events.cancelReplay() },
       defaults.unavailable === null && samples,
     );
     this.credit = new CreditFact(this.settle.element);
@@ -313,9 +290,7 @@ export class DetailPane {
       h('div', { class: 'text-head' }, h('h2', {}, message.role, messagePlace(detail)), empty ? null : this.asWritten),
       empty ? h('p', { class: 'empty' }, 'empty message') : this.textOf(message.text, detail.code),
       eventBlock(detail.events.after, 'After the message'),
-      voteView(detail.vote, message.id, (other) => {
-        this.events.open(other);
-      }),
+      voteView(detail.vote, message.id, (other) => this.events.open(other)),
       h(
         'dl',
         { class: 'facts' },
@@ -351,9 +326,7 @@ export class DetailPane {
       { class: 'link', type: 'button', title: 'Bytes, token boundaries and invisible characters, in an editor (T)' },
       'Show tokens and bytes',
     );
-    show.addEventListener('click', () => {
-      this.events.tokens(message);
-    });
+    show.addEventListener('click', () => this.events.tokens(message));
     return show;
   }
 
@@ -371,9 +344,7 @@ export class DetailPane {
       draws,
       place: 1 + [...this.buckets.values()].filter((other) => other.own === own).length,
       message: this.shown ?? -1,
-      open: (message) => {
-        this.events.open(message);
-      },
+      open: (message) => this.events.open(message),
     });
     this.buckets.set(bucket.id, list);
     const newest = bucket.origin === 'request' ? [...this.buckets.keys()].every((id) => id <= bucket.id) : false;

@@ -80,9 +80,7 @@ export class EstimatesView {
       return null;
     }
     const button = h('button', { class: 'link', type: 'button' }, action);
-    button.addEventListener('click', () => {
-      measure(name);
-    });
+    button.addEventListener('click', () => measure(name));
     return button;
   }
 }

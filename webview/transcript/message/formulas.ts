@@ -19,9 +19,7 @@ export function mathematicsBeside(own: HTMLOrSVGScriptElement | null): WithMathe
   let loading: Promise<SetFormula> | null = null;
   return (ready) => {
     loading ??= load(own);
-    loading.then(ready, (error: unknown) => {
-      console.warn(error);
-    });
+    loading.then(ready, (error: unknown) => console.warn(error));
   };
 }
 
@@ -42,9 +40,9 @@ function load(own: HTMLOrSVGScriptElement | null): Promise<SetFormula> {
         resolve(set);
       }
     });
-    script.addEventListener('error', () => {
-      reject(new Error(`${BUNDLE} could not be loaded: mathematics is shown as it was written.`));
-    });
+    script.addEventListener('error', () =>
+      reject(new Error(`${BUNDLE} could not be loaded: mathematics is shown as it was written.`)),
+    );
     document.head.append(script);
   });
 }

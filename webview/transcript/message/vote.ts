@@ -67,8 +67,6 @@ export function voteView(vote: ShownVote | null, current: number, open: (message
 
 function opener(role: string, message: number, open: (message: number) => void): HTMLElement {
   const button = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, role);
-  button.addEventListener('click', () => {
-    open(message);
-  });
+  button.addEventListener('click', () => open(message));
   return button;
 }

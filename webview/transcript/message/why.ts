@@ -40,9 +40,7 @@ export class WhyView {
     this.element = h('details', { class: 'why', open: true }, this.line, this.body);
     this.element.hidden = true;
     copyAsWritten(this.body);
-    this.element.addEventListener('toggle', () => {
-      events.toggled();
-    });
+    this.element.addEventListener('toggle', () => events.toggled());
   }
 
   /** @param possible whether replays can be asked for */
@@ -93,14 +91,7 @@ export class WhyView {
     if (other || this.settle === null) {
       const { message } = decisive;
       this.settle = new SettleControl(
-        {
-          settle: (replays) => {
-            this.events.settle(message, replays);
-          },
-          cancel: () => {
-            this.events.cancelReplay();
-          },
-        },
+        { settle: (replays) => this.events.settle(message, replays), cancel: () => this.events.cancelReplay() },
         this.possible,
       );
     }
@@ -123,9 +114,7 @@ export class WhyView {
   }
 
   private findButton(leaf: number): Button {
-    const find = button('Find the message that lost it', () => {
-      this.events.findLost(leaf);
-    });
+    const find = button('Find the message that lost it', () => this.events.findLost(leaf));
     this.find = find;
     return find;
   }
@@ -136,9 +125,7 @@ export class WhyView {
       { class: 'link', type: 'button', title: 'Show this message in the tree' },
       turn > 0 ? `${role} ${turn + 1}` : role,
     );
-    title.addEventListener('click', () => {
-      this.events.open(message);
-    });
+    title.addEventListener('click', () => this.events.open(message));
     const facts = h(
       'span',
       { class: 'why-facts' },

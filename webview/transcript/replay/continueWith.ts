@@ -13,9 +13,7 @@ import { parseTemperature, snapshotLabel } from './replayWords.ts';
 
 export class ContinueWith {
   readonly element: HTMLDetailsElement;
-  private readonly snapshot: Dropdown = dropdown('Snapshot', () => {
-    this.updateSummary();
-  });
+  private readonly snapshot: Dropdown = dropdown('Snapshot', () => this.updateSummary());
   private readonly temperature = textField('Temperature', { size: 6, inputmode: 'decimal' });
   private readonly model = textField('Model folder', { size: 24, placeholder: "the run's own" });
   private readonly state = h('span', { class: 'muted' });
@@ -26,9 +24,7 @@ export class ContinueWith {
     snapshots: readonly OfferedSnapshot[],
     events: { chooseModel(): void; submit(): void; changed(): void },
   ) {
-    this.changed = () => {
-      events.changed();
-    };
+    this.changed = () => events.changed();
     this.snapshot.append(
       option(
         '',
@@ -42,9 +38,7 @@ export class ContinueWith {
     }
     this.temperature.placeholder = own.temperature === null ? 'as recorded' : `as recorded: ${own.temperature}`;
     for (const field of [this.temperature, this.model]) {
-      field.addEventListener('input', () => {
-        this.updateSummary();
-      });
+      field.addEventListener('input', () => this.updateSummary());
     }
     for (const field of [this.temperature, this.model]) {
       field.addEventListener('keydown', (event) => {
@@ -63,20 +57,10 @@ export class ContinueWith {
         h('div', { class: 'labelled' }, h('span', { 'aria-hidden': 'true' }, 'Snapshot'), this.snapshot),
         this.temperature,
         this.model,
-        button(
-          'Choose folder…',
-          () => {
-            events.chooseModel();
-          },
-          { title: 'Choose the folder of another model' },
-        ),
-        button(
-          'As recorded',
-          () => {
-            this.reset();
-          },
-          { title: "Back to the message's own snapshot, temperature and model" },
-        ),
+        button('Choose folder…', () => events.chooseModel(), { title: 'Choose the folder of another model' }),
+        button('As recorded', () => this.reset(), {
+          title: "Back to the message's own snapshot, temperature and model",
+        }),
       ),
       h(
         'p',

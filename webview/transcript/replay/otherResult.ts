@@ -13,12 +13,8 @@ export function otherResult(
 ): HTMLElement {
   const field = textArea(`Result of ${source}`, { rows: 3, resize: 'vertical', maxlength: MAX_EVENT_TEXT });
   field.value = text;
-  const start = button(
-    'Replay with this result',
-    () => {
-      replay(field.value);
-    },
-    { title: 'Continue the message with this result, and with the recorded one beside it' },
-  );
+  const start = button('Replay with this result', () => replay(field.value), {
+    title: 'Continue the message with this result, and with the recorded one beside it',
+  });
   return h('details', { class: 'typed' }, h('summary', {}, `Try another result of ${source}`), field, start);
 }

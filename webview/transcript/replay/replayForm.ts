@@ -99,13 +99,9 @@ export class ReplayForm {
       true,
       'Replay m of every alternative draws the same random numbers: differences between alternatives vary less. Off: each alternative draws its own.',
     );
-    this.verify = button(
-      'Verify replay',
-      () => {
-        events.verify(message.id);
-      },
-      { title: 'Execute the stored replays of this message again and compare them (V)' },
-    );
+    this.verify = button('Verify replay', () => events.verify(message.id), {
+      title: 'Execute the stored replays of this message again and compare them (V)',
+    });
     this.verify.hidden = true;
     const submit = (): void => {
       const request = this.running ? null : this.read();
@@ -117,22 +113,16 @@ export class ReplayForm {
       events.draft(this.message, null);
     };
     this.continuation = new ContinueWith(own, snapshots, {
-      chooseModel: () => {
-        events.chooseModel();
-      },
+      chooseModel: () => events.chooseModel(),
       submit,
-      changed: () => {
-        this.keep();
-      },
+      changed: () => this.keep(),
     });
     this.start = button('Replay alternatives', submit, {
       primary: true,
       title: 'Sample other messages from the same frozen context (R)',
     });
     this.starter = this.start;
-    this.cancel = button('Cancel', () => {
-      events.cancelReplay();
-    });
+    this.cancel = button('Cancel', () => events.cancelReplay());
     for (const field of [this.alternatives, this.replays]) {
       field.addEventListener('keydown', (event) => {
         if (event.key === 'Enter') {
@@ -141,13 +131,9 @@ export class ReplayForm {
       });
     }
     this.typed.value = this.offered.text;
-    this.own = button(
-      'Replay my message',
-      () => {
-        this.replayOwn();
-      },
-      { title: 'Continue what is written here, from the same frozen context' },
-    );
+    this.own = button('Replay my message', () => this.replayOwn(), {
+      title: 'Continue what is written here, from the same frozen context',
+    });
     this.typedPart = h('details', { class: 'typed' }, h('summary', {}, 'Try your own message'), this.typed, this.own);
     this.element = h(
       'section',
@@ -158,17 +144,13 @@ export class ReplayForm {
       defaults.unavailable === null ? this.typedPart : null,
       defaults.unavailable === null ? this.continuation.element : null,
       defaults.unavailable === null && result !== undefined
-        ? otherResult(result, (text) => {
-            this.replay({ alternatives: 0, text: null, result: text });
-          })
+        ? otherResult(result, (text) => this.replay({ alternatives: 0, text: null, result: text }))
         : null,
       this.fault,
       h('div', { class: 'progress' }, this.ring, this.words, this.cancel),
     );
     for (const event of ['input', 'change']) {
-      this.element.addEventListener(event, () => {
-        this.keep();
-      });
+      this.element.addEventListener(event, () => this.keep());
     }
     // Without alternatives to sample, one's own message is all that can be replayed.
     const isAlone = defaults.alternatives === 0;
@@ -271,9 +253,7 @@ export class ReplayForm {
       this.own.disabled = false;
       // A button that was disabled can take the keyboard once it has been drawn again.
       if (focusedIn(this.cancel) !== null) {
-        requestAnimationFrame(() => {
-          this.end();
-        });
+        requestAnimationFrame(() => this.end());
       } else {
         this.cancel.hidden = true;
       }

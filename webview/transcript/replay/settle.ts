@@ -25,16 +25,8 @@ export class SettleControl {
   constructor(events: SettleEvents, possible: boolean) {
     this.possible = possible;
     const title = 'Replays pairs of continuations until the interval excludes 0';
-    this.start = button(
-      '',
-      () => {
-        events.settle(this.replays);
-      },
-      { title },
-    );
-    this.cancel = button('Cancel settling', () => {
-      events.cancel();
-    });
+    this.start = button('', () => events.settle(this.replays), { title });
+    this.cancel = button('Cancel settling', () => events.cancel());
     this.element = h('span', { class: 'settle' }, this.start, this.words, this.cancel);
   }
 

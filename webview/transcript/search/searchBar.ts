@@ -71,9 +71,7 @@ export class SearchBar {
   private readonly clear = h('button', { class: 'link', type: 'button' }, 'Clear filters');
   private readonly matching = h('span', { class: 'muted matching', role: 'status' });
   private readonly filters: Drawer;
-  private readonly asking = new Rested(() => {
-    this.events.search(this.field.value);
-  }, PAUSE);
+  private readonly asking = new Rested(() => this.events.search(this.field.value), PAUSE);
   private filter: TranscriptFilter = NO_FILTER;
 
   /** @param protocol the button that opens the map of the protocol where space is short */
@@ -82,16 +80,10 @@ export class SearchBar {
     fill(this.credit, CREDITS);
     fill(this.outcome, OUTCOMES);
     fill(this.lane, LANES);
-    this.field.addEventListener('input', () => {
-      this.asking.ask();
-    });
-    this.field.addEventListener('keydown', (event) => {
-      this.onKey(event);
-    });
+    this.field.addEventListener('input', () => this.asking.ask());
+    this.field.addEventListener('keydown', (event) => this.onKey(event));
     for (const select of this.choosers) {
-      select.addEventListener('change', () => {
-        events.filter(this.chosen());
-      });
+      select.addEventListener('change', () => events.filter(this.chosen()));
       select.addEventListener('keydown', (event) => {
         if (event.key === 'Escape') {
           events.leave();
@@ -104,9 +96,7 @@ export class SearchBar {
     });
     const sign = h('span', { class: 'key-sign' }, ` ( ${shownKey('keys')} )`);
     const keys = h('button', { class: 'link keys-button', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys', sign);
-    keys.addEventListener('click', () => {
-      events.keys();
-    });
+    keys.addEventListener('click', () => events.keys());
     const line = [...this.choosers, this.clear, this.matching];
     this.filters = new Drawer('Filters', 'filters', h('div', { class: 'filter-line' }, ...line));
     this.element = h(
@@ -116,12 +106,8 @@ export class SearchBar {
         'div',
         { class: 'search-line' },
         this.field,
-        iconButton('↑', 'Previous match (P)', () => {
-          events.step(-1);
-        }),
-        iconButton('↓', 'Next match (N)', () => {
-          events.step(1);
-        }),
+        iconButton('↑', 'Previous match (P)', () => events.step(-1)),
+        iconButton('↓', 'Next match (N)', () => events.step(1)),
         this.hits,
       ),
       this.filters.toggle,

@@ -35,18 +35,14 @@ export class TreeView {
   constructor(events: TreeEvents) {
     this.events = events;
     this.element = h('div', { class: 'tree', role: 'tree', tabindex: 0, 'aria-label': 'Messages' }, this.drawn.canvas);
-    this.sight = new TreeSight(this.element, (revision, offset) => {
-      events.ask(revision, offset);
-    });
+    this.sight = new TreeSight(this.element, (revision, offset) => events.ask(revision, offset));
     this.element.addEventListener('scroll', () => {
       this.drawn.scrolled(this.sight.scroll.top);
       this.schedule();
     });
     listenForKeys(
       this.element,
-      (command) => {
-        this.run(command);
-      },
+      (command) => this.run(command),
       (word) => {
         const place = this.sight.placeOf(word, this.active);
         if (place !== null) {
@@ -54,18 +50,10 @@ export class TreeView {
         }
       },
     );
-    this.element.addEventListener('mousedown', ({ target }) => {
-      this.pointer.press(target);
-    });
-    this.element.addEventListener('click', ({ target }) => {
-      this.onClick(target);
-    });
-    this.element.addEventListener('focus', () => {
-      this.schedule();
-    });
-    new ResizeObserver(() => {
-      this.schedule();
-    }).observe(this.element);
+    this.element.addEventListener('mousedown', ({ target }) => this.pointer.press(target));
+    this.element.addEventListener('click', ({ target }) => this.onClick(target));
+    this.element.addEventListener('focus', () => this.schedule());
+    new ResizeObserver(() => this.schedule()).observe(this.element);
   }
 
   /**
@@ -284,9 +272,7 @@ export class TreeView {
       const { layout, scroll } = this.sight;
       this.activate(placeAfter(command, layout.placeOf(this.active), scroll.page, layout.visible));
     } else if (isMessageCommand(command)) {
-      this.withActive((message) => {
-        this.events[MESSAGE_EVENTS[command]](message);
-      });
+      this.withActive((message) => this.events[MESSAGE_EVENTS[command]](message));
     } else if (command === 'open') {
       this.openOrDescend();
     } else if (command === 'close') {

@@ -45,9 +45,10 @@ export function mapPicture(id: string, name: string, cells: readonly MapCell[]):
     const marks = measured
       .filter((one) => one.roles === roles)
       .toSorted((a, b) => a.rho - b.rho)
-      .map(({ rho, difference }): Mark => {
-        return { left: x.at(rho) + DODGE * (index - (sizes.length - 1) / 2), y: difference };
-      });
+      .map(({ rho, difference }): Mark => ({
+        left: x.at(rho) + DODGE * (index - (sizes.length - 1) / 2),
+        y: difference,
+      }));
     return { roles, index, marks };
   });
   const labels = apart(

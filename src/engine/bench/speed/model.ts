@@ -93,9 +93,7 @@ async function measureLoading(
     }
   };
   const home = temporaryFolder('bench-model');
-  const remove = (): void => {
-    rmSync(home, { recursive: true, force: true });
-  };
+  const remove = (): void => rmSync(home, { recursive: true, force: true });
   // A second Ctrl-C ends the process at once.
   process.on('exit', remove);
   try {

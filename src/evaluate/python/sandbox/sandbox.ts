@@ -70,9 +70,7 @@ function send(kind: string, content: Uint8Array): void {
   }
 }
 
-const sendText = (kind: string, text: string): void => {
-  send(kind, new TextEncoder().encode(text));
-};
+const sendText = (kind: string, text: string): void => send(kind, new TextEncoder().encode(text));
 
 /** Why this process is no sandbox; null when it is one. */
 function weakness(): string | null {

@@ -136,12 +136,10 @@ export class SandboxProcess {
     );
     // Writing to a process that has ended: 'close' says what is to be reported.
     this.child.stdin?.on('error', () => undefined);
-    this.child.stdout?.on('data', (piece: Buffer) => {
-      this.receive(piece);
-    });
-    this.child.on('error', (error) => {
-      this.end(new SandboxFailure(`the sandbox's process did not start: ${error.message}`));
-    });
+    this.child.stdout?.on('data', (piece: Buffer) => this.receive(piece));
+    this.child.on('error', (error) =>
+      this.end(new SandboxFailure(`the sandbox's process did not start: ${error.message}`)),
+    );
     this.child.on('close', (code, signal) => {
       const outside = guarded || (signal !== null && !OWN_SIGNALS.includes(signal));
       this.end(new SandboxFailure(`the sandbox's process ended with ${signal ?? `code ${String(code)}`}`, outside));
@@ -241,9 +239,7 @@ export class SandboxProcess {
       this.waiting = { resolve, reject };
     });
     const began = performance.now();
-    const watch = setInterval(() => {
-      this.checkTime(began);
-    }, WATCH_MILLISECONDS);
+    const watch = setInterval(() => this.checkTime(began), WATCH_MILLISECONDS);
     for (const piece of framePieces(kind, content)) {
       this.child.stdin?.write(piece);
     }

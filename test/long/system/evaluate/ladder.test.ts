@@ -12,17 +12,18 @@ const main = (...body: string[]): string => `def add_up(n, k):\n${body.map((line
 
 describe('the ladder in the sandbox', () => {
   const grader = new PythonGrader({ places: sandboxPlaces(), passRule: 'fraction', limits: { seconds: 2 } });
-  after(() => {
-    grader.close();
-  });
+  after(() => grader.close());
   const scoreOf = async (
     rules: 'ladder' | 'ladder-executed' | 'ladder-published',
     helper: string,
     own: string,
   ): Promise<number> => {
-    const messages = [helper, own].map((text, position): SaidEvent => {
-      return { kind: 'decision', position, role: position === 0 ? 'aux' : 'main', text };
-    });
+    const messages = [helper, own].map((text, position): SaidEvent => ({
+      kind: 'decision',
+      position,
+      role: position === 0 ? 'aux' : 'main',
+      text,
+    }));
     const join = environmentKind('join');
     const joined = await join?.run({
       problem: ladderProblem,

@@ -9,9 +9,7 @@ import { BACKENDS, grader } from '../../../unit/evaluate/python/support.ts';
 for (const backend of BACKENDS) {
   describe(`the executed ladder (${backend})`, () => {
     const one = grader({ backend, passRule: 'fraction', lanes: 2, limits: { seconds: 2 } });
-    after(() => {
-      one.close();
-    });
+    after(() => one.close());
 
     it('gives each program what it deserves', async () => {
       assert.equal(LADDER_CHEATS.length, 64);

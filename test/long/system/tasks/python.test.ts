@@ -6,9 +6,7 @@ import { sample } from '../../../unit/tasks/pythonSample.ts';
 
 test('in the sandbox every solution passes its tests, and neither the hasty one nor one with a number or a word changed does', async (t) => {
   const grader = new PythonGrader({ places: sandboxPlaces() });
-  t.after(() => {
-    grader.close();
-  });
+  t.after(() => grader.close());
   const changes: readonly [RegExp, (found: string) => string][] = [
     [/\d+/u, (digits) => String(Number(digits) + 1)],
     [/ \+ /u, () => ' - '],

@@ -23,9 +23,7 @@ let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   team = await teamFolder();
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 const begin = (t: TestContext): Promise<TinyRun> => tinyWorld(t, team.folder);
 const OVERRIDES = ['steps=5', 'checkpoint_every=2', 'snapshot_every=2', 'evaluation.batch=4'];

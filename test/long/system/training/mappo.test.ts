@@ -24,9 +24,7 @@ before(async () => {
   team = await teamFolder();
   tokenizer = await loadTokenizer(team.folder);
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 const STEPS = 3;
 /** A head that learns by steps of its own, from the first one on beside the policy. */

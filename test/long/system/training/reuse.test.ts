@@ -20,9 +20,7 @@ let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   team = await teamFolder();
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 /** What says what was paid; the hash of a replay covers its calls. */
 const COSTS: Readonly<Record<string, readonly string[]>> = {

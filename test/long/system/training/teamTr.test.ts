@@ -12,9 +12,7 @@ let team: Awaited<ReturnType<typeof teamFolder>>;
 before(async () => {
   team = await teamFolder();
 });
-after(() => {
-  team.remove();
-});
+after(() => team.remove());
 
 const STEPS = 3;
 const RUN = [

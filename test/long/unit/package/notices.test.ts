@@ -41,9 +41,8 @@ it('every page of the guide is packaged', async () => {
 });
 
 describe('the notices of third parties', () => {
-  it('are those of the lock and of what is bundled now: node test/support/notices.ts makes them anew', async () => {
-    assert.equal(notices, await noticesText(packages));
-  });
+  it('are those of the lock and of what is bundled now: node test/support/notices.ts makes them anew', async () =>
+    assert.equal(notices, await noticesText(packages)));
 
   it('name every package whose files are in the package, and what these are made of', () => {
     const whole = files.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//u.exec(file)?.[1] ?? []);
@@ -84,9 +83,8 @@ describe('the notices of third parties', () => {
     }
   });
 
-  it('leave nothing out without saying so', async () => {
-    await assert.rejects(noticesText(['no-such-package']), /does not say version and license of no-such-package/u);
-  });
+  it('leave nothing out without saying so', async () =>
+    await assert.rejects(noticesText(['no-such-package']), /does not say version and license of no-such-package/u));
 });
 
 describe('the package', () => {

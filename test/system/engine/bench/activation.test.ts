@@ -10,9 +10,7 @@ import { isRecord } from '../../../../src/shared/guard.ts';
 
 test('c3 bench activation activates the extension that was built', async (t) => {
   const cwd = mkdtempSync(join(tmpdir(), 'c3-activation-'));
-  t.after(() => {
-    rmSync(cwd, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
   const cli = join(import.meta.dirname, '../../../../dist/cli.js');
   const { stdout } = await promisify(execFile)(process.execPath, [cli, 'bench', 'activation', '--quick', '--json'], {
     cwd,

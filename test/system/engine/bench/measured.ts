@@ -11,9 +11,7 @@ const temporary = mkdtempSync(join(tmpdir(), 'c3-own-'));
 for (const name of ['TMPDIR', 'TMP', 'TEMP']) {
   process.env[name] = temporary;
 }
-after(() => {
-  rmSync(temporary, { recursive: true, force: true });
-});
+after(() => rmSync(temporary, { recursive: true, force: true }));
 
 /** What measurements have left in the temporary folder. */
 export const leftovers = (): string[] => readdirSync(temporary).filter((name) => name.startsWith('c3-bench-'));

@@ -17,9 +17,7 @@ const temporary = mkdtempSync(join(tmpdir(), 'c3-own-'));
 for (const name of ['TMPDIR', 'TMP', 'TEMP']) {
   process.env[name] = temporary;
 }
-after(() => {
-  rmSync(temporary, { recursive: true, force: true });
-});
+after(() => rmSync(temporary, { recursive: true, force: true }));
 
 const TASK: IterationTask = {
   shape: { ...SHAPE, hiddenSize: 16, intermediateSize: 16, layers: 1, heads: 2, keyValueHeads: 2, headDim: 8 },
@@ -122,9 +120,7 @@ it('a cancel ends run and peers', async () => {
       signal: controller.signal,
       note: (line) => {
         if (line === 'peer: peer') {
-          setTimeout(() => {
-            controller.abort();
-          });
+          setTimeout(() => controller.abort());
         }
       },
     },

@@ -22,9 +22,7 @@ before(async () => {
   ran = await c3(workspace, ['run', 'tiny.c3.yaml', '--json', '--override', 'seed=3']);
   run = String(parseLine(ran.stdout)['run']);
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 describe('c3 run', () => {
   it('prints one JSON document with the keys of the contract, and progress on standard error', () => {
@@ -185,9 +183,9 @@ describe('c3 taxonomy, doctor, credit, bench', () => {
       ['baselines', [1 / 4, 1 / 5, 2 / 3]],
       ['credits', [1 / 4, 4 / 5, -2 / 3]],
     ] as const) {
-      list(first[name]).forEach((value, index) => {
-        assert.ok(Math.abs(Number(value) - (expected[index] ?? NaN)) < 1e-12, name);
-      });
+      list(first[name]).forEach((value, index) =>
+        assert.ok(Math.abs(Number(value) - (expected[index] ?? NaN)) < 1e-12, name),
+      );
     }
     assert.ok(list(first['intervals']).every(isInterval));
     assert.deepEqual(

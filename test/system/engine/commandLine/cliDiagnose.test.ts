@@ -14,9 +14,7 @@ before(async () => {
   workspace = await makeWorkspace();
   run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json'])).stdout)['run']);
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 describe('c3 diagnose', () => {
   it('prints one document with the keys of the contract, and measures a sample that it draws', async (t) => {

@@ -15,9 +15,7 @@ before(async () => {
   const ran = await c3(workspace, ['run', 'tiny.c3.yaml', '--json', '--override', 'seed=3']);
   run = String(parseLine(ran.stdout)['run']);
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 describe('c3 replay', () => {
   it('prints alternatives with returns, credits, calls and what verification found', async (t) => {

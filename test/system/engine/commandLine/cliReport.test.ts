@@ -13,9 +13,7 @@ before(async () => {
   done = parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json'])).stdout);
   run = String(done['run']);
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 const returns = z.array(z.number().nullable());
 const replaySchema = z.object({

@@ -13,9 +13,7 @@ before(async () => {
     parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json', '--override', 'seed=3'])).stdout)['run'],
   );
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 /** One line on standard error, nothing on standard output, exit code 2. */
 async function refuses(args: readonly string[], says: RegExp): Promise<void> {

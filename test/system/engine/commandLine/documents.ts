@@ -15,6 +15,4 @@ export const field = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
 export const list = (value: unknown): unknown[] =>
   Array.isArray(value) ? value : assert.fail(`no list: ${JSON.stringify(value)}`);
-export const succeeded = ({ code, stderr }: Finished): void => {
-  assert.equal(code, 0, stderr);
-};
+export const succeeded = ({ code, stderr }: Finished): void => assert.equal(code, 0, stderr);

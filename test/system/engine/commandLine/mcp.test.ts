@@ -19,9 +19,7 @@ before(async () => {
   workspace = await makeWorkspace();
   run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json'])).stdout)['run']);
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 /** @param answer what the user answers; null for a client that cannot ask */
 function clientOf(answer: 'accept' | 'decline' | 'cancel' | null, asked: string[] = []): Client {

@@ -10,9 +10,7 @@ import { c3, errorOf, withStore, type Finished } from '../../../unit/engine/work
 /** A folder whose store has a log of two episodes without scores: messages 1 and 2, and message 3. */
 async function recorded(t: TestContext): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'c3-note-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const said = (name: string, content: string): object => ({ role: 'assistant', name, content });
   const lines = [
     { messages: [{ role: 'user', content: 'How far?' }, said('planner', 'I look.'), said('solver', 'Twelve.')] },
@@ -76,9 +74,7 @@ test('what cannot be said of an episode is refused with a reason, and nothing is
     null,
   );
   const empty = mkdtempSync(join(tmpdir(), 'c3-note-'));
-  t.after(() => {
-    rmSync(empty, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(empty, { recursive: true, force: true }));
   assert.match(errorOf(await note(empty, '2', '--score', '1')), /no store/u);
   assert.equal(existsSync(join(empty, '.c3')), false, 'no store is made for an episode that is not there');
 });
@@ -87,8 +83,6 @@ test('an episode is scored once another writer has closed the store', async (t) 
   const folder = await recorded(t);
   const other = openStoreForWriting(join(folder, '.c3', 'c3.sqlite'));
   const scored = note(folder, '3', '--score', '1');
-  setImmediate(() => {
-    other.close();
-  });
+  setImmediate(() => other.close());
   assert.equal((await scored).stdout, 'episode 3, scored by hand: 1, which is its return\n');
 });

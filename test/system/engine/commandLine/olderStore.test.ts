@@ -18,9 +18,7 @@ before(async () => {
   db.close();
   rmSync(join(workspace, '.c3', 'c3.sqlite.seal'), { force: true });
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 for (const [what, args] of [
   ['verify', ['verify', '--json']],

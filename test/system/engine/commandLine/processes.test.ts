@@ -14,9 +14,7 @@ let folder = '';
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'c3-processes-'));
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 const CREDIT = ['credit', '--estimator', 'loo'];
 const LINE = `${JSON.stringify({ id: 'a', alternatives: [{ returns: [1] }, { returns: [0] }] })}\n`;
@@ -54,9 +52,7 @@ describe('a reader that leaves', () => {
     child.stdin.on('error', () => undefined);
     child.stdin.end(LINE.repeat(200_000));
     const ended = finished(child);
-    child.stdout.once('data', () => {
-      child.stdout.destroy();
-    });
+    child.stdout.once('data', () => child.stdout.destroy());
     const { stderr, code } = await ended;
     assert.equal(stderr, '');
     assert.equal(code, 1);
@@ -67,14 +63,10 @@ describe('Ctrl+C', () => {
   it('ends a command that changes nothing at once', async () => {
     const child = startC3(folder, CREDIT);
     const ended = finished(child);
-    child.stdout.once('data', () => {
-      child.kill('SIGINT');
-    });
+    child.stdout.once('data', () => child.kill('SIGINT'));
     // Its input is never at its end.
     child.stdin.write(LINE);
-    const deaf = setTimeout(() => {
-      child.kill('SIGKILL');
-    }, 120_000);
+    const deaf = setTimeout(() => child.kill('SIGKILL'), 120_000);
     await ended;
     clearTimeout(deaf);
     assert.equal(child.signalCode, 'SIGINT');

@@ -57,27 +57,19 @@ interface BrokenTeam {
 export const BROKEN_TEAMS = {
   'weights are missing': {
     says: /Cannot read .*model\.safetensors.*choose a folder with config\.json and model\.safetensors/,
-    breaking: (team) => {
-      rmSync(join(team, 'model.safetensors'));
-    },
+    breaking: (team) => rmSync(join(team, 'model.safetensors')),
   },
   'weights are cut': {
     says: /model\.safetensors: tensor .* is truncated; copy the weights again/,
-    breaking: (team) => {
-      truncateSync(join(team, 'model.safetensors'), 20_000);
-    },
+    breaking: (team) => truncateSync(join(team, 'model.safetensors'), 20_000),
   },
   'weights are cut in their header': {
     says: /model\.safetensors: the safetensors header is truncated/,
-    breaking: (team) => {
-      truncateSync(join(team, 'model.safetensors'), 100);
-    },
+    breaking: (team) => truncateSync(join(team, 'model.safetensors'), 100),
   },
   'weights are empty': {
     says: /model\.safetensors: the file is too short/,
-    breaking: (team) => {
-      truncateSync(join(team, 'model.safetensors'), 0);
-    },
+    breaking: (team) => truncateSync(join(team, 'model.safetensors'), 0),
   },
   'weights belong to another architecture': {
     says: /model\.safetensors: tensor model\.embed_tokens\.weight has shape \[\d+, 48\] where config\.json needs \[\d+, 32\]/,
@@ -96,9 +88,7 @@ export const BROKEN_TEAMS = {
   },
   'the tokenizer is missing': {
     says: /Cannot read .*tokenizer\.json/,
-    breaking: (team) => {
-      rmSync(join(team, 'tokenizer.json'));
-    },
+    breaking: (team) => rmSync(join(team, 'tokenizer.json')),
   },
   'the tokenizer knows more tokens than the model': {
     says: /tokenizer\.json has \d+ tokens where the model has \d+; put the model's own tokenizer there/,

@@ -13,9 +13,7 @@ import { c3, parseLine } from '../../../unit/engine/workspace.ts';
 
 const REPORTED = join(import.meta.dirname, '../../../fixtures/reported');
 const folder = mkdtempSync(join(tmpdir(), 'c3-reported-'));
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 const imported = z.looseObject({
   episodes: z.int(),

@@ -19,9 +19,7 @@ const LOGS = join(ROOT, 'test/fixtures/logs');
 
 function folderOf(t: TestContext): string {
   const folder = mkdtempSync(join(TEMPORARY, 'c3-formats-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 /** What it leaves behind lies in the folder. */

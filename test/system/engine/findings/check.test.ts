@@ -36,9 +36,7 @@ before(async () => {
   assert.equal(done.code, 0, done.stderr);
   file = relative(recorded, String(parseLine(done.stdout)['file']));
 });
-after(() => {
-  rmSync(recorded, { recursive: true, force: true });
-});
+after(() => rmSync(recorded, { recursive: true, force: true }));
 
 /** A first message of an episode that the trained team lost. */
 const lost = (folder: string): number =>
@@ -50,9 +48,8 @@ const lost = (folder: string): number =>
   });
 
 /** Changes the text of a copy's finding. */
-const edit = (folder: string, from: string | RegExp, to: string): void => {
+const edit = (folder: string, from: string | RegExp, to: string): void =>
   writeFileSync(join(folder, file), readFileSync(join(folder, file), 'utf8').replace(from, to));
-};
 const checkIn = (folder: string, ...args: readonly string[]): Promise<Finished> =>
   c3(folder, ['check', '--json', ...args]);
 const only = ({ stdout }: Finished): z.infer<typeof report>['findings'][number] =>

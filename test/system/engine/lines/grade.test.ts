@@ -9,9 +9,7 @@ let folder = '';
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'c3-grade-'));
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 const lines = (...items: readonly object[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join('');
 const answers = (stdout: string): Record<string, unknown>[] =>

@@ -19,9 +19,7 @@ let temporary = '';
 before(() => {
   temporary = mkdtempSync(join(tmpdir(), 'c3-lines-'));
 });
-after(() => {
-  rmSync(temporary, { recursive: true, force: true });
-});
+after(() => rmSync(temporary, { recursive: true, force: true }));
 
 const generate = (family: string, lines: readonly object[], ...more: string[]): Promise<Finished> =>
   c3(temporary, ['generate', '--model', folderOf(family), ...more], { stdin: jsonlOf(lines) });

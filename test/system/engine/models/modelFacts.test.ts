@@ -16,9 +16,7 @@ let temporary = '';
 before(() => {
   temporary = mkdtempSync(join(tmpdir(), 'c3-facts-'));
 });
-after(() => {
-  rmSync(temporary, { recursive: true, force: true });
-});
+after(() => rmSync(temporary, { recursive: true, force: true }));
 
 interface Entry {
   dtype: string;
@@ -174,21 +172,10 @@ describe('a folder that could not be loaded is refused in one sentence naming fi
       WEIGHTS,
       'model.',
     ],
-    [
-      'a wrong shape',
-      () =>
-        copyWith('shape', (entries) => {
-          entries[EMBEDDING]?.shape.reverse();
-        }),
-      WEIGHTS,
-      EMBEDDING,
-    ],
+    ['a wrong shape', () => copyWith('shape', (entries) => entries[EMBEDDING]?.shape.reverse()), WEIGHTS, EMBEDDING],
     [
       'a missing tensor',
-      () =>
-        copyWith('missing', (entries) => {
-          Reflect.deleteProperty(entries, EMBEDDING);
-        }),
+      () => copyWith('missing', (entries) => Reflect.deleteProperty(entries, EMBEDDING)),
       WEIGHTS,
       EMBEDDING,
     ],

@@ -15,9 +15,7 @@ let temporary = '';
 before(() => {
   temporary = mkdtempSync(join(tmpdir(), 'c3-self-'));
 });
-after(() => {
-  rmSync(temporary, { recursive: true, force: true });
-});
+after(() => rmSync(temporary, { recursive: true, force: true }));
 
 async function tested(
   folder: string,
@@ -64,9 +62,9 @@ for (const family of FAMILIES) {
 it('what fails first ends the test', async () => {
   const weights = 'model.safetensors';
   const short = await tested(
-    copy('short', (folder) => {
-      writeFileSync(join(folder, weights), readFileSync(join(folder, weights)).subarray(0, 100_000));
-    }),
+    copy('short', (folder) =>
+      writeFileSync(join(folder, weights), readFileSync(join(folder, weights)).subarray(0, 100_000)),
+    ),
   );
   assert.deepEqual(
     short.steps.map(({ name, passed }) => [name, passed]),
@@ -88,16 +86,14 @@ it('what fails first ends the test', async () => {
 
 it('a template that refuses or drops the system prompt fails; the model is tried no further', async () => {
   const refusing = await tested(
-    copy('refusing', (folder) => {
-      writeFileSync(join(folder, 'chat_template.jinja'), "{{ raise_exception('no system role') }}");
-    }),
+    copy('refusing', (folder) =>
+      writeFileSync(join(folder, 'chat_template.jinja'), "{{ raise_exception('no system role') }}"),
+    ),
   );
   assert.deepEqual(refusing.steps.at(-1)?.name, 'Chat template');
   assert.match(refusing.steps.at(-1)?.detail ?? '', /no system role/);
   const dropping = await tested(
-    copy('dropping', (folder) => {
-      writeFileSync(join(folder, 'chat_template.jinja'), '{{ messages[-1].content }}');
-    }),
+    copy('dropping', (folder) => writeFileSync(join(folder, 'chat_template.jinja'), '{{ messages[-1].content }}')),
   );
   assert.equal(dropping.steps[2]?.passed, false);
 });

@@ -36,9 +36,7 @@ before(async () => {
   });
   assert.equal(snapshots.length, 7);
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 const weights = (name: string): Promise<string | null> =>
   Promise.resolve(snapshots.find(({ id }) => id === name)?.file ?? null);

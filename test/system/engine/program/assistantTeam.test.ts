@@ -120,9 +120,9 @@ describe('the team file that an assistant names', () => {
       return 'accept';
     });
     writeFileSync(join(work, 'other.mjs'), driver(ASKS));
-    changed.push(() => {
-      writeFileSync(join(work, 'team.yaml'), JSON.stringify({ driver: ['node', 'other.mjs'], policy: POLICY }));
-    });
+    changed.push(() =>
+      writeFileSync(join(work, 'team.yaml'), JSON.stringify({ driver: ['node', 'other.mjs'], policy: POLICY })),
+    );
     const [failed, text] = await call('team.yaml');
     assert.deepEqual([failed, asked.length], [true, 1]);
     assert.match(text, /team\.yaml was changed after the user was asked; nothing was started\. Ask again\.$/u);

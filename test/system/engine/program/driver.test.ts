@@ -19,9 +19,7 @@ const INSTANCE = { uid: 'x', uidSha: 'x', question: '12+7?', answer: '', source:
 
 function driverOf(t: TestContext, args: readonly string[], timeLimit = 60_000): DriverProcess {
   const driver = new DriverProcess({ command: [process.execPath, ...args], folder: tmpdir(), timeLimit });
-  t.after(() => {
-    driver.close();
-  });
+  t.after(() => driver.close());
   return driver;
 }
 function isAlive(pid: number): boolean {
@@ -299,9 +297,8 @@ describe('a driver', () => {
     ],
   ];
   for (const [what, args, expected] of bad) {
-    it(`${what} ends the replay in plain words`, async (t) => {
-      await assert.rejects(asked(driverOf(t, args)), { kind: 'engine', message: expected });
-    });
+    it(`${what} ends the replay in plain words`, async (t) =>
+      await assert.rejects(asked(driverOf(t, args)), { kind: 'engine', message: expected }));
   }
 
   it('that hangs is ended, and a cancel does not wait for it', async (t) => {
@@ -330,9 +327,7 @@ describe('a driver', () => {
 describe('a team file', () => {
   const team = async (t: TestContext, text: string): Promise<ReturnType<typeof readTeam>> => {
     const folder = mkdtempSync(join(tmpdir(), 'c3-team-'));
-    t.after(() => {
-      rmSync(folder, { recursive: true, force: true });
-    });
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
     const path = join(folder, 'team.yaml');
     writeFileSync(path, text);
     return readTeam(path);

@@ -212,9 +212,9 @@ describe('a recorded program', () => {
     let before = 0;
     const url = await answeringServer(t, (_, request, response) => {
       if (before++ === 0) {
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {"choices"', () => {
-          request.socket.resetAndDestroy();
-        });
+        response
+          .writeHead(200, { 'content-type': 'text/event-stream' })
+          .write('data: {"choices"', () => request.socket.resetAndDestroy());
       } else {
         response.setHeader('content-type', 'application/json').end(whole('Yes.'));
       }
@@ -312,9 +312,7 @@ describe('a recorded program', () => {
 
   it('is refused with a sentence where it cannot be started, and leaves nothing', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'c3-recorded-'));
-    t.after(() => {
-      rmSync(folder, { recursive: true, force: true });
-    });
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
     const service = new EngineService(join(folder, 'c3.sqlite'));
     const command = ['no-such-program-of-ours'] as const;
     const settings = {

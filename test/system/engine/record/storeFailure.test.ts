@@ -62,16 +62,12 @@ const failingAfter = ({ service }: Kept, works: number): RecordingPlace => {
 function heldStore({ service }: Kept): { readonly place: RecordingPlace; readonly letGo: () => void } {
   const free = Promise.withResolvers<null>();
   return {
-    letGo: () => {
-      free.resolve(null);
-    },
+    letGo: () => free.resolve(null),
     place: {
       storePath: service.storePath,
       writing: async (what, signal, work) => {
         const given = Promise.withResolvers<null>();
-        const release = onAbort(signal, () => {
-          given.reject(new CancelledError());
-        });
+        const release = onAbort(signal, () => given.reject(new CancelledError()));
         await Promise.race([free.promise, given.promise]).finally(release);
         return service.writing(what, signal, work);
       },

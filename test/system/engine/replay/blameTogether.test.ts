@@ -34,9 +34,7 @@ const found = z.looseObject({
 describe('many lost episodes', () => {
   it('are decided by 32 calls each, most of them, and the others where the same is asked again', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'c3-together-'));
-    t.after(() => {
-      rmSync(folder, { recursive: true, force: true });
-    });
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
     writeFileSync(join(folder, 'enough.c3.yaml'), CONFIG);
     const trained = await c3(folder, ['run', 'enough.c3.yaml', '--json']);
     assert.equal(trained.code, 0, trained.stderr);

@@ -21,9 +21,7 @@ before(async () => {
   ({ folder: workspace, run: run } = await newRecorded('pair'));
   await makeTeam(join(workspace, 'other'), { hiddenSize: 48, steps: 10 });
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 /** A message of the last step that others were sampled beside. */
 const plan = (folder: string): number =>

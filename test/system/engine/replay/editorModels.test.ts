@@ -16,9 +16,7 @@ let workspace = '';
 before(async () => {
   workspace = await makeWorkspace();
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 /** A copy of the workspace in which a chat model answers for the actor. */
 function withChatModel(t: TestContext): string {
@@ -104,9 +102,7 @@ it('a window that closes while it answers is no score: another one goes on', asy
 
 it('answers for recorded agents by a team file; the command line has none', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'c3-recorded-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const messages = [
     { role: 'user', content: 'What are 1 and 3?' },
     { role: 'assistant', name: 'planner', content: 'Add them.' },

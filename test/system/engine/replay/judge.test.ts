@@ -11,9 +11,7 @@ let workspace = '';
 before(async () => {
   workspace = await makeWorkspace();
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 /** Scores labels by a word in them, every third message of a team not at all, and the others alike. */
 const judging = (): { readonly behave: Behaviour; readonly asked: () => number } => {

@@ -23,9 +23,7 @@ before(async () => {
   assert.match(made.stderr, /The role actor is scripted: what it says is never trained on\./);
   run = String(parseLine(made.stdout)['run']);
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 /** The first message of a role that was trained on. */
 const message = (folder: string, role: string): number =>
@@ -54,9 +52,9 @@ describe('a run with a scripted role', () => {
       (await c3(folder, ['replay', asked, '--alternatives', '3', '--replays', '2', '--json'])).stdout,
     );
     const bucket = Number(replayed['bucket']);
-    withStore(folder, (store) => {
-      assert.ok(store.bucketView(bucket).alternatives.every(({ verified }) => verified === true));
-    });
+    withStore(folder, (store) =>
+      assert.ok(store.bucketView(bucket).alternatives.every(({ verified }) => verified === true)),
+    );
     const { checked, identical } = parseLine((await c3(folder, ['verify', '--json'])).stdout);
     assert.ok(Number(checked) > 30);
     assert.equal(identical, checked);

@@ -38,9 +38,7 @@ before(async () => {
     )['run'],
   );
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 const field = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
@@ -105,9 +103,7 @@ describe('c3 replay --settle', () => {
     const folder = copyOf(t, workspace);
     const message = messageAt(folder, 0);
     const db = connect(join(folder, '.c3', 'c3.sqlite'), 'read');
-    t.after(() => {
-      db.close();
-    });
+    t.after(() => db.close());
     const stored = db
       .prepare<[], number>(
         "SELECT count(*) FROM replay JOIN bucket ON bucket.id = replay.bucket WHERE origin = 'request'",

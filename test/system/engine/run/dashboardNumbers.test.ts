@@ -12,9 +12,7 @@ let workspace = '';
 before(async () => {
   workspace = await makeWorkspace();
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 function valueOf(document: Readonly<Record<string, unknown>>, ...keys: readonly string[]): unknown {
   return keys.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), document);

@@ -16,9 +16,7 @@ let oldRun = '';
 before(async () => {
   ({ folder: workspace, run: oldRun } = await newRecorded('pair'));
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 const ask = ({ connection }: Door, folder: string, ...overrides: string[]): Promise<RunJob> =>
   connection.sendRequest(REQUESTS.startRun, { config: join(folder, 'tiny.c3.yaml'), overrides });

@@ -35,9 +35,7 @@ import {
 import { item, present, range, testStream } from '../../../unit/runtime/nd.ts';
 import { CONFIGS, layersComputedAgain, projectionInRuns, WIDE } from './recomputed.ts';
 
-describe('layers that are computed again', () => {
-  layersComputedAgain({ QWEN3, WIDE });
-});
+describe('layers that are computed again', () => layersComputedAgain({ QWEN3, WIDE }));
 
 describe('the output projection in runs of targets', () => {
   projectionInRuns({ QWEN3, WIDE });

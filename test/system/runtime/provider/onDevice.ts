@@ -38,9 +38,7 @@ export const contexts = ['a', 'b'].map((name, index) => {
 /** The device is there before the tests, and nothing is left on it after them. */
 export function useDevice(): void {
   before(useSwiftShader);
-  after(() => {
-    assert.deepEqual(heldOnDevice(), { tensors: 0, bytes: 0 });
-  });
+  after(() => assert.deepEqual(heldOnDevice(), { tensors: 0, bytes: 0 }));
 }
 
 /** @param sizes of batches in which everything is generated again */
@@ -120,6 +118,4 @@ export function generatesOnDevice(sizes: readonly number[]): void {
 }
 
 const contentOf = ({ tokens, logprobs, finish }: Completion): unknown => ({ tokens, logprobs, finish });
-export const close = (a: number, b: number): void => {
-  assert.ok(Math.abs(a - b) <= 1e-4, `${a} is not ${b}`);
-};
+export const close = (a: number, b: number): void => assert.ok(Math.abs(a - b) <= 1e-4, `${a} is not ${b}`);

@@ -20,9 +20,7 @@ const TEAM = JSON.stringify({
 
 function workspace(t: TestContext): string {
   const above = realpathSync(mkdtempSync(join(tmpdir(), 'c3-asked-')));
-  t.after(() => {
-    rmSync(above, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(above, { recursive: true, force: true }));
   const folder = join(above, 'work');
   mkdirSync(folder);
   writeFileSync(join(above, 'team.yaml'), TEAM);

@@ -8,9 +8,7 @@ import { benchActivation } from '../../../../src/engine/bench/activation.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'c3-activation-'));
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 const OPTIONS = { quick: true, signal: new AbortController().signal, note: () => undefined };
 

@@ -9,9 +9,7 @@ import { SHAPE } from '../../../../src/engine/bench/speed/shape.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'c3-peer-'));
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 const TASK: PeerTask = { suite: 'train', shape: SHAPE, threads: 1, rounds: 1, rows: 2, length: 8 };
 

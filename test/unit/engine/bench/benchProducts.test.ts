@@ -86,9 +86,9 @@ describe('the graph of the bare products', () => {
         elements(feeds[cotangentName(product.weight)]),
       );
       assert.equal(got.length, expected.length, productName(product));
-      expected.forEach((value, index) => {
-        assert.ok(Math.abs((got[index] ?? NaN) - value) < 1e-5, `${productName(product)} at ${index}`);
-      });
+      expected.forEach((value, index) =>
+        assert.ok(Math.abs((got[index] ?? NaN) - value) < 1e-5, `${productName(product)} at ${index}`),
+      );
     }
     await session.release();
   });

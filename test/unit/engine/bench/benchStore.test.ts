@@ -27,16 +27,7 @@ test('a store bench that is cancelled ends at once and leaves nothing behind', a
     assert.equal(readdirSync(folder).length, 1, 'it works in a folder of its own');
     return ++asked > 2;
   });
-  await assert.rejects(
-    benchStore({
-      quick: true,
-      signal,
-      note: (line) => {
-        notes.push(line);
-      },
-    }),
-    CancelledError,
-  );
+  await assert.rejects(benchStore({ quick: true, signal, note: (line) => notes.push(line) }), CancelledError);
   assert.equal(asked, 3);
   assert.deepEqual(leftBehind(folder), []);
 });

@@ -37,9 +37,8 @@ const pair = (level: number, roles: number, seed: number, c3: number, magrpo: nu
   run(level, roles, 'c3', seed, c3),
   run(level, roles, 'magrpo', seed, magrpo),
 ];
-const near = (actual: number | undefined | null, expected: number): void => {
+const near = (actual: number | undefined | null, expected: number): void =>
   assert.ok(Math.abs((actual ?? NaN) - expected) < 1e-9, `${String(actual)} is not ${expected}`);
-};
 
 const PILOTS = [pilot(1, 2, 0.25), pilot(2, 2, 1), pilot(3, 2, 4)];
 /** By seed and level: C3 loses, is level, wins. */

@@ -17,9 +17,7 @@ before(() => {
   mkdirSync(join(folder, 'model'));
   writeFileSync(join(folder, 'completion.bash'), completionScript('bash', DECLARED));
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What bash offers behind words, the last of which is being typed. */
 function offered(...words: string[]): string[] {

@@ -16,9 +16,7 @@ let folder = '';
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'c3-actions-'));
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The error that reading a configuration ends with. */
 async function refusal(text: string, ...overrides: readonly string[]): Promise<C3Error> {

@@ -16,9 +16,7 @@ let folder = '';
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'c3-main-'));
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 const line = (id: string, returns: readonly number[]): string =>
   `${JSON.stringify({ id, alternatives: returns.map((one) => ({ returns: [one] })) })}\n`;
@@ -142,9 +140,7 @@ describe('a context', () => {
     assert.deepEqual([streams.said, streams.noted, failed], [['a\n'], ['b\n'], 1]);
     streams.stdout.on('error', () => undefined);
     streams.stdout.destroy(new Error('write EPIPE'));
-    assert.throws(() => {
-      context.print('c');
-    }, CancelledError);
+    assert.throws(() => context.print('c'), CancelledError);
   });
 
   it('writes below a line of progress, which is there on a terminal alone', () => {

@@ -479,9 +479,7 @@ describe('the taxonomy', () => {
 describe('energy', () => {
   it('adds up the packages, over a counter that starts again, and is null where the system does not say', (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'c3-rapl-'));
-    t.after(() => {
-      rmSync(folder, { recursive: true, force: true });
-    });
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
     const write = (name: string, energy: number): void => {
       mkdirSync(join(folder, name), { recursive: true });
       writeFileSync(join(folder, name, 'energy_uj'), `${energy}\n`);

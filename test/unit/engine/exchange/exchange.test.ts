@@ -306,9 +306,8 @@ describe('an imported file', () => {
         }),
       ),
     );
-    const close = (actual: number | null | undefined, expected: number): void => {
+    const close = (actual: number | null | undefined, expected: number): void =>
       assert.ok(Math.abs((actual ?? NaN) - expected) <= 1e-9, `${String(actual)} is not ${expected}`);
-    };
     // NumPy and SciPy on the authors' definitions.
     close(fidelity(buckets, 'loo').real?.value, 0.8204276211947296);
     close(fidelity(buckets, 'loo').all?.value, 0.8242675099330777);
@@ -330,9 +329,7 @@ describe('an exported run', () => {
     }
     const before = [...bucketsOf(store, RUN, 'training', PAIR)];
     const folder = mkdtempSync(join(tmpdir(), 'c3-export-'));
-    t.after(() => {
-      rmSync(folder, { recursive: true, force: true });
-    });
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
     const out = join(folder, 'out.jsonl');
     const report = exportBuckets(store, RUN, PAIR, out);
     assert.deepEqual([report.buckets + report.leftOut, before.length], [12, 12]);

@@ -7,9 +7,7 @@ import { exportWeights } from '../../../../src/engine/exchange/exportWeights.ts'
 
 test('the weights of a model come last, so that a folder with weights is complete', async (t) => {
   const place = mkdtempSync(join(tmpdir(), 'c3-export-'));
-  t.after(() => {
-    rmSync(place, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(place, { recursive: true, force: true }));
   const [model, out] = [join(place, 'model'), join(place, 'out')];
   const companions = ['config.json', 'generation_config.json', 'tokenizer.json', 'tokenizer_config.json'];
   mkdirSync(model);

@@ -15,9 +15,7 @@ import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 
 function filesOf(t: TestContext): { readonly path: string; readonly out: string } {
   const folder = mkdtempSync(join(tmpdir(), 'c3-unpack-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   return { path: join(folder, 'log'), out: join(folder, 'out') };
 }
 const isInput = (words: RegExp) => (error: unknown) =>

@@ -56,9 +56,7 @@ interface Unpacked {
 
 function filesOf(t: TestContext, bytes: Buffer): { readonly path: string; readonly out: string } {
   const folder = mkdtempSync(join(tmpdir(), 'c3-zipped-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'log.eval');
   writeFileSync(path, bytes);
   return { path, out: join(folder, 'out') };

@@ -33,9 +33,8 @@ async function listening(
 /** Refuses without reading. */
 const refusing =
   (lingering: Lingering = LONG): RequestListener =>
-  (_request, response) => {
+  (_request, response) =>
     void answerJson(response, 403, { no: true }, lingering);
-  };
 
 /** Says how long a body is, or that it has more than a megabyte. */
 const measuring: RequestListener = (_request, response) => {
@@ -51,9 +50,7 @@ const chunk = (body: Buffer): Buffer =>
 
 /** How many bytes a server reads of each connection, as they close. */
 function readOf(server: Server): () => Promise<number> {
-  server.on('connection', (socket: Socket) => {
-    socket.once('close', () => server.emit('read', socket.bytesRead));
-  });
+  server.on('connection', (socket: Socket) => socket.once('close', () => server.emit('read', socket.bytesRead)));
   const closed = on(server, 'read') as AsyncIterator<readonly [number], undefined>;
   return async () => (await closed.next()).value?.[0] ?? 0;
 }
@@ -189,9 +186,9 @@ describe('a client that was refused', () => {
   });
 
   it('is none of an answer that has begun', async (t) => {
-    const { port } = await listening(t, (_request, response) => {
-      response.writeHead(200, { 'content-length': 10 }).write('begun');
-    });
+    const { port } = await listening(t, (_request, response) =>
+      response.writeHead(200, { 'content-length': 10 }).write('begun'),
+    );
     const socket = await connected(port);
     socket.write(headOf('GET /', HOST));
     await heard(socket, 'begun');

@@ -58,19 +58,15 @@ const program = (aux: number, main: number): string =>
   `def aux(n):\n    return ${aux}\n\n\ndef f(n):\n    return aux(n) + ${main}`;
 
 describe('a baseline on code', () => {
-  it('of a single agent scores its function alone', async () => {
-    assert.deepEqual(await scoredBy('code-alone'), ['def f(n):\n    return aux(n) + 0']);
-  });
+  it('of a single agent scores its function alone', async () =>
+    assert.deepEqual(await scoredBy('code-alone'), ['def f(n):\n    return aux(n) + 0']));
 
-  it('in parallel joins what two roles wrote that saw nothing', async () => {
-    assert.deepEqual(await scoredBy('code-parallel'), [program(0, 0)]);
-  });
+  it('in parallel joins what two roles wrote that saw nothing', async () =>
+    assert.deepEqual(await scoredBy('code-parallel'), [program(0, 0)]));
 
-  it('in sequence lets the main role see the helper', async () => {
-    assert.deepEqual(await scoredBy('code-sequential'), [program(0, 1)]);
-  });
+  it('in sequence lets the main role see the helper', async () =>
+    assert.deepEqual(await scoredBy('code-sequential'), [program(0, 1)]));
 
-  it('with one round of discussion scores only what both write after they saw each other', async () => {
-    assert.deepEqual(await scoredBy('code-discussion'), [program(2, 2)]);
-  });
+  it('with one round of discussion scores only what both write after they saw each other', async () =>
+    assert.deepEqual(await scoredBy('code-discussion'), [program(2, 2)]));
 });

@@ -10,9 +10,7 @@ let folder = '';
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'c3-prompts-'));
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 const FINGERPRINT = { train: '', evaluation: '', tokenizer: '', template: null };
 const PLAIN = { template: null, controls: [] };

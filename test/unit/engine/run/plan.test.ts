@@ -55,9 +55,7 @@ before(async () => {
     provider: 'cpu',
   };
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 describe('the budget', () => {
   it('of the bundled run, counted by hand', async () => {

@@ -18,9 +18,7 @@ let workspace = '';
 before(async () => {
   workspace = await makeWorkspace();
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 const prepare = async (overrides: readonly string[]): Promise<PreparedRun> =>
   prepareRun(sources(), await readRecipe(null, overrides, workspace), null, never);

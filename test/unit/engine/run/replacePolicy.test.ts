@@ -30,9 +30,7 @@ before(async () => {
   }
   stored = await storedRun(...RUN);
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 function recipeOf(...overrides: readonly string[]): Promise<Recipe> {
   return readRecipe(null, overrides, folder);

@@ -31,9 +31,8 @@ describe('saveModel', () => {
     return { asked, remarks };
   }
 
-  it('writes nothing unless it is asked to', async () => {
-    assert.deepEqual(await saved(configured()), { asked: [], remarks: [] });
-  });
+  it('writes nothing unless it is asked to', async () =>
+    assert.deepEqual(await saved(configured()), { asked: [], remarks: [] }));
 
   it('writes the model, or the adapters, into the folder that is named or one of the run', async () => {
     const { asked, remarks } = await saved(configured('output.save_model=true'));

@@ -28,9 +28,7 @@ class Held {
     this.signals.push(control.signal);
     await new Promise<void>((resolve, reject) => {
       this.release = resolve;
-      control.signal.addEventListener('abort', () => {
-        reject(new CancelledError());
-      });
+      control.signal.addEventListener('abort', () => reject(new CancelledError()));
     });
     return requests.map(({ prompt }, index) => {
       const completion = {
@@ -91,9 +89,7 @@ it('more than can wait are refused with a time', async () => {
   const leaving = new AbortController();
   const waiting = Array.from({ length: 2048 }, (_, id) => batches.answer(request(id), leaving.signal));
   assert.throws(
-    () => {
-      batches.checkRoom(1);
-    },
+    () => batches.checkRoom(1),
     (error) => error instanceof ServeError && error.status === 429 && error.retryAfter === 1,
   );
   leaving.abort();

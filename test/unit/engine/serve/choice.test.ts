@@ -46,9 +46,7 @@ it('what is said piece by piece is the choice, and a stop text is heard of once'
     await Promise.resolve();
   }
   const got = await new Promise<ReturnType<FollowedChoice['stoppedAt']>>((resolve) => {
-    setImmediate(() => {
-      resolve(followed.stoppedAt(3));
-    });
+    setImmediate(() => resolve(followed.stoppedAt(3)));
   });
   assert.ok(got !== null);
   const choice = await choiceOf(bytes, got, ['END']);

@@ -14,9 +14,7 @@ const CONTROL = { signal: new AbortController().signal };
 
 function storeIn(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'c3-hold-'));
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, 'c3.sqlite');
 }
 

@@ -193,9 +193,7 @@ describe('what is read of a run', () => {
 
   it('holds what was trained on and sampled, not what was asked for, and is kept until it is asked for anew', async (t) => {
     const { writer, ...store } = temporaryStore();
-    t.after(() => {
-      store.remove();
-    });
+    t.after(() => store.remove());
     addRun(writer);
     const [tree] = addTree(writer, {
       iteration: 1,

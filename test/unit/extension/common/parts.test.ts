@@ -36,11 +36,7 @@ test('work is done at once, then at most once per interval, and never forgotten'
 
 test('what is added to a list that was disposed of is disposed of at once', () => {
   const order: string[] = [];
-  const item = (name: string): { dispose(): void } => ({
-    dispose: () => {
-      order.push(name);
-    },
-  });
+  const item = (name: string): { dispose(): void } => ({ dispose: () => order.push(name) });
   const disposables = new Disposables();
   disposables.add(item('a'));
   disposables.add(item('b'));

@@ -38,12 +38,8 @@ test('work that throws is done again when it is asked for', (context) => {
     done++;
     throw new Error('no store');
   });
-  assert.throws(() => {
-    throttle.trigger();
-  }, /no store/u);
+  assert.throws(() => throttle.trigger(), /no store/u);
   context.mock.timers.tick(100);
-  assert.throws(() => {
-    throttle.trigger();
-  }, /no store/u);
+  assert.throws(() => throttle.trigger(), /no store/u);
   assert.equal(done, 2);
 });

@@ -4,6 +4,5 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { KEY_REFERENCE, keyReference } from '../../../support/keyReference.ts';
 
-test('the reference of the guide says what the keys of a configuration say', () => {
-  assert.equal(readFileSync(KEY_REFERENCE, 'utf8'), keyReference(), 'run: npm run reference');
-});
+test('the reference of the guide says what the keys of a configuration say', () =>
+  assert.equal(readFileSync(KEY_REFERENCE, 'utf8'), keyReference(), 'run: npm run reference'));

@@ -57,9 +57,8 @@ describe('help for a file of the published scripts', () => {
     assert.equal(keyAt(['model', 'name'], PUBLISHED)?.default, 'Qwen/Qwen2.5-Coder-3B');
   });
 
-  it('looks for no file of that name on the disk', () => {
-    assert.deepEqual(pathsIn('model: {name: Qwen/Qwen2.5-Coder-3B}\ndataset: {name: OpenMLRL/MBPP}\n'), []);
-  });
+  it('looks for no file of that name on the disk', () =>
+    assert.deepEqual(pathsIn('model: {name: Qwen/Qwen2.5-Coder-3B}\ndataset: {name: OpenMLRL/MBPP}\n'), []));
 
   it('marks unknown keys with the nearest one', () => {
     const text = 'model: {name: x}\nexternal:\n  memory_mod: full\n';

@@ -52,9 +52,7 @@ before(() => {
   writer.insertStep({ run: RUN, iteration: STEPS + 1, snapshot: SNAPSHOT, ledger: ledger(0) });
   addTree(writer, { iteration: 150, problem: problem(2), returns: [[1, 0]] });
 });
-after(() => {
-  store.remove();
-});
+after(() => store.remove());
 
 function readAll(histories: StepHistories, run = RUN): void {
   while (histories.advance(writer, run)) {}

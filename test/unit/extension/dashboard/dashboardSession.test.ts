@@ -9,14 +9,10 @@ import { PageInHand } from '../webview/pageInHand.ts';
 
 it('a change is asked for with the run and the role that lost most, and of no other run', async (t) => {
   const place = temporaryStore();
-  t.after(() => {
-    place.remove();
-  });
+  t.after(() => place.remove());
   addRun(place.writer);
   const reader = openStoreForReading(place.path);
-  t.after(() => {
-    reader.close();
-  });
+  t.after(() => reader.close());
   const asked: unknown[] = [];
   const page = new PageInHand<typeof DASHBOARD_PANEL, DashboardFromHost>();
   const done = (): Promise<void> => Promise.resolve();
@@ -36,9 +32,7 @@ it('a change is asked for with the run and the role that lost most, and of no ot
     confirmed: () => Promise.resolve(true),
     command: done,
   });
-  t.after(() => {
-    session.dispose();
-  });
+  t.after(() => session.dispose());
   await page.send(session, { type: 'tryChange', run: RUN, role: 'reasoner' });
   assert.deepEqual(asked, []);
   await page.send(session, { type: 'ready' });

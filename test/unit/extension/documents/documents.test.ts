@@ -16,9 +16,7 @@ const { Documents, documentUri } = await import('../../../../src/extension/docum
 
 test('a document is read by its address alone, says why it cannot be had, and is never written', async (t) => {
   const { writer, ...store } = temporaryStore();
-  t.after(() => {
-    store.remove();
-  });
+  t.after(() => store.remove());
   addRun(writer);
   const [tree] = addTree(writer, {
     iteration: 1,

@@ -11,9 +11,7 @@ test(
   { skip: process.platform === 'win32' },
   (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'c3-test-'));
-    t.after(() => {
-      rmSync(folder, { recursive: true, force: true });
-    });
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
     const home = join(folder, "an 'odd' $HOME");
     mkdirSync(home);
     const cli = join(home, 'cli.cjs');

@@ -17,9 +17,7 @@ const NO_EXAMINER = '/no/examiner.js';
 /** A store with a run that nobody has open, and a memory for what was found. */
 function closedStore(t: TestContext): { readonly path: string; readonly memory: Map<string, unknown> } {
   const { writer, ...store } = temporaryStore();
-  t.after(() => {
-    store.remove();
-  });
+  t.after(() => store.remove());
   addRun(writer);
   writer.close();
   return { path: writer.path, memory: new Map() };

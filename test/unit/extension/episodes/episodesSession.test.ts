@@ -44,9 +44,7 @@ interface Desk {
 
 function desk(t: TestContext, changes: Partial<EpisodesSurroundings> = {}): Desk {
   const { writer, ...made } = temporaryStore();
-  t.after(() => {
-    made.remove();
-  });
+  t.after(() => made.remove());
   const opened: Desk['opened'] = [];
   const later: Desk['later'] = [];
   const kept = new Map<string, unknown>();
@@ -66,9 +64,7 @@ function desk(t: TestContext, changes: Partial<EpisodesSurroundings> = {}): Desk
     askForName: () => Promise.resolve(' mine '),
     save: () => Promise.resolve(true),
     say: () => undefined,
-    openTranscript: (_, message, beside) => {
-      opened.push({ message, beside });
-    },
+    openTranscript: (_, message, beside) => opened.push({ message, beside }),
     command: () => Promise.resolve(),
     later: (work) => {
       later.push(work);
@@ -230,9 +226,7 @@ function searched(
   changes: Partial<EpisodesSurroundings> = {},
 ) {
   const { writer, ...made } = temporaryStore();
-  t.after(() => {
-    made.remove();
-  });
+  t.after(() => made.remove());
   addRun(writer);
   for (const number of [1, 2, 3]) {
     addTree(writer, { iteration: 1, problem: problem(number), returns: [[0]] });
@@ -320,9 +314,7 @@ test('the engine is not asked again while it answers and rests, but then for wha
 test('by a column of searches, a run without any is listed by the clearest credit', async (t) => {
   const orders: string[] = [];
   const { writer, ...made } = temporaryStore();
-  t.after(() => {
-    made.remove();
-  });
+  t.after(() => made.remove());
   addRun(writer);
   const problemIds: typeof writer.problemIds = (query) => {
     orders.push(query.sort.column);

@@ -5,9 +5,7 @@ import { messageOfFinding } from '../../../../src/extension/configuration/messag
 import { labelOf } from '../../../../src/extension/findings/findingLabel.ts';
 
 describe('a finding in the editor', () => {
-  it('has the name of its file', () => {
-    assert.equal(labelOf('/a/findings/plan-17.finding.yaml'), 'plan-17');
-  });
+  it('has the name of its file', () => assert.equal(labelOf('/a/findings/plan-17.finding.yaml'), 'plan-17'));
 
   it('leads to its message, and nowhere where the text is no finding', () => {
     assert.deepEqual(messageOfFinding('from: {run: c3-0-a, message: 17}\n'), { run: 'c3-0-a', message: 17 });

@@ -22,24 +22,20 @@ class SlowEngine implements ModelEngine {
   readonly tests: (Question<readonly SelfTestStep[]> & { readonly token: CancellationToken })[] = [];
 
   inspectModel({ folder }: { readonly folder: string }): Promise<ModelFacts> {
-    return new Promise((answer, refuse) => {
-      this.inspections.push({ asked: folder, answer, refuse });
-    });
+    return new Promise((answer, refuse) => this.inspections.push({ asked: folder, answer, refuse }));
   }
 
   plan({ overrides }: { readonly overrides: readonly string[] }): Promise<RunPlan> {
-    return new Promise((answer, refuse) => {
-      this.plans.push({ asked: overrides.join(' '), answer, refuse });
-    });
+    return new Promise((answer, refuse) => this.plans.push({ asked: overrides.join(' '), answer, refuse }));
   }
 
   testModel(
     { folder, provider }: { readonly folder: string; readonly provider?: string },
     token: CancellationToken,
   ): Promise<readonly SelfTestStep[]> {
-    return new Promise((answer, refuse) => {
-      this.tests.push({ asked: `${folder} on ${provider ?? 'nothing'}`, answer, refuse, token });
-    });
+    return new Promise((answer, refuse) =>
+      this.tests.push({ asked: `${folder} on ${provider ?? 'nothing'}`, answer, refuse, token }),
+    );
   }
 }
 
@@ -55,20 +51,13 @@ function session(engine: () => ModelEngine): {
     changed: () => {
       changes++;
     },
-    found: (folder) => {
-      found.push(folder);
-    },
-    failed: (message) => {
-      failed.push(message);
-    },
+    found: (folder) => found.push(folder),
+    failed: (message) => failed.push(message),
   });
   return { session: made, found, failed, changes: () => changes };
 }
 
-const settled = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('a folder is read, then planned for with the settings, and only then remembered', async () => {
   const engine = new SlowEngine();

@@ -22,9 +22,7 @@ const { InterruptedRuns } = await import('../../../../src/extension/run/interrup
 
 it('an interrupted run is offered once in a session, reloads included, and again in the next', async (t) => {
   const { writer, ...store } = temporaryStore();
-  t.after(() => {
-    store.remove();
-  });
+  t.after(() => store.remove());
   addRun(writer);
   writer.updateRunStatus('run-1', 'failed', null, null);
   const kept = new Map<string, unknown>();

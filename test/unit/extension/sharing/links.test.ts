@@ -81,9 +81,7 @@ describe('links', () => {
 describe('where a link leads', () => {
   it('is the run or the message, while the store holds it', (t) => {
     const { writer, ...store } = temporaryStore();
-    t.after(() => {
-      store.remove();
-    });
+    t.after(() => store.remove());
     addRun(writer);
     addRun(writer, 'other');
     const [tree] = addTree(writer, { iteration: 1, problem: problem(1), returns: [[1, 0]] });

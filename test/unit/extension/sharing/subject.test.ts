@@ -21,9 +21,7 @@ const { givenSubject } = await import('../../../../src/extension/sharing/subject
 
 test('an item of the side bar is the subject itself: a bucket is no message, though it names one', (t) => {
   const { writer, ...store } = temporaryStore();
-  t.after(() => {
-    store.remove();
-  });
+  t.after(() => store.remove());
   addRun(writer);
   writer.insertStep({ run: RUN, iteration: 1, snapshot: 'a'.repeat(64), ledger: LEDGER });
   const [one, other] = addTree(writer, { iteration: 1, problem: problem(1), returns: [[1], [0]] });

@@ -40,9 +40,7 @@ before(() => {
     setHeadline(store.path, tree.plan, headline(number / PAGE, { low: null, high: null }));
   }
 });
-after(() => {
-  store.remove();
-});
+after(() => store.remove());
 
 test('the buckets of a run come by rank and in pages, and each opens at the message that mattered', () => {
   const limits = new Limits();

@@ -28,9 +28,7 @@ const { pickRun } = await import('../../../../src/extension/sidebar/pick.ts');
 
 test('a run is asked for only where there are several, the newest first', async (t) => {
   const { writer, ...store } = temporaryStore();
-  t.after(() => {
-    store.remove();
-  });
+  t.after(() => store.remove());
   addRun(writer);
   assert.equal(await pickRun(writer, 'Show buckets'), RUN);
   assert.equal(asked.length, 0, 'one run needs no question');

@@ -28,9 +28,7 @@ before(() => {
   addTree(writer, { phase: 'evaluate', iteration: 1, problem: problem(1), returns: [[0]] });
   addTree(writer, { phase: 'evaluate', iteration: 4, problem: problem(1), returns: [[1]] });
 });
-after(() => {
-  store.remove();
-});
+after(() => store.remove());
 
 function find(nodes: readonly RunsNode[], id: string): RunsNode {
   const node = nodes.find((candidate) => candidate.id === id);

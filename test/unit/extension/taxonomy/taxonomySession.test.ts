@@ -53,9 +53,7 @@ function viewOf({ run, thresholds }: TaxonomyParams): TaxonomyView {
 /** A session on a small store whose engine answers when it is let. */
 function scene(t: TestContext, engine: Partial<TaxonomyEngine> = {}) {
   const { writer, ...store } = temporaryStore();
-  t.after(() => {
-    store.remove();
-  });
+  t.after(() => store.remove());
   addRun(writer);
   const [tree] = addTree(writer, {
     iteration: 1,
@@ -94,9 +92,7 @@ function scene(t: TestContext, engine: Partial<TaxonomyEngine> = {}) {
     }),
     reader: () => writer,
     thresholds: remembered,
-    openMessage: (message) => {
-      opened.push(message);
-    },
+    openMessage: (message) => opened.push(message),
     log: { error: () => undefined },
   });
   const send = (message: TaxonomyToHost): Promise<void> => page.send(session, message);
@@ -130,9 +126,7 @@ describe('the session of a taxonomy panel', () => {
       taxonomy: (params) => {
         asked.push(params.thresholds.shift);
         return new Promise((resolve) => {
-          answers.push(() => {
-            resolve(viewOf(params));
-          });
+          answers.push(() => resolve(viewOf(params)));
         });
       },
     });

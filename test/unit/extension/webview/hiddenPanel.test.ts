@@ -50,11 +50,7 @@ class Panel {
 
   on(name: string, listener: (argument: unknown) => void): { dispose(): void } {
     this.events.on(name, listener);
-    return {
-      dispose: () => {
-        this.events.off(name, listener);
-      },
-    };
+    return { dispose: () => this.events.off(name, listener) };
   }
 
   onDidChangeViewState(listener: () => void): { dispose(): void } {
@@ -100,11 +96,7 @@ function services(): {
     (name: string) =>
     (listener: () => void): { dispose(): void } => {
       events.on(name, listener);
-      return {
-        dispose: () => {
-          events.off(name, listener);
-        },
-      };
+      return { dispose: () => events.off(name, listener) };
     };
   const errors: string[] = [];
   const counted = {
@@ -133,11 +125,7 @@ function services(): {
         onReplayProgress: on('replay'),
         onTestModelProgress: (listener: (of: unknown) => void) => {
           events.on('test', listener);
-          return {
-            dispose: () => {
-              events.off('test', listener);
-            },
-          };
+          return { dispose: () => events.off('test', listener) };
         },
         unavailable: () => null,
         client: () => MODEL_ENGINE,
@@ -148,9 +136,7 @@ function services(): {
 }
 
 const store = temporaryStore();
-after(() => {
-  store.remove();
-});
+after(() => store.remove());
 addRun(store.writer);
 const tree = addTree(store.writer, { iteration: 1, problem: problem(1), returns: [[1]] });
 

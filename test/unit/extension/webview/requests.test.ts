@@ -35,9 +35,7 @@ function page(): {
 } {
   const posted: RequestMessage<typeof KINDS>[] = [];
   const taken: unknown[] = [];
-  const asking = new RequestSender(KINDS, (message) => {
-    posted.push(message);
-  });
+  const asking = new RequestSender(KINDS, (message) => posted.push(message));
   return { asking, posted, taken, take: (answer) => taken.push(answer) };
 }
 

@@ -184,9 +184,8 @@ it('log-probabilities that follow the temperature are told from those that do no
   assert.equal((await found(t, { plain: [-1e-5, -1e-6] })).logprobs_at, 'unknown');
 });
 
-it('a seed that decides alone, and not beside others, decides nothing', async (t) => {
-  assert.equal((await found(t, { seededUpTo: 8 })).seeds, 'none');
-});
+it('a seed that decides alone, and not beside others, decides nothing', async (t) =>
+  assert.equal((await found(t, { seededUpTo: 8 })).seeds, 'none'));
 
 it('a missing log-probability is none, and a server that takes 0 for none is asked for 1', async (t) => {
   const missing = await found(t, { plain: [-1, null] });

@@ -261,9 +261,7 @@ describe('what generation refuses', () => {
     });
   }
 
-  it('nothing: no requests, no answers', async () => {
-    assert.deepEqual(await generate([]), []);
-  });
+  it('nothing: no requests, no answers', async () => assert.deepEqual(await generate([]), []));
 });
 
 describe('cancelling', () => {

@@ -191,9 +191,8 @@ for (const family of FAMILIES) {
       assert.ok(gradientNorm > 0);
     });
 
-    it('in three files is the same model, bit for bit', async () => {
-      assert.deepEqual(await loadModel(await shardedCopy(family)), model);
-    });
+    it('in three files is the same model, bit for bit', async () =>
+      assert.deepEqual(await loadModel(await shardedCopy(family)), model));
   });
 }
 

@@ -30,9 +30,8 @@ async function resolved(
 describe('resolveDevice', () => {
   const cpu = { provider: 'cpu', name: processorName() };
 
-  it('takes the CPU without a look at anything else', async () => {
-    assert.deepEqual(await resolved('cpu', { webgpu: {} }), { ...cpu, remark: null, probed: [] });
-  });
+  it('takes the CPU without a look at anything else', async () =>
+    assert.deepEqual(await resolved('cpu', { webgpu: {} }), { ...cpu, remark: null, probed: [] }));
 
   it('takes what was asked for when it passes', async () => {
     assert.deepEqual(await resolved('webgpu', { webgpu: {} }), {

@@ -28,6 +28,5 @@ it('the measurement finds what differs: an odd width shared among eight threads'
   assert.ok(differing > 0);
 });
 
-it('the measurement says how many shapes it had time for', async () => {
-  assert.equal((await measureBatchInvariance({ threads: 1 }, 0)).shapes, 0);
-});
+it('the measurement says how many shapes it had time for', async () =>
+  assert.equal((await measureBatchInvariance({ threads: 1 }, 0)).shapes, 0));

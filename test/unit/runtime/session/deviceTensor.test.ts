@@ -8,9 +8,7 @@ import { floatData, floats, ints, Session } from '../../../../src/runtime/sessio
 import { DEVICE, testParameters, TINY } from '../models.ts';
 import { present } from '../nd.ts';
 
-afterEach(() => {
-  assert.deepEqual(heldOnDevice(), { tensors: 0, bytes: 0 });
-});
+afterEach(() => assert.deepEqual(heldOnDevice(), { tensors: 0, bytes: 0 }));
 
 const doubling = (): Graph => {
   const g = new Graph('doubling');

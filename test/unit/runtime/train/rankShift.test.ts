@@ -13,9 +13,9 @@ const logs = (...rows: readonly (readonly number[])[]): Float32Array =>
   Float32Array.from(rows.flat().map((value) => Math.log(value)));
 const near = (found: readonly number[], expected: readonly number[]): void => {
   assert.equal(found.length, expected.length);
-  found.forEach((value, index) => {
-    assert.ok(Math.abs(value - (expected[index] ?? NaN)) < 1e-6, `${String(found)} is not ${String(expected)}`);
-  });
+  found.forEach((value, index) =>
+    assert.ok(Math.abs(value - (expected[index] ?? NaN)) < 1e-6, `${String(found)} is not ${String(expected)}`),
+  );
 };
 
 const BEFORE = logs([0.05, 0.4, 0.1, 0.02, 0.2, 0.15, 0.08], [0.3, 0.3, 0.1, 0.1, 0.1, 0.06, 0.04]);

@@ -14,6 +14,5 @@ it('a command is read in words: quotes keep spaces and go, and nothing else has 
   assert.deepEqual(words('node ""'), ['node', '']);
 });
 
-it('one thing is counted in the singular', () => {
-  assert.deepEqual([counted(1, 'message'), counted(0, 'message')], ['1 message', '0 messages']);
-});
+it('one thing is counted in the singular', () =>
+  assert.deepEqual([counted(1, 'message'), counted(0, 'message')], ['1 message', '0 messages']));

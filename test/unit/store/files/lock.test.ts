@@ -77,9 +77,7 @@ test('a live process keeps its lock; a killed one loses it, and what it had stor
   await ended;
   assert.ok(existsSync(`${path}.lock`));
   const store = openStoreForWriting(path);
-  t.after(() => {
-    store.close();
-  });
+  t.after(() => store.close());
   assert.equal(store.run(`by ${pid}`).status, 'running');
   assert.match(readFileSync(`${path}.lock`, 'utf8'), new RegExp(`"pid":${process.pid}\\b`));
   assert.deepEqual(lockFiles(path), ['c3.sqlite.lock']);
@@ -105,9 +103,7 @@ test('a pid that was given to another process since does not keep the lock', (t)
     `${path}.lock`,
     JSON.stringify({ pid: process.pid, host: hostname(), startedAt: '2020', processStart: 'another' }),
   );
-  const takes = (): void => {
-    openStoreForWriting(path).close();
-  };
+  const takes = (): void => openStoreForWriting(path).close();
   if (existsSync('/proc/self/stat')) {
     takes();
   } else {

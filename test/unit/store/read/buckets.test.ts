@@ -204,12 +204,7 @@ test('a request shows the clicked message beside the fresh ones, each with its r
     () => store.insertReplay(newReplay(bucket, one, 7, one, Number.POSITIVE_INFINITY)),
     storeErrorLike(/Infinity/),
   );
-  assert.throws(
-    () => {
-      store.insertAlternative(bucket, clicked, 3, false);
-    },
-    storeErrorLike(/alternative/),
-  );
+  assert.throws(() => store.insertAlternative(bucket, clicked, 3, false), storeErrorLike(/alternative/));
   assert.equal(store.countReplays(RUN), 5);
 });
 
@@ -265,9 +260,7 @@ test('credits of every estimator are kept in order, labels are appended to messa
     newCredit(0.25, { estimator: 'magrpo' }),
     newCredit(-0.5, { low: null, high: null, interval: 'none', n: 1 }),
   ];
-  given.forEach((credit) => {
-    store.insertCredit(bucket, id, credit);
-  });
+  given.forEach((credit) => store.insertCredit(bucket, id, credit));
   assert.deepEqual(
     store.credits(bucket),
     given.map((credit) => ({ ...credit, bucket, message: id })),

@@ -13,9 +13,7 @@ function filled(t: TestContext): {
   readonly give: (message: number | undefined, value: number, changes?: Partial<Headline>) => void;
 } {
   const { writer, ...store } = temporaryStore();
-  t.after(() => {
-    store.remove();
-  });
+  t.after(() => store.remove());
   addRun(writer);
   const trees = addTree(writer, {
     iteration: 1,
@@ -25,9 +23,8 @@ function filled(t: TestContext): {
       [0, 0],
     ],
   });
-  const give = (message: number | undefined, value: number, changes: Partial<Headline> = {}): void => {
+  const give = (message: number | undefined, value: number, changes: Partial<Headline> = {}): void =>
     setHeadline(writer.path, message ?? 0, headline(value, changes));
-  };
   return { writer, trees, give };
 }
 

@@ -43,9 +43,7 @@ test('an outline is the whole tree depth first, siblings by their index, as its 
 test("an outline's version changes with every message, return and credit of its group, and with nothing else", (t) => {
   const store = filledStore(t);
   const reader = openStoreForReading(store.path);
-  t.after(() => {
-    reader.close();
-  });
+  t.after(() => reader.close());
   const bucket = store.insertBucket(newBucket());
   const elsewhere = store.insertBucket(newBucket());
   const seen = new Set<string>();
@@ -74,9 +72,7 @@ test("an outline's version changes with every message, return and credit of its 
 test("the store's version changes with what is appended here or by another connection, and not by reading", (t) => {
   const store = filledStore(t);
   const reader = openStoreForReading(store.path);
-  t.after(() => {
-    reader.close();
-  });
+  t.after(() => reader.close());
   const versions = (): string[] => [store.version(), reader.version()];
   const before = versions();
   store.counts();

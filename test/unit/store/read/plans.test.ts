@@ -23,9 +23,7 @@ function plansOfReaders(t: TestContext): Map<string, string[]> {
       return prepare(sql);
     },
   });
-  readersOf({ db, path: db.name }, () => {
-    db.close();
-  });
+  readersOf({ db, path: db.name }, () => db.close());
   return plans;
 }
 

@@ -127,9 +127,7 @@ function replayTree(writer: StoreWriter, trees: ReturnType<typeof addTree>, numb
 
 function store(t: TestContext): ReturnType<typeof temporaryStore> {
   const made = temporaryStore();
-  t.after(() => {
-    made.remove();
-  });
+  t.after(() => made.remove());
   return made;
 }
 
@@ -335,12 +333,8 @@ function addRemoval(
       environment: asked.environment,
     });
   };
-  parts.kept.forEach((value, index) => {
-    replay(plan, index, value);
-  });
-  parts.gone.forEach((value, index) => {
-    replay(emptied, index, value);
-  });
+  parts.kept.forEach((value, index) => replay(plan, index, value));
+  parts.gone.forEach((value, index) => replay(emptied, index, value));
   if (parts.credit !== undefined) {
     give(writer, bucket, plan, parts.credit);
   } else {
@@ -357,9 +351,7 @@ test('by distance, a bucket is where replacing and removing a message disagree, 
   );
   const [a = 0, b = 0, c = 0, d = 0] = plans;
   const own = writer.message(a).bucket ?? 0;
-  plans.forEach((plan, index) => {
-    give(writer, own, plan, index / 10);
-  });
+  plans.forEach((plan, index) => give(writer, own, plan, index / 10));
   const sampled = addRemoval(writer, a, { kept: [1, 1], gone: [0, 0.5], others: [1, 0] });
   // Nothing else was sampled here: replacing is worth what the whole pool says, here as there.
   const alone = addRemoval(writer, b, { kept: [1], gone: [0], others: [] });
@@ -395,9 +387,7 @@ test('an older store comes out with the same measures as one that was measured w
   const plan = writer.bucketsOfRun({ run: RUN, offset: 0, limit: 1 })[0]?.alternatives[0]?.message ?? 0;
   addRemoval(writer, plan, { kept: [1, 0, 1], gone: [0], others: [1], credit: 0.5 });
   const db = new (loadSqlite())(path);
-  t.after(() => {
-    db.close();
-  });
+  t.after(() => db.close());
   // Sums in another order differ in the last digits.
   const measures = (): unknown =>
     db.prepare('SELECT bucket, run, returns, round(variance, 9) AS variance FROM bucket_measure ORDER BY bucket').all();

@@ -4,9 +4,7 @@ import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../..
 
 it('gives the credit that each message of a run shows, and its replays by verdict, as its buckets say one by one', (t) => {
   const { writer, ...store } = temporaryStore();
-  t.after(() => {
-    store.remove();
-  });
+  t.after(() => store.remove());
   addRun(writer);
   addRun(writer, 'other');
   const trees = [1, 2, 3].flatMap((number) =>

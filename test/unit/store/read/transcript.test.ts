@@ -84,9 +84,7 @@ test('a transcript comes in depth-first order with the mean return below each me
   const expected = walk(makeForest(store, 400, 11)).map((made) => ({ id: made.id, ...expectedOutcome(made) }));
   assert.ok(expected.some((one) => one.return === null) && expected.some((one) => one.leaves > 50));
   const reader = openStoreForReading(store.path);
-  t.after(() => {
-    reader.close();
-  });
+  t.after(() => reader.close());
   const whole = reader.transcript({ ...GROUP, offset: 0, limit: 1000 });
   assert.equal(whole.total, 400);
   assert.deepEqual(whole.messages.map(shown), expected);
@@ -114,9 +112,7 @@ test('a transcript holds 10,000 messages and answers for any window', (t) => {
 test('what is appended later is seen by a reader that has shown the tree before', (t) => {
   const store = filledStore(t);
   const reader = openStoreForReading(store.path);
-  t.after(() => {
-    reader.close();
-  });
+  t.after(() => reader.close());
   const list = (): unknown[] => reader.transcript({ ...GROUP, offset: 0, limit: 10 }).messages.map(shown);
   const root = store.insertMessage(newMessage());
   assert.deepEqual(list(), [{ id: root, return: null, leaves: 0 }]);

@@ -53,9 +53,7 @@ test('what SQL sorts by is what the functions say, over random credits', (t) => 
 /** Every message of some trees with a random credit. */
 function filled(t: TestContext): { readonly path: string; readonly writer: StoreWriter; readonly messages: number[] } {
   const { path, writer, ...store } = temporaryStore();
-  t.after(() => {
-    store.remove();
-  });
+  t.after(() => store.remove());
   addRun(writer);
   const messages = Array.from({ length: 12 }, (_, number) =>
     addTree(writer, {
@@ -129,8 +127,6 @@ test('a store that was ranked by the bound nearest to 0 is ranked anew, and its 
   db.exec('UPDATE bucket_measure SET clearest = 0.5; UPDATE problem SET clearness = 0.5, clear_message = NULL');
   makeEarlier(db, CREDIT_ORDER);
   const again = openStoreForWriting(path);
-  t.after(() => {
-    again.close();
-  });
+  t.after(() => again.close());
   assert.deepEqual({ lists: listsOf(again), credits: credits() }, before);
 });

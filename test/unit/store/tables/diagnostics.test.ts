@@ -61,9 +61,7 @@ test('a sample has its settings and its complete buckets, whole as they were giv
   };
   store.insertDiagnosticBucket(row);
   const reader = openStoreForReading(store.path);
-  t.after(() => {
-    reader.close();
-  });
+  t.after(() => reader.close());
   assert.deepEqual(reader.diagnosticSamples(RUN), [{ id: sample, run: RUN, settings: '{"contexts":4}' }]);
   assert.deepEqual(reader.diagnosticBuckets(sample, 0, 9), [row]);
   assert.deepEqual(
@@ -76,12 +74,7 @@ test('a sample has its settings and its complete buckets, whole as they were giv
     [[], row, null, []],
   );
   assert.throws(() => store.insertDiagnosticSample('none', '{}'), storeErrorLike(/does not hold/));
-  assert.throws(
-    () => {
-      store.insertDiagnosticBucket({ ...row, bucket: 99 });
-    },
-    storeErrorLike(/does not hold/),
-  );
+  assert.throws(() => store.insertDiagnosticBucket({ ...row, bucket: 99 }), storeErrorLike(/does not hold/));
 });
 
 test('replays cost apart from the run, by origin and position', (t) => {
@@ -137,9 +130,7 @@ test('a store of version 3 keeps every bucket and what refers to it, under the s
   const before = old.prepare('SELECT * FROM bucket').all();
   old.close();
   const store = openStoreForWriting(path);
-  t.after(() => {
-    store.close();
-  });
+  t.after(() => store.close());
   const db = rawConnection(t, path);
   db.pragma('foreign_keys = ON');
   assert.deepEqual(db.prepare('SELECT * FROM bucket').all(), before);

@@ -8,9 +8,8 @@ import { INSTANCE, RUN, filledStore, newEpisode, newMessage, rawConnection, temp
 
 const AT = { phase: 'evaluate', iteration: 2 } as const;
 
-const score = (store: StoreWriter, leaf: number, value: number | null): void => {
+const score = (store: StoreWriter, leaf: number, value: number | null): void =>
   store.insertEpisodeNote({ run: RUN, leaf, score: value, note: '', tags: [], author: 'you', createdAt: '2026' });
-};
 
 /** A recorded episode of two messages without a score. */
 function recorded(store: StoreWriter): number {
@@ -79,9 +78,7 @@ test('a saved copy of a store has its notes, and the returns that follow from th
   const copy = `${temporaryFolder(t)}/copy.sqlite`;
   salvageStore(store.path, copy, HEADLINE_RULE);
   const saved = openStoreForReading(copy);
-  t.after(() => {
-    saved.close();
-  });
+  t.after(() => saved.close());
   assert.deepEqual(saved.episodeNote(leaf), store.episodeNote(leaf));
   assert.deepEqual([saved.message(leaf).return, saved.message(leaf).byHand], [1, true]);
 });

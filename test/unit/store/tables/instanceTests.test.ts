@@ -42,17 +42,10 @@ test('the same question with other tests is refused, with the same tests in anot
     { ...CODE, tests: { ...TESTS, tests: ['assert f(1) == 3'] } },
     { ...PLAIN, tests: TESTS },
   ]) {
-    assert.throws(
-      () => {
-        store.insertProblems([other]);
-      },
-      storeErrorLike(/with other tests/, /--store/),
-    );
+    assert.throws(() => store.insertProblems([other]), storeErrorLike(/with other tests/, /--store/));
   }
   assert.throws(
-    () => {
-      store.insertProblems([{ ...CODE, answer: 'def f(x): pass' }]);
-    },
+    () => store.insertProblems([{ ...CODE, answer: 'def f(x): pass' }]),
     storeErrorLike(/with another answer/),
   );
 });
@@ -64,9 +57,7 @@ test('a store of version 2 keeps its problems, which have no tests', (t) => {
   old.exec(`INSERT INTO instance VALUES (1, '${PLAIN.uidSha}', 'sum-1', '1 + 1?', '2', 'sums.jsonl', 3)`);
   old.close();
   const store = openStoreForWriting(path);
-  t.after(() => {
-    store.close();
-  });
+  t.after(() => store.close());
   assert.deepEqual(store.problem(PLAIN.uidSha), PLAIN);
   store.insertProblems([PLAIN, CODE]);
   assert.deepEqual(store.problem(CODE.uidSha), CODE);

@@ -18,9 +18,7 @@ test('a store of version 4 keeps its labels as its user wrote them, under the sa
     INSERT INTO label VALUES (3, NULL, 4, 'Over-Coupling', 'a "note"', '2026-01-01');`);
   old.close();
   const store = openStoreForWriting(path);
-  t.after(() => {
-    store.close();
-  });
+  t.after(() => store.close());
   const kept = {
     id: 3,
     message: null,

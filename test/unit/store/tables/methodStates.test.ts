@@ -27,15 +27,8 @@ test('a state comes back to the bit, each step its own', (t) => {
   assert.ok(Object.is(store.methodState(RUN, 1)?.tensors['a']?.data[1], -0));
   assert.deepEqual(store.methodState(RUN, 2), { ...STATE, json: 5, tensors: {} });
   assert.deepEqual([store.methodState(RUN, 3), store.methodState('other', 1)], [null, null]);
-  assert.throws(() => {
-    store.insertMethodState(RUN, 1, STATE);
-  }, /never changed/);
-  assert.throws(
-    () => {
-      store.insertMethodState('absent', 1, STATE);
-    },
-    storeErrorLike(/does not hold/),
-  );
+  assert.throws(() => store.insertMethodState(RUN, 1, STATE), /never changed/);
+  assert.throws(() => store.insertMethodState('absent', 1, STATE), storeErrorLike(/does not hold/));
 });
 
 test('a state is stored with its transaction or not at all', (t) => {
@@ -92,8 +85,6 @@ test('a store of the version before gets the table, and keeps what it has; a cop
     { table: 'method_state', copied: 1, left: 0, unreadable: 0 },
   );
   const again = openStoreForWriting(copy);
-  t.after(() => {
-    again.close();
-  });
+  t.after(() => again.close());
   assert.deepEqual(again.methodState(RUN, 1), STATE);
 });

@@ -32,9 +32,7 @@ const BY_APPEARANCE: ProblemSort = { column: 'appearance', descending: false };
 
 function store(t: TestContext): ReturnType<typeof temporaryStore> {
   const made = temporaryStore();
-  t.after(() => {
-    made.remove();
-  });
+  t.after(() => made.remove());
   addRun(made.writer);
   return made;
 }

@@ -78,9 +78,7 @@ test('the questions of an older store are found once it is up to date', (t) => {
   );
   old.close();
   const store = openStoreForWriting(path);
-  t.after(() => {
-    store.close();
-  });
+  t.after(() => store.close());
   assert.equal(store.questionHas(INSTANCE.uidSha, 'GROSS'), false);
   assert.equal(store.questionHas(INSTANCE.uidSha, 'wie GRO'), true);
 });

@@ -19,9 +19,7 @@ const RULE: HeadlineRule = { headlinesOf, scaleOf: (config) => (config === '{}' 
 function storeOf(t: TestContext): { readonly path: string; readonly writer: StoreWriter } {
   const path = join(temporaryFolder(t), 'c3.sqlite');
   const writer = openStoreForWriting(path, { headlines: RULE });
-  t.after(() => {
-    writer.close();
-  });
+  t.after(() => writer.close());
   addRun(writer);
   return { path, writer };
 }
@@ -46,9 +44,9 @@ test('where no evaluator is known, 1 and 0 are success and failure, and any othe
 test('the problems of a run are filtered by its own scale, as each return is judged', (t) => {
   const { writer } = storeOf(t);
   const returns = [0, 0.4, 1, 1.09, 1.9];
-  returns.forEach((value, number) => {
-    addTree(writer, { iteration: 1, problem: problem(number), returns: [[value, value]] });
-  });
+  returns.forEach((value, number) =>
+    addTree(writer, { iteration: 1, problem: problem(number), returns: [[value, value]] }),
+  );
   const shown = (outcome: OutcomeFilter): number[] =>
     writer
       .problems(

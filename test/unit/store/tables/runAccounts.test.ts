@@ -45,12 +45,7 @@ test('a run has one account, which is rewritten, with what else is in the transa
   assert.deepEqual([store.account(RUN), store.account('run-2')?.lostCalls], [ACCOUNT, 9]);
   store.writeAccount(RUN, { ...ACCOUNT, pendingCalls: 0, seconds: 2 });
   assert.deepEqual(store.account(RUN), { ...ACCOUNT, pendingCalls: 0, seconds: 2 });
-  assert.throws(
-    () => {
-      store.writeAccount('no run', ACCOUNT);
-    },
-    storeErrorLike(/refers to one that it does not hold/),
-  );
+  assert.throws(() => store.writeAccount('no run', ACCOUNT), storeErrorLike(/refers to one that it does not hold/));
 });
 
 test('a store of version 1 keeps its rows and gets accounts', (t) => {
@@ -60,9 +55,7 @@ test('a store of version 1 keeps its rows and gets accounts', (t) => {
   old.exec("INSERT INTO run VALUES ('old', 'c3', 1, 'Old', '{}', 3, 'failed', '2026', '2026', NULL)");
   old.close();
   const store = openStoreForWriting(path);
-  t.after(() => {
-    store.close();
-  });
+  t.after(() => store.close());
   assert.deepEqual([store.run('old').title, store.account('old')], ['Old', null]);
   store.writeAccount('old', ACCOUNT);
   assert.deepEqual(store.account('old'), ACCOUNT);

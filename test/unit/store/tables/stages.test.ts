@@ -85,16 +85,12 @@ test('weights within a step are none that the run had after one, until it has', 
 
 test('a stage is never changed, and needs the weights that sampled it', (t) => {
   const { store } = withStage(t);
-  assert.throws(() => {
-    store.insertStage(RUN, { iteration: 1, stage: 1, snapshot: MOVED });
-  }, /never changed/);
+  assert.throws(() => store.insertStage(RUN, { iteration: 1, stage: 1, snapshot: MOVED }), /never changed/);
   for (const stage of [
     { iteration: 1, stage: 2, snapshot: 'ee'.repeat(32) },
     { iteration: 1, stage: 0, snapshot: MOVED },
   ]) {
-    assert.throws(() => {
-      store.insertStage(RUN, stage);
-    }, storeErrorLike());
+    assert.throws(() => store.insertStage(RUN, stage), storeErrorLike());
   }
 });
 
@@ -118,9 +114,7 @@ test('a store of the version before gets the tables, and a copy of what is whole
     );
   }
   const again = openStoreForWriting(copy);
-  t.after(() => {
-    again.close();
-  });
+  t.after(() => again.close());
   assert.deepEqual(again.stages(RUN, 1), store.stages(RUN, 1));
   assert.deepEqual(again.methodState(RUN, 1, 1), store.methodState(RUN, 1, 1));
 });

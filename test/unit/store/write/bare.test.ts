@@ -15,9 +15,7 @@ test('the bare peer of the bench stores the very rows that the writer stores, fo
   const first = openStoreForWriting(path);
   beginWorkload(first);
   const before = workload.next();
-  first.transaction(() => {
-    appendAll(first, before);
-  });
+  first.transaction(() => appendAll(first, before));
   first.close();
   copyFileSync(path, barePath);
 
@@ -25,15 +23,9 @@ test('the bare peer of the bench stores the very rows that the writer stores, fo
   const transactions = Array.from({ length: 8 }, () => workload.next());
   const store = openStoreForWriting(path);
   const bare = openBareStore(barePath);
-  const ready = transactions.map((appends) =>
-    bare.ready((appender) => {
-      appendAll(appender, appends);
-    }),
-  );
+  const ready = transactions.map((appends) => bare.ready((appender) => appendAll(appender, appends)));
   for (const appends of transactions) {
-    store.transaction(() => {
-      appendAll(store, appends);
-    });
+    store.transaction(() => appendAll(store, appends));
   }
   for (const transaction of ready) {
     transaction.store();

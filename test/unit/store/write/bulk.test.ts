@@ -80,12 +80,8 @@ function contentsOf(db: ReturnType<typeof rawConnection>): unknown {
 it('rows that are appended in bulk are those of single appends, also beside earlier ones', (t) => {
   const [single, bulk] = [filledStore(t), filledStore(t)];
   for (const begin of [0, 8]) {
-    single.transaction(() => {
-      append(single, begin);
-    });
-    bulk.bulk(() => {
-      append(bulk, begin);
-    });
+    single.transaction(() => append(single, begin));
+    bulk.bulk(() => append(bulk, begin));
   }
   const [one, other] = [single, bulk].map(({ path }) => contentsOf(rawConnection(t, path)));
   assert.deepEqual(other, one);
@@ -104,13 +100,9 @@ it('of a bulk that fails nothing is stored, and what guards rows is there again'
     /no/u,
   );
   assert.deepEqual(contentsOf(db), before);
-  store.bulk(() => {
-    append(store, 0);
-  });
+  store.bulk(() => append(store, 0));
   assert.throws(
-    () => {
-      store.insertEpisode(newEpisode(999_999, 1));
-    },
+    () => store.insertEpisode(newEpisode(999_999, 1)),
     storeErrorLike(/refers to one that it does not hold/u),
   );
   assert.throws(() => db.exec("INSERT OR REPLACE INTO text (id, sha256, body) VALUES (1, 'x', 'y')"), /never changed/u);

@@ -8,9 +8,7 @@ import { filledStore, newMessage, RUN } from '../helpers.ts';
 test('a reader sees what is committed and nothing of an open transaction', (t) => {
   const store = filledStore(t);
   const reader = openStoreForReading(store.path);
-  t.after(() => {
-    reader.close();
-  });
+  t.after(() => reader.close());
   store.transaction(() => {
     store.insertMessage(newMessage());
     assert.equal(store.counts().messages, 1);
@@ -57,9 +55,7 @@ test('a reader in another process keeps reading while the writer appends, always
         store.insertMessage(newMessage({ text: `message ${batch} ${i}` }));
       }
     });
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
+    await new Promise((resolve) => setImmediate(resolve));
   }
   assert.deepEqual((await exit)[0], 0);
   const seen = JSON.parse(output.slice('ready\n'.length)) as number[];

@@ -220,9 +220,7 @@ test('a disk that fills up undoes the append and keeps what was stored', (t) => 
   const { messages, texts } = store.counts();
   assert.deepEqual({ messages, texts }, { messages: stored, texts: 2 * stored });
   const reader = openStoreForReading(store.path);
-  t.after(() => {
-    reader.close();
-  });
+  t.after(() => reader.close());
   assert.equal(reader.message(stored).text.slice(0, 10), `message ${stored - 1} `.slice(0, 10));
 });
 
@@ -239,9 +237,7 @@ test('an older store is migrated in one transaction; a migration that fails leav
   const tables = (): unknown[] =>
     db.prepare("SELECT name FROM sqlite_schema WHERE name IN ('second', 'third')").pluck().all();
 
-  assert.throws(() => {
-    migrate(db, path, [...MIGRATIONS, second, 'CREATE TABLE third (id); SELECT nonsense;']);
-  });
+  assert.throws(() => migrate(db, path, [...MIGRATIONS, second, 'CREATE TABLE third (id); SELECT nonsense;']));
   assert.deepEqual([tables(), db.pragma('user_version', { simple: true })], [[], MIGRATIONS.length]);
 
   migrate(db, path, [...MIGRATIONS, second]);
@@ -249,12 +245,7 @@ test('an older store is migrated in one transaction; a migration that fails leav
   assert.deepEqual([tables(), db.pragma('user_version', { simple: true })], [['second'], MIGRATIONS.length + 1]);
   assert.deepEqual(db.prepare('SELECT id FROM second').pluck().all(), [5]);
   assert.equal(inspect(path, MIGRATIONS.length + 1), 'store');
-  assert.throws(
-    () => {
-      migrate(db, path);
-    },
-    storeErrorLike(/newer version/),
-  );
+  assert.throws(() => migrate(db, path), storeErrorLike(/newer version/));
 });
 
 test('a store of an older version is not read before it is migrated', (t) => {

@@ -73,9 +73,7 @@ test('whoever asks while another one writes waits for it, hears who that is, and
 test('a wait that is cancelled ends as that and leaves no trace', async (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
   const first = openStoreForWriting(path);
-  t.after(() => {
-    first.close();
-  });
+  t.after(() => first.close());
   const controller = new AbortController();
   const waiting = control(controller.signal);
   const second = openStoreWhenFree(path, { purpose: PURPOSE }, waiting);
@@ -145,9 +143,7 @@ test('two processes that write in turns 50 times each are never refused', async 
     [0, 0],
   );
   const store = openStoreForWriting(path);
-  t.after(() => {
-    store.close();
-  });
+  t.after(() => store.close());
   assert.equal(store.countRuns(), 100);
 });
 

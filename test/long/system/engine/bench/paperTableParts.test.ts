@@ -13,9 +13,7 @@ let folder = '';
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'c3-paper-'));
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 test('another machine goes on from the finished runs alone, and compares no times of the two', async () => {
   const [one, other] = ['here, 2 cores', 'there, 8 cores'];

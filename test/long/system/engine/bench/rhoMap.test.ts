@@ -36,9 +36,7 @@ function continuedMap(scale: MapScale): void {
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'c3-map-'));
   });
-  after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
   test('the map continues after its last whole line, at one budget for both methods, and runs nothing twice', async () => {
     let notes = 0;

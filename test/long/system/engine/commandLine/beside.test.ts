@@ -13,9 +13,7 @@ before(async () => {
   alone = await c3(workspace, RUN);
   succeeded(alone);
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 const RUN = ['run', 'tiny.c3.yaml', '--json', '--override', 'steps=1'];
 /** What a run came to, without its name, its place and its time. */

@@ -8,9 +8,7 @@ let workspace = '';
 before(async () => {
   workspace = await makeWorkspace();
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 describe('a store', () => {
   for (const name of Object.keys(BROKEN_TEAMS) as (keyof typeof BROKEN_TEAMS)[]) {

@@ -8,9 +8,7 @@ let workspace = '';
 before(async () => {
   workspace = await makeWorkspace();
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 describe('c3 diagnose', () => {
   for (const method of Object.keys(DIAGNOSED_METHODS) as (keyof typeof DIAGNOSED_METHODS)[]) {

@@ -22,9 +22,7 @@ before(async () => {
   const ran = await c3(workspace, ['run', 'tiny.c3.yaml', '--json', '--override', 'seed=3']);
   run = String(parseLine(ran.stdout)['run']);
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 describe('c3 run', () => {
   it('ends as cancelled on an interrupt; others meanwhile hear who writes, can read, and wait for their turn or not, as they like', async (t) => {

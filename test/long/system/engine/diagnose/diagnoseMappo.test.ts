@@ -42,9 +42,7 @@ before(async () => {
   workspace = await makeWorkspace();
   run = String(parseLine((await c3(workspace, ['run', 'tiny.c3.yaml', '--json', ...OVERRIDES])).stdout)['run']);
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 /**
  * What the newest sample's credits were taken against, by context: V = mean return - credit, the same for each

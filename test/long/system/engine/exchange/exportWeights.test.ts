@@ -24,9 +24,7 @@ before(async () => {
   roles = await run('adapter.per=role', 'adapter.rank=2', 'ppo.learning_rate=0.05', 'evaluation.instances=0');
   whole = await run('evaluation.instances=0');
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 const answerSchema = z.object({ id: z.string(), logprobs: z.array(z.number()) });
 /** Log-probabilities of stored messages, by the folders of a model and an adapter. */

@@ -25,9 +25,7 @@ before(() => {
   writeFileSync(join(folder, 'chat.c3.yaml'), CONFIG);
   writeFileSync(join(folder, 'train.jsonl'), jsonl(sums(1)));
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Header {
   readonly entries: Record<string, { dtype: string; shape: number[]; data_offsets: [number, number] }>;
@@ -104,9 +102,7 @@ const BREAKAGES: readonly Breakage[] = [
   {
     name: 'weights are truncated',
     says: /model\.safetensors: tensor model\.\S+ is truncated; copy the weights again/,
-    breaking: (model) => {
-      truncateSync(join(model, WEIGHTS), 100_000);
-    },
+    breaking: (model) => truncateSync(join(model, WEIGHTS), 100_000),
   },
   {
     name: 'the header of the weights is corrupt',
@@ -135,9 +131,7 @@ const BREAKAGES: readonly Breakage[] = [
       `model\\.safetensors: tensor ${NORM.replaceAll('.', '\\.')} holds a value that is not a finite number`,
     ),
     breaking: (model) => {
-      withWeights(model, ({ entries, data }) => {
-        data.writeFloatLE(NaN, entries[NORM]?.data_offsets[0] ?? 0);
-      });
+      withWeights(model, ({ entries, data }) => data.writeFloatLE(NaN, entries[NORM]?.data_offsets[0] ?? 0));
     },
   },
   {
@@ -146,9 +140,7 @@ const BREAKAGES: readonly Breakage[] = [
       `model\\.safetensors: tensor ${LAST.replaceAll('.', '\\.')} has shape \\[48, 32\\] where config\\.json needs \\[32, 48\\]`,
     ),
     breaking: (model) => {
-      withWeights(model, ({ entries }) => {
-        (entries[LAST] ?? assert.fail()).shape.reverse();
-      });
+      withWeights(model, ({ entries }) => (entries[LAST] ?? assert.fail()).shape.reverse());
     },
   },
   {
@@ -164,16 +156,12 @@ const BREAKAGES: readonly Breakage[] = [
   {
     name: 'a shard is missing',
     says: /model-00002-of-00002\.safetensors is missing, where model\.safetensors\.index\.json places tensor model\.\S+; copy the weights again/,
-    breaking: (model) => {
-      rmSync(join(model, shard(model)[1] ?? ''));
-    },
+    breaking: (model) => rmSync(join(model, shard(model)[1] ?? '')),
   },
   {
     name: 'a shard is truncated',
     says: /model-00002-of-00002\.safetensors: tensor \S+ is truncated/,
-    breaking: (model) => {
-      truncateSync(join(model, shard(model)[1] ?? ''), 60_000);
-    },
+    breaking: (model) => truncateSync(join(model, shard(model)[1] ?? ''), 60_000),
   },
   {
     name: 'the architecture is unknown',
@@ -196,16 +184,12 @@ const BREAKAGES: readonly Breakage[] = [
   {
     name: 'the template raises',
     says: /chat_template\.jinja: the chat template refuses these messages: Not today[.;]/,
-    breaking: (model) => {
-      writeFileSync(join(model, 'chat_template.jinja'), "{{ raise_exception('Not today') }}");
-    },
+    breaking: (model) => writeFileSync(join(model, 'chat_template.jinja'), "{{ raise_exception('Not today') }}"),
   },
   {
     name: 'the template is none',
     says: /chat_template\.jinja: the chat template cannot be understood: /,
-    breaking: (model) => {
-      writeFileSync(join(model, 'chat_template.jinja'), '{% for m in %}');
-    },
+    breaking: (model) => writeFileSync(join(model, 'chat_template.jinja'), '{% for m in %}'),
   },
 ];
 

@@ -11,9 +11,7 @@ import { readConfig } from '../../../../../src/training/config/readConfig.ts';
 
 test('the bundled Python task is scored in the sandbox, and its verdicts outlive the sandbox', async (t) => {
   const evaluators = new Evaluators();
-  t.after(() => {
-    evaluators.close();
-  });
+  t.after(() => evaluators.close());
   const config = readConfig('task: {name: python}', 'test');
   const [problem] = generateSplit({
     task: 'python',

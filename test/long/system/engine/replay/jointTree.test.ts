@@ -32,9 +32,7 @@ before(async () => {
   writeFileSync(join(workspace, 'tree.c3.yaml'), CONFIG);
   writeFileSync(join(workspace, 'sides.json'), JSON.stringify(PROTOCOL));
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 it('a message of the second turn of crossed messages is replayed, and verifies', async (t) => {
   const folder = copyOf(t, workspace);

@@ -25,9 +25,7 @@ let run = '';
 before(async () => {
   ({ folder: workspace, run: run } = await newRecorded('pair'));
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 const storePath = (folder: string): string => join(folder, '.c3', 'c3.sqlite');
 
@@ -203,18 +201,14 @@ describe('one credit per message', () => {
     const message = withStore(folder, askedMessage);
     await c3(folder, ['replay', String(message), '--alternatives', '2', '--replays', '2', '--json']);
     const db = new (loadSqlite())(storePath(folder));
-    t.after(() => {
-      db.close();
-    });
+    t.after(() => db.close());
     const tables = (): unknown => [
       db.prepare('SELECT * FROM headline ORDER BY pool, token_key').all(),
       db.prepare('SELECT * FROM bucket_pool ORDER BY bucket').all(),
       db.prepare('SELECT bucket, credit, clearest FROM bucket_measure ORDER BY bucket').all(),
       db.prepare('SELECT id, clear_message, clear_role, clear_value, clearness FROM problem ORDER BY id').all(),
     ];
-    const reopen = (): void => {
-      openStoreForWriting(storePath(folder), { headlines: HEADLINE_RULE }).close();
-    };
+    const reopen = (): void => openStoreForWriting(storePath(folder), { headlines: HEADLINE_RULE }).close();
     const expected = tables();
     assert.ok(JSON.stringify(expected).includes('"undecided"'));
     // As a kill between a replay and its headlines leaves it.

@@ -18,9 +18,7 @@ before(async () => {
   cpSync(folderOf('qwen2'), join(workspace, 'other'), { recursive: true });
   rmSync(folder, { recursive: true, force: true });
 });
-after(() => {
-  rmSync(workspace, { recursive: true, force: true });
-});
+after(() => rmSync(workspace, { recursive: true, force: true }));
 
 /** Every message of a run's training, with what may not change. */
 function rows(store: StoreReader, run: string): unknown[] {

@@ -46,9 +46,7 @@ describe('a role with another model', () => {
   it('has its messages valued in the tokens of the model in training', async (t) => {
     const folder = copyOf(t, workspace);
     const run = await ran(folder, OTHER, 'credit.estimator=value_assisted', 'credit.alpha=0.5', 'steps=1');
-    withStore(folder, (store) => {
-      assert.equal(store.run(run).steps, 1);
-    });
+    withStore(folder, (store) => assert.equal(store.run(run).steps, 1));
   });
 });
 

@@ -70,9 +70,7 @@ describe('a role with another model', () => {
       cpSync(folderOf(family), join(done, 'other'), { recursive: true });
     };
     put('llama');
-    t.after(() => {
-      put('qwen2');
-    });
+    t.after(() => put('qwen2'));
     const { notComparable, firstReason } = parseLine((await c3(folder, ['verify', '--json'])).stdout);
     assert.ok(Number(notComparable) > 0);
     assert.match(String(firstReason), /The weights that answered for the role reasoner, [0-9a-f]{12} of .*other/);

@@ -12,9 +12,7 @@ let folder = '';
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'c3-chain-'));
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the bundled chain team', () => {
   it('says one letter each, scored together, and a step of teamtr updates all roles', async () => {

@@ -30,9 +30,7 @@ let parent = '';
 before(() => {
   parent = mkdtempSync(join(tmpdir(), 'c3-chat-run-'));
 });
-after(() => {
-  rmSync(parent, { recursive: true, force: true });
-});
+after(() => rmSync(parent, { recursive: true, force: true }));
 
 export function makeFolder(family: string): string {
   const folder = mkdtempSync(join(parent, `${family}-`));

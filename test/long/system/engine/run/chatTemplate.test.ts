@@ -39,14 +39,7 @@ describe('a template', () => {
     const path = join(finishedFolder, ...TEMPLATE);
     const old = readFileSync(path);
     try {
-      for (const change of [
-        () => {
-          writeFileSync(path, `${old.toString()} `);
-        },
-        () => {
-          rmSync(path);
-        },
-      ]) {
+      for (const change of [() => writeFileSync(path, `${old.toString()} `), () => rmSync(path)]) {
         change();
         const { code, stdout, stderr } = await replay();
         assert.equal(code, 0, stderr);

@@ -11,9 +11,7 @@ let folder = '';
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'c3-dealer-'));
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 const overrides = (...all: string[]): string[] => ['task.name=dealer', ...all].flatMap((one) => ['--override', one]);
 

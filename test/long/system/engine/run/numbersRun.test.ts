@@ -28,9 +28,7 @@ before(() => {
   writeFileSync(join(folder, 'train.json'), '["9876"]');
   writeFileSync(join(folder, 'held.json'), '["6850", "1234", "0427"]');
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a game of guessing numbers', () => {
   it('is refereed after every guess, ends with the right one, and counts as solved then', async () => {

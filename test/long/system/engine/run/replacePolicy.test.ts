@@ -12,9 +12,7 @@ let folder = '';
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'c3-replace-policy-'));
 });
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 const run = (...overrides: readonly string[]) =>
   c3(folder, [

@@ -13,9 +13,7 @@ const EVERY = 10;
 
 it('alternates 50 replays between two clients, with a command line between them, and refuses none', async (t) => {
   const { folder, run } = await newRecorded('pair');
-  t.after(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const first = await startEngine(t, folder);
   const second = await openDoor(t, first.store);
   const message = withStore(

@@ -146,9 +146,7 @@ function drawn(index: number): { readonly code: string; readonly test: string } 
 for (const backend of BACKENDS) {
   describe(`hostile programs (${backend})`, () => {
     const one = grader({ backend, lanes: 3, limits: { seconds: 2, calls: 2000 } });
-    after(() => {
-      one.close();
-    });
+    after(() => one.close());
 
     it(`score 0, all ${PROGRAMS}`, async () => {
       const programs = Array.from({ length: PROGRAMS }, (_, index) => drawn(index));

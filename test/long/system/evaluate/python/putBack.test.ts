@@ -32,9 +32,7 @@ describe('a sandbox of the bundled interpreter', () => {
     candidates += role === 'candidate' ? 1 : 0;
     return begin(role, onBegun);
   });
-  after(() => {
-    pool.giveUp('the tests are over');
-  });
+  after(() => pool.giveUp('the tests are over'));
   const run = (code: string, test: string): Promise<PythonVerdict> =>
     tryCandidate(code, tests({ tests: [test] }), pool, limits, 'strict');
 

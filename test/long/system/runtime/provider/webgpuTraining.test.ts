@@ -50,9 +50,7 @@ describe('training on WebGPU', () => {
       await reference.lastStates(parameters, texts, NEVER),
     ];
     assert.equal(a.length, texts.length);
-    a.forEach((state, index) => {
-      state.forEach((value, place) => close(value, b[index]?.[place] ?? NaN));
-    });
+    a.forEach((state, index) => state.forEach((value, place) => close(value, b[index]?.[place] ?? NaN)));
     await reference.release();
   });
 

@@ -48,12 +48,8 @@ for (const name of ['TMPDIR', 'TMP', 'TEMP']) {
   process.env[name] = temporary;
 }
 const config = join(temporary, 'config.json');
-before(() => {
-  writeFileSync(config, JSON.stringify(CONFIG));
-});
-after(() => {
-  rmSync(temporary, { recursive: true, force: true });
-});
+before(() => writeFileSync(config, JSON.stringify(CONFIG)));
+after(() => rmSync(temporary, { recursive: true, force: true }));
 
 const options = (changes: Partial<ModelBenchOptions> = {}): ModelBenchOptions => ({
   quick: true,
@@ -222,12 +218,11 @@ describe('the suite model', () => {
     const small = (await readShape(config, true, temporary)).config;
     assert.equal(weightBytes(small), 4 * MATRICES);
     assert.equal(weightBytes({ ...small, tieEmbeddings: false }), 4 * MATRICES);
-    assert.doesNotThrow(() => {
-      checkRoom(published, { memory: 2.6e9, disk: 1e9 });
-    });
-    assert.throws(() => {
-      checkRoom(published, { memory: 2.5e9, disk: 1e9 });
-    }, /494 million parameters and needs about 2\.57 GB of memory where 2\.50 GB are free/);
+    assert.doesNotThrow(() => checkRoom(published, { memory: 2.6e9, disk: 1e9 }));
+    assert.throws(
+      () => checkRoom(published, { memory: 2.5e9, disk: 1e9 }),
+      /494 million parameters and needs about 2\.57 GB of memory where 2\.50 GB are free/,
+    );
   });
 });
 

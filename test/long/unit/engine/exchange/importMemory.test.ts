@@ -65,9 +65,7 @@ const span = (trace: number, number: number, padding = ''): unknown => ({
 
 async function surveyed(t: TestContext, source: LogSource): Promise<SurveyedLog> {
   const index = new LogIndex(source.name);
-  t.after(() => {
-    index.close();
-  });
+  t.after(() => index.close());
   return surveyLog({ source, leftOut: [], index }, { path: source.name, maskSecrets: false }, NEVER, 0);
 }
 function storeOf(t: TestContext): StoreWriter {

@@ -176,9 +176,7 @@ describe('earlier runs', () => {
     ]);
     assert.deepEqual(
       paces(t, recipe, (store) => {
-        others.forEach((one, index) => {
-          ranBefore(store, String(index), one);
-        });
+        others.forEach((one, index) => ranBefore(store, String(index), one));
         ranBefore(store, 'model', { ...recipe, modelFolder: '/another' });
         ranBefore(store, 'machine', recipe, { environment: { ...here, device: 'another' } });
       }),
@@ -189,9 +187,8 @@ describe('earlier runs', () => {
   it('that never finished a step say nothing of training, and enough of an evaluation', async (t) => {
     const fill =
       (recipe: Recipe) =>
-      (store: StoreWriter): void => {
+      (store: StoreWriter): void =>
         ranBefore(store, 'a', recipe, { steps: 0 });
-      };
     const [trains, evaluates] = [await recipeWith(), await recipeWith('steps=0')];
     assert.deepEqual(paces(t, trains, fill(trains)), []);
     assert.deepEqual(paces(t, evaluates, fill(evaluates)), [{ episode: 2, step: 0 }]);

@@ -15,9 +15,7 @@ before(() => {
   plan = first?.plan ?? 0;
   actor = first?.actors[0] ?? 0;
 });
-after(() => {
-  store.remove();
-});
+after(() => store.remove());
 
 const label = (message: number, branch = true): string | undefined =>
   new VerificationMarks(writer).of(message, branch)?.label;

@@ -29,9 +29,7 @@ before(() => {
   addTree(writer, { iteration: 1, problem: problem(2), returns: [[1]] });
   addTree(writer, { iteration: 2, problem: first, returns: [[1]] });
 });
-after(() => {
-  store.remove();
-});
+after(() => store.remove());
 
 function ids(): { readonly plans: readonly number[]; readonly actors: readonly number[] } {
   return { plans: tree.map(({ plan }) => plan), actors: tree.flatMap(({ actors }) => actors) };

@@ -32,9 +32,7 @@ before(() => {
     setHeadline(writer.path, actor, headline(value, { low: null, high: null }));
   }
 });
-after(() => {
-  store.remove();
-});
+after(() => store.remove());
 
 function shown(
   filter: Partial<TranscriptFilter>,

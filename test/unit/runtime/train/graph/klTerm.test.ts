@@ -195,9 +195,7 @@ describe('the divergence of two policies', () => {
     const expected = distributionsOf(TINY, flat, contexts).map((row, index) => klOf(row, present(others[index])));
     const values = found.flat().flatMap((message) => [...message]);
     assert.equal(values.length, expected.length);
-    values.forEach((value, index) => {
-      close(value, item(expected, index), 1e-4);
-    });
+    values.forEach((value, index) => close(value, item(expected, index), 1e-4));
     const same = await trainer.divergence(
       flat,
       trainer.distributions(flat, TEMPERATURE),

@@ -237,9 +237,7 @@ describe('packContexts', () => {
     });
   }
 
-  it('packs nothing into nothing', () => {
-    assert.deepEqual(packContexts(TINY, [], 1000, 1), []);
-  });
+  it('packs nothing into nothing', () => assert.deepEqual(packContexts(TINY, [], 1000, 1), []));
 });
 
 describe('packed and alone', () => {

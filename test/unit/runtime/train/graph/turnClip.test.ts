@@ -66,9 +66,9 @@ it("the loss has the values of the authors' functions", async () => {
       await lossOf('token', advantages, mean),
       await lossOf('token', advantages, trajectory),
     ];
-    [turn, token, both].forEach((value, column) => {
-      assert.ok(Math.abs((found[column] ?? NaN) - value) < 1e-5, `${advantages.join()}: ${found.join()}`);
-    });
+    [turn, token, both].forEach((value, column) =>
+      assert.ok(Math.abs((found[column] ?? NaN) - value) < 1e-5, `${advantages.join()}: ${found.join()}`),
+    );
   }
 });
 
