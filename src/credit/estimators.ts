@@ -1,6 +1,6 @@
+/** Every estimator by its name, and the credits of a group by any of them. The table is the only list of estimators. */
 import type { Credit } from '../shared/credit/credit.ts';
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
-/** Every estimator by its name, and the credits of a group by any of them. The table is the only list of estimators. */
 import { C3Error, nearestName } from '../shared/errors.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import { aggregate, unmasked, type Estimate } from './aggregate.ts';

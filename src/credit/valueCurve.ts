@@ -1,4 +1,3 @@
-import type { BlameVerdict, Chance } from '../domain/answer.ts';
 /**
  * How the expected return moves through an episode, and which message lost it.
  *
@@ -7,6 +6,7 @@ import type { BlameVerdict, Chance } from '../domain/answer.ts';
  * (C3, eq. 13 to 15); the drops add up to V_T - V_0. Both sides of a drop are continued on the same random numbers, in
  * pairs. All intervals are betting confidence sequences (betting.ts), so that a search may stop at any look.
  */
+import type { BlameVerdict, Chance } from '../domain/answer.ts';
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
 import { ALPHA, bettingInterval, mixedCapital, stakeCapitals, type Side } from './betting.ts';
 import type { BucketEvidence } from './pairing.ts';

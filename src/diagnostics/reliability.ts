@@ -1,8 +1,8 @@
-import { unmasked } from '../credit/aggregate.ts';
 /**
  * Does credit come out the same twice? Split-half reliability and the law of its noise (reference section 10, noise
  * law, and 12).
  */
+import { unmasked } from '../credit/aggregate.ts';
 import { openStream, uniform } from '../credit/counter.ts';
 import { hasSpread, mean, populationVariance, squaredDeviations } from '../credit/describe.ts';
 import { leaveOneOut } from '../credit/estimators/loo.ts';

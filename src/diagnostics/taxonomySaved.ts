@@ -1,4 +1,3 @@
-import { unmasked } from '../credit/aggregate.ts';
 /**
  * What the classes of the failure taxonomy explain: the share of the losses within reach that fresh messages save in
  * the place of those that a class flags, beside the share of as many cases chosen at random. Pure.
@@ -8,6 +7,7 @@ import { unmasked } from '../credit/aggregate.ts';
  * splitting, as in taxonomy.ts): by every second replay, or, where the text of a message determines its return, by
  * every second of the other messages.
  */
+import { unmasked } from '../credit/aggregate.ts';
 import { mean } from '../credit/describe.ts';
 import { ratioOfMeans } from '../credit/ratio.ts';
 import {

@@ -1,5 +1,5 @@
-import type { Interval } from './credit.ts';
 /** Evaluations of a run: when they happen, and what they measured over its training. */
+import type { Interval } from './credit.ts';
 import { IMPORTED, type Phase } from './episode.ts';
 import type { RunRecord } from './run.ts';
 

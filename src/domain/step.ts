@@ -1,5 +1,5 @@
-import type { Json } from './episode.ts';
 /** A training step: its row, what it was measured by, and what its method carries to the next one. */
+import type { Json } from './episode.ts';
 import type { Ledger } from './run.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { isRecord } from '../shared/guard.ts';
 /** What the training steps of a run showed and cost, one row for each, as charts draw them. */
+import { isRecord } from '../shared/guard.ts';
 import {
   addTokens,
   sectionOf,

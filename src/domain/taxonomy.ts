@@ -1,8 +1,8 @@
-import type { Interval } from './credit.ts';
 /**
  * The failure taxonomy as every process speaks of it: its thresholds, the user's labels, and what a view of a run
  * shows.
  */
+import type { Interval } from './credit.ts';
 import type { ProblemClassRow } from './problem.ts';
 import type { BucketOrigin } from './replay.ts';
 

@@ -1,8 +1,8 @@
-import type { TextReply, TextRequest } from '../policy/textRequests.ts';
 /**
  * Entry of the process that works with the tokenizer and the chat template of one folder: `text SECONDS`, which one
  * piece of work may take.
  */
+import type { TextReply, TextRequest } from '../policy/textRequests.ts';
 import { TextServer } from '../policy/textServer.ts';
 
 if (process.send === undefined) {

@@ -1,5 +1,5 @@
-import { parseRational } from '../evaluate/math/exact/rational.ts';
 /** How a vote is counted: what a message votes for, and which answers have the most votes. */
+import { parseRational } from '../evaluate/math/exact/rational.ts';
 import { extractAnswer } from '../evaluate/math/extract.ts';
 
 /**

@@ -1,8 +1,8 @@
-import type { Problem } from '../domain/problem.ts';
 /**
  * Scoring by a command of the user's: JSON on its standard input, a number from 0 to 1 on its standard output. It is
  * started without a shell, bounded in time and output, and what goes wrong with it is never a score.
  */
+import type { Problem } from '../domain/problem.ts';
 import { runOwned } from '../files/runOwned.ts';
 import { NEVER } from '../shared/cancellation.ts';
 import { withoutKeys } from '../shared/endpointKeys.ts';

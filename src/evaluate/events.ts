@@ -1,6 +1,6 @@
+/** What scores an event of a log: the door through which evaluators of messages score events too. */
 import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import type { Problem } from '../domain/problem.ts';
-/** What scores an event of a log: the door through which evaluators of messages score events too. */
 import { isReturn } from '../shared/credit/returns.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { Evaluator, Graded } from './evaluator.ts';

@@ -1,5 +1,5 @@
-import type { TaskName } from '../shared/runNames.ts';
 /** Evaluators by the names of their kinds. */
+import type { TaskName } from '../shared/runNames.ts';
 import {
   answerEvaluator,
   chainEvaluator,

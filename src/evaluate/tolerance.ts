@@ -1,5 +1,5 @@
-import { parseRational, type Rational } from './math/exact/rational.ts';
 /** Scores a stated number by its distance from the answer, exactly. */
+import { parseRational, type Rational } from './math/exact/rational.ts';
 import { extractAnswer } from './math/extract.ts';
 
 /** A number, and how far another one may be from it. */

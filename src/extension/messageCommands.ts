@@ -1,5 +1,5 @@
-import type { EpisodeNote } from '../domain/episodeNote.ts';
 /** The commands about one message: the one of a menu, or the one that a transcript shows. */
+import type { EpisodeNote } from '../domain/episodeNote.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import { messageOfMenu, problemOfMenu } from './commandArguments.ts';

@@ -1,5 +1,5 @@
-import { answerIn, FURTHER } from '../chat/answers.ts';
 /** Runs of LangSmith, as its client lists them: one object for each run, its episode named by `trace_id`. */
+import { answerIn, FURTHER } from '../chat/answers.ts';
 import { resultWithError } from '../chat/content.ts';
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { measuresIn } from '../chat/measures.ts';

@@ -1,5 +1,5 @@
-import { isReturn } from '../shared/credit/returns.ts';
 /** What an episode scored, as programs write it. */
+import { isReturn } from '../shared/credit/returns.ts';
 import { isRecord } from '../shared/guard.ts';
 
 /** A score as a number; null for what is none, or cannot be a return. */

@@ -1,5 +1,5 @@
-import type { RolePolicies, RolePolicySettings } from '../shared/rolePolicies.ts';
 /** A team in which some roles are answered by something else than the weights in training. */
+import type { RolePolicies, RolePolicySettings } from '../shared/rolePolicies.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from './policy.ts';
 import { ScriptedPolicy } from './scripted.ts';
 import type { Tokenizer } from './tokenizer.ts';

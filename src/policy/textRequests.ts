@@ -1,8 +1,8 @@
-import type { ErrorKind } from '../shared/errors.ts';
 /**
  * What the engine asks of the process that works with the tokenizer and the chat template of a folder, and how much of
  * it.
  */
+import type { ErrorKind } from '../shared/errors.ts';
 import type { TokenSpans } from '../shared/transcript/contextTokens.ts';
 import type { RenderedContext } from '../team/render.ts';
 import type { ChatMessage, ChatOptions, TemplateSource } from './chatTemplate.ts';

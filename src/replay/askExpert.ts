@@ -1,6 +1,6 @@
+/** How environments ask a model: the policy of the role `expert`, one question after the other. */
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
-/** How environments ask a model: the policy of the role `expert`, one question after the other. */
 import type { Ask } from '../environment/kind.ts';
 import { takesSeeds, type Policy } from '../policy/policy.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';

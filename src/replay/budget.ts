@@ -1,6 +1,6 @@
+/** Budgets and the running cost of a run. */
 import type { Ledger, Tokens } from '../domain/run.ts';
 import type { PolicyAnswer } from '../policy/policy.ts';
-/** Budgets and the running cost of a run. */
 import { C3Error } from '../shared/errors.ts';
 import { isReusedAnswer } from './reuse.ts';
 

@@ -1,9 +1,9 @@
-import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
-import type { FullMessage } from '../domain/message.ts';
-import type { Problem } from '../domain/problem.ts';
 /**
  * Episodes whose order is known to a program of the user's alone: it is given the log so far and says what is next.
  */
+import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
+import type { FullMessage } from '../domain/message.ts';
+import type { Problem } from '../domain/problem.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Protocol } from '../team/protocol.ts';
 

@@ -1,3 +1,4 @@
+/** One stored message against its re-execution: tokens, text, how it ended, and log-probabilities. */
 import type { FullMessage } from '../domain/message.ts';
 import { NO_SEEDS_REMARK } from '../domain/replay.ts';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
@@ -8,7 +9,6 @@ import {
   type Difference,
   type VerificationResult,
 } from '../domain/verification.ts';
-/** One stored message against its re-execution: tokens, text, how it ended, and log-probabilities. */
 import { PolicyGone, takesSeeds, type Policy, type PolicyAnswer } from '../policy/policy.ts';
 import { CancelledError } from '../shared/errors.ts';
 import type { StoreReader } from '../store/types.ts';

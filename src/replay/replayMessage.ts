@@ -1,6 +1,6 @@
+/** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode. */
 import type { FullMessage } from '../domain/message.ts';
 import { NO_SEEDS_REMARK, type BucketView, type ReplayResult } from '../domain/replay.ts';
-/** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode. */
 import type { PolicyControl } from '../policy/policy.ts';
 import { unlessCancelled } from '../shared/cancellation.ts';
 import { isTerminal, occurrenceAt } from '../team/protocol.ts';

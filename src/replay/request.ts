@@ -1,10 +1,10 @@
-import { MAX_EVENT_TEXT } from '../domain/episode.ts';
-import type { Sampling } from '../domain/message.ts';
-import { choiceFault, SETTLE_LIMITS, type ContinuationChoice, type BucketView } from '../domain/replay.ts';
 /**
  * Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode, with
  * leave-one-out credit.
  */
+import { MAX_EVENT_TEXT } from '../domain/episode.ts';
+import type { Sampling } from '../domain/message.ts';
+import { choiceFault, SETTLE_LIMITS, type ContinuationChoice, type BucketView } from '../domain/replay.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { C3Error } from '../shared/errors.ts';

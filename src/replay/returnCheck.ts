@@ -1,10 +1,10 @@
+/** Stored returns against what the evaluator says of the stored messages now. */
 import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import type { FullMessage } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { Replay } from '../domain/replay.ts';
 import { changedRow, returnDifference } from '../domain/verification.ts';
 import { EvaluatorLost, scoredText, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
-/** Stored returns against what the evaluator says of the stored messages now. */
 import { onEvents } from '../evaluate/events.ts';
 import { CancelledError, messageOf } from '../shared/errors.ts';
 import { eventHash } from '../store/tokens.ts';

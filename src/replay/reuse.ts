@@ -1,9 +1,9 @@
-import type { Problem } from '../domain/problem.ts';
 /**
  * Results that are determined already. The same request (context, stream, sampling, speaker) gets the same answer, bit
  * for bit, and an equal message in the same place of the same problem the same score: the first of equals is paid for,
  * the others take its result. Every sample keeps its row all the same.
  */
+import type { Problem } from '../domain/problem.ts';
 import type { Evaluator, Graded } from '../evaluate/evaluator.ts';
 import type { PolicyAnswer, PolicyRequest } from '../policy/policy.ts';
 import type { EpisodeCost } from '../store/types.ts';

@@ -1,5 +1,5 @@
-import type { Problem } from '../domain/problem.ts';
 /** The votes that ended episodes, with the score of every answer: nothing is sampled for it. */
+import type { Problem } from '../domain/problem.ts';
 import { ballotOf } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';

@@ -1,5 +1,5 @@
-import { EDITED, type FullMessage, type Message } from '../domain/message.ts';
 /** Stored messages as those of a tree: the branch that a stored message is on. */
+import { EDITED, type FullMessage, type Message } from '../domain/message.ts';
 import { NEVER } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
 import { textHash } from '../store/tokens.ts';

@@ -1,10 +1,10 @@
-import type { EnvironmentEvent, LogEvent } from '../domain/episode.ts';
-import type { Sampling } from '../domain/message.ts';
-import type { Problem } from '../domain/problem.ts';
 /**
  * Episodes as trees. The children of a message continue the episode after it. A nested fan-out such as [2,4]
  * is a tree whose leaves are episodes; a replay is a tree with one child per level below an alternative.
  */
+import type { EnvironmentEvent, LogEvent } from '../domain/episode.ts';
+import type { Sampling } from '../domain/message.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { PolicyAnswer } from '../policy/policy.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
 

@@ -1,7 +1,7 @@
+/** What comes next below a branch: the environments' events are made and scored here, up to the next message. */
 import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { EnvironmentInput, EnvironmentKind } from '../environment/kind.ts';
-/** What comes next below a branch: the environments' events are made and scored here, up to the next message. */
 import { environmentKind } from '../environment/kinds.ts';
 import { EvaluatorLost, type Evaluator } from '../evaluate/evaluator.ts';
 import { onEvents } from '../evaluate/events.ts';

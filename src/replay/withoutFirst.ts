@@ -1,5 +1,5 @@
-import type { Problem } from '../domain/problem.ts';
 /** Episodes without what the first role said: an empty message replaces it, and the others are sampled. */
+import type { Problem } from '../domain/problem.ts';
 import type { PolicyControl } from '../policy/policy.ts';
 import { occurrenceAt } from '../team/protocol.ts';
 import { grow } from './episodes.ts';

@@ -1,8 +1,8 @@
-import type { Interval } from '../domain/credit.ts';
 /**
  * Bars from 0 to a value, to either side, with the interval across: one row for each. A bar whose interval holds 0 is
  * faded. Pure: numbers in, SVG text out.
  */
+import type { Interval } from '../domain/credit.ts';
 import { isOpen } from '../shared/credit/headline.ts';
 import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';
 import { decimal, escaped, NOT_MEASURED } from './words.ts';

@@ -1,7 +1,7 @@
-import { ESTIMATE_WORDS } from '../domain/credit.ts';
 /**
  * A finding as a page: what was said, what else could have been, and what each was worth. Pure: a report in, text out.
  */
+import { ESTIMATE_WORDS } from '../domain/credit.ts';
 import { BY_HAND } from '../domain/episode.ts';
 import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
 import { DRAWS_WORDS } from '../domain/replay.ts';

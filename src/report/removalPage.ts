@@ -1,6 +1,6 @@
+/** The part of a run's page about credit by removal. Pure: a report in, text out. */
 import { modelWords, type OutcomeCredits } from '../domain/stepRows.ts';
 import { barsPicture } from './bars.ts';
-/** The part of a run's page about credit by removal. Pure: a report in, text out. */
 import { boxesPicture, type BoxRow } from './boxes.ts';
 import { curvePicture } from './curves.ts';
 import { bounds, figure, row, table } from './page.ts';

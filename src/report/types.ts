@@ -1,12 +1,12 @@
+/**
+ * What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what is
+ * here and nothing else.
+ */
 import type { MessageEstimate, Interval } from '../domain/credit.ts';
 import type { Phase } from '../domain/episode.ts';
 import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
 import type { EvaluationPoint } from '../domain/evaluation.ts';
 import type { MeasuredFact, FinishReason, Sampling } from '../domain/message.ts';
-/**
- * What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what is
- * here and nothing else.
- */
 import type { Draws, BucketOrigin } from '../domain/replay.ts';
 import type { RunSummary, Tokens } from '../domain/run.ts';
 import type { NumericEnvironment } from '../domain/snapshot.ts';

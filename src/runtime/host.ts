@@ -1,5 +1,5 @@
-import type { NumericEnvironment } from '../domain/snapshot.ts';
 /** Models, snapshots and the training state of one runtime: what the worker thread holds. */
+import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { RankShift } from '../domain/step.ts';
 import type { AbortFlag } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';

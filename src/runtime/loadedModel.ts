@@ -1,5 +1,5 @@
-import type { AbortFlag } from '../shared/cancellation.ts';
 /** A loaded architecture with its weights: the snapshots that are held, and the training state. */
+import type { AbortFlag } from '../shared/cancellation.ts';
 import type { Precision } from '../shared/devices.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Engines } from './engines.ts';

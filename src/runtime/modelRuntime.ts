@@ -1,5 +1,5 @@
-import type { NumericEnvironment } from '../domain/snapshot.ts';
 /** What can be done with the weights of models: the interface of the runtime, whatever thread it runs in. */
+import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { RankShift } from '../domain/step.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import type { Completion, GenerationControl, GenerationRequest } from './generate/generate.ts';

@@ -1,5 +1,5 @@
-import type { NumericEnvironment } from '../domain/snapshot.ts';
 /** The messages between a caller and the worker thread that holds the models. */
+import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { ErrorKind } from '../shared/errors.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import type { Completion, GenerationControl } from './generate/generate.ts';

@@ -1,10 +1,10 @@
-import type { Episode } from '../domain/episode.ts';
-import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
-import type { StoredEvaluation } from '../domain/evaluation.ts';
 /**
  * What can be read of a store, by what it is about. Every function throws C3Error('store') when the store cannot be
  * read, and C3Error('input') for an id or a page that cannot be. Lists of something that does not exist are empty.
  */
+import type { Episode } from '../domain/episode.ts';
+import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
+import type { StoredEvaluation } from '../domain/evaluation.ts';
 import type { EpisodeMeasured, Measured, FullMessage, Message, MessagePage } from '../domain/message.ts';
 import type { Problem, ProblemFacets, ProblemRow } from '../domain/problem.ts';
 import type {

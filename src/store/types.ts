@@ -1,7 +1,7 @@
+/** The doors of the store: what can be asked of it, and what can be appended to it. */
 import type { NewEpisode } from '../domain/episode.ts';
 import type { StoredEvaluation } from '../domain/evaluation.ts';
 import type { NewMessage } from '../domain/message.ts';
-/** The doors of the store: what can be asked of it, and what can be appended to it. */
 import type { Problem } from '../domain/problem.ts';
 import type { NewBucket, NewReplay } from '../domain/replay.ts';
 import type { Ledger, RunStatus, RunSummary } from '../domain/run.ts';

@@ -1,8 +1,8 @@
-import type { Problem } from '../domain/problem.ts';
 /**
  * What training and evaluation have in common: a question on both sides makes the accuracy say what was learned by
  * heart.
  */
+import type { Problem } from '../domain/problem.ts';
 import { C3Error } from '../shared/errors.ts';
 import { splitFingerprint } from './uid.ts';
 

@@ -1,5 +1,5 @@
-import type { LogEvent } from '../domain/episode.ts';
 /** From a protocol, a question and the messages so far to what a model reads. */
+import type { LogEvent } from '../domain/episode.ts';
 import { C3Error } from '../shared/errors.ts';
 import { laterTurn } from './laterTurn.ts';
 import type { PromptMessage } from './promptMessage.ts';

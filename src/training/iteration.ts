@@ -1,9 +1,9 @@
-import type { Problem } from '../domain/problem.ts';
-import type { MethodState } from '../domain/step.ts';
 /**
  * The sampling part of one iteration: fan out, score, credit as the method says (C3: Algorithm 1, equations 7 to 14),
  * stored as one.
  */
+import type { Problem } from '../domain/problem.ts';
+import type { MethodState } from '../domain/step.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';

@@ -1,9 +1,9 @@
-import { mean } from '../credit/describe.ts';
-import type { MethodState, StepMetrics } from '../domain/step.ts';
 /**
  * The optimiser's part of one iteration, out of what the store holds: so a step that is executed again, after a crash
  * or to rebuild a snapshot, is the same step.
  */
+import { mean } from '../credit/describe.ts';
+import type { MethodState, StepMetrics } from '../domain/step.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { StepReport } from '../runtime/train/stepReport.ts';

@@ -1,5 +1,5 @@
-import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 /** What the value head learns from the messages of a stage. */
+import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { ValueExample, ValueReport, ValueSettings } from '../runtime/train/valueHead.ts';
 import type { StoreReader } from '../store/types.ts';
 import type { ValueTarget } from './methods/method.ts';

@@ -1,8 +1,8 @@
+/** Whether the policies of a configuration fit its team and its questions. */
 import type { Problem } from '../domain/problem.ts';
 import { ScriptedPolicy } from '../policy/scripted.ts';
 import { placeWords } from '../replay/grow.ts';
 import { C3Error } from '../shared/errors.ts';
-/** Whether the policies of a configuration fit its team and its questions. */
 import { editorModelWords, EXPERT_ROLE, learns, type RolePolicySettings } from '../shared/rolePolicies.ts';
 import { bundledModelFault } from '../shared/runNames.ts';
 import { suggestion, type KeyPath } from '../team/document.ts';

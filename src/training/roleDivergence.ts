@@ -1,5 +1,5 @@
-import type { RankShift } from '../domain/step.ts';
 /** How far roles have moved from the policy that sampled their messages. */
+import type { RankShift } from '../domain/step.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { RunConfig } from './config/config.ts';

@@ -1,6 +1,6 @@
+/** Whether the contexts of a run fit into its model, as far as that can be known before anything is said. */
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
-/** Whether the contexts of a run fit into its model, as far as that can be known before anything is said. */
 import { checkRoom } from '../policy/policy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import { placeWords, samplingOf } from '../replay/grow.ts';

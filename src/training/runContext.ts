@@ -1,6 +1,6 @@
+/** What a run works with, shared by its training and its evaluations. */
 import type { Problem } from '../domain/problem.ts';
 import type { StepMetrics } from '../domain/step.ts';
-/** What a run works with, shared by its training and its evaluations. */
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { LocalPolicy, type Policy, type RolePolicy } from '../policy/policy.ts';
 import { teamPolicy } from '../policy/teamPolicy.ts';

@@ -1,5 +1,5 @@
-import type { RunStatus, RunSummary } from '../domain/run.ts';
 /** Beginning a run, taking an interrupted one up again, and how it ends: what the row of the run says of it. */
+import type { RunStatus, RunSummary } from '../domain/run.ts';
 import { EvaluatorLost } from '../evaluate/evaluator.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { StoreWriter } from '../store/types.ts';

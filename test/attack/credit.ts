@@ -1,8 +1,8 @@
+/** Hostile returns: as many as are allowed, and numbers that no formula survives. */
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-/** Hostile returns: as many as are allowed, and numbers that no formula survives. */
 import { mean } from '../../src/credit/describe.ts';
 import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, type CreditGroup } from '../../src/credit/estimators.ts';
 import { leaveOneOut } from '../../src/credit/estimators/loo.ts';

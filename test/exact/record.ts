@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
 /** What a build computes, down to the bit: the rows and weights of short runs, and what the commands say of them. */
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';

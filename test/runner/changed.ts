@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 /** Which test files a change can reach, the nearest first. */
+import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { run } from '../support/command.ts';
 import { besides, distances, readImportGraph, type ImportGraph } from './importGraph.ts';

@@ -1,8 +1,8 @@
-import type { Json } from '../../src/domain/episode.ts';
 /**
  * A method for tests, in the manner of TeamTR: one role after the other, each with fresh rollouts of the team as the
  * roles before left it, group-normalized and clipped advantages, a monitored divergence, early stop and revert.
  */
+import type { Json } from '../../src/domain/episode.ts';
 import { findLeaves, returnOf, type TreeMessage } from '../../src/replay/tree.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import type { Divergence } from '../../src/training/divergence.ts';

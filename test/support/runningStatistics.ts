@@ -1,10 +1,10 @@
-import type { Json } from '../../src/domain/episode.ts';
-import type { MethodState } from '../../src/domain/step.ts';
-import { findLeaves, returnOf, type TreeMessage } from '../../src/replay/tree.ts';
 /**
  * A method for tests, in the manner of CCPO: episodes that are only measured, and running statistics of them that later
  * steps are credited and learned by.
  */
+import type { Json } from '../../src/domain/episode.ts';
+import type { MethodState } from '../../src/domain/step.ts';
+import { findLeaves, returnOf, type TreeMessage } from '../../src/replay/tree.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { magrpo } from '../../src/training/methods/magrpo.ts';
 import { episodeOf, type Method } from '../../src/training/methods/method.ts';

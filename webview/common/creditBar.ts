@@ -1,8 +1,8 @@
-import type { Credit } from '../../src/shared/credit/credit.ts';
 /**
  * A credit as a bar that grows from the middle: right for more than the baseline, left for less; a thin line spans its
  * interval. Where that leaves the side open, the bar is faded.
  */
+import type { Credit } from '../../src/shared/credit/credit.ts';
 import { isOpen, sentence, type Headline } from '../../src/shared/credit/headline.ts';
 import { h } from './dom.ts';
 import { creditText, learnedText, signed } from './format.ts';

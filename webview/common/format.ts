@@ -1,7 +1,7 @@
+/** How numbers are written, the same in every panel. What was not measured says so. */
 import type { Interval } from '../../src/domain/credit.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { sentence, type Headline } from '../../src/shared/credit/headline.ts';
-/** How numbers are written, the same in every panel. What was not measured says so. */
 import * as figures from '../../src/shared/text/figures.ts';
 
 export const NOT_MEASURED = 'not measured';

@@ -1,5 +1,5 @@
-import { BY_HAND } from '../../src/domain/episode.ts';
 /** A return as a mark and a number: won, failed, between, masked, or not measured. */
+import { BY_HAND } from '../../src/domain/episode.ts';
 import type { Outcome } from '../../src/shared/credit/returns.ts';
 import { h, icon, type IconName } from './dom.ts';
 import { NOT_MEASURED, returnText } from './format.ts';

@@ -1,5 +1,5 @@
-import { isResumable } from '../../src/domain/run.ts';
 /** The head of the dashboard: which run, its status, how the charts are drawn, and what can be done with the run. */
+import { isResumable } from '../../src/domain/run.ts';
 import { CHART_AXES, type ChartAxis, type DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { badge, h, replace } from '../common/dom.ts';
 import { button, dropdown, option } from '../common/toolkit.ts';

@@ -1,5 +1,5 @@
-import type { Interval } from '../../src/domain/credit.ts';
 /** What a figure of the dashboard is: how it is drawn, and which table is behind it. */
+import type { Interval } from '../../src/domain/credit.ts';
 import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { count, NOT_MEASURED, percent1, percentBounds } from '../common/format.ts';
 import { AXIS_WORDS } from './chart/axes.ts';

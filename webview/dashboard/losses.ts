@@ -1,3 +1,4 @@
+/** What loses the episodes of the shown run: the sentence first, then a bar for each role and the clearest cases. */
 import {
   divisionTitle,
   foundWords,
@@ -7,7 +8,6 @@ import {
   type LossPart,
   type RunBlame,
 } from '../../src/domain/answer.ts';
-/** What loses the episodes of the shown run: the sentence first, then a bar for each role and the clearest cases. */
 import type { ShownLosses } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { h } from '../common/dom.ts';
 import { count } from '../common/format.ts';

@@ -1,6 +1,6 @@
+/** The figures of what runs reached: held-out accuracy over training, and against what training took. */
 import type { Interval } from '../../src/domain/credit.ts';
 import { EVALUATION_ROUNDS, evaluationRound, type EvaluationKind } from '../../src/domain/evaluation.ts';
-/** The figures of what runs reached: held-out accuracy over training, and against what training took. */
 import type { ChartAxis, RunOutcome, RunTask } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { count, duration, NOT_MEASURED, percent, percent1 } from '../common/format.ts';
 import { AXIS_WORDS, type AxisWords } from './chart/axes.ts';

@@ -1,7 +1,7 @@
+/** What a run achieved and what it cost. */
 import type { Interval } from '../../src/domain/credit.ts';
 import { EVALUATION_ROUNDS, type EvaluationKind } from '../../src/domain/evaluation.ts';
 import type { Ledger, RunSummary } from '../../src/domain/run.ts';
-/** What a run achieved and what it cost. */
 import type { DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { remainingWords } from '../../src/shared/text/times.ts';
 import { h } from '../common/dom.ts';

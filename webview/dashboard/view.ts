@@ -1,10 +1,10 @@
-import type { StoredEvaluation } from '../../src/domain/evaluation.ts';
-import type { RunRecord } from '../../src/domain/run.ts';
-import type { RoleModels, RegionFacts, StepRow } from '../../src/domain/stepRows.ts';
 /**
  * What the dashboard shows at one moment: the snapshot with the steps of its runs. Nothing here is changed once it is
  * made.
  */
+import type { StoredEvaluation } from '../../src/domain/evaluation.ts';
+import type { RunRecord } from '../../src/domain/run.ts';
+import type { RoleModels, RegionFacts, StepRow } from '../../src/domain/stepRows.ts';
 import type { ChartAxis, DashboardSnapshot, StepWindow } from '../../src/shared/protocols/dashboardProtocol.ts';
 
 /** A run in the charts. The first is the one that was chosen. */

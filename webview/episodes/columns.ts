@@ -1,8 +1,8 @@
+/** The columns of the grid: what is in each cell, and what it says to those who do not see it. */
 import { chanceWords } from '../../src/domain/answer.ts';
 import { BY_HAND } from '../../src/domain/episode.ts';
 import { NOT_CLASSIFIED, type LostProblem, type ProblemColumn } from '../../src/domain/problem.ts';
 import { outcomeOf, type ReturnScale } from '../../src/shared/credit/returns.ts';
-/** The columns of the grid: what is in each cell, and what it says to those who do not see it. */
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import { signed } from '../../src/shared/text/figures.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';

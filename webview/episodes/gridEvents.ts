@@ -1,5 +1,5 @@
-import type { ProblemSort } from '../../src/domain/problem.ts';
 /** What the grid of problems asks of its panel. */
+import type { ProblemSort } from '../../src/domain/problem.ts';
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import type { GridCommand, MoveCommand } from './keys.ts';
 

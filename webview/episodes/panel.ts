@@ -1,3 +1,6 @@
+/**
+ * The home of a run: its problems in a grid, with search, filters and the whole question of the one that is selected.
+ */
 import {
   CLEAREST_FIRST,
   NO_PROBLEM_FILTER,
@@ -6,9 +9,6 @@ import {
   type ProblemSort,
 } from '../../src/domain/problem.ts';
 import { NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
-/**
- * The home of a run: its problems in a grid, with search, filters and the whole question of the one that is selected.
- */
 import {
   EPISODES_REQUESTS,
   isEpisodesState,

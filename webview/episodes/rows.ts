@@ -1,5 +1,5 @@
-import type { ProblemSort } from '../../src/domain/problem.ts';
 /** One row of the grid, and its heads. */
+import type { ProblemSort } from '../../src/domain/problem.ts';
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import { h, icon, replace, setAttributes } from '../common/dom.ts';
 import type { Column } from './columns.ts';

@@ -1,3 +1,4 @@
+/** Searching, filtering and saved filters, on one line above the grid. */
 import {
   NO_PROBLEM_FILTER,
   NOT_CLASSIFIED,
@@ -11,7 +12,6 @@ import {
   type SplitFilter,
   type VerdictFilter,
 } from '../../src/domain/problem.ts';
-/** Searching, filtering and saved filters, on one line above the grid. */
 import { SEARCH_LIMIT, type ClassState, type SavedFilter } from '../../src/shared/protocols/episodesProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';

@@ -1,5 +1,5 @@
-import type { SelfTestStep } from '../../src/shared/models.ts';
 /** The self-test: its button, how far it is, and its steps as they end. */
+import type { SelfTestStep } from '../../src/shared/models.ts';
 import type { ModelTestState } from '../../src/shared/protocols/modelProtocol.ts';
 import { focusedIn, h, icon, replace } from '../common/dom.ts';
 import { duration } from '../common/format.ts';

@@ -1,5 +1,5 @@
-import type { MemoryPlace, MemoryTotal, ModelFacts, RunBudget } from '../../src/shared/models.ts';
 /** Facts, memory and self-tests in words. */
+import type { MemoryPlace, MemoryTotal, ModelFacts, RunBudget } from '../../src/shared/models.ts';
 import type { ModelTestState } from '../../src/shared/protocols/modelProtocol.ts';
 import { bytesWords, countWords } from '../../src/shared/text/sizes.ts';
 import { count, duration, percent } from '../common/format.ts';

@@ -1,5 +1,5 @@
-import type { ReplayDraft } from '../../src/shared/protocols/replayDraft.ts';
 /** The transcript panel: joins the host's messages, the tree and the detail pane. */
+import type { ReplayDraft } from '../../src/shared/protocols/replayDraft.ts';
 import {
   isTranscriptState,
   NO_FILTER,

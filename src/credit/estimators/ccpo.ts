@@ -1,8 +1,8 @@
-import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 /**
  * The counterfactual credit of CCPO (reference section 1): what the team's return is with a role's contribution, less
  * what it is without it.
  */
+import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Estimate } from '../aggregate.ts';
 import { shifted } from '../bounds.ts';

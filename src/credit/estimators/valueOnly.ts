@@ -1,7 +1,7 @@
-import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 /**
  * C3 with a learned value of each alternative and no return: the published code's `value_only` (reference section 3.3).
  */
+import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { NO_BOUNDS } from '../bounds.ts';

@@ -1,6 +1,6 @@
+/** A diagnosis in words, for people at a terminal. */
 import type { Interval } from '../../domain/credit.ts';
 import type { Ledger } from '../../domain/run.ts';
-/** A diagnosis in words, for people at a terminal. */
 import { counted } from '../../shared/text/words.ts';
 import type { Diagnosis } from '../diagnose/diagnose.ts';
 import type { RoleTrainingCredit, TrainingCreditSettings } from '../diagnose/trainingCredit.ts';

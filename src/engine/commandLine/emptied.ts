@@ -1,5 +1,5 @@
-import type { Interval } from '../../domain/credit.ts';
 /** `c3 diagnose --emptied`: held-out questions with and without what a role says. */
+import type { Interval } from '../../domain/credit.ts';
 import { emptiedEffects, timesEmptied, type EmptiedEffect } from '../../report/emptied.ts';
 import { messagesToEmpty, type EmptiedSettings } from '../diagnose/emptied.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';

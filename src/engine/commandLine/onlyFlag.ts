@@ -1,5 +1,5 @@
-import { SELECTION_KEYS, type Condition, type Selection, type SelectionKey } from '../../domain/selection.ts';
 /** `--only KEY=VALUE`, which may come several times: which episodes of a run are meant. */
+import { SELECTION_KEYS, type Condition, type Selection, type SelectionKey } from '../../domain/selection.ts';
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 

@@ -1,6 +1,6 @@
+/** Model facts, plans and self-tests as people at a terminal read them. */
 import type { RhoReport } from '../../domain/credit.ts';
 import { costWords } from '../../shared/endpointCost.ts';
-/** Model facts, plans and self-tests as people at a terminal read them. */
 import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../../shared/models.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { bytesWords, countWords } from '../../shared/text/sizes.ts';

@@ -1,6 +1,6 @@
+/** `c3 record`: what a user's own program asks of models, stored while it runs. */
 import { importLines, type Recorded } from '../../domain/episode.ts';
 import { rightAnswer } from '../../domain/problem.ts';
-/** `c3 record`: what a user's own program asks of models, stored while it runs. */
 import { C3Error } from '../../shared/errors.ts';
 import { renamesOf } from '../../shared/speakerNames.ts';
 import { record as recordProgram, upstreamOf, type RecordSettings } from '../record/recordProgram.ts';

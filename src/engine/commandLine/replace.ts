@@ -1,5 +1,5 @@
-import { replacementOf, shockWords } from '../../domain/run.ts';
 /** `c3 replace`: a run that goes on with the team of another one, a policy of it replaced. */
+import { replacementOf, shockWords } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import type { CommandContext } from './command.ts';

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
 /** `c3 try`: whether a change of a run's team helps, and which role another policy helps most. */
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { callsWords } from '../../domain/answer.ts';
 import type { Sampling } from '../../domain/message.ts';

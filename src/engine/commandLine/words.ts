@@ -1,7 +1,7 @@
+/** Results in words, for people at a terminal. */
 import { ESTIMATE_WORDS, type MessageEstimate, type Interval } from '../../domain/credit.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';
-/** Results in words, for people at a terminal. */
 import { continuationWords, ownWords, type Alternative, type BucketView } from '../../domain/replay.ts';
 import type { Ledger, RunSummary, Tokens } from '../../domain/run.ts';
 import type { Credit } from '../../shared/credit/credit.ts';

@@ -1,3 +1,7 @@
+/**
+ * `c3 diagnose`: what a run's buckets say of its credit, with intervals, what was not measured and why, and what it
+ * cost.
+ */
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
 import type { DiagnosticBucket } from '../../diagnostics/bucket.ts';
 import { distinctInfluence } from '../../diagnostics/distinctInfluence.ts';
@@ -13,10 +17,6 @@ import {
 } from '../../diagnostics/influence.ts';
 import { noiseLaw, reliability } from '../../diagnostics/reliability.ts';
 import { highInfluence, lowVariance, returnsWithoutAccuracy, type ReviewSignal } from '../../diagnostics/review.ts';
-/**
- * `c3 diagnose`: what a run's buckets say of its credit, with intervals, what was not measured and why, and what it
- * cost.
- */
 import {
   averageOf,
   passAtKOf,

@@ -1,6 +1,6 @@
+/** What a run cost, and what replay added to it. */
 import type { BucketOrigin } from '../../domain/replay.ts';
 import { addLedgers, votesCost, type Ledger } from '../../domain/run.ts';
-/** What a run cost, and what replay added to it. */
 import { storedCost } from '../../replay/storedCost.ts';
 import type { EpisodeCost, StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';

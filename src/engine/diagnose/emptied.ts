@@ -1,5 +1,5 @@
-import type { Message } from '../../domain/message.ts';
 /** Which messages of held-out questions are replayed with nothing in their place. */
+import type { Message } from '../../domain/message.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';

@@ -1,5 +1,5 @@
-import type { GrownContext } from '../../domain/message.ts';
 /** The contexts of a log as they are stored: each as what it adds to the one before it, bounded each and together. */
+import type { GrownContext } from '../../domain/message.ts';
 import { BETWEEN, contextText, isShortened } from '../../logs/contextForm.ts';
 import type { ListedContext, RecordedEpisode, RecordedEvent, RecordedMessage } from '../../logs/episode.ts';
 import { GrowingContext, keyOfContext } from '../../team/contextKey.ts';

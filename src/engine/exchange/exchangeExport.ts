@@ -1,5 +1,5 @@
-import type { BucketOrigin } from '../../domain/replay.ts';
 /** `c3 export --format buckets`: a run's buckets in the C3 authors' format (reference section 8.1). */
+import type { BucketOrigin } from '../../domain/replay.ts';
 import { writeOut } from '../../files/outFile.ts';
 import type { DiagnosticRow, StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
 /** Drawing the message of a finding again: fresh messages at its place, each continued to the end of its episode. */
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ProblemTests } from '../../domain/problem.ts';
 import { OTHER_MODEL, type NumericEnvironment } from '../../domain/snapshot.ts';

@@ -1,5 +1,5 @@
-import type { Sampling } from '../../domain/message.ts';
 /** What runs and replays may ask of servers at most, known before they begin. */
+import type { Sampling } from '../../domain/message.ts';
 import { mostOf } from '../../policy/endpoint/endpointPolicy.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import { moneyOf, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';

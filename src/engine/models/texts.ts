@@ -1,9 +1,9 @@
-import type { Rendering } from '../../policy/rendering.ts';
-import { TextProcess } from '../../policy/textProcess.ts';
 /**
  * Tokenizers and chat templates of model folders: those of the bundled teams are ours and work in this process, all
  * others in processes of their own.
  */
+import type { Rendering } from '../../policy/rendering.ts';
+import { TextProcess } from '../../policy/textProcess.ts';
 import { loadTokenizer, type LoadedTokenizer, type Tokenizer } from '../../policy/tokenizer.ts';
 import type { Renderer } from '../../team/render.ts';
 import { bundledTeams, TEXT_PLACES } from '../places.ts';

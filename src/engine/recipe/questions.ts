@@ -1,5 +1,5 @@
-import type { Problem } from '../../domain/problem.ts';
 /** Questions of a run beside those that its steps take. */
+import type { Problem } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { generateSplit } from '../../tasks/split.ts';
 import type { RunConfig } from '../../training/config/config.ts';

@@ -1,5 +1,5 @@
-import type { ServerChange, TeamChange } from '../../domain/trial.ts';
 /** The recipe of a run with a change of its team: who answers for its roles then. */
+import type { ServerChange, TeamChange } from '../../domain/trial.ts';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import { isLocal } from '../../shared/endpointKeys.ts';
 import { C3Error } from '../../shared/errors.ts';

@@ -1,5 +1,5 @@
-import type { FullMessage } from '../../domain/message.ts';
 /** The token boundaries of a stored message, by the tokenizer of the model that read it. */
+import type { FullMessage } from '../../domain/message.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { requireCapability } from '../../shared/rolePolicies.ts';
 import type { ContextTokens } from '../../shared/transcript/contextTokens.ts';

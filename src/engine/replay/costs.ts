@@ -1,6 +1,6 @@
+/** What a replay may ask of servers at most, from what the store knows. */
 import type { FullMessage } from '../../domain/message.ts';
 import type { Replay } from '../../domain/replay.ts';
-/** What a replay may ask of servers at most, from what the store knows. */
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import type { ReplayRequest } from '../../replay/request.ts';
 import { summedCosts, type EndpointCost } from '../../shared/endpointCost.ts';

@@ -1,6 +1,6 @@
+/** The episodes of a run that a selection means. Pure. */
 import { NOT_CLASSIFIED, type Problem } from '../../domain/problem.ts';
 import { selectionWords, type Selection, type SelectionKey } from '../../domain/selection.ts';
-/** The episodes of a run that a selection means. Pure. */
 import { C3Error } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { RunMarks } from './divideLosses.ts';

@@ -1,3 +1,4 @@
+/** From a request to settle a credit to pairs of replays that stop once it is decided. */
 import type { Message } from '../../domain/message.ts';
 import {
   pairsOf,
@@ -7,7 +8,6 @@ import {
   type ReplayResult,
   type Settle,
 } from '../../domain/replay.ts';
-/** From a request to settle a credit to pairs of replays that stop once it is decided. */
 import type { ReplayRequest } from '../../replay/request.ts';
 import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';

@@ -1,7 +1,7 @@
+/** The vote that ended the episode of a stored message, counted again without each voter. */
 import type { EnvironmentEvent } from '../../domain/episode.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';
-/** The vote that ended the episode of a stored message, counted again without each voter. */
 import { countedVote } from '../../replay/countedVote.ts';
 import { oneEpisode } from '../../shared/transcript/oneEpisode.ts';
 import type { ShownVote } from '../../shared/transcript/shownVote.ts';

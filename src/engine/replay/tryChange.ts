@@ -1,9 +1,9 @@
+/** Trying a change of a team: both variants on the same problems and the same random numbers, to the end. */
 import { IMPORTED } from '../../domain/episode.ts';
 import type { Sampling } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 import { trialSentence, type TeamChange, type Trial, type WeightsChange } from '../../domain/trial.ts';
-/** Trying a change of a team: both variants on the same problems and the same random numbers, to the end. */
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { takesSeeds } from '../../policy/policy.ts';
 import { withRolePolicies } from '../../policy/teamPolicy.ts';

@@ -1,5 +1,5 @@
-import { namedRuns, noteFault, tagsOf, type RunNote } from '../../domain/run.ts';
 /** What a user does with the runs of a store: notes them, and deletes what is not needed. */
+import { namedRuns, noteFault, tagsOf, type RunNote } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { removeRunFiles } from '../../training/state/checkpoints.ts';

@@ -1,8 +1,8 @@
-import { evaluationTimes } from '../../domain/evaluation.ts';
 /**
  * What a run will need and cost, known before it starts: its memory plan with advice, and the budget that its
  * configuration allows.
  */
+import { evaluationTimes } from '../../domain/evaluation.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import { readRendering } from '../../policy/rendering.ts';
 import { samplingOf } from '../../replay/grow.ts';

@@ -1,5 +1,5 @@
-import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 /** Whether a run can begin with the team of an earlier one: what is checked before anything is loaded. */
+import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 import type { Rendering } from '../../policy/rendering.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { C3Error } from '../../shared/errors.ts';

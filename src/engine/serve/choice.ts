@@ -1,5 +1,5 @@
-import type { Tokenizer } from '../../policy/tokenizer.ts';
 /** One choice of an answer: from tokens as they come to text, up to where a stop text begins. */
+import type { Tokenizer } from '../../policy/tokenizer.ts';
 import type { Completion } from '../../runtime/generate/generate.ts';
 
 /** An answer that is whole. */

@@ -1,6 +1,6 @@
+/** What continues a replay: a snapshot of the run by its name, or another model in the run's place. */
 import { LAST_SNAPSHOT, stepNamed } from '../../domain/replay.ts';
 import { OTHER_MODEL } from '../../domain/snapshot.ts';
-/** What continues a replay: a snapshot of the run by its name, or another model in the run's place. */
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { snapshotAfter } from '../../training/state/restore.ts';

@@ -1,6 +1,6 @@
+/** One piece of work of an engine: its store, weights, policies and evaluators, given back together at its end. */
 import { IMPORTED } from '../../domain/episode.ts';
 import type { Sampling } from '../../domain/message.ts';
-/** One piece of work of an engine: its store, weights, policies and evaluators, given back together at its end. */
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { AskJudge } from '../../evaluate/modelJudge.ts';
 import type { SpendingLimit } from '../../policy/endpoint/spending.ts';

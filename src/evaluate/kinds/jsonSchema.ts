@@ -1,5 +1,5 @@
-import { readSchema } from '../jsonSchema.ts';
 /** JSON that must satisfy a schema. */
+import { readSchema } from '../jsonSchema.ts';
 import { unusable, type EvaluatorKind } from '../kind.ts';
 
 export const jsonSchema = {

@@ -1,6 +1,6 @@
+/** Whether two values are the same: exactly, or as leniently as the published grader. */
 import { negative, plus, whole } from './exact/numbers.ts';
 import type { Algebra, Quotient } from './exact/polynomial.ts';
-/** Whether two values are the same: exactly, or as leniently as the published grader. */
 import { approximate } from './exact/powers.ts';
 import type { Quantity, Relation, Value } from './valueForms.ts';
 

@@ -1,10 +1,10 @@
-import { plainCharacters } from './characters.ts';
-import { LimitReached, LIMITS, Unreadable, type Budget } from './exact/budget.ts';
-import { ratio, wholePower, times, whole, plus } from './exact/numbers.ts';
 /**
  * A short answer as tokens: numbers, words, brackets and operators; LaTeX and plain text read alike. Nothing is
  * evaluated.
  */
+import { plainCharacters } from './characters.ts';
+import { LimitReached, LIMITS, Unreadable, type Budget } from './exact/budget.ts';
+import { ratio, wholePower, times, whole, plus } from './exact/numbers.ts';
 import type { Rational } from './exact/rational.ts';
 
 export interface Token {

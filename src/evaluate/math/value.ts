@@ -1,8 +1,8 @@
-import { closes, CLOSING, OPENING, split } from './brackets.ts';
 /**
  * What an answer says: a number or expression with its unit, or a tuple, interval, set, list, union, matrix, equation
  * or text.
  */
+import { closes, CLOSING, OPENING, split } from './brackets.ts';
 import { Unreadable } from './exact/budget.ts';
 import type { Algebra } from './exact/polynomial.ts';
 import { approximate } from './exact/powers.ts';

@@ -1,10 +1,10 @@
+/**
+ * What the run dashboard shows: the run that is looked at, others laid over it, and what is read of them bit by bit.
+ */
 import type { Phase } from '../../domain/episode.ts';
 import { evaluationsOf } from '../../domain/evaluation.ts';
 import { judgeWordsIn, shownStatus, type RunRecord } from '../../domain/run.ts';
 import { roleModels, regionFacts, type RemovalOutcomes } from '../../domain/stepRows.ts';
-/**
- * What the run dashboard shows: the run that is looked at, others laid over it, and what is read of them bit by bit.
- */
 import {
   ofSameTask,
   type DASHBOARD_PANEL,

@@ -1,6 +1,6 @@
+/** What the runs of a store reached and what training them took; a finished run is looked at once. */
 import type { RunRecord } from '../../domain/run.ts';
 import { addCosts, costBetween } from '../../domain/stepRows.ts';
-/** What the runs of a store reached and what training them took; a finished run is looked at once. */
 import type { RunOutcome } from '../../shared/protocols/dashboardProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { taskOf } from './runTask.ts';

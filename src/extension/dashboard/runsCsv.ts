@@ -1,5 +1,5 @@
-import { settingKeys, type RunTableRow } from '../../shared/protocols/runsTable.ts';
 /** Runs as comma-separated values: what came out of each, what it cost, and what it was set to. */
+import { settingKeys, type RunTableRow } from '../../shared/protocols/runsTable.ts';
 import { csvOf, type CsvValue } from '../../shared/text/csv.ts';
 
 const OUTCOMES = ['accuracyBefore', 'accuracyAfter', 'passAt1Before', 'passAt1After'] as const;

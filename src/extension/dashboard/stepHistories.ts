@@ -1,9 +1,9 @@
-import { roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
-import { contributionsIn, addCosts, costBetween, type RoundCost, type StepRow } from '../../domain/stepRows.ts';
 /**
  * The steps of runs for their charts: what has ended is read once, in slices, so that a long run never holds the editor
  * up.
  */
+import { roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
+import { contributionsIn, addCosts, costBetween, type RoundCost, type StepRow } from '../../domain/stepRows.ts';
 import { STEPS_MOST } from '../../shared/protocols/dashboardProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 

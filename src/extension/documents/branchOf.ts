@@ -1,5 +1,5 @@
-import type { Message } from '../../domain/message.ts';
 /** Branches read from the store, and as text for the diff editor. */
+import type { Message } from '../../domain/message.ts';
 import { outcomeOf } from '../../shared/credit/returns.ts';
 import type { Branch } from '../../shared/transcript/branches.ts';
 import type { StoreReader } from '../../store/read/reader.ts';

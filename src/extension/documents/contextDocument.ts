@@ -1,6 +1,6 @@
+/** "Context as the model saw it": the exact bytes and the token boundaries of one message as a document. */
 import type { FullMessage } from '../../domain/message.ts';
 import { visible } from '../../shared/text/visible.ts';
-/** "Context as the model saw it": the exact bytes and the token boundaries of one message as a document. */
 import type { ContextTokens, TokenSpan } from '../../shared/transcript/contextTokens.ts';
 
 type Shown = Pick<

@@ -1,5 +1,5 @@
-import { onAbort, throwIfAborted } from '../../shared/cancellation.ts';
 /** Asks the chat models that VS Code offers, and says what it answers as data; pure but for the models themselves. */
+import { onAbort, throwIfAborted } from '../../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type {

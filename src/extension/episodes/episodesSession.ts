@@ -1,3 +1,6 @@
+/**
+ * What the episodes panel asks and is sent: the order of a run's problems, pages of them, and where a transcript opens.
+ */
 import {
   CLEAREST_FIRST,
   LOST_FIRST,
@@ -14,9 +17,6 @@ import { judgeWordsIn, type RunRecord, type ShownStatus } from '../../domain/run
 import type { TaxonomyView } from '../../domain/taxonomy.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
-/**
- * What the episodes panel asks and is sent: the order of a run's problems, pages of them, and where a transcript opens.
- */
 import {
   isSavedFilters,
   NO_PLACE,

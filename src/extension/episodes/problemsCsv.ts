@@ -1,5 +1,5 @@
-import type { ShownProblem } from '../../shared/protocols/episodesProtocol.ts';
 /** The problems of a run as comma-separated values. */
+import type { ShownProblem } from '../../shared/protocols/episodesProtocol.ts';
 import { csvOf, type CsvValue } from '../../shared/text/csv.ts';
 
 const CELLS: Readonly<Record<string, (row: ShownProblem) => CsvValue>> = {

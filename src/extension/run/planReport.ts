@@ -1,5 +1,5 @@
-import { costWords } from '../../shared/endpointCost.ts';
 /** A run's plan as a document that is read beside its configuration: narrow, with the verdict first. */
+import { costWords } from '../../shared/endpointCost.ts';
 import type { MemoryPlace, MemoryTotal, RunPlan, WorkCost } from '../../shared/models.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import { basisWords, spanWords } from '../../shared/text/times.ts';

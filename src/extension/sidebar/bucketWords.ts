@@ -1,3 +1,4 @@
+/** How buckets are put in words in the side bar. Signs and figures are those of the transcript. */
 import {
   continuationWords,
   OTHER_DISTRIBUTION,
@@ -10,7 +11,6 @@ import {
   type RankedBucket,
 } from '../../domain/replay.ts';
 import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
-/** How buckets are put in words in the side bar. Signs and figures are those of the transcript. */
 import * as figures from '../../shared/text/figures.ts';
 import { oneLine } from '../common/oneLine.ts';
 

@@ -1,7 +1,7 @@
+/** How runs are put in words outside the panels. */
 import { BY_HAND, type Episode } from '../../domain/episode.ts';
 import { isResumable } from '../../domain/run.ts';
 import type { Step } from '../../domain/step.ts';
-/** How runs are put in words outside the panels. */
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import { remainingWords } from '../../shared/text/times.ts';
 import { oneLine } from '../common/oneLine.ts';

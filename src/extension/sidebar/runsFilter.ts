@@ -1,5 +1,5 @@
-import type { RunRecord, ShownStatus } from '../../domain/run.ts';
 /** Which runs the tree shows: by words, method and status. */
+import type { RunRecord, ShownStatus } from '../../domain/run.ts';
 import { list, literal, object, text, type Guarded } from '../../shared/guard.ts';
 
 /** Every status that a run can be shown with. */

@@ -1,8 +1,8 @@
+/** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
 import type { Episode, Phase } from '../../domain/episode.ts';
 import { evaluationRound, evaluationTitle, roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
 import { isResumable, shownStatus, type RunRecord, type ShownStatus } from '../../domain/run.ts';
 import type { Step } from '../../domain/step.ts';
-/** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
 import { outcomeOf, type Outcome } from '../../shared/credit/returns.ts';
 import type { RunJob } from '../../shared/protocols/jobs.ts';
 import type { StoreReader } from '../../store/read/reader.ts';

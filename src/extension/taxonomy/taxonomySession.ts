@@ -1,3 +1,7 @@
+/**
+ * What one taxonomy panel asks and receives: another choice is an answer at once, the newest one wins, and labels are
+ * appended by the engine.
+ */
 import {
   NO_FILTER,
   sameThresholds,
@@ -7,10 +11,6 @@ import {
   type TaxonomyThresholds,
   type TaxonomyView,
 } from '../../domain/taxonomy.ts';
-/**
- * What one taxonomy panel asks and receives: another choice is an answer at once, the newest one wins, and labels are
- * appended by the engine.
- */
 import { hasCode, messageOf } from '../../shared/errors.ts';
 import {
   CASES_SHOWN,

@@ -1,7 +1,7 @@
-import { areThresholds, TAXONOMY_THRESHOLDS, THRESHOLD_NAMES, type TaxonomyThresholds } from '../../domain/taxonomy.ts';
 /**
  * The thresholds that a workspace used last: every run of it is looked at with the same ones until they are changed.
  */
+import { areThresholds, TAXONOMY_THRESHOLDS, THRESHOLD_NAMES, type TaxonomyThresholds } from '../../domain/taxonomy.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 

@@ -1,5 +1,5 @@
-import { Lanes } from '../../shared/lanes.ts';
 /** Whether long waits are waited for: somebody is asked once for each server and wait, whichever role asks it. */
+import { Lanes } from '../../shared/lanes.ts';
 import type { AskWait, LongWait } from '../../shared/longWait.ts';
 
 /** Milliseconds that are waited without asking, unless something else is said. */

@@ -1,5 +1,5 @@
-import type { Sampling } from '../../domain/message.ts';
 /** What an endpoint can do, found out by asking it: nothing of it is assumed. */
+import type { Sampling } from '../../domain/message.ts';
 import { C3Error, type ErrorAction } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
 import { refusedError, type EndpointClient } from './client.ts';

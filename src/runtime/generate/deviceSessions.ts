@@ -1,3 +1,4 @@
+/** Generation on an accelerator: weights and key-value cache stay on the device, and a step is one call. */
 import { DeviceWeights } from '../model/deviceWeights.ts';
 import { exactThreads } from '../model/exactThreads.ts';
 import type { PolicyWeights } from '../model/lora.ts';
@@ -6,7 +7,6 @@ import { found, type Held } from '../session/deviceMemory.ts';
 import { disposeAll } from '../session/deviceTensor.ts';
 import { floatData, floats, ints, longs, Session, type DeviceSettings, type Results } from '../session/session.ts';
 import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
-/** Generation on an accelerator: weights and key-value cache stay on the device, and a step is one call. */
 import { buildArrangeGraph, buildStepGraph, cacheParts, freshPart, nextPart } from './deviceGraphs.ts';
 import { buildPrefillGraph } from './generationGraph.ts';
 import { planPrefill, type Decoder, type Prefilled, type RowBatch } from './rowBatch.ts';

@@ -1,7 +1,7 @@
-import type { AbortFlag } from '../../shared/cancellation.ts';
 /**
  * Batched generation: each distinct prompt is prefilled once, rows leave when they end, waiting rows take their places.
  */
+import type { AbortFlag } from '../../shared/cancellation.ts';
 import { traitsOf } from '../../shared/devices.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { DeviceWeights } from '../model/deviceWeights.ts';

@@ -1,5 +1,5 @@
-import { DeviceMemory, type Held } from '../session/deviceMemory.ts';
 /** Parameters on the device, so that a snapshot is uploaded once and not with every call. */
+import { DeviceMemory, type Held } from '../session/deviceMemory.ts';
 import { disposeAll } from '../session/deviceTensor.ts';
 import type { DeviceSettings } from '../session/session.ts';
 import type { PolicyWeights } from './lora.ts';

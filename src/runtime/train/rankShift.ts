@@ -1,5 +1,5 @@
-import { SINGLE_RANKS, type RankShift } from '../../domain/step.ts';
 /** Probabilities of tokens by their rank before an update, and what the policy after it gives the same tokens. */
+import { SINGLE_RANKS, type RankShift } from '../../domain/step.ts';
 import type { AbortFlag } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import type { TransformerConfig } from '../model/transformer.ts';

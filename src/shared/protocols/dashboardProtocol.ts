@@ -1,10 +1,10 @@
+/** Messages between the extension host and the run dashboard. */
 import type { RunBlame } from '../../domain/answer.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { StoredEvaluation } from '../../domain/evaluation.ts';
 import type { Ledger, RunRecord, ShownStatus } from '../../domain/run.ts';
 import type { RoleModels, RemovalOutcomes, StepRow, RegionFacts } from '../../domain/stepRows.ts';
 import { integer, list, literal, nullable, object, text } from '../guard.ts';
-/** Messages between the extension host and the run dashboard. */
 import type { RunStage } from './jobs.ts';
 import type { Events, Panel, ToHost } from './panel.ts';
 

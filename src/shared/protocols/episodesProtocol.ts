@@ -1,3 +1,4 @@
+/** Messages between the extension host and the episodes panel. */
 import {
   OUTCOME_FILTERS,
   PROBLEM_COLUMNS,
@@ -11,7 +12,6 @@ import {
   type ProblemSort,
 } from '../../domain/problem.ts';
 import type { ShownStatus } from '../../domain/run.ts';
-/** Messages between the extension host and the episodes panel. */
 import type { ReturnScale } from '../credit/returns.ts';
 import { holding, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';

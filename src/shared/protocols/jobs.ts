@@ -1,6 +1,6 @@
+/** Runs as jobs of a store's engine: asked for, waiting for their turn, going on, ended. */
 import type { RunSummary } from '../../domain/run.ts';
 import type { StepMetrics } from '../../domain/step.ts';
-/** Runs as jobs of a store's engine: asked for, waiting for their turn, going on, ended. */
 import type { FailureData } from '../errors.ts';
 
 export type JobState = 'queued' | 'running' | 'finished';

@@ -1,9 +1,9 @@
-import type { Interval } from '../../domain/credit.ts';
-import type { ShownStatus } from '../../domain/run.ts';
 /**
  * Runs against their hyperparameters: rows, the columns they differ in, and the messages of the panel that shows them.
  * Pure.
  */
+import type { Interval } from '../../domain/credit.ts';
+import type { ShownStatus } from '../../domain/run.ts';
 import { isRecord, list, literal, object, text } from '../guard.ts';
 import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';
 import type { Events, Panel, ToHost } from './panel.ts';

@@ -1,3 +1,4 @@
+/** Messages between the extension host and the failure taxonomy panel. */
 import {
   LABEL_FILTERS,
   NOTE_LIMIT,
@@ -7,7 +8,6 @@ import {
   type TaxonomyView,
 } from '../../domain/taxonomy.ts';
 import type { Headline } from '../credit/headline.ts';
-/** Messages between the extension host and the failure taxonomy panel. */
 import { holding, integer, literal, nullable, number, object, text, type Guarded } from '../guard.ts';
 import type { Events, Panel, ToHost } from './panel.ts';
 import type { ReplyMessage, Requests } from './requests.ts';

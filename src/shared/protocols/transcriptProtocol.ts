@@ -1,7 +1,3 @@
-import type { MessageEstimate } from '../../domain/credit.ts';
-import { MAX_EVENT_TEXT } from '../../domain/episode.ts';
-import type { StoredEpisodeNote } from '../../domain/episodeNote.ts';
-import type { FinishReason, Message, MeasuredFact } from '../../domain/message.ts';
 /**
  * Messages between the extension host and the transcript panel.
  *
@@ -10,6 +6,10 @@ import type { FinishReason, Message, MeasuredFact } from '../../domain/message.t
  * Under a filter the layout holds the messages that match, with those above them. `revision` changes whenever the
  * layout does, and the panel then drops the rows that it holds.
  */
+import type { MessageEstimate } from '../../domain/credit.ts';
+import { MAX_EVENT_TEXT } from '../../domain/episode.ts';
+import type { StoredEpisodeNote } from '../../domain/episodeNote.ts';
+import type { FinishReason, Message, MeasuredFact } from '../../domain/message.ts';
 import {
   isContinuationChoice,
   SETTLE_LIMITS,

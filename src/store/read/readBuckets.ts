@@ -1,6 +1,6 @@
+/** Reading buckets: their alternatives, replays, credits and verifications. */
 import type { Phase } from '../../domain/episode.ts';
 import type { FinishReason } from '../../domain/message.ts';
-/** Reading buckets: their alternatives, replays, credits and verifications. */
 import type { Alternative, Bucket, BucketOrigin, BucketView, Replay } from '../../domain/replay.ts';
 import { markOf } from '../../domain/verification.ts';
 import { guarded, type Session } from '../files/sqlite.ts';

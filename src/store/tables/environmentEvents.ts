@@ -1,5 +1,5 @@
-import { MAX_EVENT_TEXT, type Json } from '../../domain/episode.ts';
 /** What environments said in episodes, and between which messages. Episodes without environments have no rows. */
+import { MAX_EVENT_TEXT, type Json } from '../../domain/episode.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { damagedStore, guarded, type Session } from '../files/sqlite.ts';
 import type { StoredEvent } from '../rowTypes.ts';

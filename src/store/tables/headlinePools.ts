@@ -1,6 +1,6 @@
+/** The pool of replays that a headline is computed from, out of the rows of the store. */
 import { EDITED, type FinishReason } from '../../domain/message.ts';
 import type { CreditPool, PoolBucket, PoolMember, PoolResult, ReturnRange } from '../../shared/credit/creditPool.ts';
-/** The pool of replays that a headline is computed from, out of the rows of the store. */
 import { IS_OTHER } from '../conditions.ts';
 
 /**

@@ -1,3 +1,4 @@
+/** What was measured of messages that other programs recorded: one row for each of which anything is known. */
 import {
   MEASURED_NUMBERS,
   type EpisodeMeasured,
@@ -5,7 +6,6 @@ import {
   type MeasuredNumber,
   type MeasuredSummary,
 } from '../../domain/message.ts';
-/** What was measured of messages that other programs recorded: one row for each of which anything is known. */
 import { IN_TREE } from '../conditions.ts';
 import { guarded, type Session } from '../files/sqlite.ts';
 import type { StoreReader, TreeGroup } from '../types.ts';

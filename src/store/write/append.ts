@@ -1,7 +1,7 @@
+/** What a writer can append. Statements are prepared once; an append of several rows is one transaction. */
 import type { RunStatus } from '../../domain/run.ts';
 import { WITHIN_STEP, type Snapshot } from '../../domain/snapshot.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
-/** What a writer can append. Statements are prepared once; an append of several rows is one transaction. */
 import { C3Error } from '../../shared/errors.ts';
 import { guarded, translate, type Session } from '../files/sqlite.ts';
 import { diagnosticWriters } from '../tables/diagnostics.ts';

@@ -1,9 +1,9 @@
-import type { Problem } from '../../domain/problem.ts';
-import type { NumericEnvironment } from '../../domain/snapshot.ts';
 /**
  * The small numbers that represent problems, snapshots and environments inside the store, remembered while a writer is
  * open.
  */
+import type { Problem } from '../../domain/problem.ts';
+import type { NumericEnvironment } from '../../domain/snapshot.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Session } from '../files/sqlite.ts';
 import { testsText } from '../tables/problemTests.ts';

@@ -1,5 +1,5 @@
-import type { GrownContext } from '../../domain/message.ts';
 /** Writing texts and contexts: content-addressed, each stored once, and of contexts that go on what was said since. */
+import type { GrownContext } from '../../domain/message.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Session } from '../files/sqlite.ts';
 import { MOST_GROWN } from '../tables/contextBases.ts';

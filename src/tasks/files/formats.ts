@@ -1,5 +1,5 @@
-import type { ProblemTests } from '../../domain/problem.ts';
 /** The forms of data that are known by name: what each row must hold, and what becomes of it. */
+import type { ProblemTests } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { ShownTests, TaskFormat } from '../../shared/runNames.ts';

@@ -1,5 +1,5 @@
-import type { Problem } from '../../domain/problem.ts';
 /** The rows of a data file, each with its place: JSON objects one a line, or CSV under a header. */
+import type { Problem } from '../../domain/problem.ts';
 import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
 import { readCsvRecords } from './csv.ts';
 import { readLines } from './lines.ts';

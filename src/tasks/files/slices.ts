@@ -1,5 +1,5 @@
-import type { Problem } from '../../domain/problem.ts';
 /** The questions of a file that a run trains and evaluates on, where slices of the file say which. */
+import type { Problem } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { sliceBounds } from '../../shared/text/slice.ts';
 

@@ -1,9 +1,9 @@
-import type { ProblemTests } from '../../domain/problem.ts';
 /**
  * The fourth bundled task: Python functions in the form of HumanEval that a team writes in two parts, which do not see
  * each other. A prompt holds a signature and a docstring; the helper writes `aux`, and the main role the function,
  * which calls it. The problems are those of the Python task, of its first four levels.
  */
+import type { ProblemTests } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';

@@ -1,4 +1,3 @@
-import { C3Error } from '../../shared/errors.ts';
 /**
  * The arithmetic task for a thinker and a solver, with hints in known shares: the levels are the kinds of hints, and
  * their mix weights are the shares. What a thinker says is its hint, a plan of two steps.
@@ -7,6 +6,7 @@ import { C3Error } from '../../shared/errors.ts';
  *   2, redundant: the question states the expression, and the solver needs no plan
  *   3, misleads:  the question states it, and something else that is wrong, which the thinker is shown to repeat
  */
+import { C3Error } from '../../shared/errors.ts';
 import { distinctProblems, workedOut } from '../arithmetic/arithmetic.ts';
 import { planned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';

@@ -1,9 +1,9 @@
-import type { ProblemTests } from '../../domain/problem.ts';
 /**
  * The second bundled task: tiny Python functions of one helper idea and one expression in six graded levels, with unit
  * tests and with demonstrations for both roles of a team. A plan is the helper line, `h = max(a, b)`; the solution is
  * the function that begins with it.
  */
+import type { ProblemTests } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { planned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';

@@ -1,7 +1,7 @@
-import { z } from 'zod';
 /**
  * What is wrong with a configuration, all of it at once: unknown keys, wrong values, and combinations that cannot be.
  */
+import { z } from 'zod';
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { nearestName } from '../../shared/errors.ts';
 import { bundledModelFault, isBundledName, TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';

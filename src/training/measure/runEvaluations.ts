@@ -1,3 +1,4 @@
+/** The evaluations of one run: before its training, after every so many of its steps, and at its end. */
 import {
   isEvaluatedAfter,
   roundDuring,
@@ -5,7 +6,6 @@ import {
   type EvaluationRound,
   type EvaluationKind,
 } from '../../domain/evaluation.ts';
-/** The evaluations of one run: before its training, after every so many of its steps, and at its end. */
 import { recordSubtree } from '../../replay/recordTree.ts';
 import { solvedReturn } from '../../team/rounds.ts';
 import { runSampling } from '../config/config.ts';

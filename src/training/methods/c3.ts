@@ -1,4 +1,3 @@
-import { comparedCredits } from '../../credit/compared.ts';
 /**
  * C3 (Algorithm 1). In a context h the policy says J alternatives a_1 ... a_J, and each is replayed to the end of the
  * episode. With c_j replays of alternative j, and R_m the return of replay m:
@@ -14,6 +13,7 @@ import { comparedCredits } from '../../credit/compared.ts';
  * b is the mean of all alternatives (26). With the section `magrpo` of a configuration the alternatives are a role's
  * messages at a node of MAGRPO's rollout tree: joint.ts.
  */
+import { comparedCredits } from '../../credit/compared.ts';
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
 import { mergedCredits } from '../../credit/merged.ts';
 import { redrawnCredits } from '../../credit/redrawn.ts';

@@ -1,9 +1,9 @@
-import { MOST_ROLES, removalContributions, shapleyValues } from '../../credit/coalitions.ts';
 /**
  * CCPO for a team that votes (reference section 3). The vote of each episode is counted again without each voter, by
  * the same rule and the same random numbers: what the reward loses is the voter's contribution, and no message is
  * sampled for it. One running statistic per voter goes from step to step.
  */
+import { MOST_ROLES, removalContributions, shapleyValues } from '../../credit/coalitions.ts';
 import { mean } from '../../credit/describe.ts';
 import type { MethodState } from '../../domain/step.ts';
 import { findLeaves, returnOf, returnOfScores, countCalls, type TreeMessage } from '../../replay/tree.ts';

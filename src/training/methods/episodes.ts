@@ -1,5 +1,5 @@
-import { comparedCredits } from '../../credit/compared.ts';
 /** What the methods without replay share: as many whole episodes of a problem as the evaluator budget pays for. */
+import { comparedCredits } from '../../credit/compared.ts';
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import { alternativeReturns, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';

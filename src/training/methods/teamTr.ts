@@ -1,5 +1,3 @@
-import { mean } from '../../credit/describe.ts';
-import type { Json } from '../../domain/episode.ts';
 /**
  * TeamTR (reference sections 2 to 4): trust regions for a team whose roles are updated one after the other. A step is
  * what the paper calls a stage; each role that learns has its turn in it, in an order sigma:
@@ -24,6 +22,8 @@ import type { Json } from '../../domain/episode.ts';
  * episodes of an earlier turn count by their importance weights, the products over the messages of all roles that were
  * updated since of their ratios (section 6; it publishes no clip of them), which multiply A_g.
  */
+import { mean } from '../../credit/describe.ts';
+import type { Json } from '../../domain/episode.ts';
 import { rankMeasures, type RankShift, type MethodState } from '../../domain/step.ts';
 import { alternativeReturns } from '../../replay/tree.ts';
 import { learns } from '../../shared/rolePolicies.ts';

@@ -1,8 +1,8 @@
-import type { Protocol } from '../../team/protocol.ts';
 /**
  * What C3 and its ablation "w/o LOO" share: the configured fan-out as a tree, and the check that the budget pays for
  * it.
  */
+import type { Protocol } from '../../team/protocol.ts';
 import { callsOfFanout, messagesAtMost } from '../../team/rounds.ts';
 import type { Method, MethodSettings } from './method.ts';
 import { spineFanout, spineFault } from './spine.ts';

@@ -1,8 +1,8 @@
-import type { LogEvent } from '../../domain/episode.ts';
 /**
  * Demonstrations of a second turn: a first draft, mostly one with slips, what the environment between the turns says of
  * it, and the right messages. Contexts are rendered as in a run, with the history that the protocol shows.
  */
+import type { LogEvent } from '../../domain/episode.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { askEnvironment } from '../../replay/unfold.ts';
 import type { DemonstratedProblem } from '../../tasks/demonstration.ts';

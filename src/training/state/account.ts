@@ -1,5 +1,5 @@
-import { addLedgers, votesCost, type Ledger } from '../../domain/run.ts';
 /** What a run has cost, over all the processes that worked on it. */
+import { addLedgers, votesCost, type Ledger } from '../../domain/run.ts';
 import { LedgerCounter } from '../../replay/budget.ts';
 import { storedCost } from '../../replay/storedCost.ts';
 import { callOf, eventScores, type TreeMessage } from '../../replay/tree.ts';

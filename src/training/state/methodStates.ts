@@ -1,8 +1,8 @@
-import type { MethodState } from '../../domain/step.ts';
 /**
  * What a method carries from step to step. It is always read from the store: a step after an interruption, or executed
  * again, has the same as any other.
  */
+import type { MethodState } from '../../domain/step.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import type { Method, MethodSettings } from '../methods/method.ts';

@@ -1,5 +1,5 @@
-import type { Snapshot } from '../../domain/snapshot.ts';
 /** Weights of any moment of a run: from the nearest checkpoint, by executing the optimiser's steps after it again. */
+import type { Snapshot } from '../../domain/snapshot.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Stage, StoreReader } from '../../store/types.ts';
 import { runAdapter } from '../config/config.ts';

@@ -1,9 +1,9 @@
+/** Several runs: what the runs table and the episodes panel keep over a reload. */
 import { listed, openGrid, row, searchField, selected, withEpisodes } from '../../integration/episodesPanel.ts';
 import { addComparedRuns, addManyProblems, fillEpisodes } from '../../integration/episodesStore.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { chooseTwoRuns } from '../../integration/runsTable.ts';
 import { assertQuiet, hasFocus, reloadWindow } from '../../integration/team.ts';
-/** Several runs: what the runs table and the episodes panel keep over a reload. */
 import { RUN } from '../../unit/extension/storeFixture.ts';
 
 const PROBLEMS = 2000;

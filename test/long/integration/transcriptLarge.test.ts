@@ -1,5 +1,5 @@
-import { workbenchScenarios } from '../../integration/harness/workbench.ts';
 /** A transcript of 100,000 messages, and the memory of its panel. */
+import { workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { largeTranscript } from '../../integration/largeTranscript.ts';
 
 const DECISIONS = 100_000;

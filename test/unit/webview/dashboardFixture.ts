@@ -1,9 +1,9 @@
+/** Views of the dashboard made of numbers. */
 import type { Interval } from '../../../src/domain/credit.ts';
 import { evaluationsOf } from '../../../src/domain/evaluation.ts';
 import type { RunRecord } from '../../../src/domain/run.ts';
 import type { StepMetrics } from '../../../src/domain/step.ts';
 import { spreadOf, type StepRow } from '../../../src/domain/stepRows.ts';
-/** Views of the dashboard made of numbers. */
 import type { DashboardSnapshot, RunOutcome, RunTask } from '../../../src/shared/protocols/dashboardProtocol.ts';
 import { viewOf, type View } from '../../../webview/dashboard/view.ts';
 

@@ -1,6 +1,6 @@
+/** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
 import { BY_HAND } from '../../../src/domain/episode.ts';
 import { learnedFrom } from '../../../src/domain/message.ts';
-/** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
 import type { Draws, BucketView } from '../../../src/domain/replay.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';

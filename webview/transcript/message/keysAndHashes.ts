@@ -1,9 +1,9 @@
-import type { BucketView } from '../../../src/domain/replay.ts';
-import type { Credit } from '../../../src/shared/credit/credit.ts';
 /**
  * What names a message for machines, ids, keys and hashes, and the record of each bucket by itself, folded away under
  * "Details".
  */
+import type { BucketView } from '../../../src/domain/replay.ts';
+import type { Credit } from '../../../src/shared/credit/credit.ts';
 import type { MessageDetail } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { h, replace, type Child } from '../../common/dom.ts';
 import { bounds, count, signed } from '../../common/format.ts';

@@ -1,7 +1,7 @@
-import { h } from '../../common/dom.ts';
 /**
  * The text of one message: prose, code and mathematics, or all of it as it was written; the words of a search marked.
  */
+import { h } from '../../common/dom.ts';
 import { shownText } from '../../common/shownText.ts';
 import { highlighted } from '../highlight.ts';
 import type { WithMathematics } from './formulas.ts';

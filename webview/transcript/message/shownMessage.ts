@@ -1,5 +1,5 @@
-import type { ReplayDraft } from '../../../src/shared/protocols/replayDraft.ts';
 /** What the pane shows: asks for a message, takes the answer to the newest question only, and replays it when asked. */
+import type { ReplayDraft } from '../../../src/shared/protocols/replayDraft.ts';
 import type {
   MessageDetail,
   ReplayState,

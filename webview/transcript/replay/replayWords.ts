@@ -1,5 +1,5 @@
-import { TEMPERATURE, type OfferedSnapshot } from '../../../src/domain/replay.ts';
 /** Numbers of a replay, read and put in words. */
+import { TEMPERATURE, type OfferedSnapshot } from '../../../src/domain/replay.ts';
 import { isDecided, type Headline } from '../../../src/shared/credit/headline.ts';
 import type { Replays, ReplayState, TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { count } from '../../common/format.ts';

@@ -1,5 +1,5 @@
-import { settleReplays } from '../../../src/domain/replay.ts';
 /** The button that spends what a message's credit needs to be decided, and how far that is. */
+import { settleReplays } from '../../../src/domain/replay.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import type { ReplayState } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { focusedIn, h } from '../../common/dom.ts';

@@ -1,6 +1,6 @@
+/** The page of `c3 bench team-drift`: stale gap and drift by team size, with the exponents fitted to them. Pure. */
 import type { Interval } from '../../../domain/credit.ts';
 import { stabilityOf } from '../../../domain/stepRows.ts';
-/** The page of `c3 bench team-drift`: stale gap and drift by team size, with the exponents fitted to them. Pure. */
 import { curvePicture } from '../../../report/curves.ts';
 import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
 import { count, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';

@@ -1,8 +1,8 @@
-import { figure, hardwareName, medianOf, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
 /**
  * `c3 bench iteration`: whole training iterations, with rollout, evaluation, credit, reference and update, beside TRL
  * and a plain PyTorch loop that do the same work with the same prompts, completions and loss. All of them take turns.
  */
+import { figure, hardwareName, medianOf, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
 import { worse, type PeerFailure } from '../speed/peer.ts';
 import { promptTokens, SHAPE } from '../speed/shape.ts';
 import { medianSeconds } from '../turns.ts';

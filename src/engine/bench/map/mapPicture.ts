@@ -1,5 +1,5 @@
-import type { Interval } from '../../../domain/credit.ts';
 /** The picture of the map: the difference of the methods over rho, a line for each team size. Pure: text out. */
+import type { Interval } from '../../../domain/credit.ts';
 import { axes, axis, BOTTOM, LEFT, picture, point, range, round, TOP, WIDTH, type Axis } from '../../../report/axis.ts';
 import { apart, COLOURS, MARKERS, textWidth } from '../../../report/curves.ts';
 import { decimal, escaped, percentage } from '../../../report/words.ts';

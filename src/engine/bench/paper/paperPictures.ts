@@ -1,8 +1,8 @@
-import type { Interval } from '../../../domain/credit.ts';
 /**
  * The picture of the paper table that is its own: accuracy against tokens, as SVG text. Pure: numbers in, text out; no
  * NaN gets into a coordinate.
  */
+import type { Interval } from '../../../domain/credit.ts';
 import {
   amounts,
   axes,

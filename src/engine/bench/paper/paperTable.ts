@@ -1,9 +1,9 @@
-import { mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 /**
  * `c3 bench paper-table`: every method on both bundled tasks over seeds, at the same budget and after the same search;
  * continues where it was stopped.
  */
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { MEASURES, type Budget, type MethodRun } from '../../../diagnostics/methods/methodComparison.ts';
 import { methodTable, type MethodTable } from '../../../diagnostics/methods/methodTable.ts';

@@ -1,10 +1,10 @@
-import { Generator, type Completion } from '../../../runtime/generate/generate.ts';
-import { initialParameters } from '../../../runtime/model/model.ts';
-import { BareProducts } from '../../../runtime/provider/products.ts';
 /**
  * `c3 bench generation`: tokens per second of whole calls and of their decoding steps, against the bare weight products
  * of the same steps and against Transformers; and how much of its prompt a batch of replays does not compute again.
  */
+import { Generator, type Completion } from '../../../runtime/generate/generate.ts';
+import { initialParameters } from '../../../runtime/model/model.ts';
+import { BareProducts } from '../../../runtime/provider/products.ts';
 import { CancelledError } from '../../../shared/errors.ts';
 import {
   figure,

@@ -1,6 +1,6 @@
+/** The optimiser step that the suite train measures. */
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
 import type { BareProducts } from '../../../runtime/provider/products.ts';
-/** The optimiser step that the suite train measures. */
 import { packContexts } from '../../../runtime/train/graph/pack.ts';
 import { MICRO_BATCH_TOKENS, type Trainer } from '../../../runtime/train/trainer.ts';
 import { initialState } from '../../../runtime/train/trainingState.ts';

@@ -1,5 +1,5 @@
-import type { NumericEnvironment } from '../../../domain/snapshot.ts';
 /** How fast earlier runs of a store went that were like the one that is planned. */
+import type { NumericEnvironment } from '../../../domain/snapshot.ts';
 import { C3Error } from '../../../shared/errors.ts';
 import type { StoreReader } from '../../../store/types.ts';
 import type { Pace } from '../../../training/measure/remaining.ts';

@@ -1,6 +1,6 @@
+/** How long messages take here: a short trial of the model, or, where that is too large, of matrix products. */
 import type { Examination, Sampling } from '../../../domain/message.ts';
 import type { Problem } from '../../../domain/problem.ts';
-/** How long messages take here: a short trial of the model, or, where that is too large, of matrix products. */
 import type { Evaluator } from '../../../evaluate/evaluator.ts';
 import { LocalPolicy } from '../../../policy/policy.ts';
 import type { Tokenizer } from '../../../policy/tokenizer.ts';

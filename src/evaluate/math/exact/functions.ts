@@ -1,5 +1,5 @@
-import { Unreadable } from './budget.ts';
 /** Values of functions that are numbers made of integers and roots: sines of known angles, and logarithms of powers. */
+import { Unreadable } from './budget.ts';
 import { factors, ONE, ratio, whole } from './numbers.ts';
 import { only, type Algebra, type Quotient } from './polynomial.ts';
 import { root } from './powers.ts';

@@ -1,5 +1,5 @@
-import { LimitReached, LIMITS, type Budget } from './budget.ts';
 /** Exact arithmetic on rationals and roots of integers, every step counted. */
+import { LimitReached, LIMITS, type Budget } from './budget.ts';
 import type { Rational } from './rational.ts';
 
 export const ZERO: Rational = { numerator: 0n, denominator: 1n };

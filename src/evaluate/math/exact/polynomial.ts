@@ -1,5 +1,3 @@
-import { LimitReached, LIMITS, Unreadable, type Budget } from './budget.ts';
-import { greatestDivisor, inverse, negative, ONE, plus, times, whole, wholePower } from './numbers.ts';
 /**
  * The normal form of an expression: a quotient of polynomials with rational coefficients over atoms with rational
  * powers. Atoms: `#p` (an integer under a root, its power between 0 and 1), `i`, a variable or constant by name, a
@@ -7,6 +5,8 @@ import { greatestDivisor, inverse, negative, ONE, plus, times, whole, wholePower
  * and 1). Roots of distinct primes are linearly independent over the rationals, so for numbers built from them the form
  * is unique.
  */
+import { LimitReached, LIMITS, Unreadable, type Budget } from './budget.ts';
+import { greatestDivisor, inverse, negative, ONE, plus, times, whole, wholePower } from './numbers.ts';
 import type { Rational } from './rational.ts';
 
 /** An atom to the power numerator / denominator, in lowest terms. */

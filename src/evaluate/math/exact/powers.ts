@@ -1,3 +1,4 @@
+/** Powers and roots of values in normal form, and their size as doubles. */
 import { LimitReached, LIMITS, Unreadable } from './budget.ts';
 import {
   exactRoot,
@@ -22,7 +23,6 @@ import {
   type Quotient,
   type Term,
 } from './polynomial.ts';
-/** Powers and roots of values in normal form, and their size as doubles. */
 import type { Rational } from './rational.ts';
 
 /**

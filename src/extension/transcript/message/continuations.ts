@@ -1,5 +1,5 @@
-import type { FullMessage } from '../../../domain/message.ts';
 /** What a message's replays can be continued with: what it was made with itself, and the snapshots of its run. */
+import type { FullMessage } from '../../../domain/message.ts';
 import { offeredSnapshots, type OfferedSnapshot, type OwnContinuation } from '../../../domain/replay.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 

@@ -1,3 +1,4 @@
+/** What a page shows of a transcript, read from the store: its header, a window of rows, one message in full. */
 import { MAX_EVENT_TEXT, IMPORTED } from '../../../domain/episode.ts';
 import { roundTitleOf } from '../../../domain/evaluation.ts';
 import {
@@ -10,7 +11,6 @@ import {
 } from '../../../domain/message.ts';
 import { drawsOf } from '../../../domain/replay.ts';
 import { judgeWordsIn } from '../../../domain/run.ts';
-/** What a page shows of a transcript, read from the store: its header, a window of rows, one message in full. */
 import { estimatesOf, withVote } from '../../../report/estimates.ts';
 import { outcomeOf } from '../../../shared/credit/returns.ts';
 import type {

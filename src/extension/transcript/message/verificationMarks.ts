@@ -1,8 +1,8 @@
-import type { Message } from '../../../domain/message.ts';
 /**
  * Which marks a row of the transcript has: what re-executing the replays of its message showed, and what continued
  * it.
  */
+import type { Message } from '../../../domain/message.ts';
 import { continuationWords, type Bucket } from '../../../domain/replay.ts';
 import { markOf, type VerificationMark } from '../../../domain/verification.ts';
 import type { ReplayVerdict, StoreReader } from '../../../store/read/reader.ts';

@@ -1,6 +1,6 @@
+/** Why an episode was lost, read from the store. */
 import type { Message } from '../../../domain/message.ts';
 import type { Alternative } from '../../../domain/replay.ts';
-/** Why an episode was lost, read from the store. */
 import type { Headline } from '../../../shared/credit/headline.ts';
 import { outcomeOf } from '../../../shared/credit/returns.ts';
 import { beginning } from '../../../shared/text/visible.ts';

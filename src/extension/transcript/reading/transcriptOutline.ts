@@ -1,3 +1,7 @@
+/**
+ * The layout of one transcript: the run's own tree, and below a message that was replayed a lane with what its replays
+ * sampled, depth first. It holds ids only; what a row shows is read with its window.
+ */
 import { learnedFrom, type Message } from '../../../domain/message.ts';
 import {
   laneOf,
@@ -9,10 +13,6 @@ import {
   type TranscriptTarget,
 } from '../../../shared/protocols/transcriptProtocol.ts';
 import { beginning } from '../../../shared/text/visible.ts';
-/**
- * The layout of one transcript: the run's own tree, and below a message that was replayed a lane with what its replays
- * sampled, depth first. It holds ids only; what a row shows is read with its window.
- */
 import type { GroupOutline, MessageFacts, StoreReader, TreeGroup } from '../../../store/read/reader.ts';
 
 /** What a layout is read from. */

@@ -1,8 +1,8 @@
+/** Searching the questions of problems. */
 import { guarded } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';
 import { checkedPage } from '../../rows.ts';
 import type { FoundQuestion, StoreReader } from '../../types.ts';
-/** Searching the questions of problems. */
 import { newestRoundOf } from './readProblems.ts';
 import { matchOf } from './readSearch.ts';
 

@@ -1,6 +1,6 @@
+/** A log that is imported from its text. */
 import type { LogImport } from '../../../../src/domain/episode.ts';
 import { storeLog, surveyLog } from '../../../../src/engine/exchange/importLog.ts';
-/** A log that is imported from its text. */
 import { LogIndex } from '../../../../src/engine/exchange/logIndex.ts';
 import type { Rename } from '../../../../src/shared/speakerNames.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';

@@ -1,6 +1,6 @@
+/** The page of a session, in the hand of a test. */
 import { receive, type Page, type SessionOf } from '../../../../src/extension/webview/panelSession.ts';
 import { messageOf } from '../../../../src/shared/errors.ts';
-/** The page of a session, in the hand of a test. */
 import type { Panel, ToHost } from '../../../../src/shared/protocols/panel.ts';
 import type { ReplyMessage } from '../../../../src/shared/protocols/requests.ts';
 
