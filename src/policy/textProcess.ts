@@ -9,10 +9,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { killOwned, spawnOwned } from '../files/ownedProcess.ts';
+import { onAbort } from '../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
 import type { TokenSpans } from '../shared/transcript/contextTokens.ts';
 import type { Renderer } from '../team/render.ts';
-import { CallsBySignal } from './callsBySignal.ts';
 import type { ChatMessage, ChatOptions, TemplateSource } from './chatTemplate.ts';
 import { isSimple, rendererOf, type Rendering } from './rendering.ts';
 import {
@@ -379,5 +379,49 @@ export class TextProcess {
     this.overdue = undefined;
     clearTimeout(this.idle);
     this.idle = setTimeout(() => this.endChild(), IDLE).unref();
+  }
+}
+
+// Calls under signals: one listener for all calls of one signal, gone with the last of them.
+
+interface Watch {
+  calls: number;
+  readonly stop: () => void;
+}
+
+class CallsBySignal {
+  private readonly watches = new Map<AbortSignal, Watch>();
+  private readonly grace: number;
+  private readonly late: (signal: AbortSignal) => void;
+
+  /** @param late called where calls of a signal are still open `grace` milliseconds after its abort */
+  constructor(grace: number, late: (signal: AbortSignal) => void) {
+    this.grace = grace;
+    this.late = late;
+  }
+
+  begin(signal: AbortSignal): void {
+    const known = this.watches.get(signal);
+    if (known !== undefined) {
+      known.calls++;
+      return;
+    }
+    let timer: NodeJS.Timeout | undefined;
+    const release = onAbort(signal, () => {
+      timer = setTimeout(() => this.late(signal), this.grace);
+    });
+    const stop = (): void => {
+      release();
+      clearTimeout(timer);
+    };
+    this.watches.set(signal, { calls: 1, stop });
+  }
+
+  end(signal: AbortSignal): void {
+    const watch = this.watches.get(signal);
+    if (watch !== undefined && --watch.calls === 0) {
+      watch.stop();
+      this.watches.delete(signal);
+    }
   }
 }

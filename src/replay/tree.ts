@@ -53,7 +53,7 @@ export interface TreeMessage {
    * alternative itself.
    */
   readonly replay: number | null;
-  /** Of one that was drawn in the place of an equal one (redraw.ts). It is no replay of the messages before it. */
+  /** Of one that was drawn in the place of an equal one (episodes.ts). It is no replay of the messages before it. */
   readonly redraw?: true;
   readonly context: string;
   readonly contextKey: string;

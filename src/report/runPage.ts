@@ -4,8 +4,8 @@
 import type { Interval } from '../domain/credit.ts';
 import { barsPicture, BARS_STYLE, type BarRow } from './bars.ts';
 import { curvePicture, type Curve } from './curves.ts';
-import { emptiedSection } from './emptiedPage.ts';
-import { bounds, facts, figure, page, table } from './page.ts';
+import type { EmptiedEffect } from './emptied.ts';
+import { bounds, facts, figure, page, table, row } from './page.ts';
 import {
   beginning,
   costWords,
@@ -218,3 +218,46 @@ const READING = `<section class="reading"><h2>How to read this page</h2><dl>
 <dt>Credit</dt><dd>The expected return of a message less that of the policy\u2019s own messages in exactly the same context, pooled over everything that was replayed there. The interval is a 95 % confidence sequence by betting, valid however often one looks. n counts distinct results behind it.</dd>
 <dt>Re-executed</dt><dd>A replay that is executed again must give the same tokens and the same return. <code>c3 report --message</code> with the number of a message shows it with its alternatives.</dd>
 </dl></section>`;
+
+// The part of a run's page about held-out questions without what a role said. Pure: numbers in, text out.
+
+/** Nothing where no message of an evaluation was emptied. */
+export function emptiedSection(effects: readonly EmptiedEffect[] | undefined): string {
+  return effects === undefined || effects.length === 0
+    ? ''
+    : `<section><h2>Held-out questions without a message</h2><div class="figures">${effects.map(effectFigure).join('')}</div></section>`;
+}
+
+function effectFigure(effect: EmptiedEffect, index: number): string {
+  const { role, evaluation, replays } = effect;
+  const title = `With and without what ${role.slice(0, 60)} says`;
+  const rows = [
+    ['with its message', effect.team],
+    ['with an empty message', effect.without],
+    ['difference', effect.difference],
+  ] as const;
+  const write = (value: number): string => signed(value);
+  return figure(
+    escaped(title),
+    barsPicture(
+      `emptied-${index}`,
+      title,
+      rows.map(([label, value]) => ({ label, value })),
+      (value) => decimal(value, 3),
+      'mean return',
+    ),
+    `${escaped(evaluation)}: ${count(effect.difference.n)} held-out questions, ${count(replays)} replays with the message and as many with an empty one in its place, whose heading stays; both draw the same random numbers. 95 % intervals over questions.`,
+    table(
+      `${title} in numbers`,
+      ['', 'mean return', '95 % interval', 'questions'],
+      rows.map(([label, value]) =>
+        row(label, [
+          label === 'difference' ? signed(value.value) : decimal(value.value, 3),
+          bounds(value, write) ?? 'no interval',
+          count(value.n),
+        ]),
+      ),
+      'numbers',
+    ),
+  );
+}

@@ -4,10 +4,10 @@ import type { Interval } from '../domain/credit.ts';
 import { shockRows, shockWords, type SwapShock } from '../domain/run.ts';
 import { rankWords, shownRanks, type ShownRank, type StepMeasureName, type StepMetrics } from '../domain/step.ts';
 import { comparedSteps, klHistogram, stabilityOf, turnKls, type RegionFacts } from '../domain/stepRows.ts';
+import { axes, axis, BOTTOM, LEFT, picture, point, TOP, tickDigits, WIDTH } from './axis.ts';
 import { barsPicture } from './bars.ts';
-import { curvePicture, type Curve } from './curves.ts';
+import { curvePicture, type Curve, MARKERS } from './curves.ts';
 import { bounds, figure, row, table } from './page.ts';
-import { scatterPicture } from './scatter.ts';
 import type { ReportedStep } from './types.ts';
 import { count, decimal, escaped, NOT_MEASURED, percentage } from './words.ts';
 
@@ -198,5 +198,56 @@ function shockFigure(shock: SwapShock): string {
     barsPicture('swap-shock', title, rows, (value) => `${decimal(value, 1)} %`, 'greedy accuracy, %'),
     escaped(shockWords(shock), 1000),
     table(`${title} in numbers`, ['team', 'accuracy', '95 % interval', 'n'], lines, 'numbers'),
+  );
+}
+
+// Points against the line on which both axes are equal, as an SVG picture. Pure: numbers in, text out.
+
+interface ScatterPoint {
+  readonly x: number;
+  readonly y: number;
+  /** Which marker and colour. */
+  readonly place: number;
+}
+
+/**
+ * @param id unlike that of every other picture of the page
+ * @param description for those who cannot see it
+ * @returns null without a point
+ */
+function scatterPicture(
+  id: string,
+  name: string,
+  points: readonly ScatterPoint[],
+  words: { readonly x: string; readonly y: string; readonly description: string },
+): string | null {
+  const shown = points.filter(({ x, y }) => Number.isFinite(x) && Number.isFinite(y));
+  if (shown.length === 0) {
+    return null;
+  }
+  const right = WIDTH - 24;
+  const [xs, ys] = [shown.map(({ x }) => x), shown.map(({ y }) => y)];
+  const x = axis(Math.min(0, ...xs), Math.max(0, ...xs), LEFT, right);
+  const y = axis(Math.min(0, ...ys), Math.max(0, ...ys), BOTTOM, TOP);
+  const [low, high] = [Math.max(x.ticks[0] ?? 0, y.ticks[0] ?? 0), Math.min(x.ticks.at(-1) ?? 0, y.ticks.at(-1) ?? 0)];
+  const equal =
+    high > low ? `<path class="axis" d="M${point(x.at(low), y.at(low))}L${point(x.at(high), y.at(high))}"/>` : '';
+  const drawn = shown.map(
+    (one) =>
+      `<g class="m${one.place}"><path class="mark" transform="translate(${point(x.at(one.x), y.at(one.y))})" d="${MARKERS[one.place % MARKERS.length] ?? ''}"/></g>`,
+  );
+  const [digitsX, digitsY] = [tickDigits(x), tickDigits(y)];
+  return picture(
+    id,
+    name,
+    words.description,
+    axes(x, y, right, {
+      x: words.x,
+      y: words.y,
+      tickX: (tick) => decimal(tick, digitsX),
+      tickY: (tick) => decimal(tick, digitsY),
+    }) +
+      equal +
+      drawn.join(''),
   );
 }

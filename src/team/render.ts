@@ -1,10 +1,10 @@
 /** From a protocol, a question and the messages so far to what a model reads. */
-import type { LogEvent } from '../domain/episode.ts';
+import { type LogEvent, extractedOf, promptFor, type EnvironmentEvent } from '../domain/episode.ts';
 import { C3Error } from '../shared/errors.ts';
-import { laterTurn } from './laterTurn.ts';
+import { turnMessages, type OwnTurn } from './history.ts';
 import type { PromptMessage } from './promptMessage.ts';
 import { occurrenceAt, roleNamed, type Protocol } from './protocol.ts';
-import { visibleEvents } from './rounds.ts';
+import { visibleEvents, betweenRounds, ownMessages, visibleInRound } from './rounds.ts';
 
 export type { PromptMessage } from './promptMessage.ts';
 
@@ -208,4 +208,49 @@ function unwrapSystem(prompt: string): string {
     .trim()
     .replace(/^system:/i, '')
     .trim();
+}
+
+// From a log to what a role reads in a turn after its first, where the protocol has a history.
+
+const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== '').join('\n\n');
+
+/**
+ * The messages that the role at a position reads after a log in which it has spoken.
+ * @param opening what it read in its first turn
+ */
+function laterTurn(
+  protocol: Protocol,
+  position: number,
+  log: readonly LogEvent[],
+  opening: readonly PromptMessage[],
+): readonly PromptMessage[] {
+  const { rounds, roles } = protocol;
+  if (rounds?.history === undefined) {
+    return opening;
+  }
+  const { role } = occurrenceAt(protocol, position);
+  const between = betweenRounds(rounds, log);
+  const after = (round: number): readonly EnvironmentEvent[] => between.get(round) ?? [];
+  const askedAfter = (round: number): string => joined(after(round).map((event) => promptFor(event, role)));
+  const turns = ownMessages(rounds, log, role).map(({ round, event }, index): OwnTurn => {
+    const found = after(round)
+      .map((one) => extractedOf(one, role))
+      .filter((one) => one !== undefined);
+    return {
+      prompt: index === 0 ? joined(opening.map(({ content }) => content)) : askedAfter(round - 1),
+      response: event.text,
+      extracted: found.length === 0 ? event.text : (found.at(-1) ?? null),
+    };
+  });
+  // What others said in this round already goes behind what is asked.
+  const others = visibleInRound(protocol, position, log).map((event) =>
+    event.kind === 'environment' ? promptFor(event, role) : event.text,
+  );
+  const newest = Math.max(0, ...between.keys());
+  return turnMessages(rounds.history, {
+    opening,
+    turns,
+    asked: joined([askedAfter(newest), ...others]),
+    writes: roles.length === 1 ? 'response' : `${role} implementation`,
+  });
 }

@@ -3,26 +3,26 @@
  * or to rebuild a snapshot, is the same step.
  */
 import { mean } from '../credit/describe.ts';
-import type { MethodState, StepMetrics } from '../domain/step.ts';
+import type { MethodState, StepMetrics, RankShift } from '../domain/step.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
-import type { TrainingContext } from '../runtime/train/graph/pack.ts';
+import type { TrainingContext, TrainingMessage } from '../runtime/train/graph/pack.ts';
 import type { StepReport } from '../runtime/train/stepReport.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StoreReader } from '../store/types.ts';
 import { creditVariance, withReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
+import { messageDivergence, type Divergence, type Origin } from './divergence.ts';
 import { reweighted } from './importance.ts';
 import { learnValues } from './learnValues.ts';
 import { learningRoles, randomOf } from './learningStep.ts';
 import { messageMean, weightedFor } from './lossWeights.ts';
-import type { Method, Outcome, PolicyUpdate, Update, Updates } from './methods/method.ts';
+import type { Method, Outcome, PolicyUpdate, Update, Updates, MiniBatch } from './methods/method.ts';
 import { methodNamed, stagesOf } from './methods/methods.ts';
 import { penalized, penaltyOf, type Penalized } from './penalty.ts';
-import { divergenceOf } from './roleDivergence.ts';
+import { shuffled } from './shuffled.ts';
 import { stageMessages, type StageMessages } from './stageMessages.ts';
 import { stateAfter } from './state/methodStates.ts';
 import type { StateForm } from './state/states.ts';
-import { miniBatchOf, signalShare, withSignal } from './updateContexts.ts';
 
 export interface LearnInput extends StateForm {
   readonly run: string;
@@ -377,4 +377,106 @@ async function drive(updates: Updates, make: (update: Update) => Promise<Outcome
   } finally {
     await updates.return();
   }
+}
+
+// How far roles have moved from the policy that sampled their messages.
+
+interface DivergenceInput {
+  readonly runtime: ModelRuntime;
+  readonly config: RunConfig;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * How far each role's messages have moved from the policy that sampled them.
+ * @param origins where messages come from, by their tokens
+ * @param last its snapshot, where the whole vocabulary is compared: for the exact KL, and for probabilities by rank
+ */
+async function divergenceOf(
+  { runtime, config, signal }: DivergenceInput,
+  contexts: readonly TrainingContext[],
+  origins: ReadonlyMap<Int32Array, Origin>,
+  last: { readonly exact: string | null; readonly ranks: string | null },
+): Promise<ReadonlyMap<string, Divergence>> {
+  const held = await runtime.snapshots();
+  const snapshot = await runtime.freeze();
+  try {
+    const scores = await runtime.score(snapshot, contexts, config.sampling.temperature, signal);
+    const exact =
+      last.exact === null
+        ? null
+        : await runtime.divergence(last.exact, snapshot, contexts, config.sampling.temperature, signal);
+    const ranks = new Map<string, RankShift>();
+    for (const [role, own] of last.ranks === null ? [] : Map.groupBy(contexts, (one) => one.role ?? '')) {
+      ranks.set(role, await runtime.rankShift(last.ranks ?? '', snapshot, own, config.sampling.temperature, signal));
+    }
+    const moved = contexts.flatMap(({ role = '', messages }, index) =>
+      messages.map(({ tokens, behaviour, advantages: [advantage = 0] }, number) => {
+        const origin = origins.get(tokens);
+        return {
+          role,
+          before: behaviour,
+          advantage,
+          after: scores[index]?.[number] ?? behaviour,
+          ...(exact !== null && { exact: exact[index]?.[number] ?? new Float32Array() }),
+          ...(origin !== undefined && { origin }),
+        };
+      }),
+    );
+    return new Map(
+      [...Map.groupBy(moved, ({ role }) => role)].map(([role, own]) => {
+        const shift = ranks.get(role);
+        return [role, { ...messageDivergence(own), ...(shift !== undefined && { ranks: shift }) }];
+      }),
+    );
+  } finally {
+    if (!held.includes(snapshot)) {
+      await runtime.releaseSnapshot(snapshot);
+    }
+  }
+}
+
+// Which messages an update learns from: those with a signal, and of them one mini-batch.
+
+/** Whether a message's advantages say anything: its credit is not 0. */
+const hasSignal = ({ advantages }: Pick<TrainingMessage, 'advantages'>): boolean =>
+  advantages.some((advantage) => advantage !== 0);
+
+/** The share of tokens whose message has a credit other than 0, of all that have one; null where none has. */
+export function signalShare(groups: readonly Pick<LearningGroup, 'messages'>[]): number | null {
+  const credited = groups.flatMap(({ messages }) => messages.filter(({ credit }) => credit !== null));
+  const tokensOf = (messages: LearningGroup['messages']): number =>
+    messages.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  return credited.length === 0 ? null : tokensOf(credited.filter(({ credit }) => credit !== 0)) / tokensOf(credited);
+}
+
+/**
+ * The contexts without the messages that teach nothing: with an advantage of 0 for every token, the gradient of
+ * min(r A, clip(r) A) is 0 at any ratio. One message of each role stays all the same, so that its optimizer takes the
+ * step that its moments ask for. What the others count has to be known before: they are as many as they were.
+ */
+export function withSignal(contexts: readonly TrainingContext[]): TrainingContext[] {
+  const teaching = contexts.flatMap((context) => {
+    const messages = context.messages.filter(hasSignal);
+    return messages.length === 0 ? [] : [{ ...context, messages }];
+  });
+  const taught = new Set(teaching.map(({ role }) => role));
+  const others = [...Map.groupBy(contexts, ({ role }) => role)].flatMap(([role, [first]]) =>
+    taught.has(role) || first === undefined ? [] : [{ ...first, messages: first.messages.slice(0, 1) }],
+  );
+  return [...teaching, ...others];
+}
+
+/**
+ * The contexts of a mini-batch: the pass goes through all of them in a random order, each whole, so that a prompt is
+ * read once and messages stay beside those that they were compared with.
+ */
+export function miniBatchOf<Context>(
+  contexts: readonly Context[],
+  { index, of, count = 1, draw }: MiniBatch,
+): Context[] {
+  const order = shuffled([...contexts.keys()], draw);
+  const edge = (number: number): number => Math.floor((number * contexts.length) / of);
+  const members = new Set(order.slice(edge(index), edge(index + count)));
+  return contexts.filter((_, place) => members.has(place));
 }

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { environmentOf, listedProcess, listedProcesses, type ListedProcess } from '../../src/files/processTable.ts';
+import { environmentOf, listedProcess, listedProcesses, type ListedProcess } from '../../src/files/ownedProcess.ts';
 import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { ownRuntimeFolder } from '../support/engines.ts';
 import { seed, tally } from './harness.ts';

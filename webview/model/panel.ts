@@ -6,20 +6,22 @@ import {
   traitsOf,
   type DeviceRequest,
 } from '../../src/shared/devices.ts';
-import type { ModelFacts } from '../../src/shared/models.ts';
+import type { ModelFacts, MemoryPlan, RunPlan, SelfTestStep } from '../../src/shared/models.ts';
 import {
   ADAPTER_RANKS,
   type ModelFromHost,
   type ModelSettings,
   type ModelSnapshot,
   type ModelToHost,
+  type ModelTestState,
 } from '../../src/shared/protocols/modelProtocol.ts';
-import { h, replace } from '../common/dom.ts';
+import { bytesWords } from '../../src/shared/text/sizes.ts';
+import { h, replace, badge, focusedIn, icon } from '../common/dom.ts';
+import { duration } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { button, dropdown, option, progressRing } from '../common/toolkit.ts';
-import { planView } from './planView.ts';
-import { SelfTestView } from './selfTest.ts';
-import { factRows } from './words.ts';
+import { COLOURS, memoryBar, type NumberedItem } from './memoryBar.ts';
+import { factRows, budgetWords, placeName, totalWords, verdict, testWords } from './words.ts';
 
 const EVERYTHING = 'everything';
 
@@ -184,4 +186,159 @@ function factTable(facts: ModelFacts): HTMLElement {
 
 function deviceTitle(device: DeviceRequest): string {
   return device === AUTOMATIC ? 'Fastest exact device' : traitsOf({ provider: device }).title;
+}
+
+// The memory plan: a bar for each place with the numbers behind it, and what to change where it does not fit.
+
+/** Everything below the plan's settings. */
+function planView({ memory, budget }: RunPlan): readonly (HTMLElement | null)[] {
+  const items = memory.items.map((item, index) => ({ ...item, number: index + 1 }));
+  return [
+    ...memory.totals.map((total) =>
+      h(
+        'figure',
+        {},
+        h(
+          'figcaption',
+          {},
+          h('span', {}, `${placeName(total.place)}: ${totalWords(total)}`),
+          badge(verdict(total.fits), total.fits === false ? 'bad' : 'plain'),
+        ),
+        memoryBar(
+          items.filter(({ place }) => place === total.place),
+          total,
+        ),
+      ),
+    ),
+    advice(memory),
+    table(items, new Set(items.map(({ place }) => place)).size > 1),
+    h('p', { class: 'muted' }, budgetWords(budget)),
+  ];
+}
+
+function advice({ advice: sentences }: MemoryPlan): HTMLElement | null {
+  if (sentences.length === 0) {
+    return null;
+  }
+  return h(
+    'div',
+    { class: 'advice', role: 'note', 'aria-label': 'What to change' },
+    h('p', {}, 'It does not fit. What to change, most effective first:'),
+    h('ol', {}, ...sentences.map((sentence) => h('li', {}, sentence))),
+  );
+}
+
+function table(items: readonly NumberedItem[], places: boolean): HTMLElement {
+  const head = ['Item', ...(places ? ['Where'] : []), 'Memory', 'How to reduce it'];
+  return h(
+    'table',
+    { class: 'items' },
+    h('caption', { class: 'for-readers' }, 'Memory by item'),
+    h(
+      'thead',
+      {},
+      h('tr', {}, ...head.map((name) => h('th', { scope: 'col', class: name === 'Memory' ? 'number' : null }, name))),
+    ),
+    h('tbody', {}, ...items.map((item) => row(item, places))),
+  );
+}
+
+function row(item: NumberedItem, places: boolean): HTMLElement {
+  const swatch = h(
+    'span',
+    { class: `swatch colour-${(item.number - 1) % COLOURS}`, 'aria-hidden': 'true' },
+    String(item.number),
+  );
+  return h(
+    'tr',
+    {},
+    h('th', { scope: 'row' }, h('span', { class: 'item-name' }, swatch, item.name)),
+    places ? h('td', {}, placeName(item.place)) : null,
+    h('td', { class: 'number' }, bytesWords(item.bytes)),
+    h('td', { class: 'muted' }, item.advice ?? '–'),
+  );
+}
+
+// The self-test: its button, how far it is, and its steps as they end.
+
+class SelfTestView {
+  readonly element: HTMLElement;
+  private readonly start;
+  private readonly cancel;
+  private readonly status = h('p', { class: 'test-status', role: 'status' });
+  private readonly progress = h('progress', { 'aria-label': 'Self-test', max: 1 });
+  private readonly steps = h('ul', { class: 'steps', 'aria-label': 'Steps of the self-test' });
+  private shown = 0;
+
+  constructor(onStart: () => void, onCancel: () => void) {
+    this.start = button('Self-test', onStart, { title: 'Load and test the model' });
+    this.cancel = button('Cancel self-test', onCancel);
+    this.element = h(
+      'section',
+      { class: 'test', 'aria-label': 'Self-test' },
+      h('h2', {}, 'Self-test'),
+      h(
+        'p',
+        { class: 'muted' },
+        'Loads the model, checks its tokenizer and template, and generates a few tokens alone and in a batch. Takes about ten seconds, or longer if loading is slow.',
+      ),
+      h('div', { class: 'actions' }, this.start, this.cancel),
+      this.progress,
+      this.status,
+      this.steps,
+    );
+    this.show(null);
+  }
+
+  /** @param test null before the first test of a folder */
+  show(test: ModelTestState | null): void {
+    const running = test?.status === 'running';
+    this.swap(running);
+    this.progress.hidden = !running;
+    if (test?.share === null || test === null) {
+      this.progress.removeAttribute('value');
+    } else {
+      this.progress.value = test.share;
+    }
+    const words = test === null ? '' : testWords(test);
+    // Only news is read out.
+    if (this.status.textContent !== words) {
+      this.status.textContent = words;
+    }
+    this.status.classList.toggle(
+      'problem',
+      test?.status === 'failed' || (test?.status === 'done' && test.steps.some((step) => !step.passed)),
+    );
+    this.drawSteps(test?.steps ?? []);
+  }
+
+  /** One button replaces the other, and the focus stays in it. */
+  private swap(running: boolean): void {
+    const [shown, hidden] = running ? [this.cancel, this.start] : [this.start, this.cancel];
+    const focused = focusedIn(hidden) !== null;
+    shown.hidden = false;
+    hidden.hidden = true;
+    if (focused) {
+      shown.focus();
+    }
+  }
+
+  private drawSteps(steps: readonly SelfTestStep[]): void {
+    if (steps.length < this.shown || steps.length === 0) {
+      replace(this.steps);
+    }
+    this.steps.append(...steps.slice(this.steps.childElementCount).map(stepRow));
+    this.shown = steps.length;
+  }
+}
+
+function stepRow({ name, passed, seconds, detail }: SelfTestStep): HTMLElement {
+  return h(
+    'li',
+    { class: passed ? 'tone-good' : 'tone-bad' },
+    icon(passed ? 'check' : 'cross'),
+    h('span', { class: 'step-name' }, name),
+    h('span', { class: 'muted' }, `${passed ? 'passed' : 'failed'}, ${duration(seconds)}`),
+    h('span', { class: passed ? 'step-detail muted' : 'step-detail' }, detail),
+  );
 }

@@ -9,23 +9,24 @@ import {
   type TranscriptFromHost,
   type TranscriptToHost,
   type TranscriptTop,
+  type MarkedRow,
 } from '../../src/shared/protocols/transcriptProtocol.ts';
+import { GLOSSARY } from '../../src/shared/text/glossary.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
+import { keySheet } from '../common/keySheet.ts';
 import { RequestSender } from '../common/requests.ts';
 import { onceRested } from '../common/rest.ts';
+import { term } from '../common/term.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Asking } from './asking.ts';
-import { ComparisonView } from './comparisonView.ts';
+import { ComparisonView, type ComparisonEvents } from './comparisonView.ts';
 import { Drawer } from './drawer.ts';
-import { frame } from './frame.ts';
-import { transcriptSheet } from './keySheet.ts';
-import { KeyboardHome } from './keyboardHome.ts';
-import { DetailPane } from './message/detail.ts';
+import { TREE_KEYS, TYPE_AHEAD_KEYS } from './keys.ts';
+import { DetailPane, type DetailEvents } from './message/detail.ts';
 import type { WithMathematics } from './message/formulas.ts';
 import { ShownMessage } from './message/shownMessage.ts';
-import { comparisonPosts, detailPosts, treePosts } from './posts.ts';
 import { ProtocolMap } from './protocolMap.ts';
 import { withDraft } from './replay/drafts.ts';
 import { sizeWords } from './replay/replayWords.ts';
@@ -33,7 +34,7 @@ import { HitSearch } from './search/hitSearch.ts';
 import { SearchBar } from './search/searchBar.ts';
 import { NOTHING_FOLDED, type Folding } from './tree/folds.ts';
 import { TreeView } from './tree/tree.ts';
-import type { PanelCommand } from './tree/treeEvents.ts';
+import type { PanelCommand, TreeEvents } from './tree/treeEvents.ts';
 
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 
@@ -331,4 +332,157 @@ export class TranscriptPanel {
       scroll: this.shown.scroll,
     });
   }
+}
+
+// The parts of the transcript panel in their places.
+
+interface Part {
+  readonly element: HTMLElement;
+}
+
+/** What the panel consists of, from top to bottom. */
+function frame(
+  head: readonly HTMLElement[],
+  banner: HTMLElement,
+  above: readonly Part[],
+  tree: Part,
+  side: readonly Part[],
+  keys: Part,
+): readonly HTMLElement[] {
+  const columns = h(
+    'div',
+    { class: 'columns' },
+    h('span', {}, 'Message'),
+    h('span', {}, term('return', 'Return')),
+    h('span', {}, term('credit', 'Credit')),
+  );
+  const elements = (parts: readonly Part[]): readonly HTMLElement[] => parts.map(({ element }) => element);
+  return [
+    h('div', { class: 'chrome' }, h('header', { class: 'panel-head' }, ...head), ...elements(above)),
+    banner,
+    h(
+      'div',
+      { class: 'split' },
+      h('div', { class: 'tree-pane' }, columns, tree.element),
+      h('div', { class: 'side-pane' }, ...elements(side)),
+    ),
+    keys.element,
+  ];
+}
+
+// The sheet of the transcript: the keys of its tree and, from the glossary, its words.
+
+function transcriptSheet(): ReturnType<typeof keySheet> {
+  const words = Object.values(GLOSSARY).flatMap(({ name, meaning }) => [h('dt', {}, name), h('dd', {}, meaning)]);
+  return keySheet(
+    'Keys of the message tree',
+    [...TREE_KEYS, TYPE_AHEAD_KEYS],
+    h('h2', {}, 'Words'),
+    h('dl', { class: 'words-list' }, ...words),
+  );
+}
+
+/** Which element of a page has the keyboard when the page is opened or shown again and nothing else in it has it. */
+
+class KeyboardHome {
+  private readonly element: HTMLElement;
+  /** The keyboard belongs to the element as soon as the editor gives it to this page. */
+  private wanted = true;
+
+  constructor(element: HTMLElement) {
+    this.element = element;
+    window.addEventListener('focus', () => this.arrive());
+  }
+
+  /** Moves the keyboard to the element, also where the editor gave it to the frame around this page and no further. */
+  take(): void {
+    this.element.focus();
+    this.wanted = !document.hasFocus();
+  }
+
+  /** Moves the keyboard to the element where the page has it and no part of the page does. */
+  offer(): void {
+    if (document.hasFocus()) {
+      this.arrive();
+    }
+  }
+
+  private arrive(): void {
+    const { activeElement, body } = document;
+    const free = activeElement === null || activeElement === body;
+    if (this.wanted || free) {
+      this.element.focus();
+    }
+    this.wanted = false;
+  }
+}
+
+// What the parts of the transcript panel ask the host for.
+
+type Post = (message: TranscriptToHost) => void;
+type AboutMessage = 'verify' | 'exportReport' | 'copyLink' | 'compare' | 'showContext' | 'locate' | 'findLost';
+
+/** Asks for something about a message. */
+function about(post: Post, type: AboutMessage): (message: number) => void {
+  return (message) => post({ type, message });
+}
+
+/** What the tree asks for. @param accept takes rows */
+function treePosts(
+  post: Post,
+  asking: Asking,
+  accept: (revision: number, offset: number, rows: readonly MarkedRow[]) => void,
+): Pick<TreeEvents, 'ask' | 'verify' | 'exportReport' | 'copyLink' | 'compare' | 'tokens'> {
+  return {
+    ask: (revision, offset) => {
+      asking.ask('rows', { revision, offset }, (rows) => {
+        if (rows !== null) {
+          accept(revision, offset, rows);
+        }
+      });
+    },
+    verify: about(post, 'verify'),
+    exportReport: about(post, 'exportReport'),
+    copyLink: about(post, 'copyLink'),
+    compare: about(post, 'compare'),
+    tokens: about(post, 'showContext'),
+  };
+}
+
+/** What the pane asks for. @param setModel takes the folder of another model */
+function detailPosts(
+  post: Post,
+  asking: Asking,
+  setModel: (folder: string) => void,
+): Pick<
+  DetailEvents,
+  'replay' | 'cancelReplay' | 'settle' | 'findLost' | 'verify' | 'chooseModel' | 'tokens' | 'open'
+> {
+  return {
+    replay: (message, { result, ...request }) => {
+      post(
+        result === undefined
+          ? { type: 'replay', message, ...request }
+          : { type: 'replayResult', message, replays: request.replays, result },
+      );
+    },
+    cancelReplay: () => post({ type: 'cancelReplay' }),
+    settle: (message, replays) => post({ type: 'settle', message, replays }),
+    findLost: about(post, 'findLost'),
+    verify: about(post, 'verify'),
+    chooseModel: () => {
+      asking.ask('chooseModel', {}, (folder) => {
+        if (folder !== null) {
+          setModel(folder);
+        }
+      });
+    },
+    tokens: about(post, 'showContext'),
+    open: about(post, 'locate'),
+  };
+}
+
+/** What the comparison asks for. */
+function comparisonPosts(post: Post): Pick<ComparisonEvents, 'openDiff' | 'open'> {
+  return { openDiff: () => post({ type: 'openDiff' }), open: about(post, 'locate') };
 }

@@ -29,16 +29,17 @@ import type { Interval } from '../../domain/credit.ts';
 import { evaluationCurve, evaluationsOf, type EvaluationPoint } from '../../domain/evaluation.ts';
 import type { Sampling } from '../../domain/message.ts';
 import { OTHER_DISTRIBUTION, drawsOf, type BucketOrigin } from '../../domain/replay.ts';
+import { addLedgers, votesCost, type Ledger } from '../../domain/run.ts';
 import { extractAnswer } from '../../evaluate/math/extract.ts';
+import { storedCost } from '../../replay/storedCost.ts';
 import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { beginning } from '../../shared/text/visible.ts';
-import type { StoreReader } from '../../store/types.ts';
+import type { StoreReader, EpisodeCost } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { solvedReturn } from '../../team/rounds.ts';
 import { solved } from '../../training/measure/evaluation.ts';
 import { bucketsOf, bucketsOfSample, type StoredBucket } from './diagnoseBuckets.ts';
-import { costOf, type Overhead } from './diagnoseCost.ts';
 import { newestEvaluations } from './newestEvaluations.ts';
 import { teamDiagnosis, type TeamDiagnosis } from './teamDiagnosis.ts';
 import { contextSamples } from './trainingCredit.ts';
@@ -393,4 +394,50 @@ function signalsOf(
     ...lowVariance(valuesOf((bucket) => contextVariance(bucket, estimator))),
     ...(drift === null ? [] : [drift]),
   ];
+}
+
+// What a run cost, and what replay added to it.
+
+/** A ledger whose seconds may not be known. */
+interface ReplayOverhead extends Omit<Ledger, 'seconds'> {
+  readonly seconds: number | null;
+  readonly joules: number | null;
+}
+
+interface Overhead {
+  /** The run's own messages: training and evaluations. */
+  readonly ledger: Ledger;
+  /** Beside them. Seconds and joules are those of the buckets measured here; null where nobody measured them. */
+  readonly overhead: Readonly<Record<Exclude<BucketOrigin, 'training'>, ReplayOverhead>>;
+}
+
+/** Costs as the store's rows say them. */
+function costOf(store: StoreReader, run: string, protocol: Protocol, buckets: readonly StoredBucket[]): Overhead {
+  const replays = store.replayCosts(run);
+  const episodes = store.episodeCosts(run);
+  const replayed = (origin: EpisodeCost['origin']): Ledger =>
+    storedCost(
+      replays.filter((cost) => cost.origin === origin),
+      episodes,
+      origin,
+      protocol,
+    );
+  const [newest] = store.steps(run, Math.max(0, store.countSteps(run) - 1), 1);
+  const rows = buckets.flatMap(({ row }) => (row === null ? [] : [row]));
+  const total = (values: readonly (number | null)[]): number | null =>
+    values.length === 0 || values.includes(null) ? null : values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+  return {
+    ledger: {
+      ...addLedgers(storedCost(store.costs(run), episodes, null, protocol), votesCost(newest?.ledger)),
+      seconds: store.account(run)?.seconds ?? store.run(run).summary?.seconds ?? 0,
+    },
+    overhead: {
+      request: { ...replayed('request'), seconds: null, joules: null },
+      diagnostic: {
+        ...replayed('diagnostic'),
+        seconds: total(rows.map(({ seconds }) => seconds)),
+        joules: total(rows.map(({ joules }) => joules)),
+      },
+    },
+  };
 }

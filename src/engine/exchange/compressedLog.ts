@@ -1,17 +1,17 @@
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 /**
  * Reads logs that are compressed as a whole with gzip or Zstandard, in one part or several. The unpacked bytes are
  * bounded. The bytes before a damaged part are kept.
  */
-import type { Duplex } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import * as zlib from 'node:zlib';
 import type { LeftOutCounts } from '../../logs/episode.ts';
+import type { LogSource } from '../../logs/source.ts';
 import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
 import { LogFile } from './logFile.ts';
 import { UnpackedFile } from './unpackedFile.ts';
-import { isSkippedFrame, zstandardFrames, type Part } from './zstandardFrames.ts';
 
 /** Bytes that a log may come to; a few can be made to say as many as one likes. */
 export const MOST_UNPACKED = 2 ** 33;
@@ -191,3 +191,68 @@ async function attempt(
 /** @param what a sentence's beginning, with its verb */
 export const tooMuch = (what: string, most: number): C3Error =>
   new C3Error('input', `${what} more than ${bytesWords(most)}; split the log.`);
+
+// The frames of a Zstandard file (RFC 8878), of which one may follow another.
+
+/** Bytes of a file, from `start` to before `end`. */
+interface Part {
+  readonly start: number;
+  readonly end: number;
+}
+
+const MAGIC = 0xfd2fb528;
+const SKIPPED = 0x184d2a50;
+/** Bytes: of a magic number, a length or a checksum, and of a block's header. */
+const [WORD, BLOCK_HEADER] = [4, 3] as const;
+/** Bytes of a frame's content size and of its dictionary's number, by the flags of its descriptor. */
+const CONTENT_SIZES = [0, 2, 4, 8] as const;
+const DICTIONARIES = [0, 1, 2, 4] as const;
+const [SINGLE_SEGMENT, CHECKSUM, ONE_BYTE_REPEATED] = [0x20, 0x04, 1] as const;
+
+/** Whether bytes begin with a frame that is to be skipped, as those of a parallel compressor do. */
+const isSkippedFrame = (head: Buffer): boolean => head.length >= WORD && isSkipped(head.readUIntLE(0, WORD));
+
+const isSkipped = (magic: number): boolean => (magic & ~0xf) >>> 0 === SKIPPED;
+
+/**
+ * Where the frames are; the last one may end with the file before its own end. What is to be skipped is.
+ * @returns null, and then nothing more, for bytes that begin no frame
+ */
+function* zstandardFrames(file: LogSource): Generator<Part | null> {
+  for (let start = 0; start < file.size;) {
+    const magic = numberAt(file, start, WORD);
+    if (isSkipped(magic)) {
+      start += 2 * WORD + numberAt(file, start + WORD, WORD);
+      continue;
+    }
+    if (magic !== MAGIC) {
+      yield null;
+      return;
+    }
+    const end = frameEnd(file, start + WORD);
+    yield { start, end };
+    start = end;
+  }
+}
+
+/** @param at where its descriptor is */
+function frameEnd(file: LogSource, at: number): number {
+  const descriptor = numberAt(file, at, 1);
+  const isSingle = (descriptor & SINGLE_SEGMENT) !== 0;
+  // A single segment has its content's size in a byte at least, and no window's size.
+  const content = CONTENT_SIZES[descriptor >>> 6] || (isSingle ? 1 : 0);
+  let block = at + 1 + (isSingle ? 0 : 1) + (DICTIONARIES[descriptor & 3] ?? 0) + content;
+  for (let isLast = false; !isLast && block < file.size;) {
+    const header = numberAt(file, block, BLOCK_HEADER);
+    const [type, size] = [(header >>> 1) & 3, header >>> 3];
+    isLast = (header & 1) !== 0;
+    block += BLOCK_HEADER + (type === ONE_BYTE_REPEATED ? 1 : size);
+  }
+  return Math.min(file.size, block + ((descriptor & CHECKSUM) === 0 ? 0 : WORD));
+}
+
+/** A number, the lowest byte first; bytes after the end are 0. */
+function numberAt(file: LogSource, at: number, bytes: number): number {
+  const end = Math.min(file.size, at + bytes);
+  return end <= at ? 0 : file.read(at, end).readUIntLE(0, end - at);
+}

@@ -1,15 +1,21 @@
+import { fork } from 'node:child_process';
 /** The file of a log as JSON that is read where it is needed, whatever it is kept in. */
-import { rmSync } from 'node:fs';
+import { rmSync, createReadStream } from 'node:fs';
 import { join } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { engineEnvironment } from '../../client/environment.ts';
 import { temporaryFolder } from '../../files/temporaryFolder.ts';
 import type { LeftOutCounts } from '../../logs/episode.ts';
 import { isProtobuf } from '../../logs/otlpProtobuf.ts';
 import type { LogSource } from '../../logs/source.ts';
-import { checkpointsAsJson } from './checkpoints.ts';
-import { decompressed, isCompressed } from './compressedLog.ts';
-import { isUtf16, utf16AsUtf8 } from './encodedLog.ts';
+import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { isRecord } from '../../shared/guard.ts';
+import { CHECKPOINTS_ENTRY } from '../places.ts';
+import { decompressed, isCompressed, MOST_UNPACKED, tooMuch } from './compressedLog.ts';
 import { LogFile } from './logFile.ts';
 import { framesAsJson, isFramed, requestAsJson } from './protobufLog.ts';
+import { UnpackedFile } from './unpackedFile.ts';
 import { isZip, samplesAsJson } from './zippedLog.ts';
 
 export interface OpenLog {
@@ -79,4 +85,113 @@ export async function openLog(path: string, signal: AbortSignal): Promise<OpenLo
     close();
     throw error;
   }
+}
+
+// LangGraph's checkpoints as JSON, read in a process of its own: damage that makes a look at the database endless, or
+// crashes it, takes nothing with it.
+
+const SECOND = 1000;
+const LIMIT = 600 * SECOND;
+/** Megabytes. A checkpoint has at most 64 MB. */
+const HEAP = '--max-old-space-size=1024';
+
+/**
+ * Writes a line of JSON for each thread into a new file.
+ * @returns what was left out, by the reason
+ * @throws C3Error('input') for a file that is none of the saver's, is damaged, or takes too long; CancelledError
+ */
+function checkpointsAsJson(path: string, out: string, signal: AbortSignal): Promise<LeftOutCounts> {
+  return new Promise((resolve, reject) => {
+    const fail = (why: string): void =>
+      reject(new C3Error('input', `Cannot read ${path} as a database of LangGraph checkpoints: ${why}.`));
+    const child = fork(CHECKPOINTS_ENTRY, [path, out], {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      execArgv: [HEAP],
+      env: engineEnvironment(process.env),
+      timeout: LIMIT,
+      killSignal: 'SIGKILL',
+    });
+    const cancel = (): void => {
+      child.kill('SIGKILL');
+      reject(new CancelledError());
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    child.on('message', (said) => {
+      if (isRecord(said) && isRecord(said['leftOut'])) {
+        resolve(Object.entries(said['leftOut']).map(([reason, count]) => [reason, Number(count)] as const));
+      } else {
+        fail(isRecord(said) ? String(said['error']).replace(/\.$/u, '') : 'it gave no answer');
+      }
+      child.disconnect();
+    });
+    child.on('error', (error) => fail(`its reader did not start: ${error.message}`));
+    child.on('exit', (code, name) => {
+      signal.removeEventListener('abort', cancel);
+      fail(
+        name === 'SIGKILL'
+          ? `its reader did not end within ${LIMIT / SECOND} seconds: damage can keep it from ending`
+          : `its reader ended with ${name ?? `code ${String(code)}`}`,
+      );
+    });
+    if (signal.aborted) {
+      cancel();
+    }
+  });
+}
+
+// Logs in UTF-16, as Windows writes them: they begin with a byte order mark, and are read as UTF-8.
+
+const LITTLE_ENDIAN = Buffer.from([0xff, 0xfe]);
+const BIG_ENDIAN = Buffer.from([0xfe, 0xff]);
+
+const begins = (head: Buffer, mark: Buffer): boolean => head.subarray(0, mark.length).equals(mark);
+
+/** Whether bytes begin with a mark of UTF-16. The one of UTF-8 is passed over where entries are looked for. */
+const isUtf16 = (head: Buffer): boolean => begins(head, LITTLE_ENDIAN) || begins(head, BIG_ENDIAN);
+
+/**
+ * Writes a log in UTF-16 as UTF-8 into a new file, without its mark. A half of a pair that is alone becomes U+FFFD.
+ * @param head its first bytes
+ * @param most bytes that it may come to
+ * @throws C3Error('input') for one that cannot be read, or comes to more than is read; CancelledError
+ */
+export async function utf16AsUtf8(
+  path: string,
+  out: string,
+  signal: AbortSignal,
+  head: Buffer,
+  most = MOST_UNPACKED,
+): Promise<LeftOutCounts> {
+  const target = new UnpackedFile(out, most, () => tooMuch(`What ${path} holds is`, most));
+  try {
+    await pipeline(createReadStream(path), decoded(begins(head, BIG_ENDIAN)), target.writable(), { signal });
+    return [];
+  } catch (error) {
+    if (signal.aborted) {
+      throw new CancelledError();
+    }
+    throw error instanceof C3Error
+      ? error
+      : new C3Error('input', `Cannot read ${path} as UTF-16: ${messageOf(error)}; save it as UTF-8.`, { cause: error });
+  } finally {
+    target.close();
+  }
+}
+
+/** Decodes pieces, whose ends may lie within a character. */
+function decoded(isSwapped: boolean): Transform {
+  const decoder = new TextDecoder('utf-16le');
+  // Not every Node decodes the other order.
+  let half = Buffer.alloc(0);
+  return new Transform({
+    transform(bytes: Buffer, _, done) {
+      const all = Buffer.concat([half, bytes]);
+      const even = Buffer.from(all.subarray(0, all.length - (all.length % 2)));
+      half = Buffer.from(all.subarray(even.length));
+      done(null, Buffer.from(decoder.decode(isSwapped ? even.swap16() : even, { stream: true })));
+    },
+    flush(done) {
+      done(null, Buffer.from(decoder.decode(half)));
+    },
+  });
 }

@@ -1,8 +1,12 @@
+import { masked } from '../../logs/secrets.ts';
 /** Servers that answer for roles: their keys, which only the environment knows, and what was found of each. */
 import { EndpointClient, hostOf } from '../../policy/endpoint/client.ts';
 import { EndpointPolicy, messagesContext, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
+import { exchange, type Exchange } from '../../policy/endpoint/exchange.ts';
+import { EndpointFailure } from '../../policy/endpoint/failure.ts';
 import { LongWaits, SILENT_WAIT } from '../../policy/endpoint/longWaits.ts';
 import { probeEndpoint } from '../../policy/endpoint/probe.ts';
+import type { Reply } from '../../policy/endpoint/reply.ts';
 import { Spending, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { isKey, isLocal, keyVariable } from '../../shared/endpointKeys.ts';
@@ -13,7 +17,6 @@ import type { StoreWriter } from '../../store/types.ts';
 import type { Renderer } from '../../team/render.ts';
 import { clientLimits } from './clientLimits.ts';
 import { EditorWindows } from './editorWindows.ts';
-import { exchangeWithoutKey } from './repeatedKeys.ts';
 
 /** Milliseconds that are waited without asking. What is no number of seconds has no effect. */
 function silentWait({ [LONGEST_WAIT]: given = '' }: Readonly<NodeJS.ProcessEnv>): number {
@@ -214,3 +217,41 @@ export const endpointRemarks = (probes: EndpointProbes): readonly string[] =>
           : `${seeds === 'none' ? 'does not keep to seeds' : 'did not show that seeds have an effect'}: its messages are sampled, not exact.`
       }`,
   );
+
+// Keys that a server repeats are taken out of what it says, before that is stored or shown.
+
+const MASK = '***';
+/** What servers without keys are given (`none`, `EMPTY`) are words of their answers, and no secrets. */
+const SHORTEST_KEY = 8;
+
+/**
+ * Asks once, as `exchange` does. The key that was sent is taken out of the answer, and out of the words of a failure
+ * whatever else looks like a key.
+ * @param ask how the server is asked; over HTTP unless given
+ * @throws EndpointFailure; CancelledError
+ */
+export async function exchangeWithoutKey(
+  request: Exchange,
+  signal: AbortSignal,
+  ask: typeof exchange = exchange,
+): Promise<Reply> {
+  const { key } = request;
+  try {
+    const reply = await ask(request, signal);
+    return key === null || key.length < SHORTEST_KEY ? reply : withoutKey(reply, key);
+  } catch (error) {
+    if (error instanceof EndpointFailure) {
+      throw new EndpointFailure(error.kind, masked(error.message).text, error);
+    }
+    throw error;
+  }
+}
+
+function withoutKey(reply: Reply, key: string): Reply {
+  const model = reply.model?.replaceAll(key, MASK) ?? null;
+  if (!reply.text.includes(key)) {
+    return { ...reply, model };
+  }
+  // The tokens say the key as the text does.
+  return { ...reply, model, text: reply.text.replaceAll(key, MASK), tokens: null, logprobs: null };
+}

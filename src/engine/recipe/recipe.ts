@@ -1,3 +1,4 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 /**
  * A run's recipe: its configuration with everything that it names resolved, as the store keeps it, so that a replay
  * meets the same rules.
@@ -27,13 +28,13 @@ import { promptsFault, withPrompts } from '../../team/prompts.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, runRounds, type RunConfig } from '../../training/config/config.ts';
 import { normalized } from '../../training/config/configFaults.ts';
+import type { PublishedFacts } from '../../training/config/published/publishedRow.ts';
 import { readConfigDocument, type ConfigDocument } from '../../training/config/readConfig.ts';
 import { withEarlier, withoutEarlier } from '../../training/config/storedConfig.ts';
 import { samplingFault } from '../../training/iteration.ts';
 import { externalFault } from '../../training/keys/externalKeys.ts';
 import { policiesFault } from '../../training/policies.ts';
 import { bundledProtocol, namedModel } from '../places.ts';
-import { factsIn } from './publishedFacts.ts';
 import { bundledQuestions } from './questions.ts';
 
 export interface Recipe {
@@ -395,4 +396,43 @@ function splitRemark({ train, evaluation }: Readonly<Record<Side, readonly Probl
 
 async function readText(path: string, advice: string): Promise<string> {
   return (await readRegular(path, MAX_YAML_BYTES, advice)).toString('utf8');
+}
+
+// What the disk says of the names in a file of the published scripts.
+
+const CHUNK_BYTES = 1 << 20;
+const LINE_BREAK = 0x0a;
+const BLANKS: readonly number[] = [0x20, 0x09, 0x0d];
+
+/** @param folder that names are relative to */
+const factsIn = (folder: string): PublishedFacts => ({
+  isFolder: (path) => statOf(resolve(folder, path))?.isDirectory() === true,
+  problemsIn: (path) => {
+    const place = resolve(folder, path);
+    return statOf(place)?.isFile() === true ? linesOf(place) : null;
+  },
+});
+
+const statOf = (path: string): ReturnType<typeof statSync> => statSync(path, { throwIfNoEntry: false });
+
+/** Lines that are not blank, one problem each. */
+function linesOf(path: string): number {
+  const file = openSync(path, 'r');
+  try {
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    let [lines, filled] = [0, false];
+    for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) {
+      for (const byte of chunk.subarray(0, read)) {
+        if (byte === LINE_BREAK) {
+          lines += filled ? 1 : 0;
+          filled = false;
+        } else {
+          filled ||= !BLANKS.includes(byte);
+        }
+      }
+    }
+    return lines + (filled ? 1 : 0);
+  } finally {
+    closeSync(file);
+  }
 }

@@ -9,6 +9,7 @@ import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../store/types.ts';
+import type { RoleModel } from '../models/roles.ts';
 import { readTeam, type RecordedTeam } from '../program/teamFile.ts';
 import { templateRemark } from '../recipe/fingerprint.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
@@ -19,7 +20,6 @@ import type { StoreWork } from '../session/storeWork.ts';
 import { costedTeam, estimateCosts } from './costs.ts';
 import { forkCosts, forkMessage } from './fork.ts';
 import { checkSettle, decidedIn, withPairs, type EngineReplay } from './settling.ts';
-import { checkLength } from './typedLength.ts';
 
 /** @throws C3Error('input') for a request that no message can be replayed by */
 export function checkReplay(request: EngineReplay): void {
@@ -140,4 +140,20 @@ function costsIn(store: StoreReader, request: EngineReplay, team: RecordedTeam |
   const protocol = protocolOf(recipe);
   const asked = withPairs(store, request, own, protocol);
   return estimateCosts(store, message, asked, costedTeam(recipe, protocol, request.spending));
+}
+
+// Whether a message that a user typed fits behind its context.
+
+/** @throws C3Error('input') when a typed message and its context exceed the model's positions */
+async function checkLength(text: string, context: string, { tokenizer, info }: RoleModel): Promise<void> {
+  const [typed, before] = await Promise.all([tokenizer.encode(text), tokenizer.encode(context)]);
+  const tokens = typed.length + 1;
+  const contextTokens = before.length;
+  const { maxPositions } = info.config;
+  if (contextTokens + tokens > maxPositions) {
+    throw new C3Error(
+      'input',
+      `The text has ${tokens} tokens and its context ${contextTokens}, together more than the model's ${maxPositions} positions; shorten it.`,
+    );
+  }
 }

@@ -1,13 +1,26 @@
 /** The engine's conversations: any number of windows and commands at once, all about one store. */
 import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
-import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
+import {
+  ResponseError,
+  type CancellationToken,
+  type MessageConnection,
+  CancellationTokenSource,
+  ErrorCodes,
+} from 'vscode-jsonrpc/node';
 import { callsWords, chanceWords } from '../../domain/answer.ts';
 import type { Recorded } from '../../domain/episode.ts';
 import type { ReplayResult } from '../../domain/replay.ts';
-import { anyOf } from '../../shared/cancellation.ts';
+import { anyOf, onAbort, throwIfAborted } from '../../shared/cancellation.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
+import {
+  EditorAnswerRequest,
+  EditorOpenRequest,
+  EditorWaitRequest,
+  type EditorFailure,
+  type EditorModels,
+} from '../../shared/protocols/editorProtocol.ts';
 import {
   BlameProgressNotification,
   CANCELLED_CODE,
@@ -38,6 +51,7 @@ import type { ClientKind } from '../../shared/protocols/jobs.ts';
 import { socketConnection } from '../../shared/protocols/socketConnection.ts';
 import { askedReplay, askedRunSearch, askedSearch } from '../assistant/askedReplay.ts';
 import { examine } from '../machine/doctor.ts';
+import { WindowGone } from '../models/editorWindows.ts';
 import { inspectModel } from '../models/modelFacts.ts';
 import { testModel } from '../models/modelTest.ts';
 import { readRecipe } from '../recipe/recipe.ts';
@@ -45,9 +59,7 @@ import { record, upstreamOf } from '../record/recordProgram.ts';
 import { modelToServe, serveFolder } from '../serve/ownServer.ts';
 import { EngineService } from '../service.ts';
 import { VERSION } from '../version.ts';
-import { clientWindow } from './clientWindow.ts';
 import type { EngineLog } from './engineLog.ts';
-import { boundFrames } from './frameBound.ts';
 import { JobQueue } from './jobs.ts';
 
 /** An answer that was given is on its way by then. */
@@ -381,5 +393,114 @@ function cancelledBy(client: Client, token: CancellationToken): AbortSignal {
 function send(client: Client, notify: Notify): void {
   if (!client.gone.signal.aborted) {
     notify(client.connection).catch(() => undefined);
+  }
+}
+
+// A client that is a window, as one that asks the chat models of VS Code.
+
+/** What is said of a connection that is ending, and by no window. */
+const OF_CONNECTION: ReadonlySet<number> = new Set([
+  ErrorCodes.MessageWriteError,
+  ErrorCodes.MessageReadError,
+  ErrorCodes.PendingResponseRejected,
+  ErrorCodes.ConnectionInactive,
+]);
+
+/** @param gone aborts when the client goes */
+function clientWindow(connection: MessageConnection, gone: AbortSignal): EditorModels {
+  /** Waits for an answer, or for the end of the client. */
+  const asked = async <Result>(
+    send: (token: CancellationTokenSource['token']) => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result | EditorFailure> => {
+    throwIfAborted(signal);
+    const source = new CancellationTokenSource();
+    const left = Promise.withResolvers<never>();
+    const releases = [
+      onAbort(signal, () => {
+        source.cancel();
+        left.reject(new CancelledError());
+      }),
+      onAbort(gone, () => left.reject(new WindowGone())),
+    ];
+    try {
+      return await Promise.race([send(source.token), left.promise]);
+    } catch (error) {
+      if (error instanceof ResponseError && error.code === ErrorCodes.MethodNotFound) {
+        return { kind: 'missing', words: '' };
+      }
+      if (error instanceof CancelledError) {
+        throw error;
+      }
+      throw error instanceof ResponseError && !gone.aborted && !OF_CONNECTION.has(error.code)
+        ? new C3Error('engine', `A window of VS Code could not answer: ${error.message}`, { cause: error })
+        : new WindowGone();
+    } finally {
+      for (const release of releases) {
+        release();
+      }
+    }
+  };
+  return {
+    open: (params, signal) => asked((token) => connection.sendRequest(EditorOpenRequest, params, token), signal),
+    answer: (question, signal) =>
+      asked((token) => connection.sendRequest(EditorAnswerRequest, question, token), signal),
+    askWait: (wait, signal) => asked((token) => connection.sendRequest(EditorWaitRequest, wait, token), signal),
+  };
+}
+
+// What a client of the engine may send: frames of bounded length with a short header, or it is not listened to any
+// longer.
+
+/** Bytes of a message; the longest are the texts that a person types. */
+const MOST_FRAME_BYTES = 1 << 24;
+const MOST_HEADER_BYTES = 4096;
+const END_OF_HEADER = '\r\n\r\n';
+
+/**
+ * Closes the connection at the first frame that is none or too long, before anything of it is held. Call before anybody
+ * reads the socket.
+ */
+function boundFrames(socket: Socket): void {
+  const frames = new FrameCounter();
+  socket.prependListener('data', (chunk: Buffer) => {
+    if (!frames.allows(chunk)) {
+      socket.destroy();
+    }
+  });
+}
+
+/** Follows the frames of a stream: headers as the protocol has them, bodies by their length alone. */
+class FrameCounter {
+  private header = '';
+  /** Bytes of the body that are still to come. */
+  private left = 0;
+
+  /** False from the first frame on that is none or too long. */
+  allows(chunk: Buffer): boolean {
+    for (let at = 0; at < chunk.length;) {
+      if (this.left > 0) {
+        const taken = Math.min(this.left, chunk.length - at);
+        this.left -= taken;
+        at += taken;
+        continue;
+      }
+      const known = this.header.length;
+      this.header += chunk.toString('latin1', at, at + MOST_HEADER_BYTES);
+      const end = this.header.indexOf(END_OF_HEADER);
+      if (end === -1) {
+        return this.header.length < MOST_HEADER_BYTES;
+      }
+      const length = Number(
+        /^content-length: *(\d{1,15})$/imu.exec(this.header.slice(0, end).replaceAll('\r', ''))?.[1] ?? NaN,
+      );
+      if (!(length <= MOST_FRAME_BYTES)) {
+        return false;
+      }
+      at += end + END_OF_HEADER.length - known;
+      this.left = length;
+      this.header = '';
+    }
+    return true;
   }
 }

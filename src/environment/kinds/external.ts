@@ -13,8 +13,83 @@ import {
 } from '../../evaluate/python/functionSource.ts';
 import type { EnvironmentInput, EnvironmentKind, EnvironmentOutcome } from '../kind.ts';
 import { editsIn, expertPrompt, type ExpertEdits } from './expertAnswer.ts';
-import { editsOf } from './expertRules.ts';
-import { diagnostics, signals, verdict, type Part } from './externalWords.ts';
+
+// What feedback says about a program in two functions, to the one who wrote a part of it.
+
+/** A role's part of the program. */
+interface Part {
+  readonly role: string;
+  readonly isMain: boolean;
+  /** False where one role writes all. */
+  readonly isPair: boolean;
+  /** Of its function. */
+  readonly name: string;
+  readonly source: string | null;
+}
+
+/** More failed tests are counted, not listed. */
+const MOST_LISTED = 10;
+const MOST_SOURCE = 200;
+
+const passedOf = ({ tests }: Examination): number => tests.filter((test) => test.passed).length;
+
+/** Every level in a line of its own: a role's own function first. */
+function diagnostics({ isMain, isPair }: Part, examination: Examination): string[] {
+  const { helper, main, entryPoint, syntax, tests } = examination;
+  const definitions = [...(isPair ? [definition('aux', helper)] : []), definition(entryPoint, main)];
+  const failed = tests.filter((test) => !test.passed);
+  const listed = failed.slice(0, MOST_LISTED).map(({ source, detail }) => `- ${short(source)}: ${short(detail)}`);
+  return [
+    ...(isMain ? definitions.toReversed() : definitions),
+    syntax === null
+      ? 'Syntax: ok.'
+      : `Syntax: error in line ${syntax.line}, column ${syntax.column}: ${syntax.message}.`,
+    tests.length === 0 ? 'Tests: none were run.' : `Tests: ${passedOf(examination)} of ${tests.length} passed.`,
+    ...listed,
+    ...(failed.length > listed.length ? [`- and ${failed.length - listed.length} more`] : []),
+    ...(isMain && isPair ? usageWords(examination) : []),
+  ];
+}
+
+/** Every level in a few words. */
+function signals({ isMain, isPair }: Part, examination: Examination): string[] {
+  const { helper, main, syntax, tests } = examination;
+  const passed = passedOf(examination);
+  const isWhole = main.returns && (!isPair || helper.returns);
+  const share =
+    passed === tests.length ? 'all passed' : passed === 0 ? 'none passed' : `${passed} of ${tests.length} passed`;
+  return [
+    `Implementation: ${isWhole ? 'ok' : 'a function is missing'}.`,
+    `Syntax: ${syntax === null ? 'ok' : 'not ok'}.`,
+    `Tests: ${tests.length === 0 ? 'none were run' : share}.`,
+    ...(isMain && isPair ? usageWords(examination).slice(0, 1) : []),
+  ];
+}
+
+/** Whether a program passed all levels: it can be parsed, has its main function, and passed one or more tests, all. */
+function verdict(examination: Examination): string {
+  const { main, syntax, tests } = examination;
+  const isPassed =
+    syntax === null && main.source !== null && tests.length > 0 && passedOf(examination) === tests.length;
+  return isPassed ? 'All levels passed.' : 'Not all levels passed.';
+}
+
+function definition(name: string, { source, returns }: Examination['main']): string {
+  if (source === null) {
+    return `${name}: missing; begin a line with def ${name}(...).`;
+  }
+  return returns ? `${name}: defined.` : `${name}: defined, but gives back no value.`;
+}
+
+function usageWords({ usage }: Examination): string[] {
+  if (usage === null) {
+    return [];
+  }
+  const use = usage.called ? (usage.used ? 'called and used' : 'called, but its value goes nowhere') : 'not called';
+  return [`aux: ${use}.`, ...(usage.called && usage.wrapper ? ['Your function only hands on what aux gives.'] : [])];
+}
+
+const short = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim().slice(0, MOST_SOURCE);
 
 /** What is said to a role about its part of the program; null where nothing is. */
 type Words = (part: Part, examination: Examination) => readonly string[];
@@ -186,4 +261,43 @@ function asked(input: EnvironmentInput, say: (part: Part) => readonly string[]):
       extracted: Object.fromEntries(parts.map(({ role, source }) => [role, source])),
     },
   };
+}
+
+// The edits that rules propose for a program in two functions, without any knowledge of its tests.
+
+/** What each function should become; `perfect` where nothing is to change. */
+interface Edits {
+  readonly aux: string;
+  readonly main: string;
+}
+
+/** One edit for each function, the first that applies. A pure function. */
+function editsOf({ helper, main, entryPoint, syntax, usage }: Examination): Edits {
+  return {
+    aux: functionEdit('aux', helper, syntax) ?? 'perfect',
+    main: functionEdit(entryPoint, main, syntax) ?? usageEdit(usage) ?? 'perfect',
+  };
+}
+
+function functionEdit(
+  name: string,
+  { source, returns }: Examination['main'],
+  syntax: Examination['syntax'],
+): string | null {
+  if (source === null) {
+    return `Add the function: def ${name}(...):`;
+  }
+  if (!returns) {
+    return 'Replace the last line by a return of its value.';
+  }
+  return syntax === null ? null : `Correct the line that cannot be parsed (${syntax.message}).`;
+}
+
+function usageEdit(usage: Examination['usage']): string | null {
+  if (usage === null || (usage.used && !usage.wrapper)) {
+    return null;
+  }
+  return usage.wrapper && usage.called
+    ? 'Do your own part of the work with the value of aux before you return it.'
+    : 'Assign the value of aux(...) and use it in what you return.';
 }

@@ -1,6 +1,7 @@
 /** A number within a tolerance. */
 import { unusable, type EvaluatorKind } from '../kind.ts';
-import { gradeTolerance, parseTolerance } from '../tolerance.ts';
+import { parseRational, type Rational } from '../math/exact/rational.ts';
+import { extractAnswer } from '../math/extract.ts';
 
 export const tolerance = {
   name: 'tolerance',
@@ -22,3 +23,60 @@ export const tolerance = {
     },
   }),
 } as const satisfies EvaluatorKind;
+
+// Scores a stated number by its distance from the answer, exactly.
+
+/** A number, and how far another one may be from it. */
+interface ToleranceKey {
+  readonly value: Rational;
+  /** From 0 up, in the unit of the value. */
+  readonly tolerance: Rational;
+}
+
+interface ToleranceVerdict {
+  readonly score: 0 | 1;
+  /** Where the number was and how it compared, such as `boxed: within the tolerance`; or `no-answer`. */
+  readonly rule: string;
+}
+
+/**
+ * Reads `3.14 +- 0.01`, where ± may take the place of +-; `250 +- 2%` is 2 % of 250.
+ * @returns null where the text has another form
+ */
+export function parseTolerance(text: string): ToleranceKey | null {
+  const [left, right, ...more] = text.split(/\+-|±/u).map((part) => part.trim());
+  const value = parseRational(left ?? '');
+  const tolerance = parseRational(right ?? '');
+  if (value === null || tolerance === null || tolerance.numerator < 0n || more.length > 0) {
+    return null;
+  }
+  return { value, tolerance: right?.endsWith('%') === true ? product(size(value), tolerance) : tolerance };
+}
+
+/** Grades the number that a message states; both ends of the tolerance count as within. */
+function gradeTolerance({ value, tolerance }: ToleranceKey, message: string): ToleranceVerdict {
+  const { answer, rule } = extractAnswer(message);
+  if (answer === null) {
+    return { score: 0, rule };
+  }
+  const number = parseRational(answer);
+  if (number === null) {
+    return { score: 0, rule: `${rule}: not a number` };
+  }
+  const distance = size({
+    numerator: number.numerator * value.denominator - value.numerator * number.denominator,
+    denominator: number.denominator * value.denominator,
+  });
+  const isWithin = distance.numerator * tolerance.denominator <= tolerance.numerator * distance.denominator;
+  return { score: isWithin ? 1 : 0, rule: `${rule}: ${isWithin ? 'within' : 'outside'} the tolerance` };
+}
+
+const size = ({ numerator, denominator }: Rational): Rational => ({
+  numerator: numerator < 0n ? -numerator : numerator,
+  denominator,
+});
+
+const product = (a: Rational, b: Rational): Rational => ({
+  numerator: a.numerator * b.numerator,
+  denominator: a.denominator * b.denominator,
+});

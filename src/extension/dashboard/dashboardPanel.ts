@@ -1,22 +1,25 @@
 /** The run dashboard: one panel, which shows the run chosen in it and others laid over it. */
-import { window, type WebviewPanel } from 'vscode';
+import { window, type WebviewPanel, env, ProgressLocation } from 'vscode';
+import { isRunBlame, RUN_BLAME_BUDGET, type RunBlame } from '../../domain/answer.ts';
 import type { Phase } from '../../domain/episode.ts';
+import { asksServers } from '../../domain/run.ts';
+import { CancelledError } from '../../shared/errors.ts';
 import {
   COMPARED_MOST,
   DASHBOARD_PANEL,
   isDashboardState,
   ofSameTask,
   type DashboardFromHost,
+  type ShownLosses,
 } from '../../shared/protocols/dashboardProtocol.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 import { runCommand } from '../common/runCommand.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import type { Services } from '../services.ts';
 import { confirmed } from '../webview/confirm.ts';
 import { SinglePanel } from '../webview/panels.ts';
-import { copyConfirmed } from './copyConfirmed.ts';
 import { DashboardSession, type DashboardOpening } from './dashboardSession.ts';
-import { RunLosses } from './runLosses.ts';
 import { taskOf } from './runTask.ts';
 
 export interface DashboardParts {
@@ -95,5 +98,93 @@ export class Dashboard {
       // Without runs that were asked for, those that it compared before.
       compared: wanted?.compared ?? kept?.compared ?? [],
     }));
+  }
+}
+
+// Tables of the page on the clipboard.
+
+/** Lines of a table that the question shows, and characters of them. */
+const [LINES_SHOWN, TEXT_SHOWN] = [12, 600];
+
+/**
+ * Puts a table of the page on the clipboard, once the user has seen how it begins: what is pasted elsewhere may run
+ * there.
+ */
+async function copyConfirmed(text: string): Promise<void> {
+  const beginning = text.split(/\r?\n/u, LINES_SHOWN).join('\n').slice(0, TEXT_SHOWN);
+  const detail = beginning.length < text.trimEnd().length ? `${beginning}\n…` : beginning;
+  if (await confirmed(`Copy ${text.length} characters to the clipboard?`, 'Copy', detail)) {
+    await env.clipboard.writeText(text);
+  }
+}
+
+// What loses the episodes of runs: asked of the engine, and remembered by the workspace.
+
+const KEY = 'c3.losses';
+/** Runs whose answers are kept; the oldest answer is forgotten first. */
+const MOST = 20;
+
+class RunLosses {
+  private readonly keeper: ListKeeper;
+  private readonly engine: Services['engine'];
+  private readonly asked = new Set<string>();
+
+  constructor(keeper: ListKeeper, engine: Services['engine']) {
+    this.keeper = keeper;
+    this.engine = engine;
+  }
+
+  /**
+   * What is known about a run; null where nothing was evaluated, or servers answer: they are asked on the command line,
+   * where the user says so.
+   */
+  shown(reader: StoreReader, run: string): ShownLosses | null {
+    return reader.evaluations(run).length === 0 || asksServers(reader.runConfig(run))
+      ? null
+      : { found: this.answers().find((one) => one.run === run) ?? null, isAsked: this.asked.has(run) };
+  }
+
+  /**
+   * Looks for what loses the episodes of a run, which the user may cancel.
+   * @param onChange hears when it begins and ends
+   */
+  async find(reader: StoreReader | null, run: string, onChange: () => void): Promise<void> {
+    if (reader === null || this.shown(reader, run) === null) {
+      void window.showInformationMessage(
+        'What loses the episodes of this run cannot be looked for here: it has no evaluation, or servers answer for its roles. On the command line, c3 blame --run asks servers, too.',
+      );
+      return;
+    }
+    if (this.asked.has(run)) {
+      return;
+    }
+    this.asked.add(run);
+    onChange();
+    try {
+      const found = await window.withProgress(
+        { location: ProgressLocation.Notification, title: 'Finding what loses episodes', cancellable: true },
+        async (progress, token) => {
+          const listener = this.engine.onBlameProgress(({ words }) => progress.report({ message: words }));
+          try {
+            return await this.engine.client().blameRun({ run, budget: RUN_BLAME_BUDGET.window }, token);
+          } finally {
+            listener.dispose();
+          }
+        },
+      );
+      await this.keeper.update(KEY, [found, ...this.answers().filter((one) => one.run !== run)].slice(0, MOST));
+    } catch (error) {
+      if (!(error instanceof CancelledError)) {
+        throw error;
+      }
+    } finally {
+      this.asked.delete(run);
+      onChange();
+    }
+  }
+
+  private answers(): RunBlame[] {
+    const kept = this.keeper.get(KEY);
+    return Array.isArray(kept) ? kept.filter((one) => isRunBlame(one)) : [];
   }
 }

@@ -4,7 +4,18 @@
 import type { Phase } from '../../domain/episode.ts';
 import { evaluationsOf } from '../../domain/evaluation.ts';
 import { judgeWordsIn, shownStatus, type RunRecord } from '../../domain/run.ts';
-import { roleModels, regionFacts, type RemovalOutcomes } from '../../domain/stepRows.ts';
+import {
+  roleModels,
+  regionFacts,
+  type RemovalOutcomes,
+  MOST_ROLLOUTS,
+  removalOutcomes,
+  removalRollouts,
+  type RemovalRollout,
+  type RemovalRows,
+  addCosts,
+  costBetween,
+} from '../../domain/stepRows.ts';
 import {
   ofSameTask,
   type DASHBOARD_PANEL,
@@ -12,15 +23,14 @@ import {
   type DashboardSnapshot,
   type RunTask,
   type ShownLosses,
+  type RunOutcome,
 } from '../../shared/protocols/dashboardProtocol.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
-import { RunOutcomes } from './runOutcomes.ts';
-import { RunRemovals } from './runRemovals.ts';
 import { taskOf } from './runTask.ts';
-import { StepHistories } from './stepHistories.ts';
+import { StepHistories, evaluationCost } from './stepHistories.ts';
 
 /** The page is updated at most this often. */
 const TELL_MILLISECONDS = 500;
@@ -320,4 +330,102 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
           : null,
     };
   }
+}
+
+// Credits by outcome of runs that credit by removal, for their boxes: rollouts of steps spread evenly over a run, read
+// one step at a time, so that the editor is never held up.
+
+interface Read {
+  /** Steps that were looked at or passed over. */
+  step: number;
+  /** Of how many steps one is looked at. */
+  stride: number;
+  kept: { readonly step: number; readonly rollouts: readonly RemovalRollout[] }[];
+  /** What is kept, put together; undefined where that is not done yet. */
+  outcomes: RemovalOutcomes | null | undefined;
+}
+
+/** Runs that are kept; the one read longest ago is forgotten first. */
+const RUNS_KEPT = 6;
+
+export class RunRemovals {
+  private readonly runs = new Map<string, Read>();
+
+  /** Null while nothing is read, and for a run without solo rollouts. */
+  of(run: string): RemovalOutcomes | null {
+    const read = this.runs.get(run);
+    if (read === undefined) {
+      return null;
+    }
+    read.outcomes ??= removalOutcomes(read.kept.flatMap(({ rollouts }) => rollouts));
+    return read.outcomes;
+  }
+
+  /** Reads the next finished step of a run. @param finished its finished steps @returns whether there may be more */
+  advance(reader: RemovalRows, run: string, finished: number): boolean {
+    const read = this.runs.get(run) ?? { step: 0, stride: 1, kept: [], outcomes: undefined };
+    this.runs.delete(run);
+    this.runs.set(run, read);
+    const [oldest] = this.runs.keys();
+    if (this.runs.size > RUNS_KEPT && oldest !== undefined) {
+      this.runs.delete(oldest);
+    }
+    const step = read.step + read.stride;
+    if (step > finished) {
+      return false;
+    }
+    read.step = step;
+    const rollouts = removalRollouts(reader, run, step);
+    if (rollouts.length > 0) {
+      read.kept.push({ step, rollouts });
+      read.outcomes = undefined;
+    }
+    if (read.kept.reduce((sum, one) => sum + one.rollouts.length, 0) > MOST_ROLLOUTS) {
+      // Every second of them, on the way to a run of any length.
+      read.stride *= 2;
+      read.kept = read.kept.filter((one) => one.step % read.stride === 0);
+      read.step = read.kept.at(-1)?.step ?? 0;
+    }
+    return true;
+  }
+}
+
+// What the runs of a store reached and what training them took; a finished run is looked at once.
+
+type Reader = Pick<StoreReader, 'roundCost' | 'latestLedger' | 'evaluationNumbers' | 'runConfig'>;
+
+export class RunOutcomes {
+  private readonly known = new Map<string, RunOutcome | null>();
+
+  /** Looks at one more of the runs. @returns whether there may be more */
+  advance(reader: Reader, runs: readonly RunRecord[]): boolean {
+    const next = runs.find((run) => run.status === 'done' && !this.known.has(run.id));
+    if (next === undefined) {
+      return false;
+    }
+    this.known.set(next.id, outcomeOf(reader, next));
+    return true;
+  }
+
+  /** The outcomes known so far, in the order of the runs. */
+  of(runs: readonly RunRecord[]): readonly RunOutcome[] {
+    return runs.flatMap(({ id }) => this.known.get(id) ?? []);
+  }
+}
+
+const NOTHING = addCosts();
+
+/** Null for a run that was not evaluated. One without steps is what it was before. */
+export function outcomeOf(reader: Reader, { id, title, method, seed, summary }: RunRecord): RunOutcome | null {
+  const accuracy =
+    summary === null ? null : (summary.accuracy.after ?? (summary.steps === 0 ? summary.accuracy.before : null));
+  if (accuracy === null) {
+    return null;
+  }
+  const ledger = reader.latestLedger(id);
+  // The ledger of the last step holds every evaluation but those after training.
+  const evaluations = evaluationCost(reader, id, reader.evaluationNumbers(id), ({ step }) => step !== null);
+  const { tokens, evaluatorCalls: calls } = ledger === null ? NOTHING : costBetween(evaluations, ledger);
+  const cost = { tokens: tokens.prompt + tokens.completion, calls, seconds: summary?.seconds ?? 0 };
+  return { run: id, title, method, seed, task: taskOf(reader.runConfig(id)), ...cost, accuracy };
 }

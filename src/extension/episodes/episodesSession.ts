@@ -12,6 +12,7 @@ import {
   type ProblemColumn,
   type ProblemFilter,
   type ProblemSort,
+  type Problem,
 } from '../../domain/problem.ts';
 import { judgeWordsIn, type RunRecord, type ShownStatus } from '../../domain/run.ts';
 import type { TaxonomyView } from '../../domain/taxonomy.ts';
@@ -30,11 +31,10 @@ import {
   type ShownProblem,
 } from '../../shared/protocols/episodesProtocol.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
+import { csvOf, type CsvValue } from '../../shared/text/csv.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
-import { problemsCsv } from './problemsCsv.ts';
-import { problemsData } from './problemsData.ts';
 
 /** Where the workspace keeps saved filters. */
 const SAVED_KEY = 'c3.episodeFilters';
@@ -512,4 +512,64 @@ export function classesOf({ problems = [] }: Pick<TaxonomyView, 'problems'>): Pr
 
 function namesOf(classes: ProblemClasses | null): readonly string[] {
   return [...new Set([...(classes?.values() ?? [])].map(({ name }) => name))].sort();
+}
+
+// Problems as a data set that `task.train_file` and `task.evaluation_file` read.
+
+/**
+ * One line of JSON for each problem with an answer. Those that tests score are left out: their data has another form.
+ * @returns the lines and how many were left out
+ */
+export function problemsData(problems: readonly Problem[]): { readonly text: string; readonly left: number } {
+  const answered = problems.filter(({ tests }) => tests === undefined);
+  const lines = answered.map(({ uid, question, answer, level }) =>
+    JSON.stringify({ uid, question, answer, ...(level !== null && { level }) }),
+  );
+  return { text: lines.map((line) => `${line}\n`).join(''), left: problems.length - answered.length };
+}
+
+// The problems of a run as comma-separated values.
+
+const CELLS: Readonly<Record<string, (row: ShownProblem) => CsvValue>> = {
+  uid: ({ uid }) => uid,
+  question: ({ question }) => question,
+  source: ({ source }) => source,
+  level: ({ level }) => level,
+  greedyBefore: ({ greedyBefore }) => greedyBefore,
+  sampledBefore: ({ sampledBefore }) => sampledBefore,
+  greedyAfter: ({ greedyAfter }) => greedyAfter,
+  sampledAfter: ({ sampledAfter }) => sampledAfter,
+  meanReturn: ({ meanReturn }) => meanReturn,
+  returns: ({ returns }) => returns,
+  masked: ({ masked }) => masked,
+  scoreByHand: ({ handScore }) => handScore,
+  returnsByHand: ({ handReturns }) => handReturns,
+  tags: ({ tags }) => tags.join(', '),
+  role: ({ clearest }) => clearest?.role ?? null,
+  credit: ({ clearest }) => clearest?.credit.value ?? null,
+  creditLow: ({ clearest }) => clearest?.credit.low ?? null,
+  creditHigh: ({ clearest }) => clearest?.credit.high ?? null,
+  creditReturns: ({ clearest }) => clearest?.credit.n ?? null,
+  verdict: ({ clearest }) => clearest?.credit.verdict ?? null,
+  message: ({ clearest }) => clearest?.text ?? null,
+  chance: ({ lost }) => lost?.start.value ?? null,
+  chanceLow: ({ lost }) => lost?.start.low ?? null,
+  chanceHigh: ({ lost }) => lost?.start.high ?? null,
+  lostVerdict: ({ lost }) => lost?.verdict ?? null,
+  lostBy: ({ lost }) => lost?.role ?? null,
+  drop: ({ lost }) => lost?.drop ?? null,
+  class: ({ problemClass }) => problemClass?.name ?? null,
+  promptTokens: ({ tokens }) => tokens.prompt,
+  reusedTokens: ({ tokens }) => tokens.reused,
+  completionTokens: ({ tokens }) => tokens.completion,
+  seconds: ({ seconds }) => seconds,
+  evaluatorCalls: ({ evaluatorCalls }) => evaluatorCalls,
+};
+
+/** One line for each problem, in the order given; what was not measured is an empty cell. */
+export function problemsCsv(rows: readonly ShownProblem[]): string {
+  return csvOf(
+    Object.keys(CELLS),
+    rows.map((row) => Object.values(CELLS).map((cell) => cell(row))),
+  );
 }

@@ -1,13 +1,27 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 /** The model panel: one panel, which shows the folder chosen last. */
-import { basename } from 'node:path';
-import type { WebviewPanel } from 'vscode';
-import { isModelState, MODEL_PANEL, type ModelFromHost } from '../../shared/protocols/modelProtocol.ts';
+import { basename, join } from 'node:path';
+import { type WebviewPanel, commands, Uri, window, workspace, type QuickPickItem } from 'vscode';
+import { C3Error, messageOf } from '../../shared/errors.ts';
+import type { SelfTestProgress } from '../../shared/models.ts';
+import {
+  isModelState,
+  MODEL_PANEL,
+  type ModelFromHost,
+  DEFAULT_MODEL_SETTINGS,
+  type ModelSettings,
+} from '../../shared/protocols/modelProtocol.ts';
+import { withoutLinks } from '../common/plainText.ts';
 import { runCommand } from '../common/runCommand.ts';
+import { Throttle } from '../common/throttle.ts';
 import type { Services } from '../services.ts';
+import { confirmed } from '../webview/confirm.ts';
+import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import { SinglePanel } from '../webview/panels.ts';
+import { InspectedFolder, type ModelEngine } from './inspectedFolder.ts';
+import { configurationName, configurationText, freeName } from './modelConfiguration.ts';
 import type { ModelFolders } from './modelFolders.ts';
-import { ModelSession, type ModelOpening } from './modelSession.ts';
-import { useModel } from './useModel.ts';
 
 export class ModelPanel {
   private readonly folders: ModelFolders;
@@ -49,5 +63,175 @@ export class ModelPanel {
         ? { folder: wanted?.folder ?? state.folder, settings: state.settings }
         : wanted,
     );
+  }
+}
+
+// What the model panel shows: what is known of the folder that was chosen last.
+
+/** Progress reaches the page at most this often. */
+const TELL_MILLISECONDS = 100;
+
+/** What the panel is opened with. */
+interface ModelOpening {
+  /** Absolute path. */
+  readonly folder: string;
+  /** Null: those of the folder before. */
+  readonly settings: ModelSettings | null;
+}
+
+interface ModelSurroundings {
+  /** Asked for at each request; throws with the reason where there can be none. */
+  readonly engine: () => ModelEngine;
+  /** What self-tests show meanwhile. */
+  readonly onProgress: (listener: (folder: string, progress: SelfTestProgress) => void) => { dispose(): void };
+  /** Another folder is shown. */
+  readonly shown: (folder: string) => void;
+  /** The folder holds a model that can be used. */
+  readonly found: (folder: string) => void;
+  readonly command: (name: 'chooseModel') => Promise<void>;
+  /** Writes what was chosen into a configuration. */
+  readonly use: (folder: string, settings: ModelSettings) => Promise<void>;
+  readonly log: { error(message: string): void };
+}
+
+class ModelSession implements SessionOf<typeof MODEL_PANEL> {
+  private readonly page: Page<ModelFromHost>;
+  readonly failsBeside = true;
+  private readonly around: ModelSurroundings;
+  private readonly throttle = new Throttle(TELL_MILLISECONDS, () => this.publish());
+  private folder: InspectedFolder;
+  private readonly watching: { dispose(): void };
+  readonly events: EventsOf<typeof MODEL_PANEL> = {
+    ready: () => this.publish(),
+    chooseFolder: () => this.around.command('chooseModel'),
+    readAgain: () => this.folder.read(),
+    settings: ({ settings }) => this.folder.change(settings),
+    test: () => this.folder.runTest(),
+    cancelTest: () => this.folder.cancelTest(),
+    use: () => {
+      const { folder, settings } = this.folder.snapshot;
+      return this.around.use(folder, settings);
+    },
+  };
+
+  constructor({ folder, settings }: ModelOpening, page: Page<ModelFromHost>, around: ModelSurroundings) {
+    this.page = page;
+    this.around = around;
+    this.folder = this.inspected(folder, settings ?? DEFAULT_MODEL_SETTINGS);
+    this.watching = around.onProgress((of, progress) => this.folder.progress(of, progress));
+    this.begin();
+  }
+
+  /** Shows another folder; without settings those of the one before stay. */
+  show({ folder, settings }: ModelOpening): void {
+    this.folder.dispose();
+    this.folder = this.inspected(folder, settings ?? this.folder.snapshot.settings);
+    this.begin();
+  }
+
+  dispose(): void {
+    this.watching.dispose();
+    this.throttle.dispose();
+    this.folder.dispose();
+  }
+
+  private begin(): void {
+    this.around.shown(this.folder.snapshot.folder);
+    void this.folder.read();
+  }
+
+  private inspected(folder: string, settings: ModelSettings): InspectedFolder {
+    const { around, throttle } = this;
+    return new InspectedFolder(folder, settings, around.engine, {
+      changed: () => throttle.trigger(),
+      found: around.found,
+      failed: (message) => around.log.error(message),
+    });
+  }
+
+  private publish(): void {
+    this.page.post({ type: 'snapshot', snapshot: this.folder.snapshot });
+  }
+}
+
+// "Use for the next run": writes a configuration with the model, opens it and offers to start it. No file is written
+// unasked.
+
+interface ExistsItem extends QuickPickItem {
+  readonly answer: 'open' | 'beside' | 'replace';
+}
+
+/** @throws C3Error('input') where no folder is open or the file cannot be written */
+async function useModel(folder: string, settings: ModelSettings): Promise<void> {
+  const home = workspace.workspaceFolders?.[0]?.uri;
+  if (home?.scheme !== 'file') {
+    throw new C3Error('input', 'Open a folder first: the configuration of the run is written there.');
+  }
+  const name = await provide(home.fsPath, configurationName(folder), configurationText(folder, home.fsPath, settings));
+  if (name === undefined) {
+    return;
+  }
+  const file = Uri.file(join(home.fsPath, name));
+  await window.showTextDocument(await workspace.openTextDocument(file), { preview: false });
+  const start = 'Start run';
+  if (
+    (await window.showInformationMessage(withoutLinks(`${name} describes a run with this model.`), start)) === start
+  ) {
+    await commands.executeCommand('c3.startRun', file);
+  }
+}
+
+/** The name of a file with that text, or of one that the user takes instead; undefined where the question was left. */
+async function provide(home: string, name: string, text: string): Promise<string | undefined> {
+  if (
+    !existsSync(join(home, name)) &&
+    !(await confirmed(`Write ${name} into this folder? It describes a run with this model.`, 'Write', text))
+  ) {
+    return undefined;
+  }
+  if (await write(join(home, name), text, false)) {
+    return name;
+  }
+  if ((await readFile(join(home, name), 'utf8').catch(() => null)) === text) {
+    return name;
+  }
+  const other = freeName(name, (candidate) => existsSync(join(home, candidate)));
+  const items: readonly ExistsItem[] = [
+    { label: `Open ${name}`, description: 'unchanged', answer: 'open' },
+    { label: `Write ${other}`, description: 'as a second file', answer: 'beside' },
+    { label: `Replace ${name}`, description: 'its current text is lost', answer: 'replace' },
+  ];
+  const chosen = await window.showQuickPick(items, {
+    title: 'Use for the next run',
+    placeHolder: `${name} already exists with other text.`,
+  });
+  switch (chosen?.answer) {
+    case undefined:
+      return undefined;
+    case 'open':
+      return name;
+    case 'beside':
+      if (!(await write(join(home, other), text, false))) {
+        throw new C3Error('input', `${join(home, other)} was created in the meantime; try again.`);
+      }
+      return other;
+    case 'replace':
+      await write(join(home, name), text, true);
+      return name;
+  }
+}
+
+/** @returns false, with nothing changed, where the file is there and may not be replaced */
+async function write(path: string, text: string, replace: boolean): Promise<boolean> {
+  try {
+    await writeFile(path, text, { flag: replace ? 'w' : 'wx' });
+    return true;
+  } catch (error) {
+    if (!replace && typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST') {
+      return false;
+    }
+    throw new C3Error('input', `Cannot write ${path}: ${messageOf(error)}; choose a folder that is writable.`, {
+      cause: error,
+    });
   }
 }

@@ -10,6 +10,8 @@ import {
   type Memento,
   type TreeDataProvider,
   type TreeView,
+  QuickPickItemKind,
+  type QuickPickItem,
 } from 'vscode';
 import {
   ALL_BUCKETS,
@@ -18,11 +20,14 @@ import {
   type BucketFilter,
   type BucketOrder,
   type BucketOrigin,
+  passes,
+  type BucketKind,
 } from '../../domain/replay.ts';
 import { judgeWordsIn } from '../../domain/run.ts';
 import { C3Error, hasCode } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { Disposables } from '../common/disposables.ts';
+import { withoutIcons } from '../common/plainText.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
 import {
   alternativeDescription,
@@ -34,6 +39,8 @@ import {
   bucketTooltip,
   creditWords,
   ORDERS,
+  bucketChoices,
+  type BucketChoice,
 } from './bucketWords.ts';
 import {
   bucketsOf,
@@ -42,7 +49,7 @@ import {
   type BucketsNode,
   type MoreBucketsNode,
 } from './bucketsModel.ts';
-import { askForBuckets } from './filterBuckets.ts';
+import { askLive } from './liveFilter.ts';
 import { Limits } from './runsModel.ts';
 
 const ORDER_KEY = 'c3.bucketOrder';
@@ -263,4 +270,46 @@ function moreItem(node: MoreBucketsNode): TreeItem {
   item.accessibilityInformation = { label: `Load more, ${node.left} left` };
   item.command = { command: 'c3.loadMore', title: 'Load more', arguments: [node] };
   return item;
+}
+
+// The question which buckets to show: what is ticked of a kind is shown, and the view follows at once.
+
+interface ChoiceItem extends QuickPickItem {
+  readonly choice?: BucketChoice;
+}
+
+/**
+ * @param kinds the buckets of the run
+ * @param apply hears every change while the question is open
+ * @returns the filter chosen; undefined when the question was left
+ */
+function askForBuckets(
+  kinds: readonly BucketKind[],
+  present: BucketFilter,
+  apply: (filter: BucketFilter) => void,
+): Promise<BucketFilter | undefined> {
+  const pick = window.createQuickPick<ChoiceItem>();
+  const counted = (of: readonly BucketKind[]): number => of.reduce((sum, { count }) => sum + count, 0);
+  const items = bucketChoices(kinds).flatMap(({ title, choices }): ChoiceItem[] => [
+    { label: title, kind: QuickPickItemKind.Separator },
+    ...choices.map((choice): ChoiceItem => ({
+      label: withoutIcons(choice.label),
+      description: `${choice.count} ${choice.count === 1 ? 'bucket' : 'buckets'}`,
+      picked: choice.isIn(present),
+      choice,
+    })),
+  ]);
+  const current = (): BucketFilter =>
+    pick.selectedItems.reduce<BucketFilter>((filter, { choice }) => choice?.addTo(filter) ?? filter, {
+      roles: [],
+      origins: [],
+      credit: [],
+    });
+  pick.placeholder = 'Select roles, origins and whether credit was measured; press Enter to apply';
+  pick.items = items;
+  pick.selectedItems = items.filter(({ picked }) => picked === true);
+  return askLive(pick, current, (filter) => {
+    pick.title = `Filter buckets: ${counted(kinds.filter((kind) => passes(filter, kind)))} of ${counted(kinds)}`;
+    apply(filter);
+  });
 }

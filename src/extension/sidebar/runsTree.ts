@@ -6,20 +6,38 @@ import {
   window,
   type Memento,
   type TreeDataProvider,
-  type TreeItem,
+  TreeItem,
   type TreeView,
+  QuickPickItemKind,
+  type QuickPickItem,
+  ThemeColor,
+  ThemeIcon,
+  TreeItemCollapsibleState,
 } from 'vscode';
 import type { Phase } from '../../domain/episode.ts';
+import type { ShownStatus } from '../../domain/run.ts';
+import type { Outcome } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
+import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import { OlderStoreError } from '../../store/read/reader.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
+import { oneLine } from '../common/oneLine.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
 import type { RunController } from '../run/runController.ts';
-import { askForFilter } from './filterRuns.ts';
-import { runDescription } from './runWords.ts';
-import { filterWords, isFiltering, isRunsFilter, NO_FILTER, type RunsFilter } from './runsFilter.ts';
-import { itemOf } from './runsItems.ts';
+import { askLive } from './liveFilter.ts';
+import { runDescription, episodeLabel, episodeReturn, roundDescription } from './runWords.ts';
+import {
+  filterWords,
+  isFiltering,
+  isRunsFilter,
+  NO_FILTER,
+  type RunsFilter,
+  counted,
+  passes,
+  STATUSES,
+  type FilteredRun,
+} from './runsFilter.ts';
 import { findChangedRuns, isSameList, type List } from './runsList.ts';
 import {
   allRuns,
@@ -33,6 +51,9 @@ import {
   type MoreNode,
   type RunNode,
   type RunsNode,
+  type EpisodeNode,
+  type QueuedNode,
+  type RoundNode,
 } from './runsModel.ts';
 
 /** A wait for the store is explained after this long. */
@@ -311,4 +332,167 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     // A message replaces the welcome text, which has a button for this.
     this.view.message = error instanceof OlderStoreError ? '' : (fault ?? '');
   }
+}
+
+// The question which runs to show: what is typed filters by words, what is ticked by status and method; the tree
+// follows at once.
+
+interface FilterItem extends QuickPickItem {
+  readonly status?: RunsFilter['statuses'][number];
+  readonly method?: string;
+}
+
+/**
+ * @param apply hears every change while the question is open
+ * @returns the filter chosen; undefined when the question was left
+ */
+function askForFilter(
+  runs: readonly FilteredRun[],
+  present: RunsFilter,
+  apply: (filter: RunsFilter) => void,
+): Promise<RunsFilter | undefined> {
+  const pick = window.createQuickPick<FilterItem>();
+  const items = itemsOf(runs);
+  const current = (): RunsFilter => ({
+    words: pick.value.slice(0, 200),
+    methods: pick.selectedItems.flatMap(({ method }) => method ?? []),
+    statuses: pick.selectedItems.flatMap(({ status }) => status ?? []),
+  });
+  pick.placeholder =
+    'Type words of the title, tags, note, method or id, or select a status or a method; press Enter to apply';
+  pick.items = items;
+  pick.value = present.words;
+  pick.selectedItems = items.filter(
+    ({ status, method }) =>
+      (status !== undefined && present.statuses.includes(status)) ||
+      (method !== undefined && present.methods.includes(method)),
+  );
+  return askLive(pick, current, (filter) => {
+    pick.title = `Filter runs: ${runs.filter((run) => passes(filter, run)).length} of ${runs.length}`;
+    apply(filter);
+  });
+}
+
+/** What is typed is looked for in the runs, not among these: all of them stay in sight. */
+function itemsOf(runs: readonly FilteredRun[]): readonly FilterItem[] {
+  const statuses = counted(runs.map(({ status }) => status));
+  return [
+    { label: 'Status', kind: QuickPickItemKind.Separator },
+    ...STATUSES.flatMap((status) => statuses.filter(({ value }) => value === status)).map(
+      ({ value, count }): FilterItem => ({
+        label: value,
+        description: runsWord(count),
+        alwaysShow: true,
+        status: value,
+      }),
+    ),
+    { label: 'Method', kind: QuickPickItemKind.Separator },
+    ...counted(runs.map(({ run }) => run.method)).map(({ value, count }): FilterItem => ({
+      label: value,
+      description: runsWord(count),
+      alwaysShow: true,
+      method: value,
+    })),
+  ];
+}
+
+function runsWord(count: number): string {
+  return count === 1 ? '1 run' : `${count} runs`;
+}
+
+// The items of the tree view "Runs": what is shown of a run, a round and an episode.
+
+const RUN_ICONS: Readonly<Record<ShownStatus, ThemeIcon>> = {
+  running: new ThemeIcon('loading~spin'),
+  done: new ThemeIcon('pass', new ThemeColor('testing.iconPassed')),
+  cancelled: new ThemeIcon('circle-slash'),
+  failed: new ThemeIcon('error', new ThemeColor('testing.iconFailed')),
+  interrupted: new ThemeIcon('warning', new ThemeColor('list.warningForeground')),
+};
+
+const EPISODE_ICONS: Readonly<Record<Outcome | 'masked', ThemeIcon>> = {
+  won: new ThemeIcon('check', new ThemeColor('testing.iconPassed')),
+  between: new ThemeIcon('circle-outline'),
+  failed: new ThemeIcon('close', new ThemeColor('testing.iconFailed')),
+  masked: new ThemeIcon('circle-slash', new ThemeColor('disabledForeground')),
+};
+
+/** How a node is shown. @param current the newest word on the run in progress */
+function itemOf(node: RunsNode, current: RunProgress | null): TreeItem {
+  switch (node.kind) {
+    case 'run':
+      return runItem(node, current);
+    case 'queued':
+      return queuedItem(node);
+    case 'round':
+      return roundItem(node);
+    case 'episode':
+      return episodeItem(node);
+    case 'more':
+      return moreItem(node);
+  }
+}
+
+function runItem(node: RunNode, current: RunProgress | null): TreeItem {
+  const { run, status } = node;
+  const description = runDescription(node, current);
+  const item = new TreeItem(run.title, TreeItemCollapsibleState.Collapsed);
+  item.id = node.id;
+  item.iconPath = RUN_ICONS[status];
+  item.description = description;
+  item.tooltip = `${run.title}\n${run.method}, seed ${run.seed}, ${status}\nstarted ${new Date(run.createdAt).toLocaleString()}\n${run.id}${run.note === '' ? '' : `\n\n${run.note}`}`;
+  item.accessibilityInformation = { label: `${run.title}, ${run.method}, ${status}, ${description}` };
+  item.contextValue = `run ${status}`;
+  item.command = { command: 'c3.openEpisodes', title: 'Open episodes', arguments: [node] };
+  return item;
+}
+
+function queuedItem({ id, job }: QueuedNode): TreeItem {
+  const item = new TreeItem(job.title, TreeItemCollapsibleState.None);
+  item.id = id;
+  item.iconPath = new ThemeIcon('clock');
+  item.description = 'queued';
+  item.tooltip = `${job.title}\nqueued ${new Date(job.askedAt).toLocaleString()}: it starts when the runs before it have ended`;
+  item.accessibilityInformation = { label: `${job.title}, queued` };
+  item.contextValue = 'queued';
+  return item;
+}
+
+function roundItem(node: RoundNode): TreeItem {
+  const item = new TreeItem(
+    node.label,
+    node.episodes === 0 ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed,
+  );
+  item.id = node.id;
+  item.iconPath = new ThemeIcon(node.phase === 'evaluate' ? 'checklist' : 'git-commit');
+  item.description = roundDescription(node);
+  if (node.turns.length > 0) {
+    item.tooltip = [`${node.label}: ${roundDescription(node)}`, '', ...node.turns].join('\n');
+  }
+  item.accessibilityInformation = { label: [`${node.label}, ${roundDescription(node)}`, ...node.turns].join('. ') };
+  item.contextValue = node.episodes === 0 ? 'round empty' : 'round';
+  return item;
+}
+
+function episodeItem(node: EpisodeNode): TreeItem {
+  const { episode } = node;
+  const item = new TreeItem(episodeLabel(episode), TreeItemCollapsibleState.None);
+  item.id = node.id;
+  item.iconPath = EPISODE_ICONS[node.outcome ?? 'masked'];
+  item.description = oneLine(node.text);
+  item.tooltip = `${episode.question}\n\n${node.text.slice(0, 1000)}\n${episodeReturn(episode)}, expected ${episode.answer}`;
+  item.accessibilityInformation = { label: `${episodeReturn(episode)}: ${episodeLabel(episode)}` };
+  item.contextValue = 'episode';
+  item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
+  return item;
+}
+
+function moreItem(node: MoreNode): TreeItem {
+  const item = new TreeItem('Load more', TreeItemCollapsibleState.None);
+  item.id = node.id;
+  item.iconPath = new ThemeIcon('ellipsis');
+  item.description = `${node.left} left`;
+  item.accessibilityInformation = { label: `Load more, ${node.left} left` };
+  item.command = { command: 'c3.loadMore', title: 'Load more', arguments: [node] };
+  return item;
 }

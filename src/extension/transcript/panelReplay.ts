@@ -2,15 +2,15 @@
 import { CancellationTokenSource } from 'vscode';
 import { AS_RECORDED, type ReplayResult } from '../../domain/replay.ts';
 import { asksServers } from '../../domain/run.ts';
-import type { EndpointCost } from '../../shared/endpointCost.ts';
+import { type EndpointCost, summedCosts } from '../../shared/endpointCost.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
 import type { ReplayState, TranscriptToHost } from '../../shared/protocols/transcriptProtocol.ts';
 import type { Disposable } from '../common/disposables.ts';
 import { spendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
+import { confirmCosts } from '../webview/confirmCosts.ts';
 import { RecordedTeam } from './recordedTeam.ts';
-import { confirmReplayCosts, costsOfAll } from './replayCost.ts';
 import { confirmReplayModel } from './replayModel.ts';
 
 /** Who goes on with a recorded message, and what that may cost. */
@@ -227,4 +227,19 @@ function begun({ message, settle }: ReplayParams): ReplayState {
     error: null,
     settle: settle === undefined ? null : { most: settle.replays, spent: null },
   };
+}
+
+// What replays may cost at servers: said and agreed to before they begin.
+
+/** Asks whether replays may cost so much, where they may cost something. */
+const confirmReplayCosts = (costs: readonly EndpointCost[]): Promise<boolean> =>
+  confirmCosts(costs, 'Replay with the help of servers?', 'Replay');
+
+/** What several replays may cost together, by role. @param costsOf those of one */
+async function costsOfAll<Params>(
+  all: readonly Params[],
+  costsOf: (params: Params) => Promise<readonly EndpointCost[]>,
+): Promise<readonly EndpointCost[]> {
+  const costs = (await Promise.all(all.map(costsOf))).flat();
+  return summedCosts(costs);
 }

@@ -1,11 +1,14 @@
 /** All open transcript panels: a click uses the one last looked at, unless a panel of its own is asked for. */
 import { ViewColumn, window, type WebviewPanel } from 'vscode';
+import { NO_FILTER } from '../../domain/taxonomy.ts';
+import { C3Error } from '../../shared/errors.ts';
 import {
   TRANSCRIPT_PANEL,
   isTranscriptState,
   type TranscriptFromHost,
   type TranscriptTarget,
 } from '../../shared/protocols/transcriptProtocol.ts';
+import type { StoreReader } from '../../store/read/reader.ts';
 import { runCommand } from '../common/runCommand.ts';
 import { replayDefaults } from '../common/settings.ts';
 import type { Services } from '../services.ts';
@@ -15,8 +18,7 @@ import { createPanel } from '../webview/webviewDoor.ts';
 import { findLost } from './findLost.ts';
 import { protocolReader } from './message/protocolReader.ts';
 import { PanelReplay } from './panelReplay.ts';
-import { classMembers } from './reading/classMembers.ts';
-import { transcriptStore } from './reading/transcriptStore.ts';
+import type { ClassMembers } from './reading/transcriptReading.ts';
 import { chooseReplayModel } from './replayModel.ts';
 import { TranscriptSession } from './transcriptSession.ts';
 
@@ -150,4 +152,33 @@ function begin(
         },
       }),
   );
+}
+
+// Which messages are in which class of the failure taxonomy, for a filter by class.
+
+/** Classifies the cases of a run by the workspace's thresholds; the engine does the work. */
+async function classMembers(
+  { engine, thresholds }: Pick<Services, 'engine' | 'thresholds'>,
+  run: string,
+): Promise<ClassMembers> {
+  const { rows } = await engine
+    .client()
+    .taxonomy({ run, thresholds: thresholds.get(), filter: NO_FILTER, limit: Number.MAX_SAFE_INTEGER, fresh: true });
+  return new Map(
+    [...Map.groupBy(rows, ({ verdict }) => verdict)].map(([verdict, cases]) => [
+      verdict,
+      new Set(cases.flatMap(({ message }) => message ?? [])),
+    ]),
+  );
+}
+
+// The store that a transcript is read from.
+
+/** @throws C3Error('store') where it is gone */
+function transcriptStore({ store }: Pick<Services, 'store'>): StoreReader {
+  const reader = store.reader();
+  if (reader === null) {
+    throw new C3Error('store', 'The store of this transcript no longer exists: open a transcript from the Runs view.');
+  }
+  return reader;
 }

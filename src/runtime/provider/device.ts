@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
 /** Which provider a run computes on: what the runtime offers, what was asked for, and what passed its self-test. */
 import { listSupportedBackends } from 'onnxruntime-node';
+import type { AbortFlag } from '../../shared/cancellation.ts';
 import {
   AUTOMATIC,
   AUTOMATIC_PROVIDERS,
@@ -11,11 +16,15 @@ import {
   type ProbeReport,
   type Provider,
 } from '../../shared/devices.ts';
-import { messageOf } from '../../shared/errors.ts';
+import { messageOf, CancelledError } from '../../shared/errors.ts';
+import { Generator } from '../generate/generate.ts';
+import { initialParameters } from '../model/model.ts';
+import type { TransformerConfig } from '../model/transformer.ts';
+import { streamKey } from '../random.ts';
 import { processorName, type DeviceSettings } from '../session/session.ts';
+import { Trainer } from '../train/trainer.ts';
+import { initialState } from '../train/trainingState.ts';
 import { describeInvariance, measureBatchInvariance } from './batchInvariance.ts';
-import { deviceName } from './deviceName.ts';
-import { deviceSeconds } from './deviceSpeed.ts';
 import { deviceSelfTest } from './selfTest.ts';
 
 /** `auto` leaves the CPU only for a device that is clearly faster, so that a busy moment does not change the choice. */
@@ -140,4 +149,149 @@ export function plainReason(message: string): string {
   }
   const line = message.replace(/\s+/g, ' ').trim();
   return line.length > 200 ? `${line.slice(0, 199)}…` : line;
+}
+
+// The name of the device behind a provider. ONNX Runtime does not say which adapter it took, so this names what the
+// system offers it: enough to keep results of one machine's graphics apart from another's.
+
+const MAX_LENGTH = 200;
+const DISPLAY_CLASS = 'HKLM\\SYSTEM\\CurrentControlSet\\Control\\Class\\{4d36e968-e325-11ce-bfc1-08002be10318}';
+const UNNAMED = 'graphics adapter without a name';
+
+/**
+ * The provider's device. On the CPU the processor; elsewhere the graphics adapters that the system lists, or the Vulkan
+ * driver that the environment forces.
+ */
+export async function deviceName(
+  provider: Provider,
+  platform: NodeJS.Platform = process.platform,
+  root = '/',
+): Promise<string> {
+  // Apple's graphics are part of the processor.
+  if (!traitsOf({ provider }).accelerator || platform === 'darwin') {
+    return processorName();
+  }
+  const names = await adapters(provider, platform, root).catch(() => []);
+  return (names.length === 0 ? UNNAMED : [...new Set(names)].join(', ')).slice(0, MAX_LENGTH);
+}
+
+async function adapters(provider: Provider, platform: NodeJS.Platform, root: string): Promise<string[]> {
+  if (platform === 'win32') {
+    return driverDescriptions(
+      (await promisify(execFile)('reg', ['query', DISPLAY_CLASS, '/s', '/v', 'DriverDesc'], { timeout: 5000 })).stdout,
+    );
+  }
+  const forced = process.env['VK_DRIVER_FILES'] ?? process.env['VK_ICD_FILENAMES'];
+  if (traitsOf({ provider }).vulkan && forced !== undefined && forced !== '') {
+    return forced.split(':').map((file) => `Vulkan driver ${basename(file, '.json')}`);
+  }
+  const named = await nvidiaModels(root);
+  return named.length > 0 ? named : await pciAdapters(root);
+}
+
+/** Names out of the registry's listing: `    DriverDesc    REG_SZ    Name`. */
+export const driverDescriptions = (listing: string): string[] =>
+  Array.from(listing.matchAll(/^\s*DriverDesc\s+REG_SZ\s+(.+?)\s*$/gm), ([, name = '']) => name);
+
+/** `Model: NVIDIA H100` in /proc/driver/nvidia/gpus/<address>/information. */
+async function nvidiaModels(root: string): Promise<string[]> {
+  const folder = join(root, 'proc', 'driver', 'nvidia', 'gpus');
+  const names: string[] = [];
+  for (const address of (await readdir(folder).catch(() => [])).sort()) {
+    const text = await readFile(join(folder, address, 'information'), 'utf8').catch(() => '');
+    const model = /^Model:\s*(.+?)\s*$/m.exec(text)?.[1];
+    if (model !== undefined) {
+      names.push(model);
+    }
+  }
+  return names;
+}
+
+/** PCI identity of each card below /sys/class/drm. */
+async function pciAdapters(root: string): Promise<string[]> {
+  const folder = join(root, 'sys', 'class', 'drm');
+  const names: string[] = [];
+  for (const card of (await readdir(folder).catch(() => [])).filter((name) => /^card\d+$/.test(name)).sort()) {
+    const [vendor, device] = await Promise.all(
+      ['vendor', 'device'].map((file) => readFile(join(folder, card, 'device', file), 'utf8').catch(() => '')),
+    );
+    if (vendor !== undefined && vendor !== '') {
+      names.push(`PCI ${vendor.trim()}:${(device ?? '').trim()}`);
+    }
+  }
+  return names;
+}
+
+// How fast a device does what a run does: the measurement behind `device: auto`.
+
+/** The width of the bundled team's model, with fewer layers. */
+const SHAPE: TransformerConfig = {
+  vocabularySize: 512,
+  hiddenSize: 192,
+  intermediateSize: 512,
+  layers: 2,
+  heads: 6,
+  keyValueHeads: 3,
+  headDim: 32,
+  rmsEpsilon: 1e-6,
+  ropeTheta: 10000,
+  maxPositions: 128,
+  tieEmbeddings: true,
+};
+const ROWS = 32;
+const NEW_TOKENS = 16;
+/** Seconds that compiling shaders may take. */
+const WARM_UP = 3;
+
+/**
+ * Seconds of one small generation and one optimiser step on its completions; graphs are warm.
+ * @param limit seconds after which to give up, between two steps of the work; the first, cold round has WARM_UP more
+ * @returns null where it gave up
+ */
+async function deviceSeconds(device: DeviceSettings, limit: number): Promise<number | null> {
+  const parameters = initialParameters(SHAPE, 1);
+  const requests = Array.from({ length: ROWS }, (_, row) => ({
+    prompt: Int32Array.from({ length: 16 }, (__, position) => (31 * row + 7 * position) % SHAPE.vocabularySize),
+    maxNewTokens: NEW_TOKENS,
+    endToken: -1,
+    temperature: 1,
+    topP: 1,
+    topK: 0,
+    streamKey: streamKey({ seed: 0, scope: 'speed', uidSha: '', role: '', turn: 0, sibling: row }),
+  }));
+  const generator = await Generator.create(SHAPE, device);
+  const trainer = new Trainer(SHAPE, device);
+  const round = async (end: number): Promise<void> => {
+    // Native calls block the thread's timers: the clock itself is looked at.
+    const signal: AbortFlag = {
+      get aborted() {
+        return performance.now() > end;
+      },
+    };
+    const completions = await generator.generate(parameters, requests, { signal });
+    const contexts = completions.map(({ tokens, logprobs }, row) => ({
+      prompt: requests[row]?.prompt ?? new Int32Array(),
+      messages: [{ tokens, behaviour: logprobs, reference: logprobs, advantages: logprobs }],
+    }));
+    await trainer.step(
+      initialState(parameters),
+      contexts,
+      { loss: 'ppo', learningRate: 1e-4, temperature: 1, klCoefficient: 0.01 },
+      signal,
+    );
+  };
+  try {
+    await round(performance.now() + 1000 * (limit + WARM_UP));
+    const started = performance.now();
+    await round(started + 1000 * limit);
+    return (performance.now() - started) / 1000;
+  } catch (error) {
+    if (error instanceof CancelledError) {
+      return null;
+    }
+    throw error;
+  } finally {
+    await generator.release();
+    await trainer.release();
+  }
 }

@@ -1,11 +1,10 @@
-/** The one place that loads better-sqlite3, and the one that turns its errors into ours. */
 import { closeSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
+/** The one place that loads better-sqlite3, and the one that turns its errors into ours. */
 import type Database from 'better-sqlite3';
 import { createNew } from '../../files/newFile.ts';
 import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
-import { prepareWhenUsed } from './laterStatements.ts';
 
 export type Connection = Database.Database;
 
@@ -268,4 +267,28 @@ export function codeOf(error: unknown): string | undefined {
 
 function oneLine(error: unknown): string {
   return messageOf(error).replace(/\s+/g, ' ').slice(0, 200);
+}
+
+// Statements that are prepared when they are first used. A store has about 130 and a connection uses some ten:
+// preparing all of them was half of what opening a store took, and every click on "Replay alternatives" opens it.
+
+/** Lets a connection prepare a statement when it is first used; what is wrong with it is then said there. */
+function prepareWhenUsed(db: Database.Database): void {
+  const prepare = db.prepare.bind(db);
+  Object.defineProperty(db, 'prepare', { value: (sql: string) => later(() => prepare(sql)) });
+}
+
+/** What the store uses of a statement. */
+type Used = Pick<Database.Statement, 'run' | 'get' | 'all' | 'iterate' | 'pluck'>;
+
+function later(prepare: () => Used): Used {
+  let prepared: Used | undefined;
+  const own = (): Used => (prepared ??= prepare());
+  return {
+    run: (...values) => own().run(...values),
+    get: (...values) => own().get(...values),
+    all: (...values) => own().all(...values),
+    iterate: (...values) => own().iterate(...values),
+    pluck: (on = true) => later(() => own().pluck(on)) as Database.Statement,
+  };
 }

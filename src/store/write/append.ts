@@ -1,9 +1,10 @@
+import type { Problem } from '../../domain/problem.ts';
 /** What a writer can append. Statements are prepared once; an append of several rows is one transaction. */
 import type { RunStatus } from '../../domain/run.ts';
-import { WITHIN_STEP, type Snapshot } from '../../domain/snapshot.ts';
+import { WITHIN_STEP, type Snapshot, type NumericEnvironment } from '../../domain/snapshot.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { guarded, translate, type Session } from '../files/sqlite.ts';
+import { guarded, translate, type Session, type Connection } from '../files/sqlite.ts';
 import { diagnosticWriters } from '../tables/diagnostics.ts';
 import { environmentEventWriters } from '../tables/environmentEvents.ts';
 import { episodeNoteWriter } from '../tables/episodeNotes.ts';
@@ -12,6 +13,7 @@ import type { HeadlineKeeper } from '../tables/headlines.ts';
 import { labelWriter } from '../tables/labels.ts';
 import { measurementWriter } from '../tables/measurements.ts';
 import { methodStateWriter } from '../tables/methodStates.ts';
+import { testsText } from '../tables/problemTests.ts';
 import { accountWriter } from '../tables/runAccounts.ts';
 import { runNoteWriter } from '../tables/runNotes.ts';
 import { spendingWriter } from '../tables/spending.ts';
@@ -19,9 +21,7 @@ import { stageWriter } from '../tables/stages.ts';
 import { differenceWriter } from '../tables/verificationDifferences.ts';
 import { bytesOf, tokenHash } from '../tokens.ts';
 import type { NewRun, NewVerification, StoreReader, StoreWriter } from '../types.ts';
-import { inBulk } from './bulk.ts';
 import { runDeleter } from './deleteRun.ts';
-import { keyWriter, type KeyWriter } from './keys.ts';
 import { textWriter, type TextWriter } from './texts.ts';
 
 type Appenders = Omit<StoreWriter, keyof StoreReader | 'describeHolder' | 'closeUnsealed'>;
@@ -323,4 +323,174 @@ function refuseNotFinite(what: string, value: number | null): void {
       `The ${what} is ${value}, not a number that can be stored: store null where nothing was measured.`,
     );
   }
+}
+
+// Appending very many rows: within one transaction the triggers that keep lists and the full-text indexes up to date,
+// or look whether a row would be replaced, are off, and what follows from the new rows is added at the end, all at
+// once. The schema is the same again before the transaction ends, and what is stored is what single appends store.
+
+/** Triggers that are off meanwhile. */
+const OFF = [
+  'decision_indexed',
+  'decision_listed',
+  'measurement_listed',
+  'episode_listed',
+  'instance_indexed',
+  ...['text', 'context', 'context_base', 'decision', 'measurement', 'environment_event', 'decision_events'].map(
+    (table) => `${table}_no_replace`,
+  ),
+];
+
+/** What follows from the messages, problems and episodes behind the newest ones of before; as the triggers have it. */
+const FOLLOWS = `
+INSERT INTO message_search (rowid, body)
+SELECT id, body FROM text
+WHERE id IN (SELECT message FROM decision WHERE id > @decision)
+  AND NOT EXISTS (SELECT 1 FROM decision WHERE message = text.id AND decision.id <= @decision)
+ORDER BY id;
+
+INSERT INTO question_search (rowid, question) SELECT id, question FROM instance WHERE id > @instance ORDER BY id;
+
+INSERT INTO problem (run, instance, prompt_tokens, reused_tokens, completion_tokens)
+SELECT run, instance, sum(prompt_tokens), sum(reused_tokens), sum(length(tokens) / 4)
+FROM decision WHERE id > @decision AND phase <> 'replay' GROUP BY run, instance ORDER BY min(id)
+ON CONFLICT (run, instance) DO UPDATE SET prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+  reused_tokens = reused_tokens + excluded.reused_tokens, completion_tokens = completion_tokens + excluded.completion_tokens;
+
+UPDATE problem SET completion_tokens = problem.completion_tokens + found.tokens,
+  seconds = iif(found.seconds IS NULL, problem.seconds, coalesce(problem.seconds, 0) + found.seconds)
+FROM (
+  SELECT run, instance, sum(coalesce(measurement.completion_tokens, 0)) AS tokens, sum(measurement.seconds) AS seconds
+  FROM measurement JOIN decision ON decision.id = measurement.decision
+  WHERE measurement.decision > @decision AND phase <> 'replay' GROUP BY run, instance
+) AS found WHERE problem.run = found.run AND problem.instance = found.instance;
+
+INSERT INTO problem_round (problem, phase, iteration, episodes, returns, total)
+SELECT problem.id, phase, iteration, count(*), count(return), sum(coalesce(return, 0.0))
+FROM episode JOIN problem ON problem.run = episode.run AND problem.instance = episode.instance
+WHERE episode.id > @episode AND phase <> 'replay' GROUP BY problem.id, phase, iteration
+ON CONFLICT (problem, phase, iteration) DO UPDATE SET episodes = episodes + excluded.episodes,
+  returns = returns + excluded.returns, total = total + excluded.total;
+
+UPDATE problem SET evaluator_calls = problem.evaluator_calls + found.calls, masked = problem.masked + found.masked,
+  returns = problem.returns + found.returns, total = problem.total + found.total
+FROM (
+  SELECT run, instance, sum(evaluator_calls) AS calls, sum(return IS NULL) AS masked,
+    sum(phase = 'train' AND return IS NOT NULL) AS returns, sum(iif(phase = 'train', coalesce(return, 0.0), 0.0)) AS total
+  FROM episode WHERE id > @episode AND phase <> 'replay' GROUP BY run, instance
+) AS found WHERE problem.run = found.run AND problem.instance = found.instance`;
+
+/** Works within a transaction while such triggers are off, and adds what follows. */
+function inBulk<Result>(db: Connection, work: () => Result): Result {
+  const newest = (table: string): number =>
+    db.prepare<[], number>(`SELECT coalesce(max(id), 0) FROM ${table}`).pluck().get() ?? 0;
+  const before = { decision: newest('decision'), instance: newest('instance'), episode: newest('episode') };
+  const triggers = db
+    .prepare<[string], { name: string; sql: string }>(
+      `SELECT name, sql FROM sqlite_schema
+        WHERE type = 'trigger' AND name IN (SELECT value FROM json_each(?)) ORDER BY rowid`,
+    )
+    .all(JSON.stringify(OFF));
+  for (const { name } of triggers) {
+    db.exec(`DROP TRIGGER ${name}`);
+  }
+  const result = work();
+  for (const statement of FOLLOWS.split(/;\s*\n\n/u)) {
+    db.prepare<[typeof before]>(statement).run(before);
+  }
+  for (const { sql } of triggers) {
+    db.exec(sql);
+  }
+  return result;
+}
+
+// The small numbers that represent problems, snapshots and environments inside the store, remembered while a writer is
+// open.
+
+/** Of each kind; an import may have any number of problems. */
+const MOST_REMEMBERED = 1024;
+
+interface KeyWriter {
+  /** @throws C3Error('store') when the problem was not inserted */
+  readonly problemId: (uidSha: string) => number;
+  /** @throws C3Error('store') when the run has no such snapshot */
+  readonly snapshotId: (run: string, weights: string) => number;
+  /** Stored on first sight. */
+  readonly environmentId: (environment: NumericEnvironment) => number;
+  /** Stored on first sight. @throws C3Error('store') when it is stored with another answer or other tests */
+  readonly storeProblem: (problem: Problem) => void;
+  /** Forgets what was remembered: rows may have been rolled back. */
+  readonly forget: () => void;
+}
+
+function keyWriter({ db, path }: Session): KeyWriter {
+  const findProblem = db.prepare<[string], { id: number; answer: string; tests: string | null }>(
+    'SELECT id, answer, tests FROM instance WHERE uid_sha = ?',
+  );
+  const insertProblem = db.prepare<[Omit<Problem, 'tests'> & { readonly tests: string | null }]>(
+    'INSERT INTO instance (uid_sha, uid, question, answer, source, level, tests) VALUES (@uidSha, @uid, @question, @answer, @source, @level, @tests)',
+  );
+  const findSnapshot = db
+    .prepare<[string, string], number>('SELECT id FROM snapshot WHERE weights = ? AND run = ?')
+    .pluck();
+  const findEnvironment = db
+    .prepare<[NumericEnvironment], number>(
+      `
+    SELECT id FROM environment
+    WHERE runtime = @runtime AND provider = @provider AND device = @device AND threads = @threads AND platform = @platform`,
+    )
+    .pluck();
+  const insertEnvironment = db.prepare<[NumericEnvironment]>(
+    'INSERT INTO environment (runtime, provider, device, threads, platform) VALUES (@runtime, @provider, @device, @threads, @platform)',
+  );
+  const problems = new Map<string, number>();
+  const snapshots = new Map<string, number>();
+
+  return {
+    problemId: (uidSha) =>
+      remembered(
+        problems,
+        uidSha,
+        () => findProblem.get(uidSha)?.id,
+        `The problem ${uidSha} is not in the store ${path}: insert it before what refers to it.`,
+      ),
+    snapshotId: (run, weights) =>
+      remembered(
+        snapshots,
+        `${weights} ${run}`,
+        () => findSnapshot.get(weights, run),
+        `The run ${run} has no snapshot ${weights} in the store ${path}: insert it before what refers to it.`,
+      ),
+    environmentId: (environment) =>
+      findEnvironment.get(environment) ?? Number(insertEnvironment.run(environment).lastInsertRowid),
+    storeProblem: (problem) => {
+      const found = findProblem.get(problem.uidSha);
+      const tests = testsText(problem.tests);
+      if (found === undefined) {
+        insertProblem.run({ ...problem, tests });
+      } else if (found.answer !== problem.answer || found.tests !== tests) {
+        const changed = found.answer === problem.answer ? 'other tests' : 'another answer';
+        throw new C3Error(
+          'store',
+          `The problem ${problem.uid} (${problem.uidSha}) is in the store ${path} with ${changed}: correct the task file, or keep the changed task in another store (--store).`,
+        );
+      }
+    },
+    forget: () => {
+      problems.clear();
+      snapshots.clear();
+    },
+  };
+}
+
+function remembered(known: Map<string, number>, name: string, find: () => number | undefined, missing: string): number {
+  const id = known.get(name) ?? find();
+  if (id === undefined) {
+    throw new C3Error('store', missing);
+  }
+  if (known.size >= MOST_REMEMBERED) {
+    known.clear();
+  }
+  known.set(name, id);
+  return id;
 }

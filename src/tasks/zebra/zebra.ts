@@ -7,8 +7,9 @@ import type { DemonstratedProblem } from '../demonstration.ts';
 import { checkLevels, drawDistinct } from '../drawDistinct.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { uidSha } from '../uid.ts';
-import { fewest, placings, type Cell, type Clue, type Placing } from './zebraSolver.ts';
-import { ATTRIBUTES, NAMES, ORDINALS, type Attribute } from './zebraWords.ts';
+
+/** More placings than these are not looked at. */
+const MOST_PLACINGS = 1_000_000;
 
 interface LevelRule {
   readonly level: number;
@@ -160,3 +161,162 @@ const gridOf = (attributes: readonly Attribute[], houses: number, placing: Placi
       new Map(attributes.map(({ name, values }, one) => [name, values[placing[one]?.indexOf(house) ?? 0] ?? ''])),
     ]),
   );
+
+/** Grids of houses as constraints, and all their solutions. */
+
+/** A value of a puzzle: the index of its attribute, and its own index among the attribute's values. */
+type Cell = readonly [attribute: number, value: number];
+
+/** What a clue says of one value and a house, or of two values; houses from 0. */
+type Clue =
+  | { readonly kind: 'at' | 'notAt'; readonly one: Cell; readonly house: number }
+  | {
+      readonly kind: 'same' | 'directlyLeft' | 'left' | 'nextTo' | 'oneBetween';
+      readonly one: Cell;
+      readonly other: Cell;
+    };
+
+/** The house of each value, by attribute and value. */
+type Placing = readonly (readonly number[])[];
+
+/** Every order of the numbers below a count. */
+function orders(count: number): number[][] {
+  const longer = (order: readonly number[]): number[][] =>
+    order.length === count
+      ? [[...order]]
+      : Array.from({ length: count }, (_, next) => next)
+          .filter((next) => !order.includes(next))
+          .flatMap((next) => longer([...order, next]));
+  return longer([]);
+}
+
+/**
+ * Every placing of a puzzle, in a fixed order.
+ * @throws RangeError where there are more than a million
+ */
+function placings(houses: number, attributes: number): Placing[] {
+  const each = orders(houses);
+  if (each.length ** attributes > MOST_PLACINGS) {
+    throw new RangeError(`A grid of ${houses} houses and ${attributes} attributes has too many placings.`);
+  }
+  return Array.from({ length: attributes }).reduce<Placing[]>(
+    (before) => before.flatMap((placing) => each.map((order): Placing => [...placing, order])),
+    [[]],
+  );
+}
+
+/** Whether a clue holds. */
+function holds(clue: Clue, placing: Placing): boolean {
+  const at = ([attribute, value]: Cell): number => placing[attribute]?.[value] ?? -1;
+  const one = at(clue.one);
+  if (clue.kind === 'at' || clue.kind === 'notAt') {
+    return (one === clue.house) === (clue.kind === 'at');
+  }
+  const other = 'other' in clue ? at(clue.other) : -1;
+  switch (clue.kind) {
+    case 'same':
+      return one === other;
+    case 'directlyLeft':
+      return one + 1 === other;
+    case 'left':
+      return one < other;
+    case 'nextTo':
+      return Math.abs(one - other) === 1;
+    case 'oneBetween':
+      return Math.abs(one - other) === 2;
+  }
+}
+
+/**
+ * Clues that leave one placing, of which none can be left out.
+ * @param clues that leave one placing all together; the first are left out first
+ */
+function fewest(clues: readonly Clue[], all: readonly Placing[]): Clue[] {
+  // What each clue excludes, as bits over the placings; a clue is needed where it alone excludes one of them.
+  const excluded = clues.map((clue) => all.flatMap((placing, index) => (holds(clue, placing) ? [] : [index])));
+  const by = new Uint16Array(all.length);
+  for (const index of excluded.flat()) {
+    by[index] = (by[index] ?? 0) + 1;
+  }
+  return clues.filter((_, place) => {
+    const own = excluded[place] ?? [];
+    if (own.some((index) => by[index] === 1)) {
+      return true;
+    }
+    for (const index of own) {
+      by[index] = (by[index] ?? 0) - 1;
+    }
+    return false;
+  });
+}
+
+/** The vocabulary of the zebra task. */
+
+/** One attribute of the houses. */
+interface Attribute {
+  /** Its key in an answer. */
+  readonly name: string;
+  /** How the question introduces its values. */
+  readonly intro: string;
+  readonly values: readonly string[];
+  /** Who has a value, as clues say it. */
+  readonly who: (value: string) => string;
+}
+
+const attribute = (name: string, intro: string, values: string, who: (value: string) => string): Attribute => ({
+  name,
+  intro,
+  values: values.split(', '),
+  who,
+});
+
+/** The first attribute of every puzzle. */
+const NAMES = attribute(
+  'Name',
+  'Each person has a unique name',
+  'Alice, Arnold, Bob, Carol, Eric, Peter',
+  (value) => value,
+);
+
+/** The others, of which a puzzle has one or two. */
+const ATTRIBUTES: readonly Attribute[] = [
+  attribute(
+    'Drink',
+    'Each person has a unique favorite drink',
+    'coffee, juice, milk, tea, water',
+    (value) => `the one who drinks ${value}`,
+  ),
+  attribute(
+    'Pet',
+    'Each person keeps a unique pet',
+    'bird, cat, dog, fish, horse',
+    (value) => `the owner of the ${value}`,
+  ),
+  attribute(
+    'Color',
+    'Each person likes a unique color',
+    'blue, green, red, white, yellow',
+    (value) => `the person who likes ${value}`,
+  ),
+  attribute(
+    'Hobby',
+    'Each person has a unique hobby',
+    'cooking, gardening, knitting, painting, photography',
+    (value) => `the person who enjoys ${value}`,
+  ),
+  attribute(
+    'Food',
+    'Each person has a unique favorite lunch',
+    'pizza, soup, spaghetti, stew, stir fry',
+    (value) => `the person who eats ${value}`,
+  ),
+  attribute(
+    'Job',
+    'Each person has a unique job',
+    'artist, doctor, engineer, lawyer, teacher',
+    (value) => `the ${value}`,
+  ),
+];
+
+/** Houses by their numbers from 1, as clues say them. */
+const ORDINALS: readonly string[] = ['', 'first', 'second', 'third'];

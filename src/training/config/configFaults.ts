@@ -10,7 +10,27 @@ import { runsTests } from '../keys/externalKeys.ts';
 import { writtenSchema, sectionKeys } from '../keys/keyKinds.ts';
 import { methodReads, methodsThatRead, methodWords } from '../methods/methods.ts';
 import type { configSchema, RunConfig } from './config.ts';
-import { evaluatorFault, scorerFault } from './scorerFaults.ts';
+
+// Whether a configuration says what its evaluator scores with.
+
+type Scoring = Pick<RunConfig, 'evaluator' | 'scorer'>;
+
+/** What an evaluator lacks, after its key; null where it has all that it needs. */
+function evaluatorFault({ evaluator, scorer }: Scoring): string | null {
+  if (evaluator === 'command' && scorer?.command === undefined) {
+    return 'command needs the command that scores; add scorer: {command: [PROGRAM, ARGUMENT]}.';
+  }
+  const complete = scorer?.rubric !== undefined && scorer.judge !== undefined && scorer.labels !== undefined;
+  return evaluator === 'judge' && !complete
+    ? 'judge needs what it scores by, who it is and what it is measured on; add scorer: {rubric: TEXT, judge: {endpoint: ADDRESS, model_name: NAME}, labels: FILE}.'
+    : null;
+}
+
+/** Why there is no use for a scorer, after its key; null where there is. */
+const scorerFault = ({ evaluator, scorer }: Scoring): string | null =>
+  evaluator === 'command' || evaluator === 'judge' || scorer === null
+    ? null
+    : 'belongs to evaluator: command or judge; omit it, or choose one of them.';
 
 /** A value longer than this is not repeated. */
 const MAX_SHOWN = 200;

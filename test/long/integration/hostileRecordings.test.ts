@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CancellationTokenSource } from 'vscode-jsonrpc/node';
 import { connectToEngine } from '../../../src/client/startEngine.ts';
-import { environmentOf, listedProcesses } from '../../../src/files/processTable.ts';
+import { environmentOf, listedProcesses } from '../../../src/files/ownedProcess.ts';
 import { InitializeRequest, PROTOCOL_VERSION, REQUESTS } from '../../../src/shared/protocols/engineProtocol.ts';
 import { socketConnection } from '../../../src/shared/protocols/socketConnection.ts';
 import { openStoreForReading, type StoreReader } from '../../../src/store/read/reader.ts';

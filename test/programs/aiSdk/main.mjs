@@ -1,10 +1,10 @@
-import { once } from 'node:events';
-import { appendFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 /**
  * Runs the team once: `main.mjs SPANS QUESTION [TEAM]`. OpenTelemetry's exporter sends its spans to where the
  * environment says, and to a collector that keeps them in a file.
  */
+import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { OpenTelemetry } from '@ai-sdk/otel';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';

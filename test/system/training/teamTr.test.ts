@@ -4,7 +4,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { standardScore } from '../../../src/credit/standardScore.ts';
 import type { Json } from '../../../src/domain/episode.ts';
 import { shownRanks, type MethodState, type StepMetrics } from '../../../src/domain/step.ts';
-import { diagnosisWords } from '../../../src/engine/commandLine/diagnoseWords.ts';
+import { diagnosisWords } from '../../../src/engine/commandLine/measures.ts';
 import { diagnose } from '../../../src/engine/diagnose/diagnose.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';

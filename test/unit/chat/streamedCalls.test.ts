@@ -1,7 +1,7 @@
 /** Calls of tools in pieces, as the servers that differ from the documentation send them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { StreamedCalls } from '../../../src/chat/streamedCalls.ts';
+import { StreamedCalls } from '../../../src/chat/choices.ts';
 
 /** The calls that pieces make, one list for each piece of the answer. */
 const made = (...deltas: readonly (readonly unknown[])[]): unknown => {

@@ -15,7 +15,7 @@ const member = (action: number, index: number): MergedMember => ({
   draw: String(index),
 });
 
-/** Every sequence that is drawn, with its probability: as replay/redraw.ts draws. */
+/** Every sequence that is drawn, with its probability: as replay/episodes.ts draws. */
 function* sequences(
   planned: number,
   most: number,

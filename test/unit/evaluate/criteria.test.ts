@@ -5,9 +5,9 @@ import type { Problem } from '../../../src/domain/problem.ts';
 import type { Graded } from '../../../src/evaluate/evaluator.ts';
 import { readSchema } from '../../../src/evaluate/jsonSchema.ts';
 import { evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
+import { compilePattern } from '../../../src/evaluate/kinds/pattern.ts';
+import { parseTolerance } from '../../../src/evaluate/kinds/tolerance.ts';
 import { evaluatorNamed } from '../../../src/evaluate/named.ts';
-import { compilePattern } from '../../../src/evaluate/pattern.ts';
-import { parseTolerance } from '../../../src/evaluate/tolerance.ts';
 
 const problem = (answer: string): Problem => ({
   uid: 'item',

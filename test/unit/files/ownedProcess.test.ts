@@ -6,8 +6,7 @@ import { accessSync, constants, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { endOwned, killOwned, spawnOwned } from '../../../src/files/ownedProcess.ts';
-import { listedProcess } from '../../../src/files/processTable.ts';
+import { endOwned, killOwned, spawnOwned, listedProcess } from '../../../src/files/ownedProcess.ts';
 
 /** The module as it is named in a program. */
 const OWNED_PROCESS = JSON.stringify(new URL('../../../src/files/ownedProcess.ts', import.meta.url).href);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { environmentOf, listedProcesses } from '../../../src/files/processTable.ts';
+import { environmentOf, listedProcesses } from '../../../src/files/ownedProcess.ts';
 import { runOwned, type OwnedOutcome } from '../../../src/files/runOwned.ts';
 import { NEVER } from '../../../src/shared/cancellation.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';

@@ -11,7 +11,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'src/files/ownedProcess.ts': 'the watch: the end of its input, which is the end of this process',
   'src/client/startEngine.ts': 'the engine, which outlives its windows and ends once it is not needed',
   'src/client/examineStore.ts': 'a reader of ours: the end of its channel, which its main thread hears',
-  'src/engine/exchange/checkpoints.ts': 'a reader of ours: the end of its channel, which its main thread hears',
+  'src/engine/exchange/openLog.ts': 'a reader of ours: the end of its channel, which its main thread hears',
   'src/engine/cli.ts': 'the same command in another Node, which gets the signals of this one',
 };
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Policy } from '../../../src/policy/policy.ts';
-import { createAsker } from '../../../src/replay/askExpert.ts';
+import { createAsker } from '../../../src/replay/unfold.ts';
 import { CancelledError, C3Error } from '../../../src/shared/errors.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { problems, ScriptedPolicy } from './helpers.ts';

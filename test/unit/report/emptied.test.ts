@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { emptiedEffects, timesEmptied, type EmptiedRows } from '../../../src/report/emptied.ts';
-import { emptiedSection } from '../../../src/report/emptiedPage.ts';
+import { emptiedSection } from '../../../src/report/runPage.ts';
 import { assertBalanced, textOf } from './page.ts';
 
 interface Made {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { REMOVAL_STATE, spreadOf } from '../../../src/domain/stepRows.ts';
-import { pairingReport } from '../../../src/report/pairings.ts';
+import { pairingReport } from '../../../src/report/removal.ts';
 import { record } from '../webview/dashboardFixture.ts';
 
 interface Made {

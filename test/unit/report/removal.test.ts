@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { spreadOf } from '../../../src/domain/stepRows.ts';
-import { boxesPicture } from '../../../src/report/boxes.ts';
 import type { RemovalReport } from '../../../src/report/removal.ts';
-import { removalSection } from '../../../src/report/removalPage.ts';
+import { removalSection, boxesPicture } from '../../../src/report/removalPage.ts';
 import { assertBalanced, textOf } from './page.ts';
 
 const REPORT: RemovalReport = {

@@ -7,7 +7,7 @@ import { attention, HIDDEN } from '../../../src/runtime/graph/ops/attention.ts';
 import { swiglu } from '../../../src/runtime/graph/ops/elementwise.ts';
 import { linear } from '../../../src/runtime/graph/ops/linear.ts';
 import { targetLogSoftmax } from '../../../src/runtime/graph/ops/normalise.ts';
-import { rotaryTables, rotate } from '../../../src/runtime/model/rotary.ts';
+import { rotaryTables, rotate } from '../../../src/runtime/model/decoder.ts';
 import { at, item, make, noise, range, total, type Nd } from './nd.ts';
 import { S23, sigma, softmaxOf, sumOver, where, type OperatorCase } from './operators.ts';
 

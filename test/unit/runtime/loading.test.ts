@@ -7,7 +7,7 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { convertInto } from '../../../src/runtime/files/storedNumbers.ts';
+import { convertInto } from '../../../src/runtime/files/safetensorsFile.ts';
 import { ModelHost } from '../../../src/runtime/host.ts';
 import { loadModel, parameterCount, parameterViews, saveModel, snapshotId } from '../../../src/runtime/model/model.ts';
 import { storedBytes, writeRandomModel } from '../../../src/runtime/model/randomModel.ts';

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gradePoints, parsePoints, type PointsKey } from '../../../src/evaluate/points.ts';
 import { TEAM_SIZES } from '../../../src/shared/runNames.ts';
-import { distinctHands, learnedShare, stakesOf } from '../../../src/tasks/dealer/dealer.ts';
-import { SEATS, SIDES } from '../../../src/tasks/dealer/dealerWords.ts';
+import { distinctHands, learnedShare, stakesOf, SEATS, SIDES } from '../../../src/tasks/dealer/dealer.ts';
 import type { DemonstratedProblem } from '../../../src/tasks/demonstration.ts';
 import { isInputError } from './expect.ts';
 

@@ -30,7 +30,7 @@ const asked = (items: readonly Problem[]): string[] => items.map(({ question }) 
  */
 function isHeldOut(question: string, share: number, seed: number): boolean {
   const words = question.normalize('NFKC').toLowerCase().replaceAll(/\s+/gu, ' ').trim();
-  return createHash('sha256').update(`hold out ${seed}: ${words}\00`).digest().readUInt32BE(0) / 2 ** 32 < share;
+  return createHash('sha256').update(`hold out ${seed}: ${words}\x000`).digest().readUInt32BE(0) / 2 ** 32 < share;
 }
 
 test('each question is held out by its own hash, whatever is around it and in whatever order', () => {

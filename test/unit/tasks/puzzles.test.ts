@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BLOCKS } from '../../../src/evaluate/puzzles/blocks.ts';
 import { MODELLESS_TASKS, TEAM_SIZES } from '../../../src/shared/runNames.ts';
-import { shortestPlan } from '../../../src/tasks/blocksworld/shortestPlan.ts';
+import { shortestPlan } from '../../../src/tasks/blocksworld/blocksworld.ts';
 import { distinctNumbers } from '../../../src/tasks/numbers/numbers.ts';
 import { sideOf } from '../../../src/tasks/split.ts';
 import { distinctZebras } from '../../../src/tasks/zebra/zebra.ts';

@@ -14,7 +14,7 @@ import { messagesPerTurn } from '../../../src/team/rounds.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { creditNode, treeCounts } from '../../../src/training/methods/joint.ts';
 import { methodNamed, methodRemarks } from '../../../src/training/methods/methods.ts';
-import { NodesOfTurns } from '../../../src/training/nodesOfTurns.ts';
+import { NodesOfTurns } from '../../../src/training/stageMessages.ts';
 import { problems, NEVER, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
 import {
   teamOf,

@@ -6,7 +6,7 @@ import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { jointCredits } from '../../../src/training/methods/joint.ts';
 import { methodNamed } from '../../../src/training/methods/methods.ts';
-import { NodesOfTurns } from '../../../src/training/nodesOfTurns.ts';
+import { NodesOfTurns } from '../../../src/training/stageMessages.ts';
 import { problems, SAMPLING } from '../replay/helpers.ts';
 import { configOf, grown, rowsOf, near, updatesOf, rootCredits } from './jointTeam.ts';
 

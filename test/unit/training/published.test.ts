@@ -6,10 +6,14 @@ import { stringify } from 'yaml';
 import { isRecord } from '../../../src/shared/guard.ts';
 import { parseYaml, yamlValue } from '../../../src/shared/text/yaml.ts';
 import { checkConfig } from '../../../src/training/config/checkConfig.ts';
-import { convertPublished, NOTHING_THERE, sliceOf } from '../../../src/training/config/published/convertPublished.ts';
+import {
+  convertPublished,
+  NOTHING_THERE,
+  sliceOf,
+  slicedCount,
+} from '../../../src/training/config/published/convertPublished.ts';
 import { isPublished, looksPublished } from '../../../src/training/config/published/publishedForm.ts';
 import type { PublishedFacts } from '../../../src/training/config/published/publishedRow.ts';
-import { slicedCount } from '../../../src/training/config/published/publishedTask.ts';
 import { readConfig, readConfigDocument } from '../../../src/training/config/readConfig.ts';
 import { processedReward } from '../../../src/training/methods/joint.ts';
 

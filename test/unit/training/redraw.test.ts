@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { LocalPolicy, type PolicyAnswer } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
-import { countRedraws } from '../../../src/replay/redraw.ts';
+import { countRedraws } from '../../../src/replay/episodes.ts';
 import { saidBy, type TreeMessage } from '../../../src/replay/tree.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';

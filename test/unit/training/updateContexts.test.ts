@@ -4,8 +4,8 @@ import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../src/runtime/train/trainer.ts';
 import { initialState, type StepResult } from '../../../src/runtime/train/trainingState.ts';
 import type { LearningGroup } from '../../../src/training/advantages.ts';
+import { miniBatchOf, signalShare, withSignal } from '../../../src/training/learn.ts';
 import { weighted } from '../../../src/training/lossWeights.ts';
-import { miniBatchOf, signalShare, withSignal } from '../../../src/training/updateContexts.ts';
 import { context, DEVICE, RUNNING, testParameters, TINY } from '../runtime/models.ts';
 import { item, present, range, testStream } from '../runtime/nd.ts';
 

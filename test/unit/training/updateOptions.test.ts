@@ -5,7 +5,7 @@ import type { StepMetrics } from '../../../src/domain/step.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { withSignal } from '../../../src/training/updateContexts.ts';
+import { withSignal } from '../../../src/training/learn.ts';
 import { range } from '../runtime/nd.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
 import { sums } from './tinyTeam.ts';

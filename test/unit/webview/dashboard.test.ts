@@ -10,7 +10,6 @@ import {
 import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
 import { AXIS_WORDS, compact } from '../../../webview/dashboard/chart/axes.ts';
 import { csvOf } from '../../../webview/dashboard/chart/dataTable.ts';
-import { decimate, spaced } from '../../../webview/dashboard/chart/decimate.ts';
 import {
   extent,
   lastPlace,
@@ -21,6 +20,7 @@ import {
 } from '../../../webview/dashboard/chart/lines.ts';
 import { logged } from '../../../webview/dashboard/chart/logScale.ts';
 import { lookOf } from '../../../webview/dashboard/chart/looks.ts';
+import { decimate, spaced } from '../../../webview/dashboard/chart/plot.ts';
 import { levelScale, logarithmic, logTick, logTicks, tickWords } from '../../../webview/dashboard/chart/scales.ts';
 import { trailingMeans, windowOf } from '../../../webview/dashboard/chart/smoothing.ts';
 import { ChosenRuns } from '../../../webview/dashboard/chosenRuns.ts';

@@ -12,7 +12,7 @@ import { makeDocument, MadeElement, nextFrame } from './madeDocument.ts';
 
 makeDocument();
 const { COLUMNS } = await import('../../../webview/episodes/columns.ts');
-const { sparkPoints } = await import('../../../webview/episodes/sparkline.ts');
+const { sparkPoints } = await import('../../../webview/episodes/columns.ts');
 const { rowElement } = await import('../../../webview/episodes/rows.ts');
 const { Grid } = await import('../../../webview/episodes/grid.ts');
 const FACETS = { total: 100, trained: 100, evaluated: 0, roles: [], filled: [] };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { highlighted } from '../../../webview/transcript/highlight.ts';
 import { commandOf, shownKey, TREE_KEYS, TypeAhead } from '../../../webview/transcript/keys.ts';
-import { HitSteps, stepFrom } from '../../../webview/transcript/search/hits.ts';
+import { HitSteps, stepFrom } from '../../../webview/transcript/search/hitSearch.ts';
 
 function press(key: string): {
   readonly key: string;

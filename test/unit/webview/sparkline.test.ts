@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { ProblemRound } from '../../../src/domain/problem.ts';
-import { sparkPoints } from '../../../webview/episodes/sparkline.ts';
+import { sparkPoints } from '../../../webview/episodes/columns.ts';
 
 const rounds = (...means: readonly (number | null)[]): readonly ProblemRound[] =>
   means.map((mean, index) => ({ phase: 'train', iteration: index + 1, mean, episodes: 1 }));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WINDOW, type MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { RowWindows } from '../../../webview/common/rowWindows.ts';
-import { placesAhead } from '../../../webview/transcript/tree/windows.ts';
+import { placesAhead } from '../../../webview/transcript/tree/treeSight.ts';
 
 const KEPT = 64;
 

@@ -3,13 +3,13 @@
  * its points, Enter opens one.
  */
 import { h, replace } from '../../common/dom.ts';
+import { theme } from '../../common/theme.ts';
 import type { FigureSpec } from '../figures.ts';
 import { plainTitle, type View } from '../view.ts';
-import { csvOf } from './dataTable.ts';
-import { DataTableView } from './dataTableView.ts';
+import { csvOf, type DataRow, type DataTable } from './dataTable.ts';
 import { lastPlace, moved, pointAt, type Line, type Place, type Target } from './lines.ts';
 import { logged } from './logScale.ts';
-import { copyPicture, pictureOf } from './picture.ts';
+import { lookOf } from './looks.ts';
 import { Plot, type Drawn } from './plot.ts';
 
 /** What a figure asks of the panel around it. */
@@ -276,4 +276,164 @@ function tool(label: string, name: string, onClick: () => void): HTMLButtonEleme
   const element = h('button', { type: 'button', class: 'tool', 'aria-label': name, title: name }, label);
   element.addEventListener('click', onClick);
   return element;
+}
+
+// The table behind a chart. Rows that were added are added, many of them in parts; it is drawn anew only when something
+// else changed.
+
+const ROWS_AT_ONCE = 250;
+
+class DataTableView {
+  readonly element: HTMLElement;
+  private readonly title: string;
+  private readonly open: (target: Target) => void;
+  private body = h('tbody');
+  private drawn: readonly DataRow[] = [];
+  private table: DataTable = { columns: [], rows: [] };
+  private key = '';
+  private adding: number | null = null;
+
+  constructor(title: string, open: (target: Target) => void) {
+    this.title = title;
+    this.open = open;
+    this.element = h('div', {
+      class: 'data',
+      hidden: true,
+      role: 'region',
+      'aria-label': `Table of ${title}`,
+      tabindex: 0,
+    });
+    this.element.addEventListener('click', (event) => {
+      const row = event.target instanceof Element ? event.target.closest('button.leads')?.closest('tr') : null;
+      const target = row instanceof HTMLTableRowElement ? this.drawn[row.sectionRowIndex]?.target : undefined;
+      if (target !== undefined) {
+        this.open(target);
+      }
+    });
+  }
+
+  /** @param runs another text whenever the rows are those of other runs */
+  show(table: DataTable, runs: string): void {
+    const key = JSON.stringify([runs, table.columns]);
+    const kept =
+      key === this.key &&
+      table.rows.length >= this.drawn.length &&
+      this.drawn.every((row, index) => same(row, table.rows[index]))
+        ? this.drawn.length
+        : 0;
+    if (kept === 0) {
+      this.key = key;
+      this.body = h('tbody');
+      const head = h(
+        'tr',
+        {},
+        ...table.columns.map(({ name, numeric }) => h('th', { scope: 'col', class: numeric ? 'number' : null }, name)),
+      );
+      replace(
+        this.element,
+        h('table', {}, h('caption', { class: 'for-readers' }, this.title), h('thead', {}, head), this.body),
+      );
+    }
+    this.drawn = table.rows.slice(0, kept);
+    this.table = table;
+    if (this.adding === null) {
+      this.add();
+    }
+  }
+
+  /** Adds some rows, and the others later: thousands at once would hold the page up. */
+  private add(): void {
+    const { table, drawn } = this;
+    const labels = table.columns.findIndex(({ name }) => name === 'Step' || name === 'Evaluation' || name === 'Method');
+    const next = table.rows.slice(drawn.length, drawn.length + ROWS_AT_ONCE);
+    this.body.append(...next.map((row) => rowOf(row, table, Math.max(0, labels))));
+    this.drawn = [...drawn, ...next];
+    this.adding =
+      this.drawn.length < table.rows.length
+        ? window.setTimeout(() => {
+            this.adding = null;
+            this.add();
+          })
+        : null;
+  }
+}
+
+const same = (a: DataRow, b: DataRow | undefined): boolean =>
+  b !== undefined && a.cells.every(({ raw }, index) => raw === b.cells[index]?.raw);
+
+/**
+ * The cell that names the row leads to what it represents. Not a tab stop: thousands of rows have one, and the chart
+ * above leads there by keyboard.
+ */
+function rowOf({ cells }: DataRow, { columns }: DataTable, named: number): HTMLElement {
+  return h(
+    'tr',
+    {},
+    ...cells.map(({ text, raw }, index) => {
+      const kind = [columns[index]?.numeric === true ? 'number' : '', raw === null ? 'muted' : ''].join(' ').trim();
+      return index === named
+        ? h(
+            'th',
+            { scope: 'row', class: kind },
+            h('button', { type: 'button', class: 'link leads', tabindex: -1 }, text),
+          )
+        : h('td', { class: kind }, columns[index]?.numeric === true ? text : h('bdi', {}, text));
+    }),
+  );
+}
+
+// A chart as a picture with its title and legend, on the background of the theme.
+
+const SCALE = 2;
+const MARGIN = 12;
+const ROW = 18;
+
+/** Draws a chart for copying. @param lines those that the legend names; none where there is one only */
+function pictureOf(plot: Plot, title: string, lines: readonly Line[]): HTMLCanvasElement {
+  const page = document.createElement('canvas');
+  const legend = lines.filter(({ label }) => label !== '');
+  const rows = legend.length < 2 ? [] : legend;
+  plot.picture(SCALE, (chart, width, height) => {
+    page.width = SCALE * (width + 2 * MARGIN);
+    page.height = SCALE * (height + 2 * MARGIN + ROW * (1 + rows.length));
+    const ctx = page.getContext('2d');
+    if (ctx === null) {
+      return;
+    }
+    ctx.scale(SCALE, SCALE);
+    ctx.fillStyle = theme('--vscode-editor-background');
+    ctx.fillRect(0, 0, page.width, page.height);
+    ctx.textBaseline = 'middle';
+    ctx.fillStyle = theme('--vscode-foreground');
+    ctx.font = `600 13px ${theme('--vscode-font-family')}`;
+    ctx.fillText(plainTitle(title), MARGIN, MARGIN + ROW / 2, width);
+    ctx.drawImage(chart, MARGIN, MARGIN + ROW, width, height);
+    ctx.font = `12px ${theme('--vscode-font-family')}`;
+    rows.forEach(({ label, name, look }, index) => {
+      const y = MARGIN + ROW * (1.5 + index) + height;
+      ctx.strokeStyle = theme(lookOf(look).colour);
+      ctx.lineWidth = 2;
+      ctx.setLineDash([...lookOf(look).dashes]);
+      ctx.beginPath();
+      ctx.moveTo(MARGIN, y);
+      ctx.lineTo(MARGIN + 32, y);
+      ctx.stroke();
+      ctx.fillText(plainTitle(`${label}  ${name}`), MARGIN + 40, y, width - 40);
+    });
+  });
+  return page;
+}
+
+/** Puts a picture on the clipboard. Rejects where the editor's window does not let it. */
+async function copyPicture(page: HTMLCanvasElement): Promise<void> {
+  const blob = new Promise<Blob>((resolve, reject) => {
+    page.toBlob((made) => {
+      if (made === null) {
+        reject(new Error('the picture could not be drawn'));
+      } else {
+        resolve(made);
+      }
+    }, 'image/png');
+  });
+  await navigator.clipboard.write([new ClipboardItem({ 'image/png': blob })]);
 }

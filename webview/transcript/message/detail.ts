@@ -1,7 +1,10 @@
+import { ESTIMATE_WORDS, type EstimateName, type MessageEstimate } from '../../../src/domain/credit.ts';
 /** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
 import { BY_HAND } from '../../../src/domain/episode.ts';
+import type { StoredEpisodeNote } from '../../../src/domain/episodeNote.ts';
 import { learnedFrom } from '../../../src/domain/message.ts';
 import type { Draws, BucketView } from '../../../src/domain/replay.ts';
+import type { Credit } from '../../../src/shared/credit/credit.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';
 import type {
@@ -11,8 +14,9 @@ import type {
   TranscriptHeader,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { WhyLost } from '../../../src/shared/transcript/whyLost.ts';
-import { h, replace } from '../../common/dom.ts';
-import { count } from '../../common/format.ts';
+import { creditCell } from '../../common/creditBar.ts';
+import { h, replace, focusedIn, type Child } from '../../common/dom.ts';
+import { count, bounds, NOT_MEASURED, signed, returnText } from '../../common/format.ts';
 import { returnCell } from '../../common/returnMark.ts';
 import { copyAsWritten, shownText } from '../../common/shownText.ts';
 import { term } from '../../common/term.ts';
@@ -24,12 +28,9 @@ import { ReplayForm, type ReplayFormEvents } from '../replay/replayForm.ts';
 import { SettleControl } from '../replay/settle.ts';
 import { BucketList } from './alternatives.ts';
 import { CreditFact } from './creditFact.ts';
-import { EstimatesView } from './estimates.ts';
 import { fact } from './fact.ts';
 import type { WithMathematics } from './formulas.ts';
-import { KeysAndHashes } from './keysAndHashes.ts';
 import { MessageText, type TextLook } from './messageText.ts';
-import { notedFacts } from './noted.ts';
 import { voteView } from './vote.ts';
 import { WhyView } from './why.ts';
 
@@ -354,4 +355,141 @@ export class DetailPane {
       this.lists.append(list.element);
     }
   }
+}
+
+// What a message was worth by each estimator, side by side; what was not measured says why and offers what measures it.
+
+interface EstimateEvents {
+  /** Measure an estimate; null where replays cannot be asked for. */
+  readonly measure: ((name: EstimateName) => void) | null;
+}
+
+class EstimatesView {
+  readonly element: HTMLElement;
+  private readonly body = h('tbody', {});
+  private readonly events: EstimateEvents;
+  private drawn = '';
+
+  constructor(events: EstimateEvents) {
+    this.events = events;
+    const heads = ['Estimator', 'Worth', term('interval', '95 % interval'), term('n'), 'Calls'].map((name) =>
+      h('th', { scope: 'col' }, name),
+    );
+    this.element = h(
+      'section',
+      { class: 'estimates', 'aria-label': 'What it was worth' },
+      h('h3', {}, 'What it was worth ', h('span', { class: 'bucket-note' }, 'as recorded')),
+      h('table', {}, h('thead', {}, h('tr', {}, ...heads)), this.body),
+    );
+  }
+
+  update(estimates: readonly MessageEstimate[]): void {
+    const drawn = JSON.stringify(estimates);
+    if (drawn === this.drawn) {
+      return;
+    }
+    this.drawn = drawn;
+    // Whoever is on a button that goes stays in the table.
+    const held = focusedIn(this.body) !== null;
+    replace(this.body, ...estimates.map((estimate) => this.row(estimate)));
+    if (held) {
+      this.body.querySelector<HTMLElement>('button')?.focus();
+    }
+  }
+
+  private row({ name, credit, bucket, reason, measurable }: MessageEstimate): HTMLElement {
+    const { label, detail, action } = ESTIMATE_WORDS[name];
+    const head = h('th', { scope: 'row', title: detail }, label);
+    if (credit === null) {
+      return h(
+        'tr',
+        {},
+        head,
+        h(
+          'td',
+          { colspan: 4, class: 'missing' },
+          h('span', { class: 'muted' }, `${NOT_MEASURED}: ${reason ?? ''} `),
+          measurable ? this.button(name, action) : null,
+        ),
+      );
+    }
+    return h(
+      'tr',
+      {
+        title: `${bucket === null ? 'From this episode' : `From bucket ${bucket}`}, ${credit.interval === 'none' ? 'no interval' : `${credit.interval} interval`}`,
+      },
+      head,
+      h('td', {}, creditCell(credit)),
+      h('td', {}, bounds(credit.low, credit.high) ?? 'no interval'),
+      h('td', { class: 'number' }, count(credit.n)),
+      h('td', { class: 'number' }, count(credit.evaluatorCalls)),
+    );
+  }
+
+  private button(name: EstimateName, action: string | null): HTMLElement | null {
+    const { measure } = this.events;
+    if (measure === null || action === null) {
+      return null;
+    }
+    const button = h('button', { class: 'link', type: 'button' }, action);
+    button.addEventListener('click', () => measure(name));
+    return button;
+  }
+}
+
+// What names a message for machines, ids, keys and hashes, and the record of each bucket by itself, folded away under
+// "Details".
+
+class KeysAndHashes {
+  readonly element: HTMLDetailsElement;
+  private readonly facts = h('dl', { class: 'facts' });
+
+  /** @param toggled it was opened or closed by the user */
+  constructor(toggled: () => void) {
+    this.element = h('details', { class: 'keys-and-hashes' }, h('summary', {}, 'Details'), this.facts);
+    this.element.addEventListener('toggle', toggled);
+  }
+
+  show({ message, buckets, streamKey, tokenHash }: MessageDetail): void {
+    const named = (name: Child, value: string): readonly HTMLElement[] => fact(name, h('code', {}, value));
+    replace(
+      this.facts,
+      ...named('Message', String(message.id)),
+      ...(message.bucket === null ? [] : named(term('bucket', 'Bucket'), String(message.bucket))),
+      ...named(term('snapshot', 'Snapshot'), message.snapshot),
+      ...named('Context key', message.contextKey),
+      ...named(term('stream', 'Stream key'), streamKey === '' ? 'none' : streamKey),
+      ...named('Token hash', tokenHash),
+      ...(message.trainingCredit === null ? [] : fact('Training credit', creditWords(message.trainingCredit))),
+      ...buckets.flatMap((bucket) => recordOf(bucket, message.id)),
+    );
+  }
+}
+
+/** The credit that one bucket recorded for the message; nothing where it recorded none. */
+function recordOf({ id, origin, iteration, alternatives }: BucketView, message: number): readonly HTMLElement[] {
+  const credit = alternatives.find(({ message: one }) => one === message)?.bucketCredit ?? null;
+  const where = origin === 'request' ? `replay request ${iteration}` : `${origin}, step ${iteration}`;
+  return credit === null ? [] : fact(`Bucket ${id}`, `${creditWords(credit)} (${where})`);
+}
+
+function creditWords({ value, low, high, n, estimator, interval }: Credit): string {
+  const within = bounds(low, high);
+  return `${signed(value)}${within === null ? ', no interval' : ` ${within} (${interval})`}, n = ${count(n)}, ${estimator}`;
+}
+
+// What the user says of the episode of a message.
+
+/** Its score, tags and note, each where there is one. */
+function notedFacts(noted: StoredEpisodeNote | null): readonly HTMLElement[] {
+  if (noted === null) {
+    return [];
+  }
+  const { score, tags, note, isReturn } = noted;
+  const counts = isReturn ? 'the return of the episode' : 'beside its return';
+  return [
+    ...(score === null ? [] : fact('By hand', `${returnText(score)}, ${counts}`)),
+    ...(tags.length === 0 ? [] : fact('Tags', ...shownText(tags.join(', ')))),
+    ...(note === '' ? [] : fact('Note', ...shownText(note))),
+  ];
 }

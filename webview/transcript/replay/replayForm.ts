@@ -1,3 +1,4 @@
+import { MAX_EVENT_TEXT } from '../../../src/domain/episode.ts';
 /** Asks for a replay of one message and shows how far it is. */
 import { AS_RECORDED, type ContinuationChoice } from '../../../src/domain/replay.ts';
 import { DRAFT_LIMITS } from '../../../src/shared/protocols/replayDraft.ts';
@@ -22,7 +23,6 @@ import {
 } from '../../common/toolkit.ts';
 import { ContinueWith } from './continueWith.ts';
 import { sameFields, type ReplayFields } from './drafts.ts';
-import { otherResult } from './otherResult.ts';
 import { parseCount, progressOf } from './replayWords.ts';
 
 export interface ReplayRequest {
@@ -315,4 +315,22 @@ export class ReplayForm {
     }
     return { alternatives, replays, text: null, independent: !this.common.checked, continuation };
   }
+}
+
+// Another result of the tool that a recorded message called: what would the team have said then?
+
+/**
+ * The recorded result, to be edited.
+ * @param replay hears the edited one
+ */
+function otherResult(
+  { source, text }: { readonly source: string; readonly text: string },
+  replay: (text: string) => void,
+): HTMLElement {
+  const field = textArea(`Result of ${source}`, { rows: 3, resize: 'vertical', maxlength: MAX_EVENT_TEXT });
+  field.value = text;
+  const start = button('Replay with this result', () => replay(field.value), {
+    title: 'Continue the message with this result, and with the recorded one beside it',
+  });
+  return h('details', { class: 'typed' }, h('summary', {}, `Try another result of ${source}`), field, start);
 }

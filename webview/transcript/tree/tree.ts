@@ -7,14 +7,12 @@ import type {
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { h } from '../../common/dom.ts';
 import { listenForKeys, type TreeCommand } from '../keys.ts';
-import { DrawnRows } from './drawnRows.ts';
 import { Folds, type Folding } from './folds.ts';
 import { indexesIn } from './knownRows.ts';
 import { Layout } from './layout.ts';
 import { Pointer } from './pointer.ts';
-import { ROW_HEIGHT, rowId } from './row.ts';
-import { isMessageCommand, isMove, isRowCommand, MESSAGE_EVENTS, placeAfter } from './treeCommands.ts';
-import type { TreeEvents } from './treeEvents.ts';
+import { ROW_HEIGHT, rowId, mark, rowElement, waitingElement, type RowState } from './row.ts';
+import type { TreeEvents, PanelCommand } from './treeEvents.ts';
 import { TreeSight } from './treeSight.ts';
 
 export class TreeView {
@@ -381,4 +379,143 @@ export class TreeView {
       this.choose(index);
     }
   }
+}
+
+// The rows of the tree that are drawn: those of its layout, or of the layout before until the new ones are here.
+
+class DrawnRows {
+  readonly canvas = h('div', { class: 'canvas', role: 'presentation' });
+  private readonly pointer: Pointer;
+  private readonly elements = new Map<number, HTMLElement>();
+  private holding = false;
+  /** Where the tree was scrolled to when holding began, and how many pixels the old rows were moved along. */
+  private heldAt = 0;
+  private shift = 0;
+
+  constructor(pointer: Pointer) {
+    this.pointer = pointer;
+  }
+
+  /** Whether the rows on screen are those of the layout before. */
+  get held(): boolean {
+    return this.holding;
+  }
+
+  has(index: number): boolean {
+    return this.elements.has(index);
+  }
+
+  /** The index of a row of this layout by its element; undefined where it is none. */
+  indexOf(element: Element | null): number | undefined {
+    return this.holding ? undefined : [...this.elements].find(([, drawn]) => drawn === element)?.[0];
+  }
+
+  /** Another layout comes: what is drawn stays until `clear`. */
+  keep(): void {
+    this.holding = this.elements.size > 0;
+  }
+
+  /**
+   * The rows that are held stay where they are seen, wherever the new layout was scrolled to.
+   * @param from pixels scrolled before
+   * @param to pixels scrolled now
+   */
+  hold(from: number, to: number): void {
+    if (!this.holding) {
+      return;
+    }
+    this.heldAt = to;
+    this.shift += to - from;
+    for (const element of this.elements.values()) {
+      element.style.translate = `0 ${this.shift}px`;
+    }
+  }
+
+  /** Scrolling ends what is held, unless it is the scrolling that a new layout brought with it. */
+  scrolled(top: number): void {
+    if (this.holding && top !== this.heldAt) {
+      this.clear();
+    }
+  }
+
+  clear(): void {
+    this.canvas.replaceChildren();
+    this.elements.clear();
+    this.holding = false;
+    this.shift = 0;
+  }
+
+  /** Removes every row that is not one of these. */
+  retain(rows: ReadonlyMap<number, unknown>): void {
+    for (const [index, element] of this.elements) {
+      if (rows.has(index)) {
+        continue;
+      }
+      element.remove();
+      this.elements.delete(index);
+    }
+  }
+
+  /**
+   * Draws a row at a visible place.
+   * @param row undefined while it is on its way
+   * @param query the words of a search that are marked in it
+   */
+  draw(index: number, row: MarkedRow | undefined, place: number, state: RowState, query: string): void {
+    let element = this.elements.get(index);
+    if (element === undefined || (row !== undefined && element.hasAttribute('aria-busy'))) {
+      element?.remove();
+      element = row === undefined ? waitingElement(index) : rowElement(row, state, query);
+      this.elements.set(index, element);
+      if (row !== undefined) {
+        this.pointer.shows(element, row);
+      }
+      this.canvas.append(element);
+    }
+    element.style.transform = `translateY(${place * ROW_HEIGHT}px)`;
+    mark(element, state);
+  }
+}
+
+// What the commands of the tree do: where they move the keyboard, and which event they are for a message.
+
+/** The commands about a message, with the event that each one is. */
+const MESSAGE_EVENTS = {
+  replay: 'replay',
+  verify: 'verify',
+  report: 'exportReport',
+  link: 'copyLink',
+  compare: 'compare',
+  tokens: 'tokens',
+} as const satisfies Partial<Record<TreeCommand, keyof TreeEvents>>;
+
+/** The commands that move the keyboard, with the visible place that each moves it to. */
+const MOVES = {
+  next: (place) => place + 1,
+  previous: (place) => place - 1,
+  nextPage: (place, page) => place + page,
+  previousPage: (place, page) => place - page,
+  first: () => 0,
+  last: (_place, _page, visible) => visible - 1,
+} as const satisfies Partial<Record<TreeCommand, (place: number, page: number, visible: number) => number>>;
+
+type MessageCommand = keyof typeof MESSAGE_EVENTS;
+type MoveCommand = keyof typeof MOVES;
+/** The commands about the row that has the keyboard. */
+type RowCommand = Exclude<TreeCommand, MessageCommand | MoveCommand | PanelCommand>;
+
+const ROW_COMMANDS: ReadonlySet<TreeCommand> = new Set<RowCommand>(['open', 'close', 'select']);
+
+const isMessageCommand = (command: TreeCommand): command is MessageCommand => Object.hasOwn(MESSAGE_EVENTS, command);
+const isMove = (command: TreeCommand): command is MoveCommand => Object.hasOwn(MOVES, command);
+const isRowCommand = (command: TreeCommand): command is RowCommand => ROW_COMMANDS.has(command);
+
+/**
+ * The visible place that a command moves the keyboard to; it may be beyond the ends.
+ * @param place where the keyboard is
+ * @param page rows that a page key goes by
+ * @param visible places in all
+ */
+function placeAfter(command: MoveCommand, place: number, page: number, visible: number): number {
+  return MOVES[command](place, page, visible);
 }

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 /** What a page shows of a transcript, read from the store: its header, a window of rows, one message in full. */
 import { MAX_EVENT_TEXT, IMPORTED } from '../../../domain/episode.ts';
 import { roundTitleOf } from '../../../domain/evaluation.ts';
@@ -8,11 +9,13 @@ import {
   recordedOnly,
   type MeasuredFact,
   type Message,
+  type FullMessage,
 } from '../../../domain/message.ts';
-import { drawsOf } from '../../../domain/replay.ts';
-import { judgeWordsIn } from '../../../domain/run.ts';
+import { drawsOf, offeredSnapshots, type OfferedSnapshot, type OwnContinuation } from '../../../domain/replay.ts';
+import { judgeWordsIn, storedRecipe } from '../../../domain/run.ts';
 import { estimatesOf, withVote } from '../../../report/estimates.ts';
 import { outcomeOf } from '../../../shared/credit/returns.ts';
+import { isRecord } from '../../../shared/guard.ts';
 import type {
   DrawnBucket,
   MarkedRow,
@@ -21,12 +24,11 @@ import type {
   TranscriptRow,
   TranscriptTarget,
 } from '../../../shared/protocols/transcriptProtocol.ts';
+import { POLICY_KINDS, type PolicyKind } from '../../../shared/rolePolicies.ts';
 import { closesWithVote, nodeOf, roundOf, type ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
+import type { ShownEvent, ShownEvents } from '../../../shared/transcript/shownEvents.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
-import { continuationsOf } from './continuations.ts';
-import { policyOfRole } from './policyReader.ts';
 import type { ProtocolReader } from './protocolReader.ts';
-import { shownEvents, type EventReader } from './shownEvents.ts';
 import { shownVote } from './shownVote.ts';
 import { VerificationMarks, type MarkReader } from './verificationMarks.ts';
 
@@ -158,4 +160,85 @@ function isCode(
   { role, turn }: Pick<Message, 'role' | 'turn'>,
 ): boolean {
   return reader.problem(problem).tests !== undefined && graph !== null && nodeOf(graph, role, turn)?.scored === true;
+}
+
+// What a message's replays can be continued with: what it was made with itself, and the snapshots of its run.
+
+interface Continuations {
+  readonly own: OwnContinuation;
+  readonly snapshots: readonly OfferedSnapshot[];
+}
+
+/** The run's part costs a read of its snapshots. */
+function continuationsOf(
+  reader: Pick<StoreReader, 'ownContinuation' | 'snapshotsOfRun'>,
+  { id, run }: Pick<FullMessage, 'id' | 'run'>,
+): Continuations {
+  const all = reader
+    .snapshotsOfRun(run)
+    .map(({ id: snapshot, iteration: step, file }): OfferedSnapshot => ({
+      id: snapshot,
+      step,
+      kept: step === 0 || file !== null,
+    }));
+  return { own: reader.ownContinuation(id), snapshots: offeredSnapshots(all) };
+}
+
+// What answered for a role of a stored run in the place of its model.
+
+/**
+ * The kind of policy of a role, from the recipe that the run's row keeps, with the weights that answered where it has
+ * its own; null for the run's model, and for a kind of another version.
+ */
+export function policyOfRole(reader: Pick<StoreReader, 'runConfig'>, run: string, role: string): PolicyKind | null {
+  const recipe = storedRecipe(reader.runConfig(run));
+  const name = valueIn(recipe, ['config', 'policies', role, 'kind']);
+  const kind: PolicyKind | undefined = POLICY_KINDS.find((one) => one.name === name);
+  if (kind === undefined) {
+    return null;
+  }
+  const [folder, snapshot] = ['folder', 'snapshot'].map((key) => valueIn(recipe, ['roles', role, key]));
+  return typeof folder === 'string' && typeof snapshot === 'string'
+    ? { ...kind, words: `${kind.words} Weights ${snapshot.slice(0, 12)} of ${basename(folder)}.` }
+    : kind;
+}
+
+function valueIn(recipe: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+    recipe,
+  );
+}
+
+// What environments added beside a message, as a page shows it.
+
+export type EventReader = Pick<StoreReader, 'environmentEvents' | 'message'>;
+
+/**
+ * The events before a message, and after one that ends its episode.
+ * @param most characters of a text
+ */
+export function shownEvents(reader: EventReader, graph: ProtocolGraph | null, id: number, most: number): ShownEvents {
+  const [before, after] = [reader.environmentEvents(id, 'before'), reader.environmentEvents(id, 'after')];
+  const round = (message: number | null): number | null => {
+    if (message === null || graph === null) {
+      return null;
+    }
+    const { role, turn } = reader.message(message);
+    return roundOf(graph, role, turn);
+  };
+  const shown = (events: typeof before, of: () => number | null): readonly ShownEvent[] => {
+    // Most messages have none; what they follow is then not read.
+    const number = events.length === 0 ? null : of();
+    return events.map(({ event: { source, text, closing, derived, done, reward } }) => ({
+      source,
+      text: text.slice(0, most),
+      round: number,
+      closing,
+      derived,
+      done,
+      reward: reward ?? null,
+    }));
+  };
+  return { before: shown(before, () => round(reader.message(id).parent)), after: shown(after, () => round(id)) };
 }

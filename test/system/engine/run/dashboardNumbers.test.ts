@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { addCosts } from '../../../../src/domain/stepRows.ts';
-import { outcomeOf } from '../../../../src/extension/dashboard/runOutcomes.ts';
+import { outcomeOf } from '../../../../src/extension/dashboard/dashboardSession.ts';
 import { evaluationCost, StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
 import { isRecord } from '../../../../src/shared/guard.ts';
 import { c3, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';

@@ -12,9 +12,9 @@ import { rowMaximum } from '../../../../src/runtime/graph/ops/attention.ts';
 import { sum } from '../../../../src/runtime/graph/ops/broadcast.ts';
 import { div, exp, log, mul, swiglu } from '../../../../src/runtime/graph/ops/elementwise.ts';
 import { logSoftmax, rmsNorm, targetLogSoftmax } from '../../../../src/runtime/graph/ops/normalise.ts';
+import { rotaryTables, rotate } from '../../../../src/runtime/model/decoder.ts';
 import { exactThreads } from '../../../../src/runtime/model/exactThreads.ts';
 import { loadModel } from '../../../../src/runtime/model/model.ts';
-import { rotaryTables, rotate } from '../../../../src/runtime/model/rotary.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import {
   attentionOf,

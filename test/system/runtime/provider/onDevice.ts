@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { InferenceSession } from 'onnxruntime-node';
-import { buildArrangeGraph, buildStepGraph } from '../../../../src/runtime/generate/deviceGraphs.ts';
+import { buildArrangeGraph, buildStepGraph } from '../../../../src/runtime/generate/deviceSessions.ts';
 import { Generator, type Completion, type GenerationRequest } from '../../../../src/runtime/generate/generate.ts';
 import { buildPrefillGraph } from '../../../../src/runtime/generate/generationGraph.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';

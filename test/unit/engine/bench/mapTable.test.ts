@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { student } from '../../../../src/credit/interval.ts';
-import { mapPage, type MapReport } from '../../../../src/engine/bench/map/mapPage.ts';
-import { mapPicture } from '../../../../src/engine/bench/map/mapPicture.ts';
+import { mapPage, type MapReport, mapPicture } from '../../../../src/engine/bench/map/mapPage.ts';
 import {
   gainOf,
   mapCells,

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { meanInterval } from '../../../../src/credit/interval.ts';
 import { fidelity } from '../../../../src/diagnostics/fidelity.ts';
 import { spearman } from '../../../../src/diagnostics/statistics/rank.ts';
-import { diagnosisWords } from '../../../../src/engine/commandLine/diagnoseWords.ts';
+import { diagnosisWords } from '../../../../src/engine/commandLine/measures.ts';
 import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
 import { bucketsOf, bucketsOfSample } from '../../../../src/engine/diagnose/diagnoseBuckets.ts';
 import {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { mean } from '../../../../src/credit/describe.ts';
 import { pearson, type Pair } from '../../../../src/diagnostics/statistics/rank.ts';
-import { trainingCreditWords } from '../../../../src/engine/commandLine/diagnoseWords.ts';
+import { trainingCreditWords } from '../../../../src/engine/commandLine/measures.ts';
 import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
 import type { SampleDependencies } from '../../../../src/engine/diagnose/diagnoseSample.ts';
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { exchangeWithoutKey } from '../../../../src/engine/models/repeatedKeys.ts';
+import { exchangeWithoutKey } from '../../../../src/engine/models/endpoints.ts';
 import type { Exchange } from '../../../../src/policy/endpoint/exchange.ts';
 import { EndpointFailure } from '../../../../src/policy/endpoint/failure.ts';
 import type { Reply } from '../../../../src/policy/endpoint/reply.ts';

@@ -12,7 +12,7 @@ import { handRemark, lostEpisode } from '../../../../src/engine/replay/blame.ts'
 import { evaluatedEpisodes } from '../../../../src/engine/replay/blameRun.ts';
 import { changedEpisodeNote, episodeOf } from '../../../../src/engine/run/ownEpisodes.ts';
 import { detectorReports } from '../../../../src/engine/taxonomy/taxonomyReport.ts';
-import { problemsCsv } from '../../../../src/extension/episodes/problemsCsv.ts';
+import { problemsCsv } from '../../../../src/extension/episodes/episodesSession.ts';
 import { whyLost } from '../../../../src/extension/transcript/message/whyLost.ts';
 import { findingReport } from '../../../../src/report/finding.ts';
 import { findingPage } from '../../../../src/report/findingPage.ts';

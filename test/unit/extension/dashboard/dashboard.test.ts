@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Ledger, RunSummary } from '../../../../src/domain/run.ts';
-import { RunOutcomes } from '../../../../src/extension/dashboard/runOutcomes.ts';
+import { RunOutcomes } from '../../../../src/extension/dashboard/dashboardSession.ts';
 import { StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
 import { NO_FILTER } from '../../../../src/extension/sidebar/runsFilter.ts';
 import { childrenOf, findRound, Limits, PAGE, parentOf } from '../../../../src/extension/sidebar/runsModel.ts';

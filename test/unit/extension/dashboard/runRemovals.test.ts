@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { MOST_ROLLOUTS, type RemovalRows } from '../../../../src/domain/stepRows.ts';
-import { RunRemovals } from '../../../../src/extension/dashboard/runRemovals.ts';
+import { RunRemovals } from '../../../../src/extension/dashboard/dashboardSession.ts';
 
 /** Of each step one question with so many episodes, all right, and as many solo rollouts, all wrong. */
 function reader(perStep: number, asked: number[] = []): RemovalRows {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runsCsv } from '../../../../src/extension/dashboard/runsCsv.ts';
+import { runsCsv } from '../../../../src/extension/dashboard/runsTableSession.ts';
 import { toHost } from '../../../../src/shared/protocols/panel.ts';
 import {
   RUNS_PANEL,

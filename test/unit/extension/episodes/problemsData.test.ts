@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Problem } from '../../../../src/domain/problem.ts';
-import { problemsData } from '../../../../src/extension/episodes/problemsData.ts';
+import { problemsData } from '../../../../src/extension/episodes/episodesSession.ts';
 import { readRow } from '../../../../src/tasks/files/formats.ts';
 import { INSTANCE, OTHER_INSTANCE } from '../../store/helpers.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';
-import { costliestMessage } from '../../../../src/extension/transcript/costliest.ts';
+import { costliestMessage } from '../../../../src/extension/transcript/transcriptSession.ts';
 import { addRun, RUN, temporaryStore } from '../storeFixture.ts';
 
 interface Shown {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stepTurnLines } from '../../../../src/extension/sidebar/stepTurns.ts';
+import { stepTurnLines } from '../../../../src/extension/sidebar/runsModel.ts';
 
 const TEAM = ['first', 'second', 'third'];
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { floatToHalf, halfToFloat } from '../../../../src/runtime/files/safetensors.ts';
-import { roundInto } from '../../../../src/runtime/files/storedNumbers.ts';
+import { roundInto } from '../../../../src/runtime/files/safetensorsFile.ts';
 import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import { ModelHost } from '../../../../src/runtime/host.ts';
 import { initialAdapter, withAdapter, withHalves, type PolicyWeights } from '../../../../src/runtime/model/lora.ts';

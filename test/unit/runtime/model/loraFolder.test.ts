@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
 import { readSafetensors, writeSafetensors, type NamedTensor } from '../../../../src/runtime/files/safetensors.ts';
-import { targetedModules } from '../../../../src/runtime/model/adapterTargets.ts';
 import { adapterViews, initialAdapter, WHOLE_TEAM, withAdapter } from '../../../../src/runtime/model/lora.ts';
 import {
   isAdapterFile,
@@ -14,6 +13,7 @@ import {
   loadAdapters,
   saveAdapterFile,
   saveAdapters,
+  targetedModules,
 } from '../../../../src/runtime/model/loraFolder.ts';
 import { loadModel, snapshotId } from '../../../../src/runtime/model/model.ts';
 import { ADAPTER_MODULES, type AdapterSettings } from '../../../../src/runtime/model/transformer.ts';

@@ -3,8 +3,14 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { offeredProviders, plainReason, resolveDevice, type Probe } from '../../../../src/runtime/provider/device.ts';
-import { deviceName, driverDescriptions } from '../../../../src/runtime/provider/deviceName.ts';
+import {
+  offeredProviders,
+  plainReason,
+  resolveDevice,
+  type Probe,
+  deviceName,
+  driverDescriptions,
+} from '../../../../src/runtime/provider/device.ts';
 import { processorName } from '../../../../src/runtime/session/session.ts';
 import type { DeviceRequest, ProbeReport, Provider } from '../../../../src/shared/devices.ts';
 

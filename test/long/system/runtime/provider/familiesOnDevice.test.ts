@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { InferenceSession } from 'onnxruntime-node';
-import { buildStepGraph } from '../../../../../src/runtime/generate/deviceGraphs.ts';
+import { buildStepGraph } from '../../../../../src/runtime/generate/deviceSessions.ts';
 import { Generator, type Completion } from '../../../../../src/runtime/generate/generate.ts';
 import { buildPrefillGraph } from '../../../../../src/runtime/generate/generationGraph.ts';
 import type { TransformerConfig } from '../../../../../src/runtime/model/transformer.ts';

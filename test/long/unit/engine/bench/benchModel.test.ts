@@ -8,8 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ModelBenchOptions } from '../../../../../src/engine/bench/report.ts';
-import { benchModelWithin, weightBytes, type ModelBenchLimits } from '../../../../../src/engine/bench/speed/model.ts';
-import { checkRoom, readShape } from '../../../../../src/engine/bench/speed/modelShape.ts';
+import {
+  benchModelWithin,
+  weightBytes,
+  type ModelBenchLimits,
+  checkRoom,
+  readShape,
+} from '../../../../../src/engine/bench/speed/model.ts';
 import { runSuite } from '../../../../../src/engine/bench/suites.ts';
 import { parameterCount } from '../../../../../src/runtime/model/model.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../../../src/shared/errors.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RecentTrials } from '../../../../../src/engine/run/time/recentTrials.ts';
+import { RecentTrials } from '../../../../../src/engine/run/timing.ts';
 
 test('a trial is remembered for minutes, and not for the life of an engine', () => {
   const trials = new RecentTrials();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { policyOfRole } from '../../../../../src/extension/transcript/message/policyReader.ts';
+import { policyOfRole } from '../../../../../src/extension/transcript/message/messageDetail.ts';
 
 const kindOf = (config: unknown, role: string): string | null =>
   policyOfRole({ runConfig: () => (typeof config === 'string' ? config : JSON.stringify(config)) }, 'run-1', role)

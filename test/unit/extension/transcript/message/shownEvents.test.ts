@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { EnvironmentEvent } from '../../../../../src/domain/episode.ts';
 import type { Message } from '../../../../../src/domain/message.ts';
-import { shownEvents, type EventReader } from '../../../../../src/extension/transcript/message/shownEvents.ts';
+import { shownEvents, type EventReader } from '../../../../../src/extension/transcript/message/messageDetail.ts';
 
 const event = (more: Partial<EnvironmentEvent> = {}): EnvironmentEvent => ({
   kind: 'environment',
