@@ -152,7 +152,10 @@ const bundles = [
   // In parts, beside each other as all of them look for files from where they lie: a command loads what it needs.
   {
     ...nodeModule,
-    entryPoints: [{ in: 'src/engine/commandLine/main.ts', out: 'commandLine' }],
+    entryPoints: [
+      { in: 'src/engine/commandLine/main.ts', out: 'commandLine' },
+      { in: 'src/bench/suites.ts', out: 'bench' },
+    ],
     outdir: 'dist',
     splitting: true,
     chunkNames: `${COMMAND_PART}[name]-[hash]`,

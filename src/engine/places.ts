@@ -25,6 +25,9 @@ export const WORKER_ENTRY = new URL(FROM_SOURCE ? './worker.ts' : './worker.js',
 /** Entry of the engine's own process. */
 export const ENGINE_ENTRY = new URL(FROM_SOURCE ? './main.ts' : './engine.js', import.meta.url);
 
+/** The suites of `c3 bench`. */
+export const BENCH_ENTRY = new URL(FROM_SOURCE ? '../bench/suites.ts' : './bench.js', import.meta.url);
+
 /** Entry of the process that examines a provider. */
 export const PROBE_ENTRY = new URL(FROM_SOURCE ? './probe.ts' : './probe.js', import.meta.url);
 

@@ -68,7 +68,7 @@ export const GROUPS: readonly CommandGroup[] = [
     commands: [
       command(MODEL_FOLDER, async () => (await import('./models.ts')).modelCommand),
       command(DOCTOR, async () => (await import('./measures.ts')).doctor),
-      command(BENCH, async () => (await import('./measures.ts')).bench),
+      command(BENCH, async () => (await import('./bench.ts')).bench),
       command(COMPLETION, async () => {
         const { completionScript } = await import('./completion.ts');
         return ({ shell }, { print }) => {

@@ -1,4 +1,4 @@
-/** `c3 taxonomy`, `label`, `diagnose`, `credit`, `grade`, `doctor` and `bench`. */
+/** `c3 taxonomy`, `label`, `diagnose`, `credit`, `grade` and `doctor`. */
 import { resolve } from 'node:path';
 import type { Interval } from '../../domain/credit.ts';
 import type { Ledger } from '../../domain/run.ts';
@@ -7,8 +7,6 @@ import { C3Error } from '../../shared/errors.ts';
 import { counted } from '../../shared/text/words.ts';
 import { salvageStore } from '../../store/repair/salvage.ts';
 import { contextEstimator } from '../../training/methods/methods.ts';
-import { runSuite } from '../bench/suites.ts';
-import { reportTable } from '../bench/table.ts';
 import { diagnose, type Diagnosis } from '../diagnose/diagnose.ts';
 import { messagesToEmpty, type EmptiedSettings } from '../diagnose/emptied.ts';
 import {
@@ -27,7 +25,7 @@ import { parseThresholds, taxonomyWords } from '../taxonomy/taxonomyReport.ts';
 import type { CommandContext } from './command.ts';
 import { flagOf, type Given } from './declared/declaration.ts';
 import type { CREDIT, GRADE } from './declared/lines.ts';
-import type { BENCH, DOCTOR } from './declared/machine.ts';
+import type { DOCTOR } from './declared/machine.ts';
 import {
   DIAGNOSED_REPLAYS,
   EMPTIED_CONTEXTS,
@@ -214,13 +212,6 @@ function copyWhole(from: string, to: string, json: boolean, print: CommandContex
       );
     }
   }
-}
-
-export async function bench(given: Given<typeof BENCH>, context: CommandContext): Promise<void> {
-  const { print, note, folder, signal } = context;
-  const { quick, config, device, out, continue: from } = given;
-  const report = await runSuite(given.suite ?? undefined, { quick, config, device, out, from, folder, signal, note });
-  print(given.json ? JSON.stringify(report) : reportTable(report));
 }
 
 // `c3 diagnose --emptied`: held-out questions with and without what a role says.

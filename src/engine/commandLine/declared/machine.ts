@@ -1,6 +1,6 @@
 /** The commands that examine models and this machine. */
 import { DEVICE_REQUESTS } from '../../../shared/devices.ts';
-import { SUITE_NAMES } from '../../bench/suites.ts';
+import { SUITE_NAMES } from '../../benchSuites.ts';
 import type { Declaration } from './declaration.ts';
 import { JSON_FLAG, STORE_AND_JSON } from './options.ts';
 

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { SHAPE } from '../../../../src/engine/bench/speed/shape.ts';
+import { SHAPE } from '../../../../src/bench/speed/shape.ts';
 import { Graph, type Value } from '../../../../src/runtime/graph/graph.ts';
 import { rowMaximum } from '../../../../src/runtime/graph/ops/attention.ts';
 import { sum } from '../../../../src/runtime/graph/ops/broadcast.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { appendAll, beginWorkload, StoreWorkload, WIDE_GROUP } from '../../../../src/engine/bench/storeWorkload.ts';
+import { appendAll, beginWorkload, StoreWorkload, WIDE_GROUP } from '../../../../src/bench/speed/storeWorkload.ts';
 import { openBareStore } from '../../../../src/store/write/bare.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { rawConnection, temporaryFolder } from '../helpers.ts';

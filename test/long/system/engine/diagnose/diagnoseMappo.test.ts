@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { methodRunOf } from '../../../../../src/engine/bench/paper/paperTable.ts';
+import { methodRunOf } from '../../../../../src/bench/experiments/paper/paperTable.ts';
 import { bucketsOfSample } from '../../../../../src/engine/diagnose/diagnoseBuckets.ts';
 import { parseRecipe, protocolOf } from '../../../../../src/engine/recipe/recipe.ts';
 import { rendererOf } from '../../../../../src/policy/rendering.ts';

@@ -1,0 +1,224 @@
+/**
+ * `c3 bench blame`: how often a search for what lost an episode is wrong, what it costs, and whether its intervals hold
+ * the truth, on teams whose every chance is known.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { wilson } from '../../../credit/interval.ts';
+import { fitCurves } from '../../../credit/pooledCurves.ts';
+import { countsOf, decideTogether, isRead, type CurveVerdict } from '../../../credit/valueCurve.ts';
+import { CancelledError } from '../../../shared/errors.ts';
+import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../../report.ts';
+import {
+  isOther,
+  searchEnumerated,
+  truthOf,
+  type Order,
+  type Searched,
+  type Truth,
+  isWrong,
+  pairsTogether,
+  RANGE,
+  type Pairs,
+} from './blameSearch.ts';
+import { lostEpisode, isTerminalAt, Numbers, type LostEpisode } from './enumeratedTeams.ts';
+
+const EPISODES = 2000;
+const QUICK_EPISODES = 120;
+/** Evaluator calls of a search at most. */
+const BUDGET = 1000;
+/** The same of an episode that is read with the others of its run. */
+const BUDGET_TOGETHER = 320;
+/** At which the message with the lowest mean is looked at. */
+const BUDGETS = [16, 32, 64, 96, 192, 384] as const;
+/** The share of wrong answers that a search promises not to exceed, in percent. */
+const PROMISED = 5;
+/** The calls of uniform allocation that a search is to save, as a share. */
+const GOAL_RATIO = 0.5;
+const NOTE_EVERY = 100;
+
+interface Both {
+  readonly truth: Truth;
+  readonly search: Searched;
+  readonly inTurn: Searched;
+}
+
+/** @param count of episodes @throws CancelledError */
+export async function benchBlame(
+  { quick, signal, note }: BenchOptions,
+  count = quick ? QUICK_EPISODES : EPISODES,
+): Promise<BenchReport> {
+  const all: Both[] = [];
+  for (let index = 0; index < count; index++) {
+    await setImmediate();
+    if (signal.aborted) {
+      throw new CancelledError();
+    }
+    const episode = lostEpisode(index);
+    all.push({
+      truth: truthOf(episode),
+      search: searchEnumerated(episode, 'search', BUDGET, index),
+      inTurn: searchEnumerated(episode, 'in turn', BUDGET, index),
+    });
+    if ((index + 1) % NOTE_EVERY === 0) {
+      note(`${index + 1} of ${count} episodes`);
+    }
+  }
+  const together = await readRuns(count, 'search', signal, note);
+  const inTurn = await readRuns(count, 'in turn', signal, note);
+  return {
+    suite: 'blame',
+    figures: [...figuresOf(all), ...figuresTogether(together, inTurn)],
+    hardware: hardwareName(),
+  };
+}
+
+/** The same episodes in runs of teams with as many messages, each run read together. */
+async function readRuns(
+  count: number,
+  order: Order,
+  signal: AbortSignal,
+  note: (line: string) => void,
+): Promise<SearchedTogether[]> {
+  const episodes = Array.from({ length: count }, (_, index) => lostEpisode(index));
+  const read: SearchedTogether[] = [];
+  for (const run of Map.groupBy(episodes, ({ team }) => team.messages).values()) {
+    read.push(...(await searchTogether(run, order, BUDGET_TOGETHER, signal)));
+    note(`${read.length} of ${count} episodes read together, ${order}`);
+  }
+  return read;
+}
+
+function figuresTogether(search: readonly SearchedTogether[], inTurn: readonly SearchedTogether[]): BenchFigure[] {
+  const share = (all: readonly SearchedTogether[], is: (one: SearchedTogether) => boolean): number =>
+    percentOf(all.filter(is).length, all.length);
+  const calls = (all: readonly SearchedTogether[]): number => all.reduce((sum, one) => sum + one.calls, 0) / all.length;
+  const wrong = search.filter((one) => one.isWrong).length;
+  return [
+    figure(
+      'wrong answers, read together',
+      share(search, (one) => one.isWrong),
+      '%',
+      { ceiling: PROMISED, peer: share(inTurn, (one) => one.isWrong) },
+    ),
+    figure('the same, upper bound', 100 * (wilson(wrong, search.length)?.high ?? 1), '%', { ceiling: PROMISED }),
+    figure(
+      'episodes decided together',
+      share(search, (one) => one.decided),
+      '%',
+      { peer: share(inTurn, (one) => one.decided) },
+    ),
+    figure('calls to an answer, read together', calls(search), 'calls', {
+      peer: calls(inTurn),
+      peerRatio: calls(inTurn) / calls(search),
+    }),
+  ];
+}
+
+const percentOf = (part: number, whole: number): number => (100 * part) / whole;
+
+function figuresOf(all: readonly Both[]): BenchFigure[] {
+  const count = all.length;
+  const wrong = all.filter(({ search }) => search.isWrong).length;
+  const upper = 100 * (wilson(wrong, count)?.high ?? 1);
+  const decided = all.filter(({ search }) => search.verdict !== 'undecided').length;
+  const calls = (of: 'search' | 'inTurn'): number => all.reduce((sum, one) => sum + one[of].calls, 0) / count;
+  const sum = (name: 'shown' | 'held'): number => all.reduce((total, { search }) => total + search[name], 0);
+  const named = all.filter(({ truth }) => truth.drops.length > 1);
+  return [
+    figure('wrong answers of a search', percentOf(wrong, count), '%', { ceiling: PROMISED }),
+    figure('the same, upper bound', upper, '%', { ceiling: PROMISED }),
+    figure('intervals that hold the truth', percentOf(sum('held'), sum('shown')), '%'),
+    figure('searches that decide', percentOf(decided, count), '%'),
+    figure('calls to an answer', calls('search'), 'calls', {
+      peer: calls('inTurn'),
+      peerRatio: calls('inTurn') / calls('search'),
+      ceiling: GOAL_RATIO * calls('inTurn'),
+    }),
+    ...BUDGETS.map((budget) => {
+      const share = (of: 'search' | 'inTurn'): number =>
+        percentOf(named.filter(({ truth, ...one }) => isOther(guessAt(one[of], budget), truth)).length, named.length);
+      return figure(`wrong guesses after ${budget} calls`, share('search'), '%', { peer: share('inTurn') });
+    }),
+  ];
+}
+
+/** The message with the lowest mean at each budget of calls. */
+const guessAt = ({ guesses }: Searched, budget: number): number =>
+  guesses.findLast(({ calls }) => calls <= budget)?.place ?? 0;
+
+// Searches for what lost the episodes of a run, all of them together, and what came of them beside the truth.
+
+interface SearchedTogether {
+  readonly decided: boolean;
+  readonly isWrong: boolean;
+  readonly calls: number;
+}
+
+interface Read {
+  readonly episode: LostEpisode;
+  readonly numbers: Numbers;
+  readonly pairs: Pairs;
+  calls: number;
+  found: CurveVerdict;
+}
+
+const NOTHING: CurveVerdict = { verdict: 'undecided', places: [], next: 0 };
+
+/**
+ * Reads the episodes of a run until each is decided, or to the budget of each: every point of each first, then where
+ * the search looks next, or every point again.
+ * @throws CancelledError
+ */
+async function searchTogether(
+  episodes: readonly LostEpisode[],
+  order: Order,
+  budget: number,
+  signal: AbortSignal,
+): Promise<SearchedTogether[]> {
+  const read = episodes.map((episode, index): Read => ({
+    episode,
+    numbers: new Numbers(order === 'search' ? 3 : 4, index),
+    pairs: episode.said.map(() => []),
+    calls: 0,
+    found: NOTHING,
+  }));
+  for (let first = true; ; first = false) {
+    const open = read.filter(({ found, calls }) => found.next !== null && calls < budget);
+    if (open.length === 0) {
+      return read.map(({ episode, calls, found }) => ({
+        decided: found.next === null,
+        isWrong: isWrong(found.verdict, found.places, truthOf(episode)),
+        calls,
+      }));
+    }
+    for (const one of open) {
+      const everywhere = first || order === 'in turn';
+      for (const place of everywhere ? one.pairs.keys() : [one.found.next ?? 0]) {
+        if (!everywhere || isRead(place)) {
+          one.calls += pairsTogether(one.episode, one.pairs, place, one.numbers);
+        }
+      }
+    }
+    const counts = read.map(({ episode, pairs }) =>
+      countsOf(
+        {
+          range: RANGE,
+          end: 0,
+          messages: pairs.map((own, place) => ({ pairs: own, terminal: isTerminalAt(episode.team, place) })),
+        },
+        episode.said.map((_, place) => `message ${place}`),
+      ),
+    );
+    const model = fitCurves(counts);
+    for (const [index, one] of read.entries()) {
+      await setImmediate();
+      if (signal.aborted) {
+        throw new CancelledError();
+      }
+      const count = counts[index];
+      if (count !== undefined && open.includes(one)) {
+        one.found = decideTogether(model, count);
+      }
+    }
+  }
+}

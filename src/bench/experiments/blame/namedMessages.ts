@@ -1,0 +1,163 @@
+/**
+ * `c3 bench named-messages`: whether replacing the message that a search names saves more of a run's lost episodes than
+ * replacing another one. Each message is replaced by fresh ones that no rule has seen.
+ */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { mean } from '../../../credit/describe.ts';
+import { student } from '../../../credit/interval.ts';
+import type { BlamedEpisode } from '../../../domain/answer.ts';
+import { readRecipe } from '../../../engine/recipe/recipe.ts';
+import { evaluatedEpisodes, type Lost } from '../../../engine/replay/blameRun.ts';
+import { EngineService } from '../../../engine/service.ts';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
+import { isLost, type ReturnScale } from '../../../shared/credit/returns.ts';
+import { CancelledError } from '../../../shared/errors.ts';
+import { figure, hardwareName, type BenchFigure, type BenchReport, type TeamBenchOptions } from '../../report.ts';
+
+/** Evaluated problems, of which the lost ones are searched. */
+const FULL = { instances: 512, steps: null, fresh: 16 } as const;
+const QUICK = { instances: 48, steps: 2, fresh: 8 } as const;
+/** Evaluator calls of the search for each lost episode. */
+const CALLS_EACH = 32;
+/** Alternatives of each message by which the rule "replayed 8 times" chooses. */
+const REPLAYED = 8;
+const NOTE_EVERY = 20;
+
+/** A lost episode whose losing message a search names, and what replacing each message returns. */
+export interface Named {
+  /** Tokens of each message. */
+  readonly lengths: readonly number[];
+  /** The place that the search names. */
+  readonly place: number;
+  /** The mean return of fresh messages at each place, as a share of the highest return. */
+  readonly saved: readonly number[];
+  /** The same of those by which the rule "replayed 8 times" chooses. */
+  readonly replayed: readonly number[];
+  /** Mean log-probability of the tokens of each message. */
+  readonly likelihoods: readonly number[];
+}
+
+/** Which message each rule replaces, as a share for each place. */
+const RULES: Readonly<Record<string, (episode: Named) => readonly number[]>> = {
+  'a random message': ({ lengths }) => lengths.map(() => 1 / lengths.length),
+  'the longest message': ({ lengths }) => highest(lengths),
+  'the last message': ({ lengths }) => highest(lengths.map((_, place) => place)),
+  'the least likely message': ({ likelihoods }) => highest(likelihoods.map((one) => -one)),
+  'the lowest credit of 8 replays each': ({ replayed }) => highest(replayed),
+};
+
+/** All of the share to the places with the highest value, alike. */
+function highest(values: readonly number[]): number[] {
+  const most = Math.max(...values);
+  const count = values.filter((value) => value === most).length;
+  return values.map((value) => (value === most ? 1 / count : 0));
+}
+
+/** Measures one team, in a temporary folder. @throws CancelledError; C3Error */
+export async function benchNamedMessages(options: TeamBenchOptions): Promise<BenchReport> {
+  const { quick, config, folder, signal, note } = options;
+  const { instances, steps, fresh } = quick ? QUICK : FULL;
+  const overrides = [`evaluation.instances=${instances}`, ...(steps === null ? [] : [`steps=${steps}`])];
+  const recipe = await readRecipe(config, overrides, folder);
+  const home = temporaryFolder('bench-named');
+  const service = new EngineService(join(home, 'c3.sqlite'));
+  try {
+    const { run } = await service.run(recipe, { signal, onProgress: () => undefined });
+    const lost = service.reading((store) => {
+      const { episodes, scale } = evaluatedEpisodes(store, run);
+      return episodes.filter(({ return: value }) => value !== null && isLost(value, scale)).length;
+    });
+    note(`${lost} episodes were lost`);
+    const control = { signal, onProgress: () => undefined };
+    const found = await service.blameRun({ run, budget: CALLS_EACH * lost }, control);
+    note(found.sentence);
+    const blamed = await service.blamed(run);
+    const named: Named[] = [];
+    for (const one of blamed) {
+      const place = placeOf(one);
+      if (place !== null) {
+        named.push({ place, ...(await replaceEach(service, one, fresh, signal)) });
+        if (named.length % NOTE_EVERY === 0) {
+          note(`the messages of ${named.length} named episodes are replaced`);
+        }
+      }
+    }
+    return { suite: 'named-messages', figures: namedFigures(lost, blamed, named), hardware: hardwareName() };
+  } finally {
+    await service.close();
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+function placeOf({ episode, found }: Lost & { readonly found: BlamedEpisode }): number | null {
+  const place = episode.messages.findIndex(({ id }) => id === found.message);
+  return place === -1 ? null : place;
+}
+
+/** The mean return of fresh messages at each place, and the values that the other rules choose by. */
+async function replaceEach(
+  service: EngineService,
+  { episode: { messages, range } }: Lost,
+  fresh: number,
+  signal: AbortSignal,
+): Promise<Omit<Named, 'place'>> {
+  const [saved, replayed]: [number[], number[]] = [[], []];
+  for (const { id } of messages) {
+    replayed.push(await meanOfFresh(service, id, REPLAYED, range, signal));
+    saved.push(await meanOfFresh(service, id, fresh, range, signal));
+  }
+  const likelihoods = service.reading((store) => messages.map(({ id }) => mean([...store.fullMessage(id).logprobs])));
+  return { lengths: messages.map(({ tokenCount }) => tokenCount), saved, replayed, likelihoods };
+}
+
+/** @returns the mean return of fresh messages in the place of one, as a share of the highest return */
+async function meanOfFresh(
+  service: EngineService,
+  message: number,
+  alternatives: number,
+  range: ReturnScale,
+  signal: AbortSignal,
+): Promise<number> {
+  if (signal.aborted) {
+    throw new CancelledError();
+  }
+  const bucket = await service.replay(
+    { message, alternatives, replays: 1, text: null, design: 'paired' },
+    { signal, onProgress: () => undefined },
+  );
+  const returns = bucket.alternatives.flatMap((one) => (one.original ? [] : one.returns));
+  return mean(returns.filter((value) => value !== null)) / range.high;
+}
+
+/**
+ * What each rule saves, and what the named message saves beyond it: Student's t over episodes.
+ * @param lost episodes, searched or not
+ */
+export function namedFigures(
+  lost: number,
+  blamed: readonly { readonly found: Pick<BlamedEpisode, 'verdict'> }[],
+  named: readonly Named[],
+): BenchFigure[] {
+  const share = (verdict: BlamedEpisode['verdict']): number =>
+    (100 * blamed.filter(({ found }) => found.verdict === verdict).length) / lost;
+  // In percent of the highest return.
+  const savedBy = (chosen: readonly number[], { saved }: Named): number =>
+    100 * saved.reduce((sum, value, place) => sum + value * (chosen[place] ?? 0), 0);
+  const own = named.map((one) => 100 * (one.saved[one.place] ?? 0));
+  return [
+    figure('lost episodes', lost, ''),
+    figure('of them a message is named in', share('message'), '%'),
+    figure('of them rarely solved', share('rare'), '%'),
+    figure('saved by replacing the named message', mean(own), '%'),
+    ...Object.entries(RULES).flatMap(([rule, choose]) => {
+      const other = named.map((one) => savedBy(choose(one), one));
+      const more = student(own.map((value, index) => value - (other[index] ?? 0)));
+      return [
+        figure(`saved by replacing ${rule}`, mean(other), '%'),
+        figure('  the named message saves more, low', more?.low ?? null, 'points'),
+        figure('  the named message saves more, high', more?.high ?? null, 'points'),
+      ];
+    }),
+  ];
+}

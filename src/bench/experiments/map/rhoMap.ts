@@ -1,0 +1,383 @@
+/**
+ * `c3 bench rho-map`: C3 and MAGRPO on the dealer task over rho, team sizes and seeds, at the same evaluator calls.
+ * It continues after its last whole line, and from the map.json of the same settings that its folder holds.
+ */
+import { mkdir, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { mean } from '../../../credit/describe.ts';
+import { EVALUATION_ROUNDS } from '../../../domain/evaluation.ts';
+import { readRecipe, type Recipe } from '../../../engine/recipe/recipe.ts';
+import { EngineService } from '../../../engine/service.ts';
+import { temporaryFolder } from '../../../files/temporaryFolder.ts';
+import { writeWhole } from '../../../runtime/files/wholeFile.ts';
+import type { StoreReader } from '../../../store/types.ts';
+import { learnedShare, levelRule } from '../../../tasks/dealer/dealer.ts';
+import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../../report.ts';
+import { earlierMapAt, interval, MapLines, outcome, pilotOutcome } from './mapLines.ts';
+import { mapPage, type MapReport } from './mapPage.ts';
+import { FULL, QUICK, type Keys, type MapScale } from './mapScale.ts';
+import {
+  gainOf,
+  MAP_METHODS,
+  mapCells,
+  mapTrends,
+  type MapMethod,
+  type MapPilot,
+  type MapPlace,
+  type MapRun,
+  type MapTrend,
+} from './mapTable.ts';
+import { handNoise, noiseRatio, type MapVariance, type PlayerMessage } from './mapVariance.ts';
+
+export interface RhoMapOptions extends BenchOptions {
+  /** The current folder. */
+  readonly folder: string;
+  /** Where the map and its lines are kept; null for the usual place. */
+  readonly out?: string | null;
+}
+
+/** Of one evaluation of a run. */
+const MOST_EPISODES = 1_000_000;
+/** Of pilots and of the variance: not one of the map's. */
+const OTHER_SEED = 1000;
+/** What a map may have more of than the one that it continues. */
+const EXTENDED = ['seeds', 'learning rates tried', 'seeds of the search'];
+/** Between the names of machines. */
+const BETWEEN = '; ';
+/** A learning rate whose steps are lost in the rounding of the weights. */
+const RESTING = 1e-15;
+
+/**
+ * Makes the map in a folder of its own, `.c3/rho-map` unless --out names one: lines.jsonl, map.json, map.html.
+ * @throws CancelledError, keeping what was done; C3Error
+ */
+export const benchRhoMap = (options: RhoMapOptions): Promise<BenchReport> =>
+  makeRhoMap(options, options.quick ? QUICK : FULL);
+
+/** The same at a scale of the caller's. */
+export async function makeRhoMap(options: RhoMapOptions, scale: MapScale): Promise<BenchReport> {
+  const out = resolve(options.folder, options.out ?? join('.c3', options.quick ? 'rho-map-quick' : 'rho-map'));
+  await mkdir(out, { recursive: true });
+  return new RhoMap(await MapLines.open(join(out, 'lines.jsonl')), out, options, scale).make();
+}
+
+class RhoMap {
+  private readonly lines: MapLines;
+  private readonly out: string;
+  private readonly options: RhoMapOptions;
+  private readonly scale: MapScale;
+  private readonly pilots: MapPilot[] = [];
+  private readonly variances: MapVariance[] = [];
+  private readonly search: MapRun[] = [];
+  private readonly runs: MapRun[] = [];
+  /** Of all machines that it was made on. */
+  private readonly hardware = new Set([hardwareName('CPU provider')]);
+
+  constructor(lines: MapLines, out: string, options: RhoMapOptions, scale: MapScale) {
+    this.lines = lines;
+    this.out = out;
+    this.options = options;
+    this.scale = scale;
+  }
+
+  async make(): Promise<BenchReport> {
+    await this.continueEarlier();
+    const rates = new Map<string, number>();
+    const ready = new Set<MapPlace>();
+    // Seed by seed: what there is after a stop compares all places of a row. All that is known is shown first.
+    const parts = this.scale.rows.flatMap(({ places, seeds }) =>
+      seeds.map((seed) => ({ places, seed, known: this.knows(places, seed) })),
+    );
+    for (const { places, seed } of parts.toSorted((a, b) => Number(b.known) - Number(a.known))) {
+      for (const place of places.filter((one) => !ready.has(one))) {
+        ready.add(place);
+        this.pilots.push(await this.pilot(place));
+        this.variances.push(...(await this.variance(place)));
+        for (const method of MAP_METHODS) {
+          const name = rateName(place, method);
+          rates.set(name, rates.get(name) ?? (await this.bestRate(place.level, method)));
+        }
+      }
+      for (const place of places) {
+        for (const method of MAP_METHODS) {
+          this.runs.push(await this.run(place, method, seed, rates.get(rateName(place, method)) ?? 0));
+        }
+      }
+      await this.write();
+    }
+    return { suite: 'rho-map', figures: this.figures(), hardware: hardwareName('CPU provider') };
+  }
+
+  /** Whether all runs of a row with this seed were made; their rates were chosen then. */
+  private readonly knows = (places: readonly MapPlace[], seed: number): boolean =>
+    places.every((place) =>
+      MAP_METHODS.every((method) =>
+        this.scale.rates.some((rate) => this.lines.has(this.runNamed(place, method, seed, rate))),
+      ),
+    );
+
+  private keysOf({ level, roles, learns }: MapPlace): Keys {
+    const levels = Array.from({ length: level }, (_, index) => (index + 1 === level ? 1 : 0));
+    return {
+      'task.name': 'dealer',
+      'task.levels': levels,
+      'task.roles': roles,
+      ...this.scale.teams[roles],
+      ...(!learns && { policies: { dealer: { learns: false } } }),
+    };
+  }
+
+  /** The rate with which a method gains most of what it can, as the mean over the seeds of the search. */
+  private async bestRate(level: number, method: MapMethod): Promise<number> {
+    const { rates, searchSeeds } = this.scale;
+    const [first = 0] = rates;
+    const tried: { readonly rate: number; readonly gain: number }[] = [];
+    for (const rate of rates.length === 1 ? [] : rates) {
+      const runs: MapRun[] = [];
+      for (const seed of searchSeeds) {
+        runs.push(await this.run({ level, roles: 2, learns: false }, method, seed, rate));
+      }
+      this.search.push(...runs);
+      tried.push({ rate, gain: mean(runs.flatMap((run) => gainOf(run) ?? [])) });
+    }
+    return tried.toSorted((a, b) => b.gain - a.gain)[0]?.rate ?? first;
+  }
+
+  private async pilot(place: MapPlace): Promise<MapPilot> {
+    const { overrides, name } = this.pilotNamed(place);
+    const { rho, ratios } = await this.lines.of(name, pilotOutcome, async () => {
+      const found = await this.working(overrides, (service, recipe) =>
+        service.pilot(recipe, this.scale.pilot, this.options.signal),
+      );
+      const first = found.messages[0]?.rho ?? null;
+      if (first === null) {
+        throw new Error(`The pilot at level ${place.level} measured no rho.`);
+      }
+      this.options.note(`level ${place.level}, ${place.roles} roles: rho ${first.value.toFixed(2)}`);
+      return { rho: { ...first }, ratios: found.messages.map(({ varianceRatio }) => varianceRatio) };
+    });
+    return { ...place, rho, ratios };
+  }
+
+  private pilotNamed(place: MapPlace): { overrides: string[]; name: string[] } {
+    const { pilot, run } = this.scale;
+    // The untrained team is the same whoever learns.
+    const overrides = overridesOf({ ...run, ...this.keysOf({ ...place, learns: true }), seed: OTHER_SEED });
+    return { overrides, name: [...overrides, `pilot=${JSON.stringify(pilot)}`] };
+  }
+
+  /** The noise of the player's gradient against MAGRPO's, where the dealer rests; none elsewhere. */
+  private async variance(place: MapPlace): Promise<MapVariance[]> {
+    if (place.learns || place.roles !== 2) {
+      return [];
+    }
+    const ratio = await this.lines.of(this.varianceName(place), interval, async () => {
+      const noise = new Map<MapMethod, ReadonlyMap<string, number>>();
+      for (const method of MAP_METHODS) {
+        const overrides = this.restingRun(place, method);
+        const messages = await this.working(overrides, async (service, recipe) => {
+          const { run } = await service.run(recipe, { signal: this.options.signal, onProgress: () => undefined });
+          return service.reading((store) => playerMessages(store, run, this.scale.noiseSteps, method));
+        });
+        noise.set(method, handNoise(messages, method));
+      }
+      const found = noiseRatio(noise.get('c3') ?? new Map(), noise.get('magrpo') ?? new Map());
+      if (found === null) {
+        throw new Error(`At level ${place.level} no credit differs from another.`);
+      }
+      this.options.note(`level ${place.level}: variance ratio of the player ${found.value.toFixed(3)}`);
+      return found;
+    });
+    return [{ ...place, ratio }];
+  }
+
+  private varianceName(place: MapPlace): string[] {
+    return [...MAP_METHODS.flatMap((method) => this.restingRun(place, method)), 'noise of hands'];
+  }
+
+  /** A run whose policy stays what it is, to the bit. */
+  private restingRun(place: MapPlace, method: MapMethod): string[] {
+    return overridesOf({
+      ...this.scale.run,
+      ...this.keysOf(place),
+      method,
+      seed: OTHER_SEED,
+      steps: this.scale.noiseSteps,
+      'evaluation.instances': 0,
+      'ppo.learning_rate': RESTING,
+      snapshot_every: this.scale.noiseSteps,
+      checkpoint_every: this.scale.noiseSteps,
+    });
+  }
+
+  private runNamed(place: MapPlace, method: MapMethod, seed: number, rate: number): string[] {
+    return overridesOf({
+      ...this.scale.run,
+      ...this.keysOf(place),
+      method,
+      seed,
+      'ppo.learning_rate': rate,
+      snapshot_every: this.scale.run['steps'] ?? 1,
+      checkpoint_every: this.scale.run['steps'] ?? 1,
+    });
+  }
+
+  private async run(place: MapPlace, method: MapMethod, seed: number, rate: number): Promise<MapRun> {
+    const overrides = this.runNamed(place, method, seed, rate);
+    const found = await this.lines.of(overrides, outcome, () =>
+      this.working(overrides, async (service, recipe) => {
+        const started = performance.now();
+        const { run, evaluatorCalls, tokens } = await service.run(recipe, {
+          signal: this.options.signal,
+          onProgress: () => undefined,
+        });
+        const seconds = (performance.now() - started) / 1000;
+        const [before, after] = service.reading((store) => sharesOf(store, run, place));
+        this.options.note(
+          `level ${place.level}, ${place.roles} roles, ${method}, seed ${seed}, rate ${rate}: ${(100 * before).toFixed(1)} -> ${(100 * after).toFixed(1)} %, ${seconds.toFixed(0)} s`,
+        );
+        return { before, after, evaluatorCalls, tokens: tokens.prompt + tokens.completion, seconds };
+      }),
+    );
+    return { ...place, method, seed, rate, ...found };
+  }
+
+  /** Takes over what the map in the folder recorded, where it was made with these settings. */
+  private async continueEarlier(): Promise<void> {
+    const path = join(this.out, 'map.json');
+    const earlier = await earlierMapAt(path);
+    if (earlier === null) {
+      return;
+    }
+    const settings = this.settings();
+    const others = Object.keys({ ...settings, ...earlier.settings }).filter(
+      (key) => !EXTENDED.includes(key) && settings[key] !== earlier.settings[key],
+    );
+    if (others.length > 0) {
+      this.options.note(`${path} has other settings (${others.join(', ')}): what it recorded is not continued`);
+      return;
+    }
+    for (const one of earlier.hardware.split(BETWEEN)) {
+      this.hardware.add(one);
+    }
+    for (const { rho, ratios, ...place } of earlier.pilots) {
+      await this.lines.adopt(this.pilotNamed(place).name, { rho, ratios });
+    }
+    for (const { ratio, ...place } of earlier.variances) {
+      await this.lines.adopt(this.varianceName(place), ratio);
+    }
+    for (const { method, seed, rate, level, roles, learns, ...result } of [...earlier.search, ...earlier.runs]) {
+      await this.lines.adopt(this.runNamed({ level, roles, learns }, method, seed, rate), result);
+    }
+  }
+
+  /** Works with a store that is only needed for this piece of work. */
+  private async working<Result>(
+    overrides: readonly string[],
+    work: (service: EngineService, recipe: Recipe) => Promise<Result>,
+  ): Promise<Result> {
+    const folder = temporaryFolder('rho-map');
+    const service = new EngineService(join(folder, 'c3.sqlite'));
+    try {
+      return await work(service, await readRecipe(null, overrides, this.options.folder));
+    } finally {
+      await service.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** What a map is made with, in words. */
+  private settings(): Record<string, string> {
+    const { run, rates, searchSeeds, teams, pilot, noiseSteps } = this.scale;
+    const measured = new Set(this.runs.map(({ seed }) => seed));
+    const settings: Keys = {
+      ...run,
+      seeds: [...measured].toSorted((a, b) => a - b).join(', '),
+      'learning rates tried': rates.join(', '),
+      'seeds of the search': searchSeeds.join(', '),
+      ...Object.fromEntries(Object.entries(teams).map(([roles, keys]) => [`${roles} roles`, JSON.stringify(keys)])),
+      pilot: JSON.stringify(pilot),
+      'steps of the variance': noiseSteps,
+    };
+    return Object.fromEntries(Object.entries(settings).map(([key, value]) => [key, String(value)]));
+  }
+
+  private async write(): Promise<void> {
+    const { quick } = this.options;
+    const report: MapReport = {
+      command: `c3 bench rho-map${quick ? ' --quick' : ''}`,
+      hardware: [...this.hardware].join(BETWEEN),
+      environment: `Node ${process.versions.node}, ${process.platform} ${process.arch}`,
+      finishedAt: new Date().toISOString(),
+      quick,
+      settings: this.settings(),
+      search: this.search,
+      pilots: this.pilots,
+      variances: this.variances,
+      runs: this.runs,
+    };
+    const found = { cells: mapCells(this.pilots, this.runs), trends: this.trends() };
+    await writeWhole(join(this.out, 'map.json'), Buffer.from(`${JSON.stringify({ ...report, ...found })}\n`));
+    await writeWhole(join(this.out, 'map.html'), Buffer.from(mapPage(report)));
+    this.options.note(`${join(this.out, 'map.html')} holds ${this.runs.length} runs`);
+  }
+
+  /** Of each game by itself: what a team can learn is another thing in each. */
+  private trends(): { learns: boolean; by: string; trends: MapTrend[] }[] {
+    const gameOf = ({ level, learns }: MapPlace): string => `${String(learns)} ${levelRule(level).by}`;
+    return [...Map.groupBy(this.pilots, gameOf).values()].flatMap((pilots) => {
+      const [first] = pilots;
+      const runs = this.runs.filter((run) => first !== undefined && gameOf(run) === gameOf(first));
+      return first === undefined
+        ? []
+        : [{ learns: first.learns, by: levelRule(first.level).by, trends: mapTrends(pilots, runs) }];
+    });
+  }
+
+  private figures(): BenchFigure[] {
+    const cells = mapCells(this.pilots, this.runs).map(({ level, roles, difference }) =>
+      figure(`level ${level}, ${roles} roles: C3 less MAGRPO, share of the gain`, difference?.value ?? null, 'share'),
+    );
+    const trends = this.trends().flatMap(({ learns, by, trends: found }) =>
+      found.map(({ roles, slope }) =>
+        figure(
+          `${roles === null ? 'all teams' : `${roles} roles`}, the dealer ${learns ? `has ${by}` : 'does not learn'}: change with a doubling of rho`,
+          slope?.value ?? null,
+          'share',
+        ),
+      ),
+    );
+    return [...cells, ...trends];
+  }
+}
+
+/** Levels of one rho have one rate, that of the first: where no dealer learns, they ask the same of the player. */
+const rateName = ({ level }: MapPlace, method: MapMethod): string => `${levelRule(level).rho} ${method}`;
+
+const overridesOf = (keys: Keys): string[] =>
+  Object.entries(keys).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+
+/** The shares of what can be learned that a run's team had right before and after it was trained. */
+function sharesOf(store: StoreReader, run: string, { level, roles }: MapPlace): [before: number, after: number] {
+  const at = (stage: 'before' | 'after'): number => {
+    const round = EVALUATION_ROUNDS.find((one) => one.kind === 'sampled' && one.stage === stage);
+    const { iteration = 0 } = round ?? {};
+    const episodes = store.episodes({ run, phase: 'evaluate', iteration, offset: 0, limit: MOST_EPISODES });
+    // A message that is not in form has nothing right.
+    return mean(episodes.map(({ return: value }) => learnedShare(value ?? 0, level, roles) ?? 0));
+  };
+  return [at('before'), at('after')];
+}
+
+/** What the player said in all steps of a run, with its credits; a hand is one in one step. */
+function playerMessages(store: StoreReader, run: string, steps: number, method: MapMethod): PlayerMessage[] {
+  return Array.from({ length: steps }, (_, step) => step + 1).flatMap((step) =>
+    store
+      .trainingMessages(run, step, method === 'c3' ? 'loo' : 'magrpo')
+      .flatMap(({ position, problem, message, credit }) =>
+        position === 0 || credit === null
+          ? []
+          : [{ hand: `${step} ${problem}`, text: store.fullMessage(message).text, credit }],
+      ),
+  );
+}

@@ -1,0 +1,319 @@
+/**
+ * The finished runs of a paper table: one line of JSON each, with what the table needs of it, how it was made and
+ * where. The runs' store may be lost, and another machine may go on.
+ */
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { MethodRun, Solved } from '../../../diagnostics/methods/methodComparison.ts';
+import { readRecipe, type Recipe } from '../../../engine/recipe/recipe.ts';
+import { readRegular } from '../../../files/regularFile.ts';
+import { writeWhole } from '../../../runtime/files/wholeFile.ts';
+import { C3Error, messageOf } from '../../../shared/errors.ts';
+import { generateSplit, TASK_NAMES } from '../../../tasks/split.ts';
+import { withoutEarlier } from '../../../training/config/storedConfig.ts';
+import { METHOD_NAMES } from '../../../training/methods/methods.ts';
+import type { PaperRun, SampleSettings, Scale } from './paperScale.ts';
+
+/**
+ * Of what training, evaluation and diagnostics compute where their configuration says nothing: raised with every change
+ * of a number that they come to, so that one table never mixes the two.
+ */
+export const DEFINITIONS = 1;
+
+/** Of a file of runs, which has a few kilobytes for each. */
+const MOST_BYTES = 64 * 2 ** 20;
+/** Of one file of a bundled team. */
+const MOST_TEAM_BYTES = 64 * 2 ** 20;
+
+/** Solved episodes by problem: a digit of base 36 each, for as many samples each. `others` by position. */
+const countsSchema = z.object({
+  samples: z.int().min(0).max(35),
+  solved: z.string().regex(/^[0-9a-z]*$/u),
+  others: z.record(z.string(), z.tuple([z.int().nonnegative(), z.int().nonnegative()])),
+});
+type Counts = z.infer<typeof countsSchema>;
+
+const lineSchema = z.object({
+  part: z.enum(['search', 'table']),
+  task: z.enum(TASK_NAMES),
+  method: z.enum(METHOD_NAMES),
+  seed: z.int(),
+  rate: z.number(),
+  steps: z.int(),
+  sample: z.object({ contexts: z.int(), alternatives: z.int(), replays: z.int(), valueSamples: z.int() }).nullable(),
+  definitions: z.int(),
+  config: z.string(),
+  team: z.string(),
+  hardware: z.string(),
+  environment: z.string(),
+  version: z.string(),
+  finishedAt: z.string(),
+  run: z.object({
+    id: z.string(),
+    greedy: countsSchema,
+    sampled: countsSchema,
+    fidelity: z.number().nullable(),
+    variance: z.number().nullable(),
+    influence: z.number().nullable(),
+    publishedInfluence: z.number().nullable(),
+    contexts: z.number(),
+    evaluatorCalls: z.number(),
+    tokens: z.object({ prompt: z.number(), reused: z.number(), completion: z.number() }),
+    decisions: z.record(z.string(), z.number()),
+    seconds: z.number(),
+    curve: z.array(z.tuple([z.number(), z.number(), z.number(), z.number()])),
+  }),
+});
+type Line = z.infer<typeof lineSchema>;
+
+/** Where and with what runs are made. */
+export interface Maker {
+  readonly hardware: string;
+  readonly environment: string;
+  readonly version: string;
+}
+
+/** A finished run of the table or of its search. */
+export interface KeptRun extends PaperRun, Maker {
+  /** What its diagnostics were sampled with; null where they were not. */
+  readonly sample: SampleSettings | null;
+  readonly run: Omit<MethodRun, 'budget'>;
+}
+
+/** The recipe of a run of the table. @throws C3Error('input') for keys that a configuration does not have */
+export async function recipeOf(
+  { run, search }: Pick<Scale, 'run' | 'search'>,
+  { part, task, method, seed, rate, steps }: PaperRun,
+  folder: string,
+): Promise<Recipe> {
+  const overrides = Object.entries({
+    ...run,
+    ...(part === 'search' ? search : {}),
+    steps,
+    seed,
+    'ppo.learning_rate': rate,
+    snapshot_every: steps,
+    checkpoint_every: 12,
+    'evaluation.before': false,
+    method,
+    'task.name': task,
+    // A stored run that was made by other definitions is another run.
+    title: `Paper table (definitions ${DEFINITIONS}): ${task}, ${method}, seed ${seed}, rate ${rate}`,
+  });
+  return readRecipe(
+    null,
+    overrides.map(([key, value]) => `${key}=${JSON.stringify(value)}`),
+    folder,
+  );
+}
+
+/** What a run depends on besides its place in the table. */
+interface Inputs {
+  readonly definitions: number;
+  readonly config: string;
+  readonly team: string;
+}
+const CHANGED: Readonly<Record<keyof Inputs | 'sample' | 'searchSteps', string>> = {
+  definitions: 'other definitions of the methods',
+  config: 'another configuration',
+  team: 'another team or other questions',
+  sample: 'another diagnostic sample',
+  searchSteps: 'another length of the search',
+};
+
+/** Finished runs by their place in the table, in a file that holds all of them at any time. */
+export class PaperRecord {
+  private readonly path: string;
+  private readonly scale: Scale;
+  private readonly folder: string;
+  private readonly maker: Maker;
+  private readonly lines = new Map<string, Line>();
+  private readonly teams = new Map<string, Promise<string>>();
+
+  private constructor(path: string, scale: Scale, folder: string, maker: Maker) {
+    this.path = path;
+    this.scale = scale;
+    this.folder = folder;
+    this.maker = maker;
+  }
+
+  /**
+   * Takes the runs of the file itself, where there is one, and of another file.
+   * @param from the other file; null for none
+   * @throws C3Error('input') for a file that cannot be read, or holds a run that would be made differently today
+   */
+  static async open(
+    path: string,
+    from: string | null,
+    { scale, folder, maker }: { readonly scale: Scale; readonly folder: string; readonly maker: Maker },
+  ): Promise<PaperRecord> {
+    const record = new PaperRecord(path, scale, folder, maker);
+    if (from !== null) {
+      await record.read(from, 'name a file of runs that a paper table left, or leave out --continue');
+    }
+    const taken = record.lines.size;
+    const there = await readdir(join(path, '..')).catch((): string[] => []);
+    if (there.some((name) => join(path, '..', name) === path)) {
+      await record.read(path, 'name another folder with --out');
+    }
+    if (taken > 0) {
+      await record.write();
+    }
+    return record;
+  }
+
+  /** A finished run. @param sample what its diagnostics have to be sampled with; null where it needs none */
+  find(run: PaperRun, sample: SampleSettings | null): KeptRun | null {
+    const line = this.lines.get(keyOf(run));
+    return line === undefined || (sample !== null && !isDeepStrictEqual(line.sample, sample)) ? null : keptRun(line);
+  }
+
+  /** Keeps a run that has finished, in the file too. @throws C3Error('store') where it cannot be written */
+  async keep(place: PaperRun, sample: SampleSettings | null, run: MethodRun): Promise<KeptRun> {
+    // Only the table shows which episodes were solved greedily, what was sampled step by step, and whose they were.
+    const whole = place.part === 'table';
+    const { task: _, method: __, seed: ___, budget: ____, run: id, seconds, curve, ...measured } = run;
+    const line = lineSchema.parse({
+      ...place,
+      sample,
+      ...(await this.inputsOf(place)),
+      ...this.maker,
+      finishedAt: new Date().toISOString(),
+      run: {
+        ...measured,
+        id,
+        greedy: counts(whole ? run.greedy : []),
+        sampled: counts(run.sampled),
+        decisions: whole ? run.decisions : {},
+        seconds: seconds ?? 0,
+        curve: whole
+          ? curve.map(({ step, meanReturn, evaluatorCalls, tokens }) => [step, meanReturn, evaluatorCalls, tokens])
+          : [],
+      },
+    });
+    this.lines.set(keyOf(place), line);
+    await this.write();
+    return keptRun(line);
+  }
+
+  private async write(): Promise<void> {
+    const text = [...this.lines.values()].map((line) => `${JSON.stringify(line)}\n`).join('');
+    await writeWhole(this.path, Buffer.from(text));
+  }
+
+  private async read(path: string, advice: string): Promise<void> {
+    const text = (await readRegular(path, MOST_BYTES, advice)).toString('utf8');
+    for (const [index, content] of text.split('\n').entries()) {
+      if (content !== '') {
+        const where = `${path}, line ${index + 1}`;
+        const line = lineOf(content, where, advice);
+        const changed = await this.change(line);
+        if (changed !== null) {
+          throw new C3Error(
+            'input',
+            `${where}: the run of ${line.task}, ${line.method}, seed ${line.seed} was made with ${CHANGED[changed]}; continue it with the version that made it, or ${advice}.`,
+          );
+        }
+        this.lines.set(keyOf(line), line);
+      }
+    }
+  }
+
+  /** What of a run would be different today; null where nothing would. */
+  private async change(line: Line): Promise<keyof typeof CHANGED | null> {
+    const now = await this.inputsOf(line);
+    const found = (['definitions', 'team', 'config'] as const).find((name) => line[name] !== now[name]);
+    const task = this.scale.tasks.find(({ name }) => name === line.task);
+    return (
+      found ??
+      (line.part === 'search' && task?.searchSteps !== line.steps
+        ? 'searchSteps'
+        : line.sample !== null && !isDeepStrictEqual(line.sample, this.scale.sample)
+          ? 'sample'
+          : null)
+    );
+  }
+
+  private async inputsOf(place: PaperRun): Promise<Inputs> {
+    const recipe = await recipeOf(this.scale, place, this.folder);
+    const { title: _, ...config } = withoutEarlier(recipe.config);
+    const team = this.teams.get(place.task) ?? teamHash(recipe);
+    this.teams.set(place.task, team);
+    return { definitions: DEFINITIONS, config: hash(JSON.stringify(config)), team: await team };
+  }
+}
+
+const keyOf = ({ part, task, method, seed, rate, steps }: PaperRun): string =>
+  JSON.stringify([part, task, method, seed, rate, steps]);
+
+const hash = (...parts: readonly (string | Uint8Array)[]): string => {
+  const sha = createHash('sha256');
+  for (const part of parts) {
+    // The length before each keeps parts apart.
+    sha.update(`${part.length}:`).update(part);
+  }
+  return sha.digest('hex').slice(0, 16);
+};
+
+/** Of the untrained team's files, its protocol, and some of the questions that its task generates. */
+async function teamHash({ modelFolder, protocolText, config: { task } }: Recipe): Promise<string> {
+  const names = (await readdir(modelFolder)).filter((name) => /\.(safetensors|json)$/u.test(name)).sort();
+  const files = await Promise.all(
+    names.map((name) => readRegular(join(modelFolder, name), MOST_TEAM_BYTES, 'install the product again')),
+  );
+  const { train, evaluation } = generateSplit({
+    task: task.name,
+    seed: 'paper-table',
+    train: 16,
+    evaluation: 16,
+    levels: task.levels,
+    roles: task.roles,
+  });
+  return hash(protocolText, ...files, JSON.stringify([train, evaluation]));
+}
+
+function lineOf(content: string, where: string, advice: string): Line {
+  try {
+    return lineSchema.parse(JSON.parse(content));
+  } catch (error) {
+    const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
+    const reason = issue === undefined ? messageOf(error) : `${issue.path.join('.')}: ${issue.message}`;
+    throw new C3Error('input', `${where} is no run of a paper table: ${reason}; ${advice}.`, { cause: error });
+  }
+}
+
+function keptRun({ run, definitions: _, config: __, team: ___, finishedAt: ____, ...line }: Line): KeptRun {
+  const { id, greedy, sampled, curve, ...measured } = run;
+  return {
+    ...line,
+    run: {
+      ...measured,
+      task: line.task,
+      method: line.method,
+      seed: line.seed,
+      run: id,
+      greedy: solvedOf(greedy),
+      sampled: solvedOf(sampled),
+      curve: curve.map(([step, meanReturn, evaluatorCalls, tokens]) => ({ step, meanReturn, evaluatorCalls, tokens })),
+    },
+  };
+}
+
+/** Short for what the problems of an evaluation have: as many samples each, but for a few that are masked. */
+function counts(all: readonly Solved[]): Counts {
+  const samples = Math.min(35, Math.max(0, ...all.map((one) => one.samples)));
+  const others = all.flatMap((one, index): [string, [number, number]][] =>
+    one.samples === samples ? [] : [[String(index), [one.solved, one.samples]]],
+  );
+  const digits = all.map((one) => (one.samples === samples ? one.solved.toString(36) : '0'));
+  return { samples, solved: digits.join(''), others: Object.fromEntries(others) };
+}
+
+const solvedOf = ({ samples, solved, others }: Counts): Solved[] =>
+  Array.from(solved, (digit, index) => {
+    const [count, of] = others[String(index)] ?? [Number.parseInt(digit, 36), samples];
+    return { solved: count, samples: of };
+  });

@@ -1,0 +1,194 @@
+/**
+ * `c3 bench sandbox`: honest and hostile Python programs graded in one run. Each has the score that it deserves, and
+ * around the sandbox lies bait: whatever an escaped program does to it is counted.
+ */
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { SANDBOX_PLACES } from '../../engine/places.ts';
+import { PythonGrader } from '../../evaluate/python/grader.ts';
+import type { PythonVerdict } from '../../evaluate/python/rules.ts';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
+import { figure, hardwareName, medianOf, type BenchOptions, type BenchReport } from '../report.ts';
+import type { Bait } from './hostile.ts';
+import { loadPrograms, type LoadProgram } from './programs.ts';
+
+const PROGRAMS = 1000;
+const QUICK_PROGRAMS = 100;
+/** That the goal is about. */
+const CORES = 2;
+/** Programs at a time: one more, so that no core waits while a process starts. */
+const LANES = CORES + 1;
+/** Seconds of processor time that each program may use. */
+const SECONDS = 1;
+/** Programs per second. */
+const GOAL = 15;
+const NOTE_EVERY = 250;
+const VARIABLE = 'C3_BENCH_SECRET';
+
+/** One program with what came of it. */
+export interface Graded {
+  readonly program: LoadProgram;
+  readonly verdict: Pick<PythonVerdict, 'score' | 'rule' | 'detail'>;
+  readonly seconds: number;
+}
+
+/** Traces of programs outside of the sandbox. */
+export interface Traces {
+  readonly connections: number;
+  /** Files of the folder of the bait that were made, changed or removed. */
+  readonly files: number;
+}
+
+/**
+ * Grades all programs, LANES at a time.
+ * @throws C3Error('engine') where no sandbox starts; CancelledError
+ */
+export async function benchSandbox(
+  { quick, signal, note }: BenchOptions,
+  count = quick ? QUICK_PROGRAMS : PROGRAMS,
+): Promise<BenchReport> {
+  const before = process.env[VARIABLE];
+  const folder = temporaryFolder('bench-sandbox');
+  const secret = `secret of ${folder}`;
+  const reached: string[] = [];
+  const server = createServer((socket) => {
+    reached.push('');
+    socket.on('error', () => undefined);
+    socket.end(secret);
+  });
+  const grader = new PythonGrader({ places: SANDBOX_PLACES, lanes: LANES, limits: { seconds: SECONDS } });
+  try {
+    const bait: Bait = { folder, file: join(folder, 'secret.txt'), secret, port: await listening(server) };
+    await writeFile(bait.file, secret);
+    process.env[VARIABLE] = secret;
+    const programs = loadPrograms(count, bait);
+    const started = performance.now();
+    const idle = process.cpuUsage();
+    const graded = await gradeAll(grader, programs, signal, note);
+    const { user, system } = process.cpuUsage(idle);
+    const seconds = {
+      clock: (performance.now() - started) / 1000,
+      processor: grader.processorSeconds === 0 ? null : grader.processorSeconds + (user + system) / 1e6,
+    };
+    if (grader.lost) {
+      throw new C3Error('engine', 'No sandbox starts on this machine: c3 grade --kind python says why.');
+    }
+    const files = await changedFiles(bait);
+    for (const line of wrongOnes(graded)) {
+      note(line);
+    }
+    return report(graded, { connections: reached.length, files }, seconds);
+  } finally {
+    grader.close();
+    server.close();
+    if (before === undefined) {
+      Reflect.deleteProperty(process.env, VARIABLE);
+    } else {
+      process.env[VARIABLE] = before;
+    }
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** How long all programs took together; the processor's time is null where the system does not say it. */
+export interface LoadSeconds {
+  readonly clock: number;
+  /** Of all sandboxes, their starts among it, and of the process that asks them. */
+  readonly processor: number | null;
+}
+
+/** The figures of programs that took so many seconds together. */
+export function report(graded: readonly Graded[], traces: Traces, { clock, processor }: LoadSeconds): BenchReport {
+  const hostile = graded.filter(({ program }) => program.kind !== 'right' && program.kind !== 'wrong');
+  const honest = graded.filter((one) => !hostile.includes(one));
+  const milliseconds = (ones: readonly Graded[]): number | null => {
+    const median = medianOf(ones.map((one) => one.seconds));
+    return median === null ? null : median * 1000;
+  };
+  const perSecond = graded.length / clock;
+  return {
+    suite: 'sandbox',
+    figures: [
+      figure('programs graded, honest and hostile', graded.length, ''),
+      figure('of them hostile', hostile.length, ''),
+      figure('programs', perSecond, 'programs/s'),
+      figure(
+        'programs, by processor time on free cores',
+        processor && (graded.length * CORES) / processor,
+        'programs/s',
+      ),
+      figure('goal', GOAL, 'programs/s'),
+      figure('scored wrongly', wrongOnes(graded).length, ''),
+      figure('escaped', escaped(hostile, traces), ''),
+      figure('processor time', processor, 's'),
+      figure('one honest program, median', milliseconds(honest), 'ms'),
+      figure('one hostile program, median', milliseconds(hostile), 'ms'),
+      figure(`stopped at ${SECONDS} s of processor time`, stopped(graded), ''),
+    ],
+    hardware: hardwareName(`Node ${process.versions.node}`, `${LANES} programs at a time`),
+  };
+}
+
+/** Every trace outside, and every program that was right about the secret. */
+const escaped = (hostile: readonly Graded[], { connections, files }: Traces): number =>
+  connections + files + hostile.filter(({ verdict }) => verdict.score === 1).length;
+
+const stopped = (graded: readonly Graded[]): number =>
+  graded.filter(({ verdict }) => verdict.rule === 'time-limit').length;
+
+/** A line on each program whose score is not what it deserves; one without a score is wrong too. */
+const wrongOnes = (graded: readonly Graded[]): string[] =>
+  graded
+    .filter(({ program, verdict }) => verdict.score !== program.deserves)
+    .map(
+      ({ program, verdict }) =>
+        `${program.kind} scored ${String(verdict.score)} (${verdict.rule}: ${verdict.detail.slice(0, 120)})\n${program.code}`,
+    );
+
+/** @throws CancelledError */
+async function gradeAll(
+  grader: PythonGrader,
+  programs: readonly LoadProgram[],
+  signal: AbortSignal,
+  note: (line: string) => void,
+): Promise<readonly Graded[]> {
+  const graded: Graded[] = [];
+  const rest = programs.values();
+  // Lanes of its own, so that the seconds of a program hold no waiting for its turn.
+  const lane = async (): Promise<void> => {
+    for (const program of rest) {
+      if (signal.aborted) {
+        throw new CancelledError();
+      }
+      const started = performance.now();
+      const verdict = await grader.grade(program.code, program.tests, null, signal);
+      graded.push({ program, verdict, seconds: (performance.now() - started) / 1000 });
+      if (graded.length % NOTE_EVERY === 0) {
+        note(`${graded.length} of ${programs.length} programs graded`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  return graded;
+}
+
+/** The port of a server on this machine that listens from now on. @throws C3Error('engine') */
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) {
+    throw new C3Error('engine', 'No port of this machine could be opened for the bait of c3 bench sandbox.');
+  }
+  return address.port;
+}
+
+async function changedFiles({ folder, file, secret }: Bait): Promise<number> {
+  const names = await readdir(folder);
+  const kept = await readFile(file, 'utf8').catch(() => null);
+  return names.filter((name) => join(folder, name) !== file).length + (kept === secret ? 0 : 1);
+}

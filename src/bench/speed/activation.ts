@@ -1,0 +1,149 @@
+/**
+ * `c3 bench activation`: how long the extension takes from its first byte to the end of activation. Every turn is a
+ * bare process of its own that loads the bundle against an empty stand-in for the editor's interface: what the editor
+ * itself does is no part of it.
+ */
+import { execFile } from 'node:child_process';
+import { existsSync, rmSync, statSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { EXTENSION_BUNDLE } from '../../engine/places.ts';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { C3Error, CancelledError } from '../../shared/errors.ts';
+import { isRecord } from '../../shared/guard.ts';
+import { figure, hardwareName, medianOf, quantileOf, type BenchOptions, type BenchReport } from '../report.ts';
+
+const TURNS = 21;
+const QUICK_TURNS = 7;
+const TURN_TIMEOUT = 60_000;
+
+/** What activation may take, in milliseconds. */
+const GOAL = 100;
+
+/**
+ * The program of one turn, with the bundle and an empty folder as its arguments. Whatever is asked of the stand-in is
+ * there, can be called, made and read, and answers with more of the same; a list is empty, a setting has its default,
+ * and every path is that folder.
+ */
+export const ACTIVATION_PROGRAM = `
+const Module = require('node:module');
+const fixed = {
+  [Symbol.toPrimitive]: () => '',
+  [Symbol.iterator]: () => [].values(),
+  then: undefined,
+  fsPath: process.argv[2],
+};
+const inert = () => new Proxy(function () {}, {
+  get: (target, key) => Object.hasOwn(fixed, key) ? fixed[key] : (target[key] ??= inert()),
+  apply: () => inert(), construct: () => inert(), set: () => true,
+});
+let registered = 0;
+const commands = { registerCommand: () => { registered++; return { dispose() {} }; }, executeCommand: async () => {} };
+const workspace = new Proxy({}, { get: (_, key) => key === 'getConfiguration' ? () => ({ get: (_, value) => value }) : key === 'workspaceFolders' ? undefined : inert() });
+const inner = inert();
+const editor = new Proxy({}, { get: (_, key) => key === 'commands' ? commands : key === 'workspace' ? workspace : inner[key] });
+const load = Module._load;
+const native = [];
+Module._load = function (request, ...rest) {
+  if (request === 'vscode') return editor;
+  if (/^(better-sqlite3|onnxruntime)/.test(request)) native.push(request);
+  return load.call(this, request, ...rest);
+};
+const memory = { get: (_, value) => value, update: async () => {}, keys: () => [] };
+const own = { subscriptions: [], workspaceState: memory, globalState: memory };
+const context = new Proxy(own, { get: (_, key) => own[key] ?? inner[key] });
+const processor = process.cpuUsage();
+const started = performance.now();
+const extension = require(process.argv[1]);
+const loaded = performance.now();
+Promise.resolve(extension.activate(context)).then(() => {
+  const ended = performance.now();
+  const { user, system } = process.cpuUsage(processor);
+  process.stdout.write(JSON.stringify({ load: loaded - started, activate: ended - loaded, processor: (user + system) / 1000, registered, native }), () => process.exit(0));
+});
+`;
+
+interface Turn {
+  readonly load: number;
+  readonly activate: number;
+  /** Milliseconds of all cores: what others do on the machine does not count. */
+  readonly processor: number;
+}
+
+/**
+ * Measures the bundle that was built last.
+ * @throws C3Error('input') where there is none; C3Error('engine') where it does not activate; CancelledError
+ */
+export async function benchActivation(
+  { quick, signal, note }: BenchOptions,
+  bundle = EXTENSION_BUNDLE,
+): Promise<BenchReport> {
+  if (!existsSync(bundle)) {
+    throw new C3Error('input', `There is no extension at ${bundle}: build it first (npm run build).`);
+  }
+  const turns: Turn[] = [];
+  const folder = temporaryFolder('bench-activation');
+  try {
+    // The first turn warms the disk's cache: a cold disk is no property of the extension.
+    for (let turn = 0; turn <= (quick ? QUICK_TURNS : TURNS); turn++) {
+      if (signal.aborted) {
+        throw new CancelledError();
+      }
+      const found = await activateOnce(bundle, folder);
+      if (turn > 0) {
+        turns.push(found);
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  note(`${turns.length} activations measured`);
+  const whole = turns.map(({ load, activate }) => load + activate);
+  return {
+    suite: 'activation',
+    figures: [
+      figure('loading and activating, median', medianOf(whole), 'ms'),
+      figure('goal', GOAL, 'ms'),
+      figure('loading and activating, 90th percentile', quantileOf(whole, 0.9), 'ms'),
+      figure('processor time of both, median', medianOf(turns.map(({ processor }) => processor)), 'ms'),
+      figure('loading the bundle, median', medianOf(turns.map(({ load }) => load)), 'ms'),
+      figure('activating, median', medianOf(turns.map(({ activate }) => activate)), 'ms'),
+      figure('size of the bundle', statSync(bundle).size / 1024, 'KiB'),
+    ],
+    hardware: hardwareName(`Node ${process.versions.node}`),
+  };
+}
+
+async function activateOnce(bundle: string, folder: string): Promise<Turn> {
+  let printed: unknown;
+  try {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=commonjs', '--eval', ACTIVATION_PROGRAM, bundle, folder],
+      { timeout: TURN_TIMEOUT },
+    );
+    printed = JSON.parse(stdout);
+  } catch (error) {
+    throw new C3Error('engine', `The extension at ${bundle} did not activate: build it again (npm run build).`, {
+      cause: error,
+    });
+  }
+  if (
+    !isRecord(printed) ||
+    typeof printed['load'] !== 'number' ||
+    typeof printed['activate'] !== 'number' ||
+    typeof printed['processor'] !== 'number' ||
+    !(Number(printed['registered']) > 0)
+  ) {
+    throw new C3Error(
+      'engine',
+      `The extension at ${bundle} activated without registering a command: build it again (npm run build).`,
+    );
+  }
+  if (Array.isArray(printed['native']) && printed['native'].length > 0) {
+    throw new C3Error(
+      'engine',
+      `The extension at ${bundle} loads ${printed['native'].join(', ')} when it activates: load it where it is first needed.`,
+    );
+  }
+  return { load: printed['load'], activate: printed['activate'], processor: printed['processor'] };
+}

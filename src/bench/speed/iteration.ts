@@ -1,0 +1,186 @@
+/** Whole C3 iterations of a team, against what generation and training of its shape alone would take. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { probeProvider } from '../../engine/machine/probing.ts';
+import { readRecipe } from '../../engine/recipe/recipe.ts';
+import { EngineService } from '../../engine/service.ts';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { Generator } from '../../runtime/generate/generate.ts';
+import { loadModel } from '../../runtime/model/model.ts';
+import type { TransformerConfig } from '../../runtime/model/transformer.ts';
+import { resolveDevice } from '../../runtime/provider/device.ts';
+import type { DeviceSettings } from '../../runtime/session/session.ts';
+import { packContexts, type TrainingContext } from '../../runtime/train/graph/pack.ts';
+import { MICRO_BATCH_TOKENS, Trainer } from '../../runtime/train/trainer.ts';
+import type { PositionCost, StoreReader } from '../../store/types.ts';
+import { trainingContexts } from '../../training/advantages.ts';
+import { methodNamed } from '../../training/methods/methods.ts';
+import { figure, type BenchFigure, type TeamBenchOptions } from '../report.ts';
+import { medianSeconds } from '../turns.ts';
+import { generationRequests, type GenerationWork } from './shape.ts';
+import { stepper, SLOTS_OF_STEP } from './step.ts';
+
+const FULL = { steps: 6, rounds: 5 };
+const QUICK = { steps: 2, rounds: 2 };
+/** Milliseconds between two looks at the resident set. */
+const MEMORY_POLL = 50;
+const MEGABYTE = 1e6;
+
+/** What some iterations were and took. */
+interface Run {
+  readonly steps: number;
+  /** Sampled tokens per second after the first step, which compiles the graphs. */
+  readonly rate: number | null;
+  readonly costs: readonly PositionCost[];
+  /** Input slots of all steps, and those of them that held padding. */
+  readonly slots: number;
+  readonly padding: number;
+  /** Largest resident set of this process, in bytes. */
+  readonly memory: number;
+}
+
+/**
+ * Runs a few iterations without evaluation in a temporary folder, then predicts them.
+ * @throws CancelledError; C3Error
+ */
+export async function benchIteration(options: TeamBenchOptions): Promise<BenchFigure[]> {
+  const { steps, rounds } = options.quick ? QUICK : FULL;
+  const recipe = await readRecipe(options.config, [`steps=${steps}`, 'evaluation.instances=0'], options.folder);
+  const { config, parameters } = await loadModel(recipe.modelFolder);
+  const home = temporaryFolder('bench-train');
+  const service = new EngineService(join(home, 'c3.sqlite'));
+  let run: Run;
+  try {
+    run = await iterate(service, recipe, config, options);
+  } finally {
+    await service.close();
+    await rm(home, { recursive: true, force: true });
+  }
+  options.note(`${run.steps} iterations run`);
+  const { provider, threads } = recipe.config.device;
+  const { settings } = await resolveDevice(provider, threads, probeProvider);
+  const ceiling = await predict(run, config, parameters, settings, rounds, options);
+  options.note('predicted from generation and training alone');
+  return [
+    figure('C3 iteration, sampled tokens', run.rate, 'tokens/s', {
+      ceiling,
+      ratio: run.rate === null ? null : run.rate / ceiling,
+    }),
+    figure('padding of packed batches', run.slots === 0 ? null : (100 * run.padding) / run.slots, '%'),
+    figure('largest resident set', run.memory / MEGABYTE, 'MB'),
+  ];
+}
+
+async function iterate(
+  service: EngineService,
+  recipe: Parameters<EngineService['run']>[0],
+  config: TransformerConfig,
+  { signal }: TeamBenchOptions,
+): Promise<Run> {
+  const ends: number[] = [];
+  let memory = 0;
+  const look = (): void => {
+    memory = Math.max(memory, process.memoryUsage.rss());
+  };
+  const timer = setInterval(look, MEMORY_POLL);
+  try {
+    const { run, steps } = await service.run(recipe, {
+      signal,
+      onProgress: ({ metrics }) => {
+        look();
+        if (metrics !== null) {
+          ends.push(performance.now() / 1000);
+        }
+      },
+    });
+    return service.reading((store) => {
+      const tokens = store.steps(run, 0, steps).map(({ ledger }) => ledger.tokens.completion);
+      const seconds = (ends.at(-1) ?? 0) - (ends[0] ?? 0);
+      const sampled = (tokens.at(-1) ?? 0) - (tokens[0] ?? 0);
+      const batches = Array.from({ length: steps }, (_, index) =>
+        packContexts(
+          config,
+          learned(store, run, index + 1, methodNamed(recipe.config.method).estimator(recipe.config)),
+          MICRO_BATCH_TOKENS,
+          0,
+        ),
+      ).flat();
+      const total = (part: 'slots' | 'padding'): number => batches.reduce((sum, batch) => sum + batch[part], 0);
+      return {
+        steps,
+        rate: seconds > 0 ? sampled / seconds : null,
+        costs: store.costs(run),
+        slots: total('slots'),
+        padding: total('padding'),
+        memory,
+      };
+    });
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** The contexts of an iteration as they are packed; only lengths matter, so prompts are left blank. */
+function learned(store: StoreReader, run: string, iteration: number, estimator: string): TrainingContext[] {
+  const groups = Map.groupBy(store.trainingMessages(run, iteration, estimator), ({ bucket }) => bucket);
+  return trainingContexts(
+    [...groups.values()].map((messages) => ({
+      role: messages[0]?.role ?? '',
+      prompt: new Int32Array(messages[0]?.promptTokens ?? 1),
+      messages,
+    })),
+    false,
+  );
+}
+
+/**
+ * Sampled tokens per second, were an iteration nothing but its generation and its optimiser step, each at the rate that
+ * it has alone.
+ */
+async function predict(
+  { steps, costs, slots }: Run,
+  config: TransformerConfig,
+  parameters: Float32Array,
+  device: DeviceSettings,
+  rounds: number,
+  options: TeamBenchOptions,
+): Promise<number> {
+  const generator = await Generator.create(config, device);
+  const trainer = new Trainer(config, device);
+  try {
+    const calls = costs.map((cost) => generationRequests(config, workOf(cost, steps)));
+    const sides: Record<string, () => Promise<unknown>> = {
+      step: stepper(trainer, config, parameters, options.signal),
+    };
+    calls.forEach(
+      (requests, call) =>
+        (sides[`call ${call}`] = () => generator.generate(parameters, requests, { signal: options.signal })),
+    );
+    const seconds = await medianSeconds(sides, rounds, options);
+    const tokens = costs.reduce((total, cost) => total + cost.completionTokens, 0);
+    // Lengths were rounded: what counts is the rate.
+    const sampling = costs.reduce((total, cost, call) => {
+      const measured = calls[call]?.reduce((sum, { maxNewTokens }) => sum + maxNewTokens, 0) ?? 1;
+      return total + (cost.completionTokens * (seconds[`call ${call}`] ?? 0)) / measured;
+    }, 0);
+    return tokens / (sampling + (slots * (seconds['step'] ?? 0)) / SLOTS_OF_STEP);
+  } finally {
+    await generator.release();
+    await trainer.release();
+  }
+}
+
+/** One iteration's call at a position of the protocol: as many prompts and completions, all of the mean length. */
+function workOf(
+  { messages, promptTokens, reusedTokens, completionTokens }: PositionCost,
+  steps: number,
+): GenerationWork {
+  const rows = Math.max(1, Math.round(messages / steps));
+  const prompts = Math.max(1, Math.round((rows * (promptTokens - reusedTokens)) / promptTokens));
+  return {
+    prompts,
+    completions: Math.max(1, Math.round(rows / prompts)),
+    promptLength: Math.max(1, Math.round(promptTokens / messages)),
+    newTokens: Math.max(1, Math.round(completionTokens / messages)),
+  };
+}

@@ -1,0 +1,360 @@
+/**
+ * `c3 bench model`: a random checkpoint of a published size, loaded and decoded: loading against reading its files
+ * alone, prefill against the bare weight products, decoding against what memory gives, and the memory that all of it
+ * takes.
+ */
+import { rmSync } from 'node:fs';
+import { open, readdir, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { probeProvider } from '../../engine/machine/probing.ts';
+import { readRegular } from '../../files/regularFile.ts';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { checkRequest, Generator, type GenerationRequest } from '../../runtime/generate/generate.ts';
+import { DeviceWeights } from '../../runtime/model/deviceWeights.ts';
+import { CONFIG_FILE, parseConfig } from '../../runtime/model/huggingFaceConfig.ts';
+import { loadModel, type LoadedModel, parameterCount } from '../../runtime/model/model.ts';
+import { SHARD_BYTES, writeRandomModel, storedBytes } from '../../runtime/model/randomModel.ts';
+import type { TransformerConfig } from '../../runtime/model/transformer.ts';
+import { resolveDevice } from '../../runtime/provider/device.ts';
+import { BareProducts, operations, weightProducts } from '../../runtime/provider/products.ts';
+import type { DeviceSettings } from '../../runtime/session/session.ts';
+import { DEFAULT_PROVIDER, traitsOf } from '../../shared/devices.ts';
+import { CancelledError, C3Error } from '../../shared/errors.ts';
+import {
+  figure,
+  hardwareName,
+  rateBetween,
+  shareOf,
+  type BenchFigure,
+  type BenchOptions,
+  type BenchReport,
+  type ModelBenchOptions,
+} from '../report.ts';
+import { medianSeconds } from '../turns.ts';
+import { DEVICE, generationRequests } from './shape.ts';
+
+const BATCHES = [1, 8, 32] as const;
+const PROMPT = 64;
+const NEW = 16;
+const ROUNDS = { full: 3, quick: 2 } as const;
+/** A matrix product of one row takes another kernel: the graphs always ask for two. */
+const LEAST_ROWS = 2;
+const FLOAT = 4;
+const READ_PIECE = 1024 * 1024;
+
+/** What tests set otherwise. */
+export interface ModelBenchLimits {
+  readonly room: Room;
+  readonly shardBytes: number;
+}
+
+/**
+ * Measures a model.
+ * @throws CancelledError; C3Error, before anything is written where it is too large for this machine
+ */
+export async function benchModel(options: ModelBenchOptions): Promise<BenchReport> {
+  return benchModelWithin(options, { room: await freeRoom(), shardBytes: SHARD_BYTES });
+}
+
+export async function benchModelWithin(
+  options: ModelBenchOptions,
+  { room, shardBytes }: ModelBenchLimits,
+): Promise<BenchReport> {
+  const model = await readShape(options.config, options.quick, options.folder);
+  checkRequest(model.config, { prompt: new Int32Array(PROMPT), maxNewTokens: NEW }, model.name);
+  checkRoom(model, room);
+  const { settings: device, remark } = await resolveDevice(
+    options.device ?? DEFAULT_PROVIDER,
+    DEVICE.threads,
+    probeProvider,
+  );
+  if (remark !== null) {
+    options.note(remark);
+  }
+  const { loaded, figures } = await measureLoading(model, shardBytes, options);
+  const { provider = DEFAULT_PROVIDER, name, threads } = device;
+  const { accelerator } = traitsOf(device);
+  const hardware = hardwareName(
+    `${provider} provider${!accelerator || name === undefined ? '' : ` on ${name}`}`,
+    `${threads} threads`,
+    `random weights shaped as ${model.name}`,
+  );
+  return { suite: 'model', figures: [...figures, ...(await measureWork(loaded, device, options))], hardware };
+}
+
+/** Writes the checkpoint and loads it; its folder is gone afterwards, whatever happens. */
+async function measureLoading(
+  { name, config }: MeasuredModel,
+  shardBytes: number,
+  { signal, note }: BenchOptions,
+): Promise<{ loaded: LoadedModel; figures: BenchFigure[] }> {
+  const stopIfCancelled = (): void => {
+    if (signal.aborted) {
+      throw new CancelledError();
+    }
+  };
+  const home = temporaryFolder('bench-model');
+  const remove = (): void => rmSync(home, { recursive: true, force: true });
+  // A second Ctrl-C ends the process at once.
+  process.on('exit', remove);
+  try {
+    await writeRandomModel(home, config, { seed: 1, shardBytes, onPiece: stopIfCancelled });
+    note(`a random checkpoint shaped as ${name} is written`);
+    const read = await timed(() => readFiles(home, stopIfCancelled));
+    const loading = await timed(() => loadModel(home, { precision: 'float32', signal }));
+    note(`${loading.result.parameters.length} parameters loaded`);
+    const rate = (seconds: number): number => read.result / 1e9 / seconds;
+    return {
+      loaded: loading.result,
+      figures: [
+        figure('loading, weights named by their hash', loading.seconds, 's', {
+          ceiling: read.seconds,
+          ratio: read.seconds / loading.seconds,
+        }),
+        figure('loading, bytes of the files (ceiling: reading them alone)', rate(loading.seconds), 'GB/s', {
+          ceiling: rate(read.seconds),
+          ratio: read.seconds / loading.seconds,
+        }),
+      ],
+    };
+  } finally {
+    remove();
+    process.off('exit', remove);
+  }
+}
+
+/** Reads every file of a folder and forgets it. @returns their bytes */
+async function readFiles(folder: string, onPiece: () => void): Promise<number> {
+  const piece = new Uint8Array(READ_PIECE);
+  let total = 0;
+  for (const name of await readdir(folder)) {
+    const file = await open(join(folder, name));
+    try {
+      for (let read = 1; read > 0; total += read) {
+        ({ bytesRead: read } = await file.read(piece, 0, piece.length));
+        onPiece();
+      }
+    } finally {
+      await file.close();
+    }
+  }
+  return total;
+}
+
+/** What one batch is measured with. */
+interface Bench {
+  readonly generator: Generator;
+  readonly bare: BareProducts;
+  readonly model: LoadedModel;
+  readonly rounds: number;
+  readonly options: BenchOptions;
+}
+
+async function measureWork(model: LoadedModel, device: DeviceSettings, options: BenchOptions): Promise<BenchFigure[]> {
+  const { config, parameters } = model;
+  const onDevice = traitsOf(device).accelerator;
+  const weights = onDevice ? new DeviceWeights(config, device) : undefined;
+  const compiling = await timed(() => Generator.create(config, device, weights));
+  const generator = compiling.result;
+  try {
+    // Before anything else takes memory that a run does not.
+    for (const batch of BATCHES) {
+      await generator.generate(parameters, requests(config, batch, batch, NEW), options);
+    }
+    const peak = process.resourceUsage().maxRSS * 1024;
+    options.note('every batch generated once');
+    const bare = await BareProducts.create(config, parameters, device, 'forward', weights);
+    try {
+      const measured: Measured[] = [];
+      for (const batch of BATCHES) {
+        measured.push(
+          await measureBatch(
+            { generator, bare, model, rounds: options.quick ? ROUNDS.quick : ROUNDS.full, options },
+            batch,
+          ),
+        );
+      }
+      // The least disturbed one says what memory gives.
+      const reading = Math.min(...measured.map(({ seconds }) => seconds.reading));
+      const bandwidth = weightBytes(config) / reading;
+      return [
+        figure('graphs compiled', compiling.seconds, 's'),
+        figure('memory bandwidth, weights read by one-row products', bandwidth / 1e9, 'GB/s'),
+        ...measured.flatMap((one) => batchFigures(one, config, bandwidth)),
+        figure('largest resident set (ceiling: the weights alone)', peak / 1e6, 'MB', {
+          ceiling: (FLOAT * parameters.length) / 1e6,
+          ratio: (FLOAT * parameters.length) / peak,
+        }),
+      ];
+    } finally {
+      await bare.release();
+    }
+  } finally {
+    await generator.release();
+    await weights?.release();
+  }
+}
+
+type Side = 'prefill' | 'bareprefill' | 'first' | 'whole' | 'bareStep' | 'reading';
+
+interface Measured {
+  readonly batch: number;
+  readonly seconds: Readonly<Record<Side, number>>;
+}
+
+/**
+ * Prompts are distinct where prefill is measured, and one and the same where decoding is: that costs less and decodes
+ * alike.
+ */
+async function measureBatch(
+  { generator, bare, model: { config, parameters }, rounds, options }: Bench,
+  batch: number,
+): Promise<Measured> {
+  const generate = (prompts: number, newTokens: number) => async (): Promise<unknown> =>
+    generator.generate(parameters, requests(config, batch, prompts, newTokens), options);
+  const rows = Math.max(LEAST_ROWS, batch);
+  const seconds = await medianSeconds<Side>(
+    {
+      prefill: generate(batch, 1),
+      bareprefill: () => bare.run(batch * PROMPT, rows),
+      first: generate(1, 1),
+      whole: generate(1, NEW),
+      bareStep: () => bare.run(rows, rows),
+      reading: () => bare.run(1, 1),
+    },
+    rounds,
+    options,
+  );
+  options.note(`batch ${batch} measured`);
+  return { batch, seconds };
+}
+
+function batchFigures({ batch, seconds }: Measured, config: TransformerConfig, bandwidth: number): BenchFigure[] {
+  const name = `batch ${batch}`;
+  const prefill = (batch * PROMPT) / seconds.prefill;
+  const bareprefill = (batch * PROMPT) / seconds.bareprefill;
+  const decoding = rateBetween(batch * (NEW - 1), seconds.whole, seconds.first);
+  const products = batch / seconds.bareStep;
+  const limit = (batch * bandwidth) / (weightBytes(config) + batch * cacheBytes(config));
+  const productsLimit = (batch * bandwidth) / weightBytes(config);
+  return [
+    figure(`${name}, prefill (ceiling: bare products)`, prefill, 'tokens/s', {
+      ceiling: bareprefill,
+      ratio: prefill / bareprefill,
+    }),
+    figure(`${name}, decoding (ceiling: memory bandwidth)`, decoding, 'tokens/s', {
+      ceiling: limit,
+      ratio: shareOf(decoding, limit),
+    }),
+    figure(`${name}, bare products of decoding (ceiling: memory bandwidth)`, products, 'tokens/s', {
+      ceiling: productsLimit,
+      ratio: products / productsLimit,
+    }),
+  ];
+}
+
+const requests = (config: TransformerConfig, batch: number, prompts: number, newTokens: number): GenerationRequest[] =>
+  generationRequests(config, { prompts, completions: batch / prompts, promptLength: PROMPT, newTokens });
+
+/** Bytes of weights that a step multiplies with: two operations for each. */
+export const weightBytes = (config: TransformerConfig): number =>
+  (FLOAT * operations(weightProducts(config, 'forward'), 1, 1)) / 2;
+
+/** Bytes of keys and values that a step reads for one row, on average. */
+const cacheBytes = ({ layers, keyValueHeads, headDim }: TransformerConfig): number =>
+  FLOAT * 2 * layers * keyValueHeads * headDim * (PROMPT + NEW / 2);
+
+async function timed<Result>(
+  work: () => Promise<Result>,
+): Promise<{ readonly result: Result; readonly seconds: number }> {
+  const started = performance.now();
+  const result = await work();
+  return { result, seconds: (performance.now() - started) / 1000 };
+}
+
+// The model that the suite model measures: a published size's config.json, and whether this machine has room for it.
+
+/** What shapes it of the config.json of Qwen2.5-0.5B-Instruct, as published. */
+const QWEN = {
+  architectures: ['Qwen2ForCausalLM'],
+  hidden_act: 'silu',
+  hidden_size: 896,
+  intermediate_size: 4864,
+  max_position_embeddings: 32768,
+  model_type: 'qwen2',
+  num_attention_heads: 14,
+  num_hidden_layers: 24,
+  num_key_value_heads: 2,
+  rms_norm_eps: 1e-6,
+  rope_theta: 1000000,
+  tie_word_embeddings: true,
+  torch_dtype: 'bfloat16',
+  use_sliding_window: false,
+  vocab_size: 151936,
+};
+/** The same layers, fewer of them, over a smaller vocabulary. */
+const QUICK = { ...QWEN, num_hidden_layers: 4, vocab_size: 32000 };
+
+/** What runs needs the weights as float32, and about so many times that in all. */
+const MEMORY_FACTOR = 1.3;
+
+const MAX_CONFIG_BYTES = 1 << 20;
+
+interface MeasuredModel {
+  /** As people may call it. */
+  readonly name: string;
+  readonly config: TransformerConfig;
+}
+
+/**
+ * The shape to measure.
+ * @param path a config.json or a folder that holds one, relative to `folder`; null for the built-in one
+ * @throws C3Error('input') when it cannot be read; C3Error('model') naming what of it is not supported
+ */
+export async function readShape(path: string | null, quick: boolean, folder: string): Promise<MeasuredModel> {
+  if (path === null) {
+    const name = quick ? 'a smaller Qwen2.5' : 'Qwen2.5-0.5B-Instruct';
+    return {
+      name,
+      config: parseConfig(Buffer.from(JSON.stringify(quick ? QUICK : QWEN)), `the built-in ${CONFIG_FILE}`),
+    };
+  }
+  const file = resolve(folder, path);
+  return {
+    name: file,
+    config: parseConfig(await readRegular(file, MAX_CONFIG_BYTES, `give --config a model's ${CONFIG_FILE}`), file),
+  };
+}
+
+/** Free bytes of memory, and of the disk that temporary files lie on. */
+interface Room {
+  readonly memory: number;
+  readonly disk: number;
+}
+
+async function freeRoom(): Promise<Room> {
+  const { bavail, bsize } = await statfs(tmpdir());
+  return { memory: process.availableMemory(), disk: bavail * bsize };
+}
+
+/** @throws C3Error('input') where a model has no room; nothing has been written by then */
+export function checkRoom({ name, config }: MeasuredModel, room: Room): void {
+  const parameters = parameterCount(config);
+  const gigabytes = (bytes: number): string => `${(bytes / 1e9).toPrecision(3)} GB`;
+  const memory = 4 * parameters * MEMORY_FACTOR;
+  const size = `${name} has ${(parameters / 1e6).toFixed(0)} million parameters`;
+  if (memory > room.memory) {
+    throw new C3Error(
+      'input',
+      `${size} and needs about ${gigabytes(memory)} of memory where ${gigabytes(room.memory)} are free; give --config a smaller model.`,
+    );
+  }
+  const disk = storedBytes(config);
+  if (disk > room.disk) {
+    throw new C3Error(
+      'input',
+      `${size}, whose files need ${gigabytes(disk)} in ${tmpdir()} where ${gigabytes(room.disk)} are free; free space, or give --config a smaller model.`,
+    );
+  }
+}

@@ -1,0 +1,203 @@
+/** Runs the peer program with the Python of this machine, where it has what that needs. Nothing is ever installed. */
+import { z } from 'zod';
+import { runOwned } from '../../files/runOwned.ts';
+import type { TransformerConfig } from '../../runtime/model/transformer.ts';
+import { messageOf } from '../../shared/errors.ts';
+import { peerWords, type BenchOptions, type BenchReport, type PeerStatus } from '../report.ts';
+
+/** What the program is asked to measure: every case `rounds` times after a first time that does not count. */
+export type PeerTask = { readonly shape: TransformerConfig; readonly threads: number; readonly rounds: number } & (
+  | { readonly suite: 'generation'; readonly batches: readonly number[]; readonly prompt: number; readonly new: number }
+  | { readonly suite: 'train'; readonly rows: number; readonly length: number }
+);
+
+export interface Peer {
+  /** The programs with their versions. */
+  readonly name: string;
+  /** Median seconds by case: `distinct BATCH`, `shared BATCH`; `step`. */
+  readonly seconds: Readonly<Record<string, number>>;
+}
+
+export interface PeerSettings {
+  /** Commands to try, one after the other. */
+  readonly pythons?: readonly string[];
+  /** Milliseconds after which a peer is given up. */
+  readonly limit?: number;
+}
+
+const LIMIT = 240_000;
+/** Characters of a peer's output that are read. */
+const LONGEST_OUTPUT = 100_000;
+const LONGEST_REASON = 200;
+
+const answerSchema = z.union([
+  z.object({ missing: z.string() }),
+  z.object({ name: z.string().max(200), seconds: z.record(z.string(), z.number().positive()) }),
+]);
+
+/** A peer, or why there is none. */
+export type PeerOutcome = { readonly status: 'measured'; readonly peer: Peer } | PeerFailure;
+
+/** Why there is no figure of a peer. */
+export interface PeerFailure {
+  readonly status: Exclude<PeerStatus, 'measured'>;
+  /** One line. */
+  readonly reason: string;
+  readonly peer: null;
+}
+
+export const failure = (status: PeerFailure['status'], reason: string): PeerFailure => ({ status, reason, peer: null });
+
+/** A Python that lacks a module. */
+export const missing = (python: string, module: string): PeerFailure =>
+  failure('not-installed', `${python} has no module ${module.slice(0, 40)}`);
+
+/** Which of two failures is reported: a Python that has what the peer needs, and fails, says more than another one. */
+export const worse = (first: PeerFailure, second: PeerFailure): PeerFailure =>
+  first.status === 'not-installed' ? second : first;
+
+/**
+ * Measures the peer with the first Python that has it; a note says what came of it.
+ * @returns without a figure: failed or too slow where a Python was, else not installed
+ * @throws CancelledError, when the peer has been ended
+ */
+export async function measurePeer(
+  task: PeerTask,
+  options: BenchOptions,
+  { pythons = installedPythons(), limit = LIMIT }: PeerSettings = {},
+): Promise<PeerOutcome> {
+  options.note('measuring the peer');
+  let worst = failure('not-installed', 'no Python on PATH');
+  for (const python of pythons) {
+    const outcome = await ask(python, task, options.signal, limit);
+    if (outcome.status === 'measured') {
+      options.note(`peer: ${outcome.peer.name}`);
+      return outcome;
+    }
+    worst = worse(worst, outcome);
+  }
+  options.note(peerWords(worst));
+  return worst;
+}
+
+/** What the report of a suite says of its peer. */
+export function reportedPeer(outcome: PeerOutcome): Required<Pick<BenchReport, 'peer' | 'peerStatus' | 'peerReason'>> {
+  const { peer, status } = outcome;
+  return { peer: peer?.name ?? null, peerStatus: status, peerReason: status === 'measured' ? null : outcome.reason };
+}
+
+/** C3_PYTHON names the Python to take; otherwise those that PATH has. */
+export function installedPythons(): readonly string[] {
+  const chosen = process.env['C3_PYTHON'];
+  return chosen === undefined || chosen === '' ? ['python3', 'python'] : [chosen];
+}
+
+async function ask(python: string, task: PeerTask, signal: AbortSignal, limit: number): Promise<PeerOutcome> {
+  const { end, stdout, stderr } = await runOwned(
+    {
+      command: [python, '-c', PEER_PROGRAM, JSON.stringify(task)],
+      env: process.env,
+      milliseconds: limit,
+      most: LONGEST_OUTPUT,
+    },
+    signal,
+  );
+  switch (end.kind) {
+    case 'unstarted':
+      return failure(end.error.code === 'ENOENT' ? 'not-installed' : 'failed', messageOf(end.error));
+    case 'late':
+      return failure('too-slow', `${python} took longer than ${limit / 1000} s`);
+    case 'flood':
+      return failure('failed', `${python} printed ${LONGEST_OUTPUT} characters and more`);
+    case 'exit':
+    case 'signal': {
+      if (end.kind === 'exit' && end.code === 0) {
+        return readAnswer(python, lastLine(stdout));
+      }
+      const last = lastLine(stderr).slice(0, LONGEST_REASON);
+      const how = end.kind === 'signal' ? `signal ${end.signal}` : `exit code ${end.code}`;
+      return failure('failed', `${python} failed with ${how}${last === '' ? '' : `: ${last}`}`);
+    }
+  }
+}
+
+function readAnswer(python: string, line: string): PeerOutcome {
+  let json: unknown;
+  try {
+    json = JSON.parse(line);
+  } catch {
+    return failure('failed', `${python} printed no figures`);
+  }
+  const answer = answerSchema.safeParse(json);
+  if (!answer.success) {
+    return failure('failed', `${python} printed no figures`);
+  }
+  if ('missing' in answer.data) {
+    return missing(python, answer.data.missing);
+  }
+  return { status: 'measured', peer: answer.data };
+}
+
+const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';
+
+/**
+ * The peers of the suites generation and train, as a Python program: Transformers' `generate` and an eager PyTorch step
+ * on a Llama of the same shape with random weights. It reads its task from its argument and prints one line of JSON:
+ * `{"missing": module}`, or `{"name": versions, "seconds": {case: median}}`. It loads and writes no file.
+ */
+const PEER_PROGRAM = String.raw`
+import json, sys, time
+try:
+    import torch, transformers
+    from transformers import LlamaConfig, LlamaForCausalLM
+except ImportError as error:
+    print(json.dumps({"missing": str(error.name)}))
+    sys.exit(0)
+
+task = json.loads(sys.argv[1])
+torch.set_num_threads(task["threads"])
+torch.manual_seed(0)
+shape = task["shape"]
+model = LlamaForCausalLM(LlamaConfig(
+    vocab_size=shape["vocabularySize"], hidden_size=shape["hiddenSize"], intermediate_size=shape["intermediateSize"],
+    num_hidden_layers=shape["layers"], num_attention_heads=shape["heads"], num_key_value_heads=shape["keyValueHeads"],
+    head_dim=shape["headDim"], max_position_embeddings=shape["maxPositions"], tie_word_embeddings=shape["tieEmbeddings"]))
+
+def median_seconds(work):
+    work()
+    times = []
+    for _ in range(task["rounds"]):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return sorted(times)[len(times) // 2]
+
+def tokens(rows, length):
+    return torch.randint(3, shape["vocabularySize"], (rows, length))
+
+seconds = {}
+if task["suite"] == "generation":
+    model.eval()
+    model.generation_config.eos_token_id = None
+    for batch in task["batches"]:
+        for case, rows in (("distinct", batch), ("shared", 1)):
+            prompts = tokens(rows, task["prompt"])
+            def generate():
+                with torch.no_grad():
+                    made = model.generate(
+                        prompts, attention_mask=torch.ones_like(prompts), pad_token_id=0, do_sample=True, temperature=1.0, top_k=0, top_p=1.0,
+                        max_new_tokens=task["new"], num_return_sequences=batch // rows)
+                assert made.shape == (batch, task["prompt"] + task["new"])
+            seconds[case + " " + str(batch)] = median_seconds(generate)
+else:
+    model.train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.95), weight_decay=0.0)
+    data = tokens(task["rows"], task["length"])
+    def step():
+        model(input_ids=data, labels=data).loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+    seconds["step"] = median_seconds(step)
+print(json.dumps({"name": "PyTorch " + torch.__version__ + ", Transformers " + transformers.__version__, "seconds": seconds}))
+`;

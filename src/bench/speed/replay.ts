@@ -1,0 +1,146 @@
+/**
+ * `c3 bench replay`: how soon a replay shows something and is complete, how much it does not compute again, how fast
+ * replays are verified, and how soon a cancel stops one.
+ */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RunSummary } from '../../domain/run.ts';
+import { readRecipe } from '../../engine/recipe/recipe.ts';
+import { EngineService } from '../../engine/service.ts';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import type { StoreReader } from '../../store/types.ts';
+import {
+  figure,
+  hardwareName,
+  medianOf,
+  type BenchFigure,
+  type BenchReport,
+  type TeamBenchOptions,
+} from '../report.ts';
+import { cancelling } from './cancelReplay.ts';
+
+const FULL = { requests: 15, verified: 2048 };
+const QUICK = { requests: 3, verified: 256 };
+const ALTERNATIVES = 8;
+const REPLAYS = 4;
+
+/** Measures replays of a run of one step, in a temporary folder. @throws CancelledError; C3Error */
+export async function benchReplay(options: TeamBenchOptions): Promise<BenchReport> {
+  const recipe = await readRecipe(options.config, ['steps=1', 'evaluation.instances=0'], options.folder);
+  const { provider, threads } = recipe.config.device;
+  const home = temporaryFolder('bench-replay');
+  const store = join(home, 'c3.sqlite');
+  const service = new EngineService(store);
+  try {
+    const summary = await service.run(recipe, { signal: options.signal, onProgress: () => undefined });
+    options.note('a run to replay is there');
+    const figures = [...(await requesting(service, summary, options)), ...(await verifying(service, summary, options))];
+    const messages = service.reading((reader) =>
+      spread(reader, summary.run, options.quick ? QUICK.requests : FULL.requests),
+    );
+    // The process that is cancelled writes this store.
+    await service.close();
+    figures.push(...(await cancelling(store, messages, options)));
+    return { suite: 'replay', figures, hardware: hardwareName(`${provider} provider`, `${threads} threads`) };
+  } finally {
+    await service.close();
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+async function requesting(
+  service: EngineService,
+  { run }: RunSummary,
+  { quick, signal, note }: TeamBenchOptions,
+): Promise<BenchFigure[]> {
+  const { requests } = quick ? QUICK : FULL;
+  const first: number[] = [];
+  const all: number[] = [];
+  const tokens = { prompt: 0, reused: 0 };
+  for (const message of service.reading((store) => spread(store, run, requests))) {
+    const started = performance.now();
+    let shown: number | undefined;
+    const { id } = await service.replay(
+      { message, alternatives: ALTERNATIVES, replays: REPLAYS, text: null },
+      {
+        signal,
+        onProgress: ({ alternatives }) => {
+          if (alternatives.some(({ original }) => !original)) {
+            shown ??= performance.now() - started;
+          }
+        },
+      },
+    );
+    all.push(performance.now() - started);
+    if (shown !== undefined) {
+      first.push(shown);
+    }
+    const cost = service.reading((store) => requestCost(store, id));
+    tokens.prompt += cost.prompt;
+    tokens.reused += cost.reused;
+  }
+  note(`${all.length} requests measured`);
+  const size = `${ALTERNATIVES} alternatives x ${REPLAYS} replays`;
+  return [
+    figure('request to first alternative stored, median', medianOf(first), 'ms'),
+    figure(`request to all of ${size}, median`, medianOf(all), 'ms'),
+    figure('prompt tokens not recomputed', tokens.prompt === 0 ? null : (100 * tokens.reused) / tokens.prompt, '%'),
+  ];
+}
+
+/** Messages of the first role, spread over the run's training contexts. */
+function spread(store: StoreReader, run: string, count: number): number[] {
+  const role = store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1 })[0]?.role;
+  const messages: number[] = [];
+  const total = store.countBuckets({ run, origin: 'training' });
+  const buckets = store
+    .bucketsOfRun({ run, origin: 'training', offset: 0, limit: total })
+    .filter(({ role: speaker }) => speaker === role);
+  for (let index = 0; index < Math.min(count, buckets.length); index++) {
+    const message = buckets[Math.floor(((index + 0.5) * buckets.length) / count)]?.alternatives[0]?.message;
+    if (message !== undefined) {
+      messages.push(message);
+    }
+  }
+  return messages;
+}
+
+/**
+ * Prompt tokens of the messages that a request made: the alternatives beside the original, and the continuations of
+ * all. Messages that were taken from an equal request had none.
+ */
+export function requestCost(store: StoreReader, bucket: number): { readonly prompt: number; readonly reused: number } {
+  const made = new Set(
+    store.bucketView(bucket).alternatives.flatMap(({ message, original }) => (original ? [] : [message])),
+  );
+  for (const { alternative, leaf } of store.replaysOfBucket(bucket)) {
+    const chain = store.chain(leaf).map(({ id }) => id);
+    for (const id of chain.slice(chain.indexOf(alternative) + 1)) {
+      made.add(id);
+    }
+  }
+  const messages = [...made]
+    .map((id) => store.fullMessage(id))
+    .filter(({ promptTokens, reusedTokens }) => reusedTokens <= promptTokens);
+  return {
+    prompt: messages.reduce((sum, { promptTokens }) => sum + promptTokens, 0),
+    reused: messages.reduce((sum, { reusedTokens }) => sum + reusedTokens, 0),
+  };
+}
+
+async function verifying(
+  service: EngineService,
+  { run }: RunSummary,
+  { quick, signal, note }: TeamBenchOptions,
+): Promise<BenchFigure[]> {
+  const { verified } = quick ? QUICK : FULL;
+  const started = performance.now();
+  const { checked, identical, different } = await service.verify(run, verified, { signal });
+  const seconds = (performance.now() - started) / 1000;
+  note(`${checked} replays verified`);
+  return [
+    figure('replays re-executed and compared', checked === 0 ? null : checked / seconds, 'replays/s'),
+    figure('replays that were identical', identical, ''),
+    figure('replays that differed', different, ''),
+  ];
+}

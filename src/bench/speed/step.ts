@@ -1,0 +1,38 @@
+/** The optimiser step that the suite train measures. */
+import type { TransformerConfig } from '../../runtime/model/transformer.ts';
+import type { BareProducts } from '../../runtime/provider/products.ts';
+import { packContexts } from '../../runtime/train/graph/pack.ts';
+import { MICRO_BATCH_TOKENS, type Trainer } from '../../runtime/train/trainer.ts';
+import { initialState } from '../../runtime/train/trainingState.ts';
+import { STEP, trainingRows } from './shape.ts';
+
+export const SLOTS_OF_STEP = STEP.rows * STEP.length;
+
+/** Work that takes one optimiser step after another: supervised loss on every position, clipping, AdamW. */
+export function stepper(
+  trainer: Trainer,
+  config: TransformerConfig,
+  parameters: Float32Array,
+  signal: AbortSignal,
+): () => Promise<unknown> {
+  let state = initialState(parameters);
+  const contexts = trainingRows(config);
+  return async () => {
+    ({ state } = await trainer.step(
+      state,
+      contexts,
+      { loss: 'supervised', learningRate: 1e-4, temperature: 1, klCoefficient: 0 },
+      signal,
+    ));
+  };
+}
+
+/** Work that multiplies what such a step multiplies, micro-batch by micro-batch. */
+export function bareStepper(bare: BareProducts, config: TransformerConfig): () => Promise<unknown> {
+  const batches = packContexts(config, trainingRows(config), MICRO_BATCH_TOKENS, 0);
+  return async () => {
+    for (const { slots, targets } of batches) {
+      await bare.run(slots, targets);
+    }
+  };
+}

@@ -1,0 +1,229 @@
+/**
+ * `c3 bench store`: how fast a run's rows are appended, against bare better-sqlite3 that does the same work on the same
+ * schema, and how soon a large store answers what the editor asks.
+ */
+import { copyFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { CancelledError } from '../../shared/errors.ts';
+import { WINDOW } from '../../shared/protocols/transcriptProtocol.ts';
+import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
+import type { RoleContext } from '../../store/types.ts';
+import { openBareStore, type BareStore } from '../../store/write/bare.ts';
+import { openStoreForWriting, type StoreWriter } from '../../store/write/writer.ts';
+import {
+  figure,
+  hardwareName,
+  medianOf,
+  quantileOf,
+  type BenchFigure,
+  type BenchOptions,
+  type BenchReport,
+} from '../report.ts';
+import { appendAll, beginWorkload, BENCH_RUN, COMMON_WORDS, StoreWorkload, WIDE_GROUP } from './storeWorkload.ts';
+
+/** Messages that the store holds while it is measured; `rounds` of appends by each side, in turns. */
+const FULL = { messages: 1_000_000, rounds: 21 };
+const QUICK = { messages: 50_000, rounds: 11 };
+const TRANSACTIONS_A_ROUND = 8;
+/** Fresh connections on which opening and first windows are measured, and look-ups of each kind on one connection. */
+const OPENINGS = 9;
+const LOOK_UPS = 400;
+
+/** Rows of a page of buckets or of hits. */
+const PAGE = 100;
+
+/** Measures the store in a temporary folder. @throws CancelledError; C3Error('store') when the disk is full */
+export async function benchStore(options: BenchOptions): Promise<BenchReport> {
+  const folder = temporaryFolder('bench-store');
+  try {
+    const figures = await measure(folder, options);
+    return { suite: 'store', figures, hardware: hardwareName() };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function measure(folder: string, options: BenchOptions): Promise<BenchFigure[]> {
+  const { messages: stored, rounds } = options.quick ? QUICK : FULL;
+  const path = join(folder, 'c3.sqlite');
+  const workload = new StoreWorkload();
+  await filling(path, workload, stored, options);
+  // Both sides go on from the same file.
+  const barePath = join(folder, 'bare.sqlite');
+  await copyFile(path, barePath);
+  const store = openStoreForWriting(path);
+  try {
+    const bare = openBareStore(barePath);
+    let append: BenchFigure;
+    try {
+      append = await appending(store, bare, workload, rounds, options);
+    } finally {
+      bare.close();
+      await rm(barePath, { force: true });
+    }
+    options.note(`appends measured, ${rounds} rounds`);
+    // The readers meet a store that is open for writing, as they do beside a run.
+    return [append, ...(await reading(path, options))];
+  } finally {
+    store.close();
+  }
+}
+
+/** Lets signals in, and stops when one asked for it. */
+async function pause({ signal }: BenchOptions): Promise<void> {
+  await setImmediate();
+  if (signal.aborted) {
+    throw new CancelledError();
+  }
+}
+
+async function filling(path: string, workload: StoreWorkload, messages: number, options: BenchOptions): Promise<void> {
+  const store = openStoreForWriting(path);
+  try {
+    beginWorkload(store);
+    const wide = workload.wide();
+    store.transaction(() => appendAll(store, wide));
+    for (let tenth = 1; tenth <= 10; tenth++) {
+      while (workload.messages < (messages * tenth) / 10) {
+        const appends = workload.next();
+        store.transaction(() => appendAll(store, appends));
+        await pause(options);
+      }
+      options.note(`${workload.messages} messages stored`);
+    }
+  } finally {
+    store.close();
+  }
+}
+
+async function appending(
+  store: StoreWriter,
+  bare: BareStore,
+  workload: StoreWorkload,
+  rounds: number,
+  options: BenchOptions,
+): Promise<BenchFigure> {
+  const ours: number[] = [];
+  const theirs: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const transactions = Array.from({ length: TRANSACTIONS_A_ROUND }, () => workload.next());
+    const ready = transactions.map((appends) => bare.ready((appender) => appendAll(appender, appends)));
+    const rows = ready.reduce((sum, transaction) => sum + transaction.rows, 0);
+    const sides = [
+      (): void => {
+        ours.push(
+          rows /
+            seconds(() => {
+              for (const appends of transactions) {
+                store.transaction(() => appendAll(store, appends));
+              }
+            }),
+        );
+      },
+      (): void => {
+        theirs.push(
+          rows /
+            seconds(() => {
+              for (const transaction of ready) {
+                transaction.store();
+              }
+            }),
+        );
+      },
+    ];
+    // In turns, so that neither side always follows the other.
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+      side();
+    }
+    await pause(options);
+  }
+  const ratios = ours.flatMap((rate, round) => rate / (theirs[round] ?? Number.NaN));
+  return figure('append', medianOf(ours), 'rows/s', { ceiling: medianOf(theirs), ratio: medianOf(ratios) });
+}
+
+async function reading(path: string, options: BenchOptions): Promise<BenchFigure[]> {
+  const opening: number[] = [];
+  const first: number[] = [];
+  const outline: number[] = [];
+  const middle: number[] = [];
+  for (let time = 0; time < OPENINGS; time++) {
+    const reader = timed(opening, () => openStoreForReading(path));
+    try {
+      const { total } = timed(first, () => reader.transcript({ ...WIDE_GROUP, offset: 0, limit: WINDOW }));
+      timed(middle, () => reader.transcript({ ...WIDE_GROUP, offset: Math.floor(total / 2), limit: WINDOW }));
+    } finally {
+      reader.close();
+    }
+    const other = openStoreForReading(path);
+    try {
+      timed(outline, () => other.outline(WIDE_GROUP));
+    } finally {
+      other.close();
+    }
+    await pause(options);
+  }
+  const reader = openStoreForReading(path);
+  try {
+    return [
+      figure('opening the store', medianOf(opening), 'ms'),
+      figure('first window of 10,000 messages', medianOf(first), 'ms'),
+      figure('middle window of 10,000 messages', medianOf(middle), 'ms'),
+      figure('outline of 10,000 messages', medianOf(outline), 'ms'),
+      ...(await lookingUp(reader, options)),
+    ];
+  } finally {
+    reader.close();
+  }
+}
+
+async function lookingUp(reader: StoreReader, options: BenchOptions): Promise<BenchFigure[]> {
+  const { messages: stored, buckets } = reader.counts();
+  const contexts = spread(buckets).map((id): RoleContext => {
+    const { role, contextKey } = reader.bucket(id);
+    return { run: BENCH_RUN.id, role, contextKey };
+  });
+  const messages = spread(stored);
+  const figures: BenchFigure[] = [];
+  const looked = async <Asked>(name: string, asked: readonly Asked[], ask: (one: Asked) => unknown): Promise<void> => {
+    const times: number[] = [];
+    for (const one of asked) {
+      timed(times, () => ask(one));
+    }
+    figures.push(
+      figure(`${name}, median`, medianOf(times), 'ms'),
+      figure(`${name}, 99th percentile`, quantileOf(times, 0.99), 'ms'),
+    );
+    await pause(options);
+  };
+  await looked('bucket by run, role and context key', contexts, (context) =>
+    reader.bucketsOfContext({ ...context, offset: 0, limit: PAGE }),
+  );
+  await looked('message', messages, (id) => reader.message(id));
+  await looked('children', messages, (id) => reader.children(id));
+  await looked('chain', messages, (id) => reader.chain(id));
+  const search = (query: string): unknown => reader.searchMessages({ query, offset: 0, limit: PAGE });
+  await looked("search of a message's own word", messages.slice(0, 50), (id) => search(`m${id}`));
+  await looked('search of a common word', COMMON_WORDS, search);
+  return figures;
+}
+
+/** Whole numbers from 1 to `last`, evenly spread. */
+function spread(last: number): number[] {
+  return Array.from({ length: LOOK_UPS }, (_, index) => 1 + Math.floor(((index + 0.5) * last) / LOOK_UPS));
+}
+
+/** Runs `work` and adds its milliseconds to `times`. */
+function timed<Result>(times: number[], work: () => Result): Result {
+  const started = performance.now();
+  const result = work();
+  times.push(performance.now() - started);
+  return result;
+}
+
+function seconds(work: () => void): number {
+  const started = performance.now();
+  work();
+  return (performance.now() - started) / 1000;
+}

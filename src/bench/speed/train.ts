@@ -1,0 +1,57 @@
+/**
+ * `c3 bench train`: one optimiser step against the bare weight products of the same step and against eager PyTorch, and
+ * whole C3 iterations.
+ */
+import { initialParameters } from '../../runtime/model/model.ts';
+import { BareProducts } from '../../runtime/provider/products.ts';
+import { Trainer } from '../../runtime/train/trainer.ts';
+import { figure, hardwareName, type BenchFigure, type BenchReport, type TeamBenchOptions } from '../report.ts';
+import { medianSeconds } from '../turns.ts';
+import { benchIteration } from './iteration.ts';
+import { measurePeer, reportedPeer, type Peer } from './peer.ts';
+import { DEVICE, SHAPE, STEP } from './shape.ts';
+import { bareStepper, stepper } from './step.ts';
+
+const FULL = { rounds: 15, peerRounds: 9 };
+const QUICK = { rounds: 5, peerRounds: 3 };
+
+/** Measures training. @throws CancelledError; C3Error */
+export async function benchTrain(options: TeamBenchOptions): Promise<BenchReport> {
+  // First, so that the resident set is that of the run.
+  const iteration = await benchIteration(options);
+  const { rounds, peerRounds } = options.quick ? QUICK : FULL;
+  const measured = await measurePeer(
+    { suite: 'train', shape: SHAPE, threads: DEVICE.threads, rounds: peerRounds, ...STEP },
+    options,
+  );
+  const step = await measureStep(rounds, measured.peer, options);
+  return {
+    suite: 'train',
+    figures: [step, ...iteration],
+    hardware: hardwareName('CPU provider', `${DEVICE.threads} threads`),
+    ...reportedPeer(measured),
+  };
+}
+
+async function measureStep(rounds: number, peer: Peer | null, options: TeamBenchOptions): Promise<BenchFigure> {
+  const parameters = initialParameters(SHAPE, 1);
+  const trainer = new Trainer(SHAPE, DEVICE);
+  const bare = await BareProducts.create(SHAPE, parameters, DEVICE, 'training');
+  try {
+    const seconds = await medianSeconds(
+      { step: stepper(trainer, SHAPE, parameters, options.signal), bare: bareStepper(bare, SHAPE) },
+      rounds,
+      options,
+    );
+    options.note('optimiser step measured');
+    const peerSeconds = peer?.seconds['step'];
+    return figure(`optimiser step, ${STEP.rows} x ${STEP.length} tokens`, 1000 * seconds.step, 'ms', {
+      ceiling: 1000 * seconds.bare,
+      ratio: seconds.bare / seconds.step,
+      ...(peerSeconds !== undefined && { peer: 1000 * peerSeconds, peerRatio: peerSeconds / seconds.step }),
+    });
+  } finally {
+    await trainer.release();
+    await bare.release();
+  }
+}
