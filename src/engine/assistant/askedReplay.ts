@@ -1,8 +1,9 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { realFile } from '../../files/realFile.ts';
 /**
- * A replay or a search that an assistant asks for, in the editor and over the Model Context Protocol: what its user
- * agrees to, and what is asked of the engine then, bound to the bytes of the team file that were shown.
+ * Prepares a replay or a search that an assistant requests, in the editor or over the Model Context
+ * Protocol: the words that the user agrees to, and the request to the engine, which is bound to the
+ * bytes of the team file that were shown.
  */
 import { replayToAsk, replayWords, searchWords } from '../../report/assistant.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
@@ -22,15 +23,16 @@ import type {
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { readTeam, type RecordedTeam } from '../program/teamFile.ts';
 
-/** What an assistant's replay may cost, beside what its user reads. */
+/** A requested replay with its highest server costs. */
 export interface AskedReplay extends AssistantReplay {
   readonly costs: readonly EndpointCost[];
 }
 
 /**
- * Reads what an assistant asks for; nothing is started.
- * @param costsOf what a replay may ask of servers at most
- * @throws C3Error('input') for a team file that is none, lies outside of the folder or starts what nobody can read
+ * Reads a replay that an assistant requests. Starts nothing.
+ * @param costsOf returns the highest server costs of a replay
+ * @throws C3Error('input') for a team file that is invalid, lies outside the folder, or starts a
+ *   command that is too long to read
  */
 export async function askedReplay(
   { asked, folder, ...spending }: AssistantReplayParams,
@@ -47,14 +49,14 @@ export async function askedReplay(
   return { request, words, costs };
 }
 
-/** What an assistant's search may cost, beside what its user reads. */
+/** A requested search of an episode with its highest server costs. */
 export interface AskedSearch extends AssistantSearch {
   readonly costs: readonly EndpointCost[];
 }
 
 /**
- * Reads a search for the message that lost an episode; nothing is started.
- * @param costsOf what a search may ask of servers at most
+ * Reads a search for the message that lost an episode. Starts nothing.
+ * @param costsOf returns the highest server costs of a search
  * @throws as askedReplay
  */
 export async function askedSearch(
@@ -67,14 +69,14 @@ export async function askedSearch(
   return { request, costs, words: searchWords(asked, costs, named === null ? undefined : startWords(named)) };
 }
 
-/** What an assistant's search of a run may cost, beside what its user reads. */
+/** A requested search of a run with its highest server costs. */
 export interface AskedRunSearch extends AssistantRunSearch {
   readonly costs: readonly EndpointCost[];
 }
 
 /**
- * Reads a search for what loses the episodes of a run; nothing is started.
- * @param costsOf what a search may ask of servers at most
+ * Reads a search for what loses the episodes of a run. Starts nothing.
+ * @param costsOf returns the highest server costs of a search
  * @throws as askedReplay
  */
 export async function askedRunSearch(
@@ -87,7 +89,7 @@ export async function askedRunSearch(
   return { request, costs, words: searchWords(asked, costs, named === null ? undefined : startWords(named)) };
 }
 
-/** What both searches ask for. */
+/** Returns the parameters that both searches share. */
 const searchOf = (
   { max_evaluator_calls: budget }: Pick<SearchAsked, 'max_evaluator_calls'>,
   named: AgreedTeam | null,
@@ -96,28 +98,29 @@ const searchOf = (
   ...(named !== null && { team: named.path, teamHash: named.sha256 }),
 });
 
-// The team file that an assistant names: one of the folder whose store is asked, read once, so that the user is shown
-// what it starts and agrees to these bytes. An assistant may be led by texts of a stranger: nothing that is refused
-// here says what is in a file, nor whether there is one outside the folder.
+// The team file that an assistant names. It must be in the folder of the store. It is read once, so
+// that the user agrees to exactly the bytes that were shown. Texts of strangers may control an
+// assistant, so no error may reveal the content of a file, or the existence of a file outside the
+// folder.
 
-/** Characters of a name that an error repeats. */
+/** Most characters of a name that an error repeats. */
 const MOST_NAME = 200;
-/** Characters of a command that the user can be expected to read. */
+/** Most characters of a command that a user can be expected to read. */
 const MOST_COMMAND = 2000;
 
-/** What is known of the file: its real path, its bytes by their hash, and what it starts in its folder. */
+/** The file that the user agrees to: its real path, the hash of its bytes, and its command. */
 type AgreedTeam = Pick<RecordedTeam, 'path' | 'folder' | 'sha256' | 'starts'>;
 
 /**
  * Reads the team file that an assistant names.
- * @param folder whose files may be named
- * @param named absolute, or from the folder
- * @throws C3Error('input') for a path that leads out of the folder, with its links followed, and for what is no team
- *   file
+ * @param folder the folder that must contain the file
+ * @param named absolute path, or path relative to the folder
+ * @throws C3Error('input') for a path that leads out of the folder, also by links, and for an
+ *   invalid team file
  */
 async function agreedTeam(folder: string, named: string): Promise<AgreedTeam> {
   const path = realFile(resolve(folder, named));
-  // Of a file outside, nothing but its name is looked at; a link of the folder that leads nowhere is outside as well.
+  // Only the name of a file outside is looked at. A broken link in the folder counts as outside, too.
   if (!isWithin(realFile(folder), path)) {
     throw new C3Error(
       'input',
@@ -125,7 +128,7 @@ async function agreedTeam(folder: string, named: string): Promise<AgreedTeam> {
     );
   }
   return readTeam(path).catch(() => {
-    // What is wrong with it may be in the words of the file, which may be any file of the folder.
+    // The original error may quote the file, which may be any file of the folder.
     throw new C3Error(
       'input',
       `${shown(named)} is no team file that can be read; nothing was replayed. c3 replay or c3 blame with --team FILE says what is wrong with it.`,
@@ -141,9 +144,9 @@ function isWithin(folder: string, path: string): boolean {
 const shown = (named: string): string => JSON.stringify(oneLine(named, MOST_NAME));
 
 /**
- * What a team file starts, for the user to read: every argument quoted, with each character that is not seen as it is
- * written as its number. Null where it starts nothing.
- * @throws C3Error('input') where it is too long to be read
+ * Formats the command of a team file for the user: every argument is quoted, and invisible
+ * characters are escaped. Returns null if it starts nothing.
+ * @throws C3Error('input') if the command is too long to read
  */
 function startWords({ starts, folder }: Pick<AgreedTeam, 'starts' | 'folder'>): string | null {
   if (starts === null) {
@@ -159,7 +162,7 @@ function startWords({ starts, folder }: Pick<AgreedTeam, 'starts' | 'folder'>): 
   return words;
 }
 
-/** Signs that turn what is read, or that look like none or like another space. */
+/** Characters that are invisible, look like another space, or change the direction of the text. */
 const UNSEEN = /[\p{C}\p{Z}]/gu;
 const quoted = (argument: string): string =>
   JSON.stringify(argument).replace(UNSEEN, (sign) =>

@@ -1,7 +1,4 @@
-/**
- * `c3 diagnose`: what a run's buckets say of its credit, with intervals, what was not measured and why, and what it
- * cost.
- */
+/** Implements `c3 diagnose`: measures the credit of a run over its buckets, with intervals and costs. */
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
 import type { DiagnosticBucket } from '../../diagnostics/bucket.ts';
 import { distinctInfluence } from '../../diagnostics/distinctInfluence.ts';
@@ -45,13 +42,13 @@ import { teamDiagnosis, type TeamDiagnosis } from './teamDiagnosis.ts';
 import { contextSamples } from './trainingCredit.ts';
 
 export interface DiagnoseSettings {
-  /** Which buckets; null takes the newest sample where there is one, else what was trained on. */
+  /** Origin of the buckets; null for the newest sample, or the training buckets if there is no sample. */
   readonly origin: BucketOrigin | null;
   readonly estimator: CreditEstimator;
   readonly protocol: Protocol;
 }
 
-/** An interval with what is beside it. */
+/** An interval with further values. */
 type Measured = Interval & Readonly<Record<string, unknown>>;
 
 export interface Diagnosis extends TeamDiagnosis {
@@ -59,7 +56,7 @@ export interface Diagnosis extends TeamDiagnosis {
   readonly origin: BucketOrigin;
   readonly contexts: number;
   readonly estimator: CreditEstimator;
-  /** Settings of the sample, S, J, c and J_V among them; null where nothing was sampled. */
+  /** Settings of the sample, including S, J, c and J_V; null without a sample. */
   readonly sample: unknown;
   readonly fidelity: ReturnType<typeof fidelity> & {
     readonly published: {
@@ -68,9 +65,9 @@ export interface Diagnosis extends TeamDiagnosis {
     } | null;
   };
   readonly variance: Measured | null;
-  /** As published: the smoothed estimate, which few samples raise above 0. */
+  /** As published: the smoothed estimate, which is biased above 0 for few samples. */
   readonly influence: Measured | null;
-  /** The same between distinct texts, less what it comes to by chance; null where `influence` is. */
+  /** Influence between distinct texts, minus its value by chance; null if `influence` is null. */
   readonly distinctInfluence: Measured | null;
   readonly passAtK: Readonly<Record<string, Measured | null>>;
   readonly ledger: Overhead['ledger'];
@@ -94,34 +91,34 @@ export interface Diagnosis extends TeamDiagnosis {
     >
   >;
   readonly signals: readonly ReviewSignal[];
-  /** The run's own messages with the clearest headline credits, clearest first. */
+  /** The run's own messages with the clearest headline credits, the clearest first. */
   readonly clearest: readonly (HeadlineJson & {
     readonly message: number;
     readonly role: string;
     readonly text: string;
   })[];
-  /** Why what is null was not measured. */
+  /** Reasons for the values that are null, by key. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 
-/** What the returns assume of everything after an alternative. */
+/** Assumptions of the returns about everything after an alternative. */
 export interface Continuation {
   readonly snapshots: readonly string[];
   readonly protocol: string;
   readonly sampling: Sampling | null;
-  /** Random numbers of the replays; null where no two can be compared. */
+  /** Random numbers of the replays; null if no two can be compared. */
   readonly draws: ReturnType<typeof drawsOf>;
   readonly assumption: string;
 }
 
-/** Samples that pass@k is asked for. */
+/** Values of k for pass@k. */
 const PASS_AT = [1, 10];
-/** The first so many are measured: more contexts no longer fit together in memory. */
+/** Most buckets that are measured, because more do not fit in memory together. */
 const MOST_BUCKETS = 20_000;
 
 /**
- * Measures a run over its stored buckets; executes nothing.
- * @throws C3Error('input') for a run without buckets of the origin asked for
+ * Measures a run over its stored buckets. Executes nothing.
+ * @throws C3Error('input') for a run without buckets of the requested origin
  */
 export function diagnose(store: StoreReader, run: string, settings: DiagnoseSettings): Diagnosis {
   const { protocol, estimator } = settings;
@@ -209,7 +206,7 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
   };
 }
 
-/** Messages that are named one by one, and characters of each. */
+/** Most messages that are listed, and most characters of each. */
 const CLEAREST = 20;
 const PREVIEW = 240;
 
@@ -242,7 +239,7 @@ function bucketsFor(
     if (buckets.length === MOST_BUCKETS) {
       break;
     }
-    // Its credits are of another distribution than the run's: they are never pooled with those.
+    // Credits of another continuation distribution are never pooled with the run's.
     if (bucket.view.continuation === null) {
       buckets.push(bucket);
     } else {
@@ -272,7 +269,8 @@ function continuationOf(
     buckets
       .map(({ view }) => drawsOf(store.replaysOfBucket(view.id), (id) => store.fullMessage(id).streamKey))
       .find((one) => one !== null) ?? null;
-  // The last alternative was sampled in its bucket; the first may be a greedy message that was clicked.
+  // The last alternative was sampled in its bucket. The first may be a greedy message that the user
+  // replayed.
   const sampled = buckets[0]?.view.alternatives.at(-1);
   const sampling = sampled === undefined ? null : store.fullMessage(sampled.message).sampling;
   const foreign = buckets.some(({ row }) => row !== null && row.source !== null);
@@ -313,7 +311,7 @@ function accuracyOf(
   };
   const sampled = last('sampled');
   const passAtK: Record<string, Measured | null> = {};
-  // Also of all samples: with avg@k, which pass@1 is, the two that benchmarks report.
+  // Include k = all samples: benchmarks report it together with avg@k, which equals pass@1.
   const most = Math.max(0, ...sampled.map(({ length }) => length));
   for (const k of new Set([...PASS_AT, ...(most > 1 ? [most] : [])])) {
     const found = passAtKOf(sampled, k);
@@ -336,8 +334,8 @@ const shown = (found: Accuracy | null): Measured | null =>
 const PAGE = 1000;
 
 /**
- * The episodes of one evaluation, by problem, in the order of their first.
- * @param scored scored messages of an episode
+ * Groups the episodes of one evaluation by problem, in the order of the first episode of each.
+ * @param scored number of scored messages of an episode
  */
 export function evaluationSamples(store: StoreReader, run: string, iteration: number, scored: number): Samples[] {
   const byProblem = new Map<string, (0 | 1 | null)[]>();
@@ -396,22 +394,20 @@ function signalsOf(
   ];
 }
 
-// What a run cost, and what replay added to it.
-
-/** A ledger whose seconds may not be known. */
+/** A ledger of replays, whose seconds and joules may be unknown. */
 interface ReplayOverhead extends Omit<Ledger, 'seconds'> {
   readonly seconds: number | null;
   readonly joules: number | null;
 }
 
 interface Overhead {
-  /** The run's own messages: training and evaluations. */
+  /** Costs of the run's own messages: training and evaluations. */
   readonly ledger: Ledger;
-  /** Beside them. Seconds and joules are those of the buckets measured here; null where nobody measured them. */
+  /** Costs of replays. Seconds and joules are those of the measured buckets, or null if unknown. */
   readonly overhead: Readonly<Record<Exclude<BucketOrigin, 'training'>, ReplayOverhead>>;
 }
 
-/** Costs as the store's rows say them. */
+/** Sums the costs in the store's rows. */
 function costOf(store: StoreReader, run: string, protocol: Protocol, buckets: readonly StoredBucket[]): Overhead {
   const replays = store.replayCosts(run);
   const episodes = store.episodeCosts(run);

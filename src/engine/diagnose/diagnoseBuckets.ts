@@ -1,7 +1,4 @@
-/**
- * Stored buckets as the diagnostics and the exchange take them: alternatives with their returns and what the next
- * teammate said.
- */
+/** Reads stored buckets for the diagnostics and the exchange, with returns and next messages. */
 import { findEstimator } from '../../credit/estimators.ts';
 import type { DiagnosticAlternative, DiagnosticBucket } from '../../diagnostics/bucket.ts';
 import type { Message } from '../../domain/message.ts';
@@ -9,7 +6,7 @@ import type { BucketOrigin, BucketView } from '../../domain/replay.ts';
 import type { DiagnosticRow, StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 
-/** A bucket to measure on, with what the store knows of it. */
+/** A bucket for diagnostics, with its rows in the store. */
 export interface StoredBucket extends DiagnosticBucket {
   readonly view: BucketView;
   readonly row: DiagnosticRow | null;
@@ -18,10 +15,7 @@ export interface StoredBucket extends DiagnosticBucket {
 
 const PAGE = 200;
 
-/**
- * The buckets of a run of one origin, oldest first, page by page; those of another continuation distribution are
- * among them.
- */
+/** Reads the buckets of one origin of a run, oldest first, including other continuation distributions. */
 export function* bucketsOf(
   store: StoreReader,
   run: string,
@@ -41,7 +35,7 @@ export function* bucketsOf(
   }
 }
 
-/** The complete buckets of a sample, oldest first, page by page. */
+/** Reads the complete buckets of a sample, oldest first, page by page. */
 export function* bucketsOfSample(
   store: StoreReader,
   sample: number,
@@ -70,7 +64,7 @@ function* measured(
     page.filter(([, row]) => row?.source === null || row === null).map(([view]) => view),
     protocol,
   );
-  // A file may hold other numbers of next messages than of returns, so that not each of them ends a replay.
+  // An imported file may have more next messages than returns, so not all of them belong to a replay.
   for (const [view] of page.filter(([, row]) => row !== null && row.source !== null)) {
     for (const { message } of view.alternatives) {
       replies.set(
@@ -107,12 +101,12 @@ function* measured(
   }
 }
 
-/** The position at which a bucket's role speaks; the first where the protocol no longer has it. */
+/** Returns the position of a bucket's role and turn, or 0 if the protocol no longer has it. */
 function positionOf(protocol: Protocol, { role, turn }: BucketView): number {
   return protocol.occurrences.find((occurrence) => occurrence.role === role && occurrence.turn === turn)?.position ?? 0;
 }
 
-/** By alternative: the next messages of those who see it, each once, in the order of the replays. */
+/** Returns the distinct replies of the first role that sees each alternative, in the order of replays. */
 function repliesOf(store: StoreReader, views: readonly BucketView[], protocol: Protocol): Map<number, string[]> {
   const replies = new Map<number, string[]>();
   const known = new Map<number, Message>();
@@ -127,7 +121,7 @@ function repliesOf(store: StoreReader, views: readonly BucketView[], protocol: P
       .filter(({ leaf, alternative }) => leaf !== alternative)
       .map(({ leaf, alternative }) => ({ at: leaf, alternative }));
     const found = new Map<number, Set<number>>();
-    // Up from the leaves, all at once: one query for each level of the protocol.
+    // Walk up from all leaves at once, with one query for each level of the protocol.
     for (let open = paths; open.length > 0;) {
       const missing = [...new Set(open.map(({ at }) => at))].filter((id) => !known.has(id));
       for (const message of store.messages(missing)) {

@@ -1,6 +1,6 @@
 /**
- * Sampling shared buckets to measure on: contexts drawn uniformly, their alternatives, and independent samples of their
- * value (C3 appendix I).
+ * Samples buckets for the diagnostics: contexts drawn uniformly, their alternatives, and
+ * independent samples of their value (C3 appendix I).
  */
 import { createHash } from 'node:crypto';
 import type { SaidEvent } from '../../domain/episode.ts';
@@ -23,27 +23,27 @@ import { startEnergy } from '../machine/energy.ts';
 import { momentWords, newestEvaluations } from './newestEvaluations.ts';
 
 export interface SampleSettings {
-  /** S: contexts. */
+  /** S: number of contexts. */
   readonly contexts: number;
-  /** J: credited alternatives of each, the message that was really said among them. */
+  /** J: number of credited alternatives of each context, including the message that was really said. */
   readonly alternatives: number;
-  /** c: replays of each; a terminal message has one, because its score is determined. */
+  /** c: number of replays of each alternative; 1 for a terminal message, whose score is determined. */
   readonly replays: number;
-  /** J_V: further alternatives that only say the value of the context. */
+  /** J_V: number of further alternatives that only estimate the value of the context. */
   readonly valueSamples: number;
-  /** One role, or null: every role with a scored one downstream, or all where there is none. */
+  /** One role; null for every role with a scored role downstream, or for all roles if there is none. */
   readonly role: string | null;
-  /** Which contexts are drawn; nothing else. */
+  /** Seed for drawing the contexts. It affects nothing else. */
   readonly seed: number;
 }
 
-/** V(h): what the value head that a run had with a snapshot says of a state. */
+/** V(h): the value of a state by the value head that belongs to a snapshot of a run. */
 export type StateValue = (moment: Moment) => Promise<number>;
 
 /**
- * Gives the policy of a snapshot until it is disposed of; with the value of states where the run's method takes its
- * credit against it.
- * @throws PolicyGone where it cannot be had
+ * Takes the policy of a snapshot until it is disposed of, with the state value if the run's method
+ * computes its credit against it.
+ * @throws PolicyGone if the policy is not available
  */
 export type SampleSource = (
   snapshot: string,
@@ -52,14 +52,14 @@ export type SampleSource = (
 export interface SampleDependencies {
   readonly store: StoreWriter;
   readonly protocol: Protocol;
-  /** Writes contexts as the run wrote them. */
+  /** Renders contexts as the run did. */
   readonly render: Renderer;
   readonly evaluator: Evaluator;
-  /** The run's own. */
+  /** Sampling of the run itself. */
   readonly sampling: Sampling;
   readonly seed: number;
   readonly returnBound: number;
-  /** Whether a role's policy has alternatives to sample. */
+  /** Returns true if a role's policy can sample alternatives. */
   readonly samples: (role: string) => boolean;
   readonly source: SampleSource;
 }
@@ -70,11 +70,12 @@ export interface SampleControl {
 }
 
 /**
- * Samples buckets of a run and stores each with origin `diagnostic`; replays draw random numbers of their own, so that
- * value samples are independent of what is credited. A cancel keeps the buckets that are complete.
- * @returns the sample's number
- * @throws C3Error('input') for settings out of bounds or a run without messages to sample from; C3Error('model') where
- *   the weights cannot be had; CancelledError
+ * Samples buckets of a run and stores each with origin `diagnostic`. Replays draw their own random
+ * numbers, so that value samples are independent of the credited alternatives. Cancellation keeps
+ * the complete buckets.
+ * @returns the ID of the sample
+ * @throws C3Error('input') for settings out of bounds or a run without messages to sample from;
+ *   C3Error('model') if the weights are not available; CancelledError
  */
 export async function sampleDiagnostics(
   run: string,
@@ -110,18 +111,19 @@ export async function sampleDiagnostics(
   return sample;
 }
 
-/** How each message of a sample is replayed, and what its bucket is to the diagnostics. */
+/** The replay of each message of a sample, and the use of its bucket in the diagnostics. */
 export interface SampleDesign {
   readonly request: Omit<ReplayRequest, 'message'>;
   readonly origin: 'request' | 'diagnostic';
-  /** So many alternatives are credited, the message itself first, and so many after them only say the value. */
+  /** Number of credited alternatives, of which the message itself is the first. */
   readonly credited: number;
+  /** Number of alternatives after them that only estimate the value. */
   readonly values: number;
 }
 
 /**
- * Replays messages snapshot by snapshot, and stores the bucket of each as one of the sample.
- * @throws as sampleDiagnostics; what is complete stays
+ * Replays messages snapshot by snapshot, and stores the bucket of each in the sample.
+ * @throws as sampleDiagnostics, keeping the complete buckets
  */
 export async function fillSample(
   sample: number,
@@ -141,12 +143,12 @@ export async function fillSample(
       }
       const started = performance.now();
       const energy = startEnergy();
-      // First, so that a value head that cannot be had costs no sampling.
+      // Before sampling, so that nothing is sampled in vain if the value head is not available.
       const creditOf = stateValue === undefined ? null : await creditAgainst(message, stateValue, dependencies);
       const bucket = await replayMessage(
         { ...request, message: message.id },
         { ...dependencies, policy, credit: (all) => all.map(() => null), origin },
-        // Reports on the way would read the whole bucket for nobody.
+        // Each progress report would read the whole bucket, and nobody needs it.
         { signal: control.signal, onProgress: () => undefined, due: () => false },
       );
       const seconds = (performance.now() - started) / 1000;
@@ -175,8 +177,8 @@ export async function fillSample(
 }
 
 /**
- * The credit of alternatives of a message against the value of its context (C3 appendix I: A_j = mean return - V(h)),
- * as training takes it.
+ * Returns the credit of alternatives of a message against the value of its context, as in training
+ * (C3 appendix I: A_j = mean return - V(h)).
  */
 async function creditAgainst(
   message: Message,
@@ -213,7 +215,7 @@ function checkSettings(
   checkRole(role, protocol);
 }
 
-/** Contexts of a sample, at most. */
+/** Most contexts of a sample. */
 export const MOST_CONTEXTS = 10_000;
 
 /** @throws C3Error('input') for a number out of bounds */
@@ -243,7 +245,7 @@ interface Population {
 
 const PAGE = 500;
 
-/** The messages of the last sampled evaluation; where there is none, those of the last training iteration. */
+/** Returns the messages of the last sampled evaluation, or else those of the last training iteration. */
 function populationOf(
   store: StoreReader,
   run: string,
@@ -279,7 +281,7 @@ function populationOf(
   return { name: `training iteration ${iteration}`, messages: distinct(messages, positions) };
 }
 
-/** Of the last sampled evaluation that has messages at the positions; null where there is none. */
+/** Returns the contexts of the last sampled evaluation that has messages at the positions, or null. */
 export function heldOutContexts(
   store: EvaluationReader,
   run: string,
@@ -310,7 +312,7 @@ function* episodeMessages(
   }
 }
 
-/** One message of each context at one of the positions. */
+/** Returns one message for each context at one of the positions. */
 function distinct(messages: Iterable<Message>, positions: ReadonlySet<number>): Message[] {
   const found = new Map<string, Message>();
   for (const message of messages) {
@@ -321,7 +323,7 @@ function distinct(messages: Iterable<Message>, positions: ReadonlySet<number>): 
   return [...found.values()];
 }
 
-/** By what messages of an evaluation are drawn. */
+/** Returns the key by which messages of an evaluation are drawn. */
 export const placeOf = ({ problem, position, contextKey }: Message): readonly unknown[] => [
   problem,
   position,
@@ -329,9 +331,9 @@ export const placeOf = ({ problem, position, contextKey }: Message): readonly un
 ];
 
 /**
- * So many of them, drawn without putting back: those whose hash with the seed comes first, so that the order of the
- * rows does not matter.
- * @param nameOf what tells each from the others
+ * Draws rows without replacement: those with the smallest hashes with the seed, so that the order
+ * of the rows does not matter.
+ * @param nameOf returns the unique key of a row
  */
 export function draw<Row>(
   rows: readonly Row[],

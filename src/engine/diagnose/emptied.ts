@@ -1,4 +1,4 @@
-/** Which messages of held-out questions are replayed with nothing in their place. */
+/** Selects messages of held-out questions to replay with an empty message in their place. */
 import type { Message } from '../../domain/message.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
@@ -6,17 +6,18 @@ import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { draw, heldOutContexts, placeOf } from './diagnoseSample.ts';
 
 export interface EmptiedSettings {
-  /** Questions at most; each has one message. */
+  /** Most questions, each with one message. */
   readonly contexts: number;
-  /** Whose messages; null for the first role that others follow. */
+  /** Role of the messages; null for the first role that others follow. */
   readonly role: string | null;
-  /** Which questions are drawn; nothing else. */
+  /** Seed for drawing the questions. It affects nothing else. */
   readonly seed: number;
 }
 
 /**
- * One message of the role for each question of the last sampled evaluation, as many as are asked for.
- * @throws C3Error('input') for a role that nobody follows, or a run without such an evaluation
+ * Returns one message of the role for each drawn question of the last sampled evaluation.
+ * @throws C3Error('input') for a role that no other role follows, or a run without such an
+ *   evaluation
  */
 export function messagesToEmpty(
   store: Pick<StoreReader, 'evaluationNumbers' | 'evaluations' | 'episodes' | 'chain'>,
@@ -41,7 +42,7 @@ export function messagesToEmpty(
       `Run ${run} has no sampled evaluation, whose questions are held out; give a run evaluation.instances above 0.`,
     );
   }
-  // A question may have several messages of the role, one for each sample: the first one drawn answers for it.
+  // A question may have several messages of the role, one for each sample. The first one drawn counts.
   const drawn = draw(held.messages, { contexts: held.messages.length, seed }, placeOf);
   return [...new Map(drawn.toReversed().map((message) => [message.problem, message])).values()]
     .reverse()

@@ -1,10 +1,10 @@
-/** Which evaluation of a run is its last one. */
+/** Finds the last evaluation of a run. */
 import { roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
 import type { StoreReader } from '../../store/types.ts';
 
 /**
- * The evaluations that a run has episodes of, the newest first; those that an interruption left incomplete are behind
- * the complete ones.
+ * Returns the evaluations of a run that have episodes, the newest first. Evaluations that an
+ * interruption left incomplete come after the complete ones.
  */
 export function newestEvaluations(
   store: Pick<StoreReader, 'evaluationNumbers' | 'evaluations'>,
@@ -18,6 +18,6 @@ export function newestEvaluations(
   ];
 }
 
-/** `before training`, `after step 6`, `after training`. */
+/** Formats the time of an evaluation: `before training`, `after step 6`, `after training`. */
 export const momentWords = ({ stage, step }: EvaluationRound): string =>
   stage === 'during' ? `after step ${String(step)}` : `${stage} training`;

@@ -1,4 +1,4 @@
-/** What `c3 diagnose` says of the team as a whole: certificates, coordination, drift within steps, stability. */
+/** Diagnoses the team as a whole: certificates, coordination, drift within steps, and stability. */
 import { certified, type Certified } from '../../diagnostics/certified.ts';
 import {
   contextDrift,
@@ -19,21 +19,21 @@ import { solved } from '../../training/measure/evaluation.ts';
 import { newestEvaluations } from './newestEvaluations.ts';
 
 export interface TeamDiagnosis {
-  /** Of runs whose steps have certificates; left out for others. */
+  /** Only for runs whose steps have certificates. */
   readonly certificate?: Certified;
-  /** The share of held-out questions on which all roles agree on the correct answer; null where not measured. */
+  /** Share of held-out questions on which all roles agree on the correct answer; null if not measured. */
   readonly coordination: Interval | null;
-  /** Drift of contexts within steps, summed over their samplings; left out for runs that sample once in a step. */
+  /** Drift of contexts within steps, summed over stages. Only for runs with several stages in a step. */
   readonly contextDrift?: ContextDrift;
-  /** The deviation of what the mean return gains from one step to the next; null with fewer than two gains. */
+  /** Deviation of the gain in mean return from step to step; null for fewer than two gains. */
   readonly stability: Interval | null;
 }
 
-/** Episodes that are read, at most. */
+/** Most episodes that are read. */
 const MOST_EPISODES = 20_000;
 const PAGE = 1000;
 
-/** @param reasons gets why what is null was not measured */
+/** @param reasons receives the reasons for values that are null */
 export function teamDiagnosis(
   store: StoreReader,
   run: string,
@@ -59,7 +59,7 @@ export function teamDiagnosis(
   };
 }
 
-/** What the roles answered in the last evaluation, greedy or sampled, by question. */
+/** Returns the roles' answers in the last evaluation, greedy or sampled, grouped by question. */
 function answeredQuestions(store: StoreReader, run: string, protocol: Protocol): AnsweredEpisode[][] {
   const [newest] = newestEvaluations(store, run);
   const found = new Map<string, AnsweredEpisode[]>();
@@ -79,10 +79,11 @@ function answeredQuestions(store: StoreReader, run: string, protocol: Protocol):
 }
 
 /**
- * The answer that each message states; null where it states none. On a chain each role says its link of the one answer,
- * so that those who say a letter state the letters of all.
- * @param said the last message of each role, in their order
- * @param chain what an answer of the question has to keep to, where it is a chain
+ * Returns the answer that each message states, or null for each one without an answer. In the chain
+ * task each role says one letter of a common answer, so every role that says a letter is counted
+ * with the letters of all.
+ * @param said last message of each role, in the order of the roles
+ * @param chain key of a question of the chain task, otherwise null
  */
 export function statedAnswers(said: readonly string[], chain: ChainKey | null): (string | null)[] {
   return chain?.links === said.length
@@ -90,7 +91,7 @@ export function statedAnswers(said: readonly string[], chain: ChainKey | null): 
     : said.map((text) => extractAnswer(text).answer?.toLowerCase() ?? null);
 }
 
-/** The contexts of all stages of the newest steps that have several. */
+/** Returns the contexts by stage of the newest steps that have several stages. */
 function stagedSteps(store: StoreReader, run: string): SeenContext[][][] {
   const found: SeenContext[][][] = [];
   let read = 0;

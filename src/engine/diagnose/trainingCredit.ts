@@ -1,6 +1,6 @@
 /**
- * `c3 diagnose --training-credit`: fresh replays of messages that a run learned from, and how the credits that its
- * updates used go with what these say.
+ * Implements `c3 diagnose --training-credit`: compares the credits that a run's updates used with
+ * fresh replays of the same messages.
  */
 import {
   trainingCreditFidelity,
@@ -24,45 +24,46 @@ import {
 } from './diagnoseSample.ts';
 
 export interface TrainingCreditSettings {
-  /** Contexts of each role, over all steps of the run; all messages of each that were learned from are replayed. */
+  /** Contexts of each role, over all steps of the run. All learned messages of a context are replayed. */
   readonly contexts: number;
-  /** Pairs of each message: it and a fresh alternative, each continued once. */
+  /** Pairs of each message: the message and a fresh alternative, each continued once. */
   readonly replays: number;
-  /** One role, or null: every role that learns. */
+  /** One role, or null for every role that learns. */
   readonly role: string | null;
-  /** Which contexts are drawn; nothing else. */
+  /** Seed for drawing the contexts. It affects nothing else. */
   readonly seed: number;
 }
 
-/** What the credits of a role that learned are worth. */
+/** The fidelity of the training credits of a role. */
 export interface RoleTrainingCredit extends TrainingCreditFidelity {
   readonly role: string;
-  /** That the replays made; what an equal text determined was not asked for again. */
+  /** Evaluator calls of the replays. Equal texts are not evaluated again. */
   readonly evaluatorCalls: number;
 }
 
-/** The key under which a sample's settings say that it is one of these. */
+/** Key in the settings of a sample that marks it as one of training credit. */
 const KEY = 'trainingCredit';
 
-/** The samples of contexts of a run, oldest first, without those of messages that it learned from. */
+/** Returns the samples of contexts of a run, oldest first, without samples of training credit. */
 export const contextSamples = (store: Pick<StoreReader, 'diagnosticSamples'>, run: string): DiagnosticSample[] =>
   store.diagnosticSamples(run).filter(({ settings }) => {
     const read: unknown = JSON.parse(settings);
     return !isRecord(read) || !Object.hasOwn(read, KEY);
   });
 
-/** A sample as it is stored: with more steps, a run has other contexts. */
+/** Returns the stored settings of a sample, with the steps, because more steps give other contexts. */
 const settingsText = (store: StoreReader, run: string, settings: TrainingCreditSettings): string =>
   JSON.stringify({ [KEY]: { ...settings, steps: store.run(run).steps } });
 
-/** The number of the sample with these settings; null where there is none. */
+/** Returns the ID of the sample with these settings, or null. */
 const sampleWith = (store: StoreReader, run: string, settings: string): number | null =>
   store.diagnosticSamples(run).find((one) => one.settings === settings)?.id ?? null;
 
 /**
- * Replays the messages of drawn contexts in pairs. Called again with the same settings, it goes on where it ended.
- * @throws C3Error('input') for settings out of bounds, or a run that learned from no message; C3Error('model') where
- *   weights cannot be had; CancelledError, keeping the complete buckets
+ * Replays the messages of drawn contexts in pairs. A second call with the same settings continues
+ * the sample.
+ * @throws C3Error('input') for settings out of bounds, or a run that learned from no message;
+ *   C3Error('model') if weights are not available; CancelledError, keeping the complete buckets
  */
 export async function sampleTrainingCredit(
   { run, config }: Pick<LearnedRun, 'run' | 'config'>,
@@ -81,12 +82,16 @@ export async function sampleTrainingCredit(
   const missing = store.messages(drawn.map(({ message }) => message).filter((id) => !done.has(id)));
   const { replays } = settings;
   const pairs = { alternatives: replays, replays: 1, text: null, design: 'paired' } as const;
-  // Requests: no taxonomy counts these contexts a second time, and the transcript shows the replays.
+  // With origin `request`, the taxonomy does not count these contexts twice, and the transcript
+  // shows the replays.
   const design: SampleDesign = { request: pairs, origin: 'request', credited: 1, values: replays };
   await fillSample(sample, missing, design, dependencies, control);
 }
 
-/** What was measured with these settings, role by role; nothing before that. @throws as sampleTrainingCredit */
+/**
+ * Reads the results for these settings by role, or none if nothing was sampled.
+ * @throws as sampleTrainingCredit
+ */
 export function readTrainingCredit(learned: LearnedRun, settings: TrainingCreditSettings): RoleTrainingCredit[] {
   const { store, run, protocol } = learned;
   const sample = sampleWith(store, run, settingsText(store, run, settings));
@@ -101,7 +106,7 @@ export function readTrainingCredit(learned: LearnedRun, settings: TrainingCredit
     if (own === undefined) {
       return [];
     }
-    // A message that ends its episode has one return, which its text determines.
+    // A message that ends its episode has only one return, because its text determines it.
     const returnOf = (pair: number): number | null => own.returns[own.returns.length === 1 ? 0 : pair] ?? null;
     const target: TargetedMessage = {
       problem: message.problem,
@@ -126,7 +131,7 @@ export function readTrainingCredit(learned: LearnedRun, settings: TrainingCredit
   });
 }
 
-/** All messages of the drawn contexts, role by role. */
+/** Returns all messages of the drawn contexts, role by role. */
 function drawMessages(learned: LearnedRun, { role, ...settings }: TrainingCreditSettings): LearnedMessage[] {
   const contexts = Map.groupBy(learnedMessages(learned), contextOf);
   const asked = learned.protocol.roles.filter(({ name }) => role === null || name === role);
@@ -144,13 +149,13 @@ function drawMessages(learned: LearnedRun, { role, ...settings }: TrainingCredit
   return drawn;
 }
 
-/** Names the context that a message answers, with the weights that answer in it. */
+/** Returns a key of the context and the weights of a message. */
 const contextOf = ({ iteration, stage, problem, position, context }: LearnedMessage): string =>
   JSON.stringify([iteration, stage, problem, position, context]);
 
 const PAGE = 500;
 
-/** The complete buckets of a sample. */
+/** Reads the IDs of the complete buckets of a sample. */
 function bucketsIn(store: StoreReader, sample: number): number[] {
   const found: number[] = [];
   for (let page = PAGE; page === PAGE;) {

@@ -1,4 +1,4 @@
-/** A call whose answer passes by: what is heard of it, and when it is taken in or counted. */
+/** Listens to the answer of one passing call, and records the call or counts it as left out. */
 import { Readable } from 'node:stream';
 import { isPacked, unpackedBody } from '../../policy/endpoint/contentEncoding.ts';
 import { eventsIn } from '../../policy/endpoint/events.ts';
@@ -6,9 +6,9 @@ import { GrowingBytes } from '../http/growingBytes.ts';
 import type { AnswerEnd, AnswerListener } from './passOn.ts';
 import type { PassedCall, Recording } from './recording.ts';
 
-/** Characters of one event. */
+/** Most characters of one event. */
 const MOST_EVENT = 8 * 2 ** 20;
-/** The first status that is no answer. */
+/** The lowest HTTP status that is not an answer. */
 const REFUSED = 300;
 const UNKNOWN = 'calls whose answer is incomplete, or of an unknown form';
 const PACKED = 'calls whose answer is packed in a way that is not read, damaged, or too long once it is unpacked';
@@ -18,7 +18,7 @@ const BROKEN: Readonly<Record<Exclude<AnswerEnd, 'whole'>, (server: string) => s
   unreached: (server) => `calls that reached no server at ${server}`,
 };
 
-/** Takes a call in once, before the program knows the end of its answer; a call that cannot be is counted once. */
+/** Records a call before the program sees the end of its answer, or counts it as left out. */
 export class HeardCall implements AnswerListener {
   private readonly recording: Pick<Recording, 'take' | 'leaveOut'>;
   private readonly call: Omit<PassedCall, 'answer' | 'times' | 'otherwise'>;
@@ -36,8 +36,8 @@ export class HeardCall implements AnswerListener {
   private isSettled = false;
 
   /**
-   * @param server the origin that is asked
-   * @param most bytes of an answer that is read; of a longer one nothing is
+   * @param server origin of the server that is asked
+   * @param most largest answer in bytes; a longer answer is not read at all
    */
   constructor(
     recording: Pick<Recording, 'take' | 'leaveOut'>,
@@ -71,7 +71,7 @@ export class HeardCall implements AnswerListener {
       this.leaveOut(`calls whose answer has more than ${this.most} bytes`);
     } else {
       this.heard.add(piece);
-      // Many programs read no further than to this event, and leave.
+      // Many programs stop reading at this event and disconnect.
       if (this.isStream && !isPacked(this.encoding) && this.streamEnd.sees(piece)) {
         await this.take(UNKNOWN);
       }
@@ -87,14 +87,14 @@ export class HeardCall implements AnswerListener {
     } else if (how === 'whole') {
       await this.take(UNKNOWN);
     } else if (this.isStream) {
-      // All may have been said but the end of the connection.
+      // The stream may be whole even if the connection did not end properly.
       await this.take(BROKEN[how](this.server));
     } else {
       this.leaveOut(BROKEN[how](this.server));
     }
   }
 
-  /** Since it was asked. */
+  /** Seconds since the request. */
   private get seconds(): number {
     return (performance.now() - this.asked) / 1000;
   }
@@ -105,7 +105,7 @@ export class HeardCall implements AnswerListener {
     this.recording.leaveOut(reason);
   }
 
-  /** @param otherwise why it is left out where its answer is not whole */
+  /** @param otherwise reason to report if the answer is not whole */
   private async take(otherwise: string): Promise<void> {
     this.isSettled = true;
     const { start, seconds, firstTokenSeconds } = this;
@@ -126,7 +126,7 @@ export class HeardCall implements AnswerListener {
   }
 }
 
-/** The events of an answer; null where one is too long. */
+/** Splits an answer into its events. Returns null if an event is too long. */
 async function eventsOf(bytes: Buffer): Promise<string[] | null> {
   const events: string[] = [];
   try {
@@ -145,9 +145,10 @@ async function eventsOf(bytes: Buffer): Promise<string[] | null> {
   return events;
 }
 
-/** The end of an answer in events, as the servers of models say it before the connection ends. */
-
-/** How lines begin that say it: chat completions and completions, responses, messages. */
+/**
+ * Beginnings of the lines that end a stream: chat completions and completions, responses, and
+ * messages. Model servers send them before the connection ends.
+ */
 const ENDS: readonly string[] = [
   'data: [DONE]',
   'data:[DONE]',
@@ -161,13 +162,13 @@ const ENDS: readonly string[] = [
 const MOST_BEGINNING = Math.max(...ENDS.map((end) => end.length));
 const [LINE_FEED, CARRIAGE_RETURN] = [0x0a, 0x0d];
 
-/** Sees the end in the bytes that pass by; keeps the beginning of one line alone. */
+/** Detects the end of a stream in passing bytes. Holds only the beginning of the current line. */
 class StreamEnd {
   private beginning = '';
   private isNamed = false;
   private isSaid = false;
 
-  /** Takes in what comes next. @returns whether the event that ends the answer is whole by now */
+  /** Reads the next bytes. @returns true if the event that ends the answer is now complete */
   sees(piece: Buffer): boolean {
     let from = 0;
     while (!this.isSaid && from < piece.length) {
@@ -185,7 +186,7 @@ class StreamEnd {
     return this.isSaid;
   }
 
-  /** A line is whole: an empty one ends its event. */
+  /** Handles a complete line. An empty line ends its event. */
   private line(): void {
     const { beginning } = this;
     this.beginning = '';

@@ -1,6 +1,7 @@
 /**
- * What is recorded and not stored yet: lines beside the store that `c3 import` reads. The file is made where the store
- * is busy or fails, so that nothing that was taken in is in memory alone, and goes once all is stored.
+ * A file next to the store with recorded calls that are not stored yet, as lines that `c3 import`
+ * reads. It is created when the store is busy or fails, so that no call is only in memory, and
+ * removed once all calls are stored.
  */
 import { closeSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,7 @@ import { createNew, PRIVATE_FOLDER } from '../../files/newFile.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { counted } from '../../shared/text/words.ts';
 
-/** Bytes of the file. */
+/** Most bytes of the file. */
 const MOST_BYTES = 2 ** 30;
 
 export class KeptCalls {
@@ -20,24 +21,27 @@ export class KeptCalls {
   private lost = 0;
   private why = '';
 
-  /** @param path of a file that is not there; one in the folder for temporary files is made where this cannot be */
+  /**
+   * @param path path of the new file; if it cannot be created, a file in the folder for temporary
+   *   files is used
+   */
   constructor(path: string) {
     this.place = path;
   }
 
-  /** Where the file is. */
   get path(): string {
     return this.place;
   }
 
-  /** Lines that are in it. */
+  /** Number of lines in the file. */
   get count(): number {
     return this.kept;
   }
 
   /**
-   * Writes a line. What cannot be written is counted: the program that is recorded goes on.
-   * @returns whether it is written
+   * Writes a line. Counts a line that cannot be written instead of throwing, so that the recorded
+   * program goes on.
+   * @returns true if the line is written
    */
   add(line: string): boolean {
     try {
@@ -57,7 +61,7 @@ export class KeptCalls {
     }
   }
 
-  /** All of it is stored: the file goes. */
+  /** Removes the file, because everything in it is stored. */
   clear(): void {
     this.close();
     if (this.bytes > 0) {
@@ -74,9 +78,9 @@ export class KeptCalls {
   }
 
   /**
-   * Why not all is stored, and where what is not is.
-   * @param what the lines are, such as `call`
-   * @param also sentences on what is in no file
+   * Returns the error that says why not everything is stored, and which file has the rest.
+   * @param what noun for one line, such as `call`
+   * @param also further sentences, about data that is in no file
    */
   failure(reason: Error, what: string, also: readonly string[] = []): C3Error {
     const { path, kept, lost, why } = this;
@@ -101,7 +105,7 @@ export class KeptCalls {
       mkdirSync(dirname(this.place), { recursive: true, mode: PRIVATE_FOLDER });
       return createNew(this.place);
     } catch {
-      // A store whose folder cannot be written fails for that reason.
+      // The store itself may have failed because its folder cannot be written.
       this.place = join(mkdtempSync(join(tmpdir(), 'c3-record-')), basename(this.place));
       return createNew(this.place);
     }

@@ -1,28 +1,28 @@
 /**
- * One call on its way: asked of the server that answers, and its answer given to the program piece by piece. Either
- * side may break off at any byte; what comes of that is said, and never thrown past here.
+ * Passes one call on to the server, and its answer to the program piece by piece. Either side may
+ * break off at any byte. That is reported to the listener and never thrown to the caller.
  */
 import { Agent as PlainAgent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
 import { askServer, type Asking, type Connections } from '../../policy/endpoint/asking.ts';
 import { messageOf } from '../../shared/errors.ts';
 
-/** What hears an answer, each part of it before the program does. */
+/** Receives each part of an answer before the program does. */
 export interface AnswerListener {
-  /** The answer begins. */
+  /** Called when the answer begins. */
   readonly head: (status: number, type: string, encoding: string | undefined) => void;
   readonly piece: (piece: Buffer) => Promise<void>;
-  /** It has ended, and the program does not know yet. */
+  /** Called when the answer has ended, before the program is told. */
   readonly end: (how: AnswerEnd) => Promise<void>;
 }
 
 /**
- * whole: as the server meant it; cut: the server broke off, or said what is no answer; left: the program did not wait;
- * unreached: there was no connection to the server.
+ * whole: the answer is complete; cut: the server broke off or sent no valid answer; left: the
+ * program disconnected; unreached: there was no connection to the server.
  */
 export type AnswerEnd = 'whole' | 'cut' | 'left' | 'unreached';
 
-/** Headers of one connection, which say nothing to the next. */
+/** Headers that apply to one connection only and are not passed on. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'host',
@@ -40,19 +40,18 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 
 export const isHop = (name: string): boolean => HOP_BY_HOP.has(name);
 
-/** Connections of one recording. */
+/** The connections of one recording. */
 export class OwnConnections implements Connections {
   readonly plain = new PlainAgent({ keepAlive: true });
   readonly secure = new SecureAgent({ keepAlive: true });
 
-  /** Ends all of them. */
   close(): void {
     this.plain.destroy();
     this.secure.destroy();
   }
 }
 
-/** Hears nothing. */
+/** Ignores everything. */
 export const SILENT: AnswerListener = {
   head: () => undefined,
   piece: () => Promise.resolve(),
@@ -61,7 +60,7 @@ export const SILENT: AnswerListener = {
 
 /**
  * Passes a call on and gives its answer to the program.
- * @param refuse answers the program where the server gave nothing that could be passed on
+ * @param refuse answers the program if the server sent nothing that could be passed on
  */
 export async function passOn(
   connections: Connections,
@@ -70,7 +69,7 @@ export async function passOn(
   { listener, refuse }: { readonly listener: AnswerListener; readonly refuse: (why: string) => Promise<void> },
 ): Promise<void> {
   to.on('error', () => undefined);
-  // Who leaves takes the request along.
+  // If the program disconnects, cancel the request to the server.
   const left = new AbortController();
   to.once('close', () => left.abort());
   if (hasLeft(to)) {
@@ -102,7 +101,7 @@ export async function passOn(
 
 const hasLeft = (to: ServerResponse): boolean => to.closed || to.destroyed;
 
-/** Gives an answer on to its end. @throws Error where the server or the program breaks off */
+/** Passes an answer on to its end. @throws Error if the server or the program breaks off */
 async function given(reply: IncomingMessage, to: ServerResponse, listener: AnswerListener): Promise<void> {
   for await (const piece of reply as AsyncIterable<Buffer>) {
     await listener.piece(piece);
@@ -115,7 +114,7 @@ async function given(reply: IncomingMessage, to: ServerResponse, listener: Answe
   }
 }
 
-/** Waits until the program reads on. @throws Error where it has left */
+/** Waits until the program reads on. @throws Error if it has disconnected */
 function drained(to: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
     const resume = (): void => {

@@ -1,4 +1,4 @@
-/** A server on this machine that passes calls on to a model server, and says what passed by. */
+/** A local server that passes calls on to a model server, and records them. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -19,12 +19,12 @@ import { isHop, OwnConnections, passOn, SILENT } from './passOn.ts';
 import type { Recording } from './recording.ts';
 
 const LOOPBACK = '127.0.0.1';
-/** Bytes of a request, and of an answer that is read; a longer answer passes by unread. */
+/** Most bytes of a request, and of an answer that is read. A longer answer is passed on but not read. */
 const MOST_BYTES = 64 * 2 ** 20;
-/** Bytes of batches of spans that are read at once, and batches that are unpacked at once. */
+/** Most bytes of span batches that are read at once, and most batches that are unpacked at once. */
 const MOST_SPAN_BYTES = 4 * MOST_BYTES;
 const MOST_UNPACKED = 2;
-/** What names speaker and episode; it goes no further. */
+/** Headers that name speaker and episode. They are not passed on. */
 const ROLE = 'x-c3-role';
 const EPISODE = 'x-c3-episode';
 const TRACES = '/v1/traces';
@@ -35,28 +35,28 @@ const UNASKED = 'The server that answers could not be asked';
 export interface PassingSettings {
   /** Base address of the server that answers, such as `https://api.openai.com/v1`. */
   readonly upstream: string;
-  /** The model that every request is sent to, whatever it names; null where requests keep theirs. */
+  /** Model that replaces the model of every request; null to keep the model of the request. */
   readonly model: string | null;
-  /** Where calls of Anthropic's clients go; null where they are not passed on. */
+  /** Server for calls of Anthropic's clients; null if these calls are not passed on. */
   readonly anthropic: NamedServer | null;
-  /** The address of an Azure resource; null where there is none. */
+  /** Address of an Azure resource, or null. */
   readonly azure: string | null;
 }
 
-/** Where a call goes on to. */
+/** The destination of a call. */
 interface Onward {
   readonly base: string;
-  /** Below the base address. */
+  /** Path below the base address. */
   readonly path: string;
-  /** In the report, where such calls are not recorded. */
+  /** Path that the report shows if such calls are not recorded. */
   readonly shown: string;
   readonly model: string | null;
 }
 
-/** Where a program finds what it is recorded by. */
+/** The local addresses that the recorded program uses. */
 export interface PassingPlaces {
   readonly api: string;
-  /** Of Anthropic's clients, and of Azure's; null where their calls are not passed on. */
+  /** Addresses for Anthropic's and Azure's clients; null if their calls are not passed on. */
   readonly anthropic: string | null;
   readonly azure: string | null;
   readonly traces: string;
@@ -72,17 +72,17 @@ export class PassingServer {
     this.underWay.add(work);
   }, refusal);
   private readonly sockets = new Set<Socket>();
-  /** Requests that are not answered yet; each is recorded or counted by its end. */
+  /** Requests that are not answered yet. Each one is recorded or counted when it ends. */
   private readonly underWay = new Set<Promise<void>>();
   private spanBytes = 0;
   private readonly unpacking = new Lanes(MOST_UNPACKED);
   private readonly connections = new OwnConnections();
   private readonly otherPaths = new OtherPaths();
-  /** Nobody else on this machine can guess it. */
+  /** Part of every path, so that other programs on this machine cannot guess the addresses. */
   private readonly secret = randomBytes(16).toString('hex');
   private port = 0;
 
-  /** @param onSpans hears each batch of spans, which is kept or counted by the time it returns */
+  /** @param onSpans receives each batch of spans, and keeps or counts it before it returns */
   constructor(
     recording: Pick<Recording, 'take' | 'leaveOut' | 'score'>,
     settings: PassingSettings,
@@ -97,7 +97,6 @@ export class PassingServer {
     });
   }
 
-  /** Begins to listen. */
   async listen(): Promise<PassingPlaces> {
     this.server.listen(0, LOOPBACK);
     await once(this.server, 'listening');
@@ -113,7 +112,7 @@ export class PassingServer {
     };
   }
 
-  /** Lets all connections go, since the program has ended; resolves once each call is recorded or counted. */
+  /** Closes all connections, since the program has ended. Resolves once each call is recorded or counted. */
   async close(): Promise<void> {
     const closed = once(this.server, 'close');
     this.server.close();
@@ -126,7 +125,7 @@ export class PassingServer {
   }
 
   private async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // A client that leaves is no error of anybody's.
+    // A client that disconnects is not an error.
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     try {
@@ -149,7 +148,7 @@ export class PassingServer {
       await this.read(path, request, response);
       return;
     }
-    // A body without a length may be as long as any.
+    // A body without a length counts as the longest one.
     const size = Math.min(MOST_BYTES, Number(request.headers['content-length'] ?? MOST_BYTES));
     if (this.spanBytes + size > MOST_SPAN_BYTES) {
       this.recording.leaveOut('batches of spans that came while too many others were being read, which were refused');
@@ -193,20 +192,20 @@ export class PassingServer {
     }
   }
 
-  /** Where a call goes on to; null where there is nothing. */
+  /** Returns the destination of a call, or null for an unknown path. */
   private onwardOf(path: string): Onward | null {
     const { upstream, model, anthropic, azure } = this.settings;
     const below = (prefix: string): string | null =>
       path.startsWith(`${prefix}/`) || path.startsWith(`${prefix}?`) ? path.slice(prefix.length) : null;
     const [asked, askedAnthropic, askedAzure] = [below('/v1'), below(ANTHROPIC), below(AZURE)];
     if (asked !== null) {
-      // A client of Azure's that finds OPENAI_BASE_URL asks there as below its resource.
+      // If OPENAI_BASE_URL is set, an Azure client sends its paths there instead of to its resource.
       return azure !== null && asked.startsWith('/deployments/')
         ? { base: azure, path: `/openai${asked}`, shown: `/openai${asked}`, model: null }
         : { base: upstream, path: asked, shown: `/v1${asked}`, model };
     }
     if (askedAnthropic !== null && anthropic !== null) {
-      // Some clients count /v1 to the address that is given, others to what they ask there.
+      // Some clients expect /v1 in the given address, others add it to their paths.
       const isWhole = anthropic.isNamed || /^\/v1(?:[/?]|$)/u.test(askedAnthropic);
       const whole = isWhole ? askedAnthropic : `/v1${askedAnthropic}`;
       return { base: anthropic.address, path: whole, shown: whole, model: null };
@@ -294,7 +293,7 @@ export class PassingServer {
   }
 }
 
-/** Whether a value is a batch of spans, as the exporters of OTLP and the servers in Go write it. */
+/** Returns true if a value is a batch of spans in the form of OTLP exporters or of servers in Go. */
 const isTraces = (value: unknown): value is object =>
   isRecord(value) && [value['resourceSpans'], value['resource_spans']].some((list) => Array.isArray(list));
 
@@ -304,13 +303,13 @@ function onward({ headers }: IncomingMessage, body: Buffer): Record<string, stri
   );
   return {
     ...Object.fromEntries(kept),
-    // What passes by is read.
+    // The answer is read here, so it must not be compressed.
     'accept-encoding': 'identity',
     ...(body.length > 0 && { 'content-length': String(body.length) }),
   };
 }
 
-/** A name that the program gave in a header; null for none. */
+/** Returns a name that the program gave in a header, or null. */
 function headerOf({ headers }: IncomingMessage, name: string): string | null {
   const value = headers[name];
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
@@ -333,16 +332,14 @@ function refusal(_status: number, message: string): object {
   return { error: { message, type: 'c3_record', param: null, code: null } };
 }
 
-// Which calls are recorded, by the path that they ask.
-
-/** Paths that are counted by name, and characters of one. */
+/** Most paths that are counted by name, and most characters of a path in the report. */
 const MOST_PATHS = 20;
 const MOST_PATH = 100;
 
-/** A path of a request without its query and the slashes at its end. */
+/** Removes the query and the trailing slashes from a path. */
 function plainPath(path: string): string {
   const [plain = ''] = path.split('?', 1);
-  // No pattern: a path may be a row of slashes that ends with something else.
+  // Not a regular expression: a long row of slashes that ends with another character would be slow.
   let end = plain.length;
   while (plain[end - 1] === '/') {
     end--;
@@ -350,11 +347,11 @@ function plainPath(path: string): string {
   return plain.slice(0, end);
 }
 
-/** Says which calls were not recorded: by path, as many paths as a report has lines for. */
+/** Names the paths of calls that were not recorded, up to a number of paths. */
 class OtherPaths {
   private readonly named = new Set<string>();
 
-  /** Why a call of this path, as the program asked it, was left out. */
+  /** Returns the reason why a call of this path was left out. */
   reasonFor(path: string): string {
     const name = oneLine(plainPath(path), MOST_PATH);
     if (this.named.size < MOST_PATHS) {

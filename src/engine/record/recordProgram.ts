@@ -1,4 +1,4 @@
-/** `c3 record`: a user's own program, whose calls of models pass through here and are stored while it runs. */
+/** Implements `c3 record`: runs a user's program and stores the model calls that it makes. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { basename, dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -20,18 +20,18 @@ import { PassingServer, type PassingPlaces } from './passingServer.ts';
 import { Recording, type RecordingPlace } from './recording.ts';
 import { failureOf, GIVE_UP, patiently } from './storeQueue.ts';
 
-/** Lines of a program's output that are shown, and characters of one. */
+/** Most lines of a program's output that are shown, and most characters of a line. */
 const MOST_LINES = 2000;
 const MOST_LINE = 1000;
-/** Milliseconds that a program and what it started have to end by themselves once they are to. */
+/** Milliseconds that a program and its child processes have to end by themselves when they are stopped. */
 const PATIENCE = 5000;
-/** Milliseconds after a program's end in which its last output is read, where what it started holds that open. */
+/** Milliseconds to read the last output after the end, as child processes may keep streams open. */
 const DRAIN = 1000;
 
 /**
- * The server that answers the program's calls.
- * @param named null for the one that the environment names, or the usual one
- * @throws C3Error('input') for what is no address
+ * Returns the address of the server that answers the program's calls.
+ * @param named null for the server that the environment names, or the default server
+ * @throws C3Error('input') if it is not an address
  */
 export function upstreamOf(named: string | null, env: Readonly<NodeJS.ProcessEnv> = process.env): string {
   const upstream = named ?? serverOf(env).address;
@@ -43,12 +43,12 @@ export function upstreamOf(named: string | null, env: Readonly<NodeJS.ProcessEnv
   return upstream;
 }
 
-/** What a recording needs of the engine. */
+/** The parts of the engine that `record` needs. */
 export interface RecordPlace extends RecordingPlace {
   readonly importLog: (params: ImportLogParams, signal: AbortSignal) => Promise<LogImport>;
 }
 
-/** What a program reads and writes that has not the streams of this process. */
+/** Streams for a program that does not use the streams of this process. */
 export interface ProgramStreams {
   readonly stdin: Readable;
   readonly stdout: Writable;
@@ -60,29 +60,29 @@ export interface RecordSettings {
   readonly command: readonly [string, ...string[]];
   readonly folder: string;
   readonly maskSecrets: boolean;
-  /** Other names for speakers; none unless given. */
+  /** New names for speakers. */
   readonly renames?: readonly Rename[];
-  /** What is right for the question that the program asks; scores what it does not score itself. Null where unknown. */
+  /** Right answer, which scores the episodes that the program does not score; null if unknown. */
   readonly right: RightAnswer | null;
-  /** The server that answers. */
+  /** Base address of the server that answers. */
   readonly upstream: string;
-  /** Of a model that is served here: its name, and the key that the program gets. */
+  /** Name of a model that is served here, and the key that the program gets; null if no model is served. */
   readonly served: { readonly model: string; readonly key: string } | null;
-  /** Whether the program's output goes to the standard error, because the standard output has one document only. */
+  /** True to send the program's output to standard error, and keep standard output for one document. */
   readonly quiet: boolean;
-  /** What the program's environment is made of; this process's own where it is left out. */
+  /** Base of the program's environment; by default the environment of this process. */
   readonly env?: Readonly<NodeJS.ProcessEnv>;
-  /** The program's streams; those of this process where they are left out. */
+  /** The program's streams; by default the streams of this process. */
   readonly streams?: ProgramStreams;
-  /** Hears the program's output, line by line, in the place of our own; such a program gets no input. */
+  /** Receives the program's output line by line instead of our output. The program then gets no input. */
   readonly onLine?: (line: string) => void;
-  /** Hears how many messages are stored. */
+  /** Called with the number of stored messages. */
   readonly onMessage?: (count: number) => void;
 }
 
 /**
- * Runs a program to its end and stores what its agents say while they say it.
- * @throws C3Error('input') where it cannot be started; C3Error('store')
+ * Runs a program to its end and stores the messages of its agents while it runs.
+ * @throws C3Error('input') if it cannot be started; C3Error('store')
  */
 export async function record(place: RecordPlace, settings: RecordSettings, signal: AbortSignal): Promise<Recorded> {
   const { command, folder, maskSecrets, renames = [], right, upstream, served, onMessage } = settings;
@@ -110,7 +110,7 @@ export async function record(place: RecordPlace, settings: RecordSettings, signa
   return { report, ended, fault: recording.isEmpty ? null : recording.renameFault };
 }
 
-/** What compares a text with an answer. */
+/** Returns a function that scores a text by the right answer. */
 function scoring(
   { answer, evaluator }: RightAnswer,
   folder: string,
@@ -124,13 +124,16 @@ function scoring(
   };
 }
 
-/** The program without its arguments, which may hold anything: `node team.mjs`. */
+/** Returns program and script without other arguments, which may hold secrets: `node team.mjs`. */
 function programName([program, ...args]: readonly [string, ...string[]]): string {
   const script = args.find((argument) => /^[^-=\s]{1,200}\.\w{1,5}$/u.test(argument));
   return [program, ...(script === undefined ? [] : [script])].map((part) => basename(part)).join(' ');
 }
 
-/** Runs the program to its end, and ends what it started. @throws C3Error('input') where it cannot be started */
+/**
+ * Runs the program to its end, and ends its child processes.
+ * @throws C3Error('input') if it cannot be started
+ */
 async function run(
   { command: [program, ...args], folder, served, quiet, env = process.env, streams, onLine }: RecordSettings,
   { api, anthropic, azure, traces, score }: PassingPlaces,
@@ -177,7 +180,8 @@ async function run(
   });
   try {
     const how = await ended.promise;
-    // What it wrote last goes on before its end is said; what it started may hold its streams open for ever.
+    // Pass its last output on before its end is reported. Child processes may keep its streams open
+    // forever.
     await within(closed.promise, DRAIN);
     return how;
   } finally {
@@ -190,7 +194,7 @@ async function run(
   }
 }
 
-/** Waits for something, or so many milliseconds. */
+/** Waits for a promise, but at most a number of milliseconds. */
 async function within(promise: Promise<unknown>, milliseconds: number): Promise<void> {
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(() => late.resolve(null), milliseconds);
@@ -201,7 +205,7 @@ async function within(promise: Promise<unknown>, milliseconds: number): Promise<
   }
 }
 
-/** Gives a program its streams. @returns what takes them away again */
+/** Connects a program to its streams. @returns a function that disconnects its input */
 function connect(child: ChildProcess, { stdin, stdout, stderr }: ProgramStreams, quiet: boolean): () => void {
   const input = child.stdin;
   child.stdout?.pipe(quiet ? stderr : stdout, { end: false });
@@ -209,13 +213,13 @@ function connect(child: ChildProcess, { stdin, stdout, stderr }: ProgramStreams,
   if (input === null) {
     return () => undefined;
   }
-  // A program need not read what it is given.
+  // A program may close its input without reading it.
   input.on('error', () => undefined);
   stdin.pipe(input);
   return () => stdin.unpipe(input);
 }
 
-/** Gives the lines of a program's output on, as many and as long as somebody reads; no more of a line is held. */
+/** Forwards the lines of a program's output, limited in number and length. */
 function forwardLines(stream: Readable | null, onLine: (line: string) => void): void {
   let [left, line] = [MOST_LINES, ''];
   const give = (): void => {
@@ -246,8 +250,8 @@ function forwardLines(stream: Readable | null, onLine: (line: string) => void): 
 }
 
 /**
- * Spans that the program sent. They are what is stored where none of its calls passed by: until then they lie in a file
- * beside the store, which stays there where this process is killed.
+ * The spans that the program sent. They are stored only if none of its calls passed by. Until the
+ * end they are in a file next to the store, which remains if this process is killed.
  */
 class Spans {
   private readonly recording: Recording;
@@ -262,7 +266,7 @@ class Spans {
     this.kept = new KeptCalls(join(dirname(storePath), name));
   }
 
-  /** Takes in a batch, which is in the file or counted by the time this returns. */
+  /** Writes a batch to the file, or counts it as left out, before it returns. */
   add(batch: object): void {
     const { value, count } = this.maskSecrets ? maskedValue(batch) : { value: batch, count: 0 };
     if (this.kept.add(JSON.stringify(value))) {
@@ -272,7 +276,7 @@ class Spans {
     }
   }
 
-  /** Ends the recording. @throws C3Error where not all is stored; what is not is in a file then */
+  /** Ends the recording. @throws C3Error if not everything is stored; the rest is then in a file */
   async close(
     place: RecordPlace,
     as: Pick<ImportLogParams, 'maskSecrets' | 'renames'>,
@@ -288,7 +292,7 @@ class Spans {
     if (kept.count === 0) {
       return report;
     }
-    // A program that was cancelled has said something all the same.
+    // The spans of a cancelled program are stored, too.
     const [late, release] = patiently(signal, GIVE_UP);
     try {
       const found = await place.importLog({ path: kept.path, ...as }, late);

@@ -1,4 +1,4 @@
-/** Calls that pass by, stored as an imported run while they happen: one episode, or one for each name that is given. */
+/** Stores passing calls at once as an imported run, with one episode for each given name. */
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { FURTHER } from '../../chat/answers.ts';
@@ -29,57 +29,57 @@ import { failureOf, GIVE_UP, patiently, SOON, StoreQueue } from './storeQueue.ts
 
 export type CallTimes = Pick<RecordedMeasures, 'start' | 'seconds' | 'firstTokenSeconds'>;
 
-/** A call as it passed by. */
+/** One call with its answer. */
 export interface PassedCall {
   readonly api: RecordedApi;
-  /** Names that the program gave; null where it gave none. */
+  /** Name that the program gave, or null. */
   readonly episode: string | null;
   readonly role: string | null;
   readonly request: string;
-  /** The whole answer, or the pieces of a stream in order. */
+  /** The whole answer, or the events of a stream in order. */
   readonly answer: string | readonly string[];
-  /** When it was asked, in milliseconds since 1970, and the seconds to its first words and its end, where known. */
+  /** Start in milliseconds since 1970, and seconds to the first token and to the end, if known. */
   readonly times: CallTimes;
-  /** Why it is left out where its answer says nothing whole. */
+  /** Reason to report if the answer has no complete message. */
   readonly otherwise: string;
 }
 
 export interface RecordingSettings {
-  /** How the program is called in titles. */
+  /** Name of the program in titles. */
   readonly program: string;
   readonly folder: string;
-  /** Whether texts that look like keys are masked in what is stored. */
+  /** True if texts that look like keys are masked before they are stored. */
   readonly maskSecrets: boolean;
-  /** Other names for speakers; none unless given. */
+  /** New names for speakers. */
   readonly renames?: readonly Rename[];
-  /** What is right for the first question, and what an episode that ended with a text scores; null where unknown. */
+  /** Right answer to the first question, and a function that scores last texts; null if unknown. */
   readonly right: {
     readonly answer: string;
     readonly score: (question: string, text: string) => Promise<number | null>;
   } | null;
-  /** Hears how many messages are stored. */
+  /** Called with the number of stored messages. */
   readonly onMessage?: (count: number) => void;
 }
 
 interface Episode {
   readonly name: string;
   readonly question: string;
-  /** Its rows, once the first message is stored. */
+  /** Null until the first message is stored. */
   rows: EpisodeRows | null;
   score: number | null;
-  /** What was said last. */
+  /** Text of the last message. */
   last: string;
 }
 
 const FORMAT = 'the calls of a program';
 const FIRST = 'episode 1';
 
-/** What a recording needs of the engine. */
+/** The parts of the engine that a recording needs. */
 export interface RecordingPlace extends Pick<ImportPlace, 'writing'> {
   readonly storePath: string;
 }
 
-/** A call as a line that `c3 import` reads. */
+/** Formats a call as a line that `c3 import` reads. */
 function keptLine(episode: string, speaker: string, { input, output, model }: ModelCall): string {
   const [said] = output;
   const message = { role: 'assistant', name: speaker, content: said?.text ?? '' };
@@ -114,9 +114,9 @@ export class Recording {
   private rows: LogRows | undefined;
   /** The question of the first episode. */
   private question: string | undefined;
-  /** Roles that the stored run knows. */
+  /** Number of roles in the stored run. */
   private admitted = 0;
-  /** What is not stored yet. */
+  /** Calls that are not stored yet. */
   private readonly kept: KeptCalls;
   private readonly queue: StoreQueue;
 
@@ -127,14 +127,15 @@ export class Recording {
     this.speakers = new CallSpeakers(this.survey);
     this.kept = new KeptCalls(join(dirname(place.storePath), `${this.run.replace('recorded', 'recording')}.jsonl`));
     this.queue = new StoreQueue(place, this.kept, () => {
-      // A recording that is cut off is whole as far as it came.
+      // If the recording is cut off later, everything stored so far is a complete run.
       this.rows?.done(new Date().toISOString());
     });
   }
 
   /**
-   * Takes in a call.
-   * @returns what resolves once it is stored, or soon where the store is busy: it is stored as soon as that is free
+   * Records a call.
+   * @returns a promise that resolves once the call is stored. If the store is busy, it resolves
+   *   after a short wait, and the call is stored when the store is free.
    */
   take({ api, episode, role, request, answer, times, otherwise }: PassedCall): Promise<void> {
     const said = apiCall(api, bodyIn(request), typeof answer === 'string' ? bodyIn(answer) : answer.map(bodyOf));
@@ -154,12 +155,15 @@ export class Recording {
     return this.queue.settledSoon();
   }
 
-  /** Notes what of the program was not stored. */
+  /** Counts calls or spans of the program that were not stored. */
   leaveOut(reason: string, count = 1): void {
     this.survey.leaveOut(this.settings.maskSecrets ? masked(reason).text : reason, count);
   }
 
-  /** Takes in what an episode scored. @returns false where no such episode was recorded, or it has a score */
+  /**
+   * Sets the score of an episode.
+   * @returns false if no such episode was recorded or it already has a score
+   */
   score(episode: string | null, value: number): boolean {
     const found = this.episodes.get(this.episodeNamed(episode));
     if (found?.score !== null) {
@@ -169,20 +173,22 @@ export class Recording {
     return true;
   }
 
-  /** What is wrong with the new names of speakers, once all have spoken; null for nothing. */
+  /** Error in the new names of speakers, or null. Valid once all calls are recorded. */
   get renameFault(): string | null {
     return this.survey.renameFault;
   }
 
-  /** Whether nothing was taken in. */
+  /** True if no call was recorded. */
   get isEmpty(): boolean {
     return this.episodes.size === 0;
   }
 
   /**
    * Ends the recording.
-   * @param signal once it has aborted, a store that another process writes is not waited for much longer
-   * @throws C3Error('store') where something could not be stored, which is in a file then; what was stored before stays
+   * @param signal after it aborts, the recording waits only a few seconds more for a store that
+   *   another process writes
+   * @throws C3Error('store') if something could not be stored. It is then in a file; what was
+   *   stored before stays.
    */
   async close(signal = NEVER): Promise<LogImport> {
     const [late, release] = patiently(signal, GIVE_UP);
@@ -211,7 +217,7 @@ export class Recording {
     };
   }
 
-  /** Stores how the episodes ended. @throws C3Error where not all is stored */
+  /** Stores the ends of the episodes. @throws C3Error if not everything is stored */
   private async end(signal: AbortSignal): Promise<void> {
     const { queue, rows, episodes, kept } = this;
     let { failure } = queue;
@@ -237,7 +243,7 @@ export class Recording {
     }
   }
 
-  /** Says of a run that it is not whole, where the store lets it. */
+  /** Marks the run as failed, if the store can be written. */
   private async markFailed(): Promise<void> {
     if (!this.queue.hasStored) {
       return;
@@ -248,13 +254,13 @@ export class Recording {
         store.updateRunStatus(this.run, 'failed', new Date().toISOString(), null),
       );
     } catch {
-      // The error of the recording says it.
+      // The recording reports its own error.
     } finally {
       release();
     }
   }
 
-  /** Scores the episodes of the question whose answer is known, where the program did not. */
+  /** Scores the episodes that the program did not score, if the answer to their question is known. */
   private async scoreByAnswer(): Promise<void> {
     const { right } = this.settings;
     for (const episode of right === null ? [] : this.episodes.values()) {
@@ -266,12 +272,12 @@ export class Recording {
     }
   }
 
-  /** What an episode is called that a program names; one name is one episode, however often it comes. */
+  /** Returns the stored name of an episode. Calls with the same name belong to the same episode. */
   private episodeNamed(name: string | null): string {
     return name === null ? FIRST : this.settings.maskSecrets ? masked(name).text : name;
   }
 
-  /** A call with its keys masked. It is whole by now: a key may come in two pieces of a stream. */
+  /** Masks the keys in a call. Needs the whole call: a key may be split over two pieces of a stream. */
   private cleanCall(call: ModelCall): ModelCall {
     if (!this.settings.maskSecrets) {
       return call;
@@ -300,7 +306,7 @@ export class Recording {
     return cleaned.text;
   }
 
-  /** The episode of a name, which begins with its first call. */
+  /** Returns the episode of a name. Its first call creates it. */
   private episodeOf(name: string, context: readonly ParsedMessage[]): Episode {
     let episode = this.episodes.get(name);
     if (episode === undefined) {
@@ -337,7 +343,7 @@ export class Recording {
       measured: { ...times, cost: call.measures?.cost ?? null, temperature: call.measures?.temperature ?? null },
       finish: said.finish,
     };
-    // What tools of the server gave while it answered comes after the answer that called them.
+    // Results of the server's own tools come after the answer that called the tools.
     const after = within.map(({ name, answers, text }): RecordedEvent => ({
       kind: 'event',
       source: name ?? said.calls.get(answers ?? '') ?? 'tool',
@@ -346,7 +352,7 @@ export class Recording {
     for (const entry of [...results, message, ...after]) {
       episode.rows.add(this.contexts.entry(entry));
     }
-    // Reasoning alone is no answer.
+    // Reasoning does not count as an answer if there is other text.
     episode.last = said.spoken === '' ? said.text : said.spoken;
     this.counts.events += results.length + after.length;
     this.counts.messages++;
@@ -363,7 +369,7 @@ export class Recording {
     return { id: `${this.run} ${oneLine(name, MOST_NAME)}`, question, answer };
   }
 
-  /** The rows of the run, which begins with its first call, and knows all who spoke so far. */
+  /** Returns the rows of the run with all speakers so far. The first call creates the run. */
   private rowsIn(store: StoreWriter, model: string | null): LogRows {
     if (model !== null) {
       this.models.add(model);

@@ -1,4 +1,4 @@
-/** What waits for the store of a recording: stored in order, and kept in a file where that takes long or fails. */
+/** A queue of work for the store. If storing takes long or fails, the work is also kept in a file. */
 import { onAbort } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { StoreWriter } from '../../store/types.ts';
@@ -7,20 +7,20 @@ import type { KeptCalls } from './keptCalls.ts';
 
 export interface QueuedWork {
   readonly write: (store: StoreWriter) => void;
-  /** The line that is kept of it. */
+  /** Line for the file of kept calls. */
   readonly line: () => string;
-  /** Characters that it holds. */
+  /** Characters in memory. */
   readonly size: number;
 }
 
-/** Milliseconds that an answer waits to be stored before its end is passed on. */
+/** Most milliseconds that an answer waits to be stored before its end is passed on. */
 export const SOON = 1000;
-/** Characters that wait in memory for a store that is busy. */
+/** Most characters in memory that wait for a busy store. */
 const MOST_WAITING = 2 ** 28;
-/** Milliseconds that a recording waits for a store once it was cancelled. */
+/** Milliseconds that a recording waits for a store after it was cancelled. */
 export const GIVE_UP = 5000;
 
-/** A signal that aborts so many milliseconds after another one has. @returns it, and what lets go of the other */
+/** Returns a signal that aborts some time after another one, and a function that releases the other. */
 export function patiently(signal: AbortSignal, milliseconds: number): readonly [AbortSignal, () => void] {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -36,7 +36,7 @@ export function patiently(signal: AbortSignal, milliseconds: number): readonly [
   ];
 }
 
-/** Why something was not stored. */
+/** Converts what was thrown into the error that says why something was not stored. */
 export function failureOf(error: unknown): Error {
   if (error instanceof CancelledError) {
     return new C3Error('store', 'Another process wrote the store until nobody waited anymore.', { code: 'storeHeld' });
@@ -53,29 +53,28 @@ export class StoreQueue {
   private underWay: readonly QueuedWork[] = [];
   private size = 0;
   private writing: Promise<void> | null = null;
-  /** Whether somebody has waited for the store in vain; what waits is kept in the file then. */
+  /** True if an answer waited too long for the store. All waiting work is then also in the file. */
   private isLate = false;
   private storedAny = false;
   private failed: Error | null = null;
 
-  /** @param after ends each transaction */
+  /** @param after called at the end of each transaction */
   constructor(place: Pick<ImportPlace, 'writing'>, kept: KeptCalls, after: (store: StoreWriter) => void) {
     this.place = place;
     this.kept = kept;
     this.after = after;
   }
 
-  /** Why nothing more is stored; null where all is, or will be. */
+  /** Reason why nothing more is stored, or null. */
   get failure(): Error | null {
     return this.failed;
   }
 
-  /** Whether something is stored. */
   get hasStored(): boolean {
     return this.storedAny;
   }
 
-  /** A failure ends the recording, never the program: what comes later is kept. */
+  /** Adds work. After a failure, work goes to the file: a failure ends the recording, never the program. */
   add(work: QueuedWork): void {
     if (this.failed !== null) {
       this.kept.add(work.line());
@@ -92,12 +91,12 @@ export class StoreQueue {
     }
   }
 
-  /** Resolves once all that was added so far is stored, or is known not to be. */
+  /** Resolves once all work added so far is stored or has failed. */
   async settled(): Promise<void> {
     await this.writing;
   }
 
-  /** Resolves as `settled`, or after a while where the store is busy: nobody waits for the same store twice. */
+  /** Resolves like `settled`, but after `SOON` at the latest, and at once if the store stayed busy. */
   async settledSoon(): Promise<void> {
     const { writing } = this;
     if (writing === null || this.isLate) {
@@ -112,7 +111,7 @@ export class StoreQueue {
     }
   }
 
-  /** Waits no longer for a store that another process holds. */
+  /** Stops waiting for a store that another process holds. */
   giveUp(): void {
     this.givingUp.abort();
   }
@@ -144,7 +143,7 @@ export class StoreQueue {
     this.underWay = [];
     this.size = this.waiting.reduce((sum, { size }) => sum + size, 0);
     if (this.isLate) {
-      // What is stored is not imported again.
+      // Remove what is stored, so that nobody imports it again.
       this.kept.clear();
       this.keepAll();
     }

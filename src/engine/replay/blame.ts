@@ -1,4 +1,4 @@
-/** Finding which message lost an episode: continuations go where they separate the candidates. */
+/** Finds the message that lost an episode. Samples where the continuations separate the candidates. */
 import {
   callsToDecide,
   curveOf,
@@ -22,25 +22,26 @@ import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { RunSession, type Engine } from '../session/session.ts';
 import { dearestCosts, replayStored } from './replay.ts';
 
-/** Pairs that are asked for at a time. */
+/** Pairs in one request. */
 export const PAIRS_AT_A_TIME = 8;
-/** Longer episodes are not searched: each message needs samples of its own. */
+/** Most messages of an episode that is searched, because each message needs its own samples. */
 const MOST_MESSAGES = 200;
-/** Requests in one context that are read at a time. */
+/** Buckets of one context that one query reads. */
 const PAGE = 500;
 
 export interface BlameControl {
   readonly signal: AbortSignal;
-  /** After every replay that was asked for: what is known by then. */
+  /** Called before each request with the findings so far. */
   readonly onProgress: (blame: Blame) => void;
   readonly onRemark?: (remark: string) => void;
 }
 
 /**
- * Samples pairs of the messages of a lost episode until one is known to have lost it, or several, until the team is
- * known to solve the problem rarely, or to the budget. Pairs are stored as buckets of replays: a search that is asked
- * for again goes on from them.
- * @throws C3Error('input') for an episode that was not scored; CancelledError, keeping what arrived
+ * Samples pairs of the messages of a lost episode until one message or several are known to have
+ * lost it, until the team is known to solve the problem rarely, or until the budget is spent. Pairs
+ * are stored as buckets of replays, so that a later search continues from them.
+ * @throws C3Error('input') for an episode that was not scored; CancelledError, keeping the stored
+ *   pairs
  */
 export async function findWhatLost(engine: Engine, request: BlameParams, control: BlameControl): Promise<Blame> {
   const { message, budget, ...asked } = request;
@@ -48,7 +49,7 @@ export async function findWhatLost(engine: Engine, request: BlameParams, control
   const { episode, greedy } = engine.work.reading((store) => {
     checkTeam(store, { run: store.messageRun(message), message }, asked);
     const found = lostEpisode(store, message, asked);
-    // A recording does not say at which temperature.
+    // Recordings do not store the temperature.
     const isKnown = found !== null && asked.team === undefined;
     return { episode: found, greedy: isKnown && store.fullMessage(found.leaf).sampling.temperature === 0 };
   });
@@ -75,7 +76,7 @@ export async function findWhatLost(engine: Engine, request: BlameParams, control
 }
 
 /**
- * What a search for the message that lost an episode may ask of servers at most; nothing is asked.
+ * Returns the highest server costs of a search of an episode, without sending requests.
  * @throws as findWhatLost
  */
 export async function blameCosts(
@@ -91,8 +92,8 @@ export async function blameCosts(
 }
 
 /**
- * What the servers of a recorded team may be asked at most: as if the first message of one episode took the whole
- * budget. Nothing where a run's own team goes on: each replay says what it costs.
+ * Returns the highest server costs of a recorded team, as if the first message of one episode took
+ * the whole budget. Empty for a run with its own team, because each replay reports its costs.
  */
 export async function searchCosts(
   { work }: Engine,
@@ -109,8 +110,9 @@ export async function searchCosts(
 }
 
 /**
- * @throws C3Error('input') where nobody is named who goes on with a recorded episode, or somebody for a run with a team
- *   of its own
+ * Checks the named team.
+ * @throws C3Error('input') if a recorded episode has no team to continue it, or a run with its own
+ *   team gets another
  */
 export function checkTeam(
   store: StoreReader,
@@ -130,7 +132,7 @@ export function checkTeam(
   }
 }
 
-/** @throws C3Error('input') for a budget that is no whole number within bounds */
+/** @throws C3Error('input') if the budget is not a whole number within the bounds */
 export function checkBudget(budget: number, { least, most }: { readonly least: number; readonly most: number }): void {
   if (!Number.isInteger(budget) || budget < least || budget > most) {
     throw new C3Error(
@@ -140,7 +142,7 @@ export function checkBudget(budget: number, { least, most }: { readonly least: n
   }
 }
 
-/** Passes each remark on once: every replay of a search makes the same ones. */
+/** Returns a function that passes each remark on once, because every replay of a search repeats them. */
 export function saidOnce(onRemark: ((remark: string) => void) | undefined): (remark: string) => void {
   const said = new Set<string>();
   return (remark) => {
@@ -151,7 +153,7 @@ export function saidOnce(onRemark: ((remark: string) => void) | undefined): (rem
   };
 }
 
-/** Samples pairs until the verdict will not change, or to the budget. */
+/** Samples pairs until the verdict will not change, or the budget is spent. */
 async function searchEpisode(
   session: RunSession,
   episode: LostEpisode,
@@ -167,16 +169,16 @@ async function searchEpisode(
       return blame;
     }
     control.onProgress(blame);
-    // Equal messages may cost nothing: the same would be asked for without an end.
+    // Equal messages may cost no calls; count at least one so that the loop ends.
     spent += (await samplePairs(session, episode, message, pairs, control)) || 1;
   }
 }
 
-/** The most evaluator calls of pairs of a message: one whose text determines its return is evaluated once. */
+/** Most evaluator calls of pairs of a message. A terminal message itself is evaluated once. */
 export const callsOfPairs = ({ isTerminal }: LostEpisode, message: Message, pairs: number): number =>
   isTerminal(message) ? pairs + 1 : 2 * pairs;
 
-/** The number of pairs of a message that a number of evaluator calls allows. */
+/** Most pairs of a message that a number of evaluator calls allows. */
 const mostPairs = ({ isTerminal }: LostEpisode, message: Message, calls: number): number =>
   isTerminal(message) ? calls - 1 : Math.floor(calls / 2);
 
@@ -188,7 +190,7 @@ export async function samplePairs(
   pairs: number,
   { signal, onRemark }: Pick<BlameControl, 'signal' | 'onRemark'>,
 ): Promise<number> {
-  // What a recorded team costs was said for the whole search.
+  // The costs of a recorded team were reported for the whole search.
   const remarks = onRemark === undefined || asked.team !== undefined ? {} : { onRemark };
   const bucket = await replayStored(
     session,
@@ -201,7 +203,7 @@ export async function samplePairs(
 const sumCalls = ({ alternatives }: ReplayResult): number =>
   alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
 
-/** What is said before a search of episodes that the user scored; null where another one scored all. */
+/** Returns the remark for episodes that the user scored, or null if there are none. */
 export function handRemark(episodes: readonly Pick<LostEpisode, 'messages'>[]): string | null {
   const count = episodes.filter(({ messages }) => messages.at(-1)?.byHand === true).length;
   return count === 0
@@ -210,7 +212,7 @@ export function handRemark(episodes: readonly Pick<LostEpisode, 'messages'>[]): 
         'replays are scored by the evaluator.';
 }
 
-/** Who goes on with a recorded episode, and what that may cost. */
+/** The team that continues a recorded episode, and its spending limit. */
 export type AskedTeam = Pick<BlameParams, 'team' | 'teamHash' | 'spending'>;
 
 export interface LostEpisode {
@@ -221,14 +223,14 @@ export interface LostEpisode {
   readonly range: ReturnScale;
   readonly messages: readonly Message[];
   readonly isTerminal: (message: Message) => boolean;
-  /** The pairs of requests that were read, by bucket, with the number of replays that each had then. */
+  /** Cached pairs by bucket, with the number of replays that the bucket had when it was read. */
   readonly pairsRead: Map<number, { readonly count: number; readonly pairs: readonly StoredPair[] }>;
 }
 
 /**
- * The episode through a message, as a search needs it.
- * @returns null for one of more messages than a search takes
- * @throws C3Error('input') where it cannot be searched
+ * Reads the episode through a message for a search.
+ * @returns null for an episode with too many messages
+ * @throws C3Error('input') if it cannot be searched
  */
 export function lostEpisode(store: StoreReader, message: number, asked: AskedTeam = {}): LostEpisode | null {
   const messages = episodeThrough(store, message);
@@ -258,7 +260,7 @@ export function lostEpisode(store: StoreReader, message: number, asked: AskedTea
     end: last.return,
     range,
     messages,
-    // What a program does after its last message is its own matter.
+    // A program may do something after its last message that changes the return.
     isTerminal: ({ position }) => !isImported && isTerminal(protocol, position),
     pairsRead: new Map(),
   };
@@ -266,7 +268,7 @@ export function lostEpisode(store: StoreReader, message: number, asked: AskedTea
 
 interface Looked {
   readonly blame: Blame;
-  /** The place to sample next; null where the verdict will not change. */
+  /** The place to sample next; null if the verdict will not change. */
   readonly next: number | null;
 }
 
@@ -277,7 +279,7 @@ interface Won {
 }
 const WON: Won = { verdict: 'won', places: [], next: null };
 
-/** What is stored of an episode's messages. */
+/** Reads the stored pairs of an episode's messages. */
 export function storedSamples(store: StoreReader, episode: LostEpisode): EpisodeSamples {
   const { range, end, messages, isTerminal } = episode;
   return {
@@ -290,14 +292,14 @@ export function storedSamples(store: StoreReader, episode: LostEpisode): Episode
   };
 }
 
-/** What the stored pairs of an episode say. */
+/** Decides an episode by its stored pairs. */
 export function lookAt(store: StoreReader, episode: LostEpisode, evaluatorCalls: number): Looked {
   const samples = storedSamples(store, episode);
   const found: CurveVerdict | Won = isLost(samples.end, episode.range) ? decide(samples) : WON;
   return { blame: toBlame(store, episode, samples, found, evaluatorCalls), next: found.next };
 }
 
-/** What is said of an episode for which this was found. */
+/** Builds the report of an episode from a verdict. */
 export function toBlame(
   store: StoreReader,
   episode: LostEpisode,
@@ -335,17 +337,17 @@ export function toBlame(
   };
 }
 
-/** A fresh message in the place of another, and what both returned on the same random numbers. */
+/** A fresh message in the place of another, and the returns of both on the same random numbers. */
 interface StoredPair {
-  /** The fresh message. */
+  /** ID of the fresh message. */
   readonly alternative: number;
   readonly returns: readonly [own: number, fresh: number];
 }
 
 /**
- * The pairs of a message, the oldest first, from requests that continued it as it was recorded. Training's own
- * alternatives are left out: the episode was chosen by what it returned there, and fresh continuations do not remember
- * that.
+ * Reads the pairs of a message, the oldest first, from requests that continued it as recorded. The
+ * alternatives of training are left out: the episode was selected by its return there, so they
+ * would be biased, unlike fresh continuations.
  */
 function storedPairs(store: StoreReader, { end, isTerminal, pairsRead }: LostEpisode, message: Message): StoredPair[] {
   const terminal = isTerminal(message);
@@ -361,7 +363,7 @@ function storedPairs(store: StoreReader, { end, isTerminal, pairsRead }: LostEpi
   });
 }
 
-/** @param end what the message returned, where its own text determines that; else null */
+/** @param end return of the message if its own text determines the return, otherwise null */
 function pairsIn(store: StoreReader, id: number, replays: readonly Replay[], end: number | null): StoredPair[] {
   const own = new Map(replays.filter(({ alternative }) => alternative === id).map((one) => [one.replayIndex, one]));
   const others = replays.filter(({ alternative }) => alternative !== id);
@@ -374,7 +376,7 @@ function pairsIn(store: StoreReader, id: number, replays: readonly Replay[], end
   });
 }
 
-/** Requests about a message that were continued as it was recorded, the oldest first. */
+/** Lists the request buckets of a message that were continued as recorded, the oldest first. */
 function requestsAbout(store: StoreReader, { id, run, role, contextKey }: Message): number[] {
   const found: number[] = [];
   for (let offset = 0; ; offset += PAGE) {
@@ -390,7 +392,7 @@ function requestsAbout(store: StoreReader, { id, run, role, contextKey }: Messag
   }
 }
 
-/** What a role most often says in the place of a message that returns more than its episode did; null where nothing. */
+/** Returns the most frequent other text of a role that returns more than the episode did, or null. */
 function findRemedy(store: StoreReader, episode: LostEpisode, message: Message): Remedy | null {
   const { end } = episode;
   const fresh = storedPairs(store, episode, message).map(({ alternative, returns }) => ({
@@ -401,6 +403,6 @@ function findRemedy(store: StoreReader, episode: LostEpisode, message: Message):
     const value = alike.reduce((sum, one) => sum + one.value, 0) / alike.length;
     return text !== message.text && value > end ? [{ text, said: alike.length, of: fresh.length, value }] : [];
   });
-  // What is said often is a habit of the team; what is said once may be luck.
+  // Frequent texts count more: a text that was sampled once may be luck.
   return better.toSorted((a, b) => b.said * (b.value - end) - a.said * (a.value - end))[0] ?? null;
 }

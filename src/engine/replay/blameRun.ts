@@ -1,4 +1,4 @@
-/** Finding what loses the episodes of a run: each lost episode is read a little, and those worth it to their answer. */
+/** Finds what loses the episodes of a run: samples all a little, then the promising ones further. */
 import { setImmediate } from 'node:timers/promises';
 import { openStream, uniform } from '../../credit/counter.ts';
 import { ENOUGH_TOGETHER, fitCurves } from '../../credit/pooledCurves.ts';
@@ -41,33 +41,34 @@ import { divideLosses, lossDivisions, type RunMarks } from './divideLosses.ts';
 import { readMarks } from './runMarks.ts';
 import { selectEpisodes, type Selectable } from './selectEpisodes.ts';
 
-/** The part of the budget that reads all episodes alike; the rest goes on with those that are worth it. */
+/** Share of the budget that samples all episodes equally. The rest goes to the promising ones. */
 const EVEN_PART = 0.75;
-/** Pairs of each message by which an episode is read. A budget that does not reach reads a random part of them. */
+/** Pairs of each message that an episode gets. A small budget samples a random part of the episodes. */
 const PAIRS = { least: 4, most: 16 } as const;
-/** Evaluator calls after which an undecided episode is left, with those that read it. */
+/** Most evaluator calls for an undecided episode, including those of the equal part. */
 const MOST_PER_EPISODE = 160;
-/** Episodes that are shown. */
+/** Most episodes in the report. */
 const MOST_CASES = 10;
-/** Episodes of an evaluation that are read at a time. */
+/** Episodes of an evaluation that one query reads. */
 const PAGE = 500;
 
 export interface RunBlameControl {
   readonly signal: AbortSignal;
-  /** After every episode: evaluator calls that were spent. */
+  /** Called after every episode with the evaluator calls spent so far. */
   readonly onProgress: (evaluatorCalls: number, budget: number) => void;
   readonly onRemark?: (remark: string) => void;
 }
 
-/** Episodes of a recording that may not go on before the search is given up. */
+/** Failed episodes of a recording after which the search stops, if none has succeeded. */
 const MOST_FAILURES = 3;
 
 /**
- * Reads the lost episodes of a run's last evaluation, or of a recording whose team is named. Three quarters of the
- * budget sample each point of each episode equally often, or of a random part of the episodes, so that the shares of
- * the roles have no bias; the rest goes on with those that are undecided, those in which most was within reach first.
- * @throws C3Error('input') for a run without a scored evaluation, a team whose messages cannot be replayed, or a
- *   selection that means none of them; CancelledError, keeping what arrived
+ * Searches the lost episodes of a run's last evaluation, or of a recording whose team is named.
+ * Three quarters of the budget sample each message of each episode equally often, or of a random
+ * part of the episodes, so that the shares of the roles are unbiased. The rest goes to undecided
+ * episodes, first to those with the largest losses.
+ * @throws C3Error('input') for a run without a scored evaluation, a team whose messages cannot be
+ *   replayed, or a selection without episodes; CancelledError, keeping the stored replays
  */
 export async function findWhatLosesRun(
   engine: Engine,
@@ -100,13 +101,13 @@ export async function findWhatLosesRun(
     await each.on(() => topUp(session, episode, pairs, { signal: control.signal, onRemark }, spend));
   }
   each.checkSome();
-  // An episode whose replays could not all be scored is no part of the shares: no failure of an evaluator is a loss.
+  // Leave out episodes whose replays could not all be scored: a failed evaluator is not a loss.
   const scored = read.flatMap((one) => {
     const losses = lossesOf(storedSamples(session.store, one.episode), pairs);
     return losses === null ? [] : [{ ...one, losses }];
   });
   const worth = scored.toSorted((a, b) => sumLosses(b) - sumLosses(a));
-  // Equal messages may cost nothing, and those that cannot be scored add nothing.
+  // Stop when a pass changes nothing: equal messages may cost no calls, and unscored pairs add none.
   const done = (): number => worth.reduce((sum, { episode }) => sum + storedCalls(session.store, episode), spent);
   for (let last = -1; last !== done();) {
     last = done();
@@ -136,7 +137,7 @@ export async function findWhatLosesRun(
 }
 
 /**
- * What a search for what loses a run may ask of servers at most; nothing is asked.
+ * Returns the highest server costs of a search of a run, without sending requests.
  * @throws as findWhatLosesRun
  */
 export async function runBlameCosts(engine: Engine, request: RunBlameParams): Promise<readonly EndpointCost[]> {
@@ -145,7 +146,7 @@ export async function runBlameCosts(engine: Engine, request: RunBlameParams): Pr
 }
 
 /**
- * The episodes that a search of a run is asked to read.
+ * Returns the episodes that a search of a run reads.
  * @throws as findWhatLosesRun
  */
 async function searchedEpisodes(
@@ -169,8 +170,8 @@ const costsOfLost = (engine: Engine, budget: number, lost: readonly Lost[]): Pro
   );
 
 /**
- * Work on recorded episodes: a program and its team file need not fit every one. Why one does not go on is said, and it
- * counts as one that could not be scored.
+ * Runs work on recorded episodes. A program and its team file may not fit every episode. An episode
+ * that fails is reported, and counts as one that could not be scored.
  */
 class RecordedWork {
   private readonly isImported: boolean;
@@ -184,7 +185,11 @@ class RecordedWork {
     this.onRemark = onRemark;
   }
 
-  /** @throws what stopped the work of a run with a team of its own, or of the first few; CancelledError */
+  /**
+   * Runs the work on one episode.
+   * @throws the error of the work if the run has its own team, or the first few episodes all
+   *   failed; CancelledError
+   */
   async on(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -203,7 +208,7 @@ class RecordedWork {
     }
   }
 
-  /** @throws why the first did not go on, where none did */
+  /** @throws the first error, if every episode failed */
   checkSome(): void {
     if (this.reason !== null && this.successes === 0) {
       throw this.reason;
@@ -218,16 +223,16 @@ export interface Lost {
 }
 
 interface Scored extends Lost {
-  /** What each message lost, as a share of the range; negative where it raised the chance. */
+  /** Loss by message as a share of the return range; negative if the message raised the chance. */
   readonly losses: readonly number[];
 }
 
 type Blamed = Scored & { readonly found: BlamedEpisode };
 
 /**
- * What the replays that are stored say of the lost problems of a run's last evaluation. A problem without replays is
- * left out; of one with several lost episodes, the clearest is taken.
- * @returns none for a run without a scored evaluation
+ * Reads the verdicts of stored replays on the lost problems of a run's last evaluation. Problems
+ * without replays are left out. If a problem has several lost episodes, the clearest one counts.
+ * @returns an empty list for a run without a scored evaluation
  * @throws C3Error('input') for an unknown run
  */
 export async function readLostProblems(store: StoreReader, run: string): Promise<LostProblemRow[]> {
@@ -238,8 +243,8 @@ export async function readLostProblems(store: StoreReader, run: string): Promise
 }
 
 /**
- * What they say of each lost episode that has some.
- * @returns none for a run without a scored evaluation
+ * Reads the verdicts of stored replays on each lost episode that has replays.
+ * @returns an empty list for a run without a scored evaluation
  * @throws C3Error('input') for an unknown run
  */
 export async function readBlamed(
@@ -257,7 +262,7 @@ export async function readBlamed(
   return blameStored(store, searched);
 }
 
-/** What was found of a lost problem, as shares of the highest return. */
+/** Returns the row of a lost problem, as shares of the highest return, or null without a start. */
 function lostProblem({ problem, episode, found }: Lost & { readonly found: BlamedEpisode }): LostProblemRow | null {
   const { verdict, start, role, drop } = found;
   const share = (value: number): number => value / episode.range.high;
@@ -272,7 +277,7 @@ function lostProblem({ problem, episode, found }: Lost & { readonly found: Blame
   );
 }
 
-/** What is known of episodes from all pairs that are stored of them. Others are served between any two. */
+/** Returns the findings of episodes from all their stored pairs. Gives other requests their turn. */
 async function blameStored<Of extends Lost>(
   store: StoreReader,
   lost: readonly Of[],
@@ -288,11 +293,11 @@ async function blameStored<Of extends Lost>(
 interface Decided {
   readonly samples: EpisodeSamples;
   readonly found: CurveVerdict;
-  /** Whether the other episodes helped to decide it. */
+  /** True if the other episodes helped to decide it. */
   readonly together: boolean;
 }
 
-/** What the stored pairs of episodes decide: all of them together, where they are enough. */
+/** Decides episodes by their stored pairs, all of them together if there are enough. */
 async function decideStored<Of extends Lost>(store: StoreReader, lost: readonly Of[]): Promise<(Of & Decided)[]> {
   const read = lost.map((one) => {
     const samples = storedSamples(store, one.episode);
@@ -309,10 +314,9 @@ async function decideStored<Of extends Lost>(store: StoreReader, lost: readonly 
   return decided;
 }
 
-/** A lost episode; `episode` is null for one that is longer than is searched. */
+/** A lost episode; `episode` is null if it is too long for a search. */
 type AnyLost = Selectable & { readonly problem: Problem; readonly episode: LostEpisode | null };
 
-/** The lost episodes of the last evaluation. */
 function findLostEpisodes(
   store: StoreReader,
   run: string,
@@ -329,7 +333,7 @@ function findLostEpisodes(
   return { all, greedy: evaluated.greedy };
 }
 
-/** Those that are asked for, and how many more are longer than is searched. */
+/** Returns the selected episodes, and the number of selected ones that are too long for a search. */
 function selectLost(
   { all }: { readonly all: readonly AnyLost[] },
   only: Selection,
@@ -342,7 +346,7 @@ function selectLost(
 
 const wasLost = ({ return: value }: Episode, { scale }: Evaluated): boolean => value !== null && isLost(value, scale);
 
-/** The lost episodes that are not longer than is searched. */
+/** Returns the lost episodes that are not too long for a search. */
 const lostEpisodesOf = (store: StoreReader, evaluated: Evaluated): Lost[] =>
   evaluated.episodes
     .filter((one) => wasLost(one, evaluated))
@@ -359,7 +363,7 @@ export interface Evaluated {
 }
 
 /**
- * The episodes of the last evaluation, the greedy one where there is one.
+ * Returns the episodes of the last evaluation, of the greedy one if there is one.
  * @throws C3Error('input') for a run without a scored evaluation
  */
 export function evaluatedEpisodes(store: StoreReader, run: string): Evaluated {
@@ -373,7 +377,7 @@ export function evaluatedEpisodes(store: StoreReader, run: string): Evaluated {
   return found;
 }
 
-/** The same; null for a run without a scored evaluation. What was recorded elsewhere is one evaluation. */
+/** Like evaluatedEpisodes, but null without a scored evaluation. A recording is one evaluation. */
 function lastEvaluation(store: StoreReader, run: string): Evaluated | null {
   const record = store.run(run);
   const scale = store.returnScale(run);
@@ -405,8 +409,9 @@ function episodesOf(store: StoreReader, run: string, iteration: number): Episode
 }
 
 /**
- * Which episodes are read, and by how many pairs of each message: as many as the calls allow, whatever is known.
- * @throws C3Error('input') where they do not allow one pair of each message of one episode
+ * Returns the episodes to sample and the pairs of each of their messages: the most that the calls
+ * allow, independent of what is stored already.
+ * @throws C3Error('input') if the calls do not allow one pair of each message of one episode
  */
 function evenDesign(lost: readonly Lost[], calls: number): { readonly read: readonly Lost[]; readonly pairs: number } {
   const costOf = ({ episode }: Lost, each: number): number =>
@@ -414,7 +419,7 @@ function evenDesign(lost: readonly Lost[], calls: number): { readonly read: read
       (sum, message, place) => sum + (isRead(place) ? callsOfPairs(episode, message, each) : 0),
       0,
     );
-  // A random order that the episodes alone decide.
+  // A random order that depends only on the episodes.
   const drawn = lost.toSorted((a, b) => drawOf(a) - drawOf(b));
   const [first] = drawn;
   if (first === undefined) {
@@ -440,7 +445,7 @@ function evenDesign(lost: readonly Lost[], calls: number): { readonly read: read
 
 const drawOf = ({ episode }: Lost): number => uniform(openStream(episode.leaf, 0), 0);
 
-/** Samples what is missing of the pairs of each message. @param spend hears the evaluator calls of each */
+/** Samples the missing pairs of each message. @param spend receives the evaluator calls of each message */
 async function topUp(
   session: RunSession,
   episode: LostEpisode,
@@ -459,7 +464,7 @@ async function topUp(
 
 const sumLosses = ({ losses }: Scored): number => losses.reduce((sum, one) => sum + one, 0);
 
-/** The evaluator calls of all pairs that are stored of an episode. */
+/** Counts the evaluator calls of all stored pairs of an episode. */
 function storedCalls(store: StoreReader, episode: LostEpisode): number {
   const { messages } = storedSamples(store, episode);
   return episode.messages.reduce((sum, message, index) => {
@@ -468,7 +473,6 @@ function storedCalls(store: StoreReader, episode: LostEpisode): number {
   }, 0);
 }
 
-/** What is said of an episode. */
 function blamedEpisode(
   store: StoreReader,
   { problem, episode, samples, found, together }: Lost & Decided,

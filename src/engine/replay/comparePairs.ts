@@ -1,4 +1,4 @@
-/** Comparing two teams in pairs of episodes on the same problems and the same random numbers. */
+/** Compares two teams in pairs of episodes on the same problems and the same random numbers. */
 import { bettingInterval } from '../../credit/betting.ts';
 import { openStream, uniform } from '../../credit/counter.ts';
 import { mean } from '../../credit/describe.ts';
@@ -18,14 +18,14 @@ import { scoredAtMost } from '../../team/rounds.ts';
 
 /** Pairs that are sampled together. */
 const BLOCK = 16;
-/** Pairs that flipped and are kept, of each kind. */
+/** Most pairs with different returns that are kept, for each sign of the difference. */
 const MOST_CASES = 20;
-/** Characters of a question beside its mean returns. */
+/** Most characters of a question next to its mean returns. */
 const QUESTION = 200;
 
 export interface TrialControl {
   readonly signal: AbortSignal;
-  /** After every block: evaluator calls that were spent. */
+  /** Called after every block with the evaluator calls spent so far. */
   readonly onProgress: (evaluatorCalls: number, budget: number) => void;
   readonly onRemark?: (remark: string) => void;
 }
@@ -35,28 +35,28 @@ export interface Variant {
   readonly protocol: Protocol;
   readonly policy: Policy;
   readonly sampling: Sampling;
-  /** Writes contexts as those who answer read them. */
+  /** Renders contexts for the policy. */
   readonly render: Renderer;
 }
 
-/** What both teams share. */
+/** The settings that both teams share. */
 export interface Ground {
   readonly run: string;
-  /** Where episodes begin: at a problem, or in the context of a message of it. */
+  /** Beginnings of episodes: a problem, or the context of one of its messages. */
   readonly places: readonly Branch[];
   readonly evaluator: Evaluator;
   readonly seed: number;
-  /** By position. */
+  /** Role names by position. */
   readonly roles: readonly string[];
   readonly bound: number;
-  /** The range of a return, and the highest one. */
+  /** Width of the range of returns, and the highest return. */
   readonly span: number;
   readonly most: number;
 }
 
 /**
  * Samples pairs until the interval of their mean excludes 0, or the budget is spent.
- * @throws C3Error('input') for a budget that does not reach one pair; CancelledError
+ * @throws C3Error('input') for a budget that is too small for one pair; CancelledError
  */
 export async function comparePairs(
   ground: Ground,
@@ -102,11 +102,11 @@ export async function comparePairs(
         }
       }
     }
-    // What is said again costs no call; the budget bounds it all the same.
+    // Repeated texts cost no call, but the budget must still bound their number.
     used += Math.max(spent - before, 2 * count);
     control.onProgress(spent, budget);
     const { low, high } = intervalOf(differences, span);
-    // Where not one of the first pairs could be scored, none will be.
+    // If none of the first pairs could be scored, later ones will not be either.
     if (low > 0 || high < 0 || differences.length === 0) {
       break;
     }
@@ -136,14 +136,14 @@ export async function comparePairs(
   };
 }
 
-/** Each pair is one independent draw. @param span of a return */
+/** Each pair is one independent draw. @param span width of the range of returns */
 const intervalOf = (differences: readonly number[], span: number): { readonly low: number; readonly high: number } =>
   bettingInterval(
     differences.map((one) => ({ assignments: [[one]], cells: [one], units: 1 })),
     span,
   );
 
-/** The places of a block, drawn with equal chances, by how often each was drawn. */
+/** Draws the places of a block with equal chances, and groups them by the number of draws. */
 function drawPlaces(places: readonly Branch[], seed: number, block: number, count: number): Map<number, Branch[]> {
   const stream = openStream(seed, block);
   const times = new Map<Branch, number>();
@@ -157,7 +157,7 @@ function drawPlaces(places: readonly Branch[], seed: number, block: number, coun
   return new Map([...drawn].map(([own, alike]) => [own, alike.map(([place]) => place)]));
 }
 
-/** Episodes that are sampled in one batch, and how many of them begin at each place. */
+/** Episodes that are sampled in one batch, `times` at each place. */
 interface Drawing {
   readonly members: readonly Branch[];
   readonly times: number;
@@ -165,7 +165,7 @@ interface Drawing {
   readonly perPair: number;
 }
 
-/** One side of the pairs of a drawing. The other draws the same numbers, and no two episodes of one side share any. */
+/** Samples one side of the pairs. Both sides use the same random numbers, its own episodes never do. */
 function growAll(
   { evaluator, seed }: Ground,
   { protocol, policy, sampling, render }: Variant,
@@ -184,7 +184,7 @@ function growAll(
       budget: new EvaluatorBudget(members.length * times * perPair),
       commonRandomNumbers: false,
     },
-    // What grows below a message is kept there, as long as the message is.
+    // Sampled messages are added to the children of their parent, so each drawing needs its own copy.
     members.map(({ message, ...branch }) => ({ ...branch, message: message && { ...message, children: [] } })),
     [times],
     { signal },
@@ -195,7 +195,7 @@ function countTokens({ answer, children }: TreeMessage): number {
   return answer.tokens.length + children.reduce((sum, child) => sum + countTokens(child), 0);
 }
 
-/** What an episode said and returned; null for a masked one. */
+/** Returns the messages and the return of an episode, or null if it is masked. */
 function toTrialEpisode(root: TreeMessage | undefined, { bound, roles }: Ground): TrialEpisode | null {
   const leaf = root === undefined ? undefined : findLeaves(root)[0];
   const value = leaf === undefined ? null : returnOf(leaf, bound);

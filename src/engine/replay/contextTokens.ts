@@ -1,4 +1,4 @@
-/** The token boundaries of a stored message, by the tokenizer of the model that read it. */
+/** Finds the token boundaries of a stored message with the tokenizer of its model. */
 import type { FullMessage } from '../../domain/message.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { requireCapability } from '../../shared/rolePolicies.ts';
@@ -6,7 +6,7 @@ import type { ContextTokens } from '../../shared/transcript/contextTokens.ts';
 import type { TextPool } from '../models/texts.ts';
 import { roleWeights, type StoredRecipe } from '../recipe/recipe.ts';
 
-/** Splits the context as it was given to the model, and names the stored tokens of the message. */
+/** Splits the context as the model read it, and decodes the stored tokens of the message. */
 export async function contextTokens(
   tokenizer: Tokenizer,
   message: Pick<FullMessage, 'id' | 'context' | 'text' | 'tokens' | 'promptTokens'>,
@@ -26,7 +26,10 @@ export async function contextTokens(
   };
 }
 
-/** The same by the model of its role. @throws C3Error('input') for a role without one; CancelledError */
+/**
+ * Like contextTokens, with the model of the role.
+ * @throws C3Error('input') for a role without one; CancelledError
+ */
 export async function messageTokens(
   texts: TextPool,
   recipe: StoredRecipe,

@@ -1,4 +1,4 @@
-/** What a replay may ask of servers at most, from what the store knows. */
+/** Estimates the highest server costs of replays from the store. */
 import type { FullMessage } from '../../domain/message.ts';
 import type { Replay } from '../../domain/replay.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
@@ -14,11 +14,11 @@ import type { StoredRecipe } from '../recipe/recipe.ts';
 
 type Team = Omit<CostedTeam, 'spent'> & {
   readonly scorer?: Scorer | null;
-  /** Roles whose servers are asked first what they can do. */
+  /** Roles whose servers are first probed for their capabilities. */
   readonly probed?: readonly string[];
 };
 
-/** The team of a run as it costs. @param limit in the place of the configuration's */
+/** Returns the cost-relevant settings of a run's team. @param limit replaces the configured limit */
 export const costedTeam = (recipe: StoredRecipe, protocol: Protocol, limit: CostedTeam['limit'] = {}): Team => ({
   protocol,
   policies: recipe.config.policies,
@@ -27,7 +27,7 @@ export const costedTeam = (recipe: StoredRecipe, protocol: Protocol, limit: Cost
   limit,
 });
 
-/** The costs of replaying a message, by the roles that servers answer; nothing is read where none does. */
+/** Returns the costs of replaying a message by role. Reads nothing if no server answers for a role. */
 export function estimateCosts(
   store: StoreReader,
   message: FullMessage,
@@ -49,7 +49,10 @@ export function estimateCosts(
   return [...replayCosts(asked, costed, position, bytes), ...judge];
 }
 
-/** The highest server costs of a trial. Each side runs `episodes` episodes. @param bytes of their context, at most */
+/**
+ * Returns the highest server costs of a trial. Each side runs `episodes` episodes.
+ * @param bytes most bytes of their context
+ */
 export function trialCosts(
   store: StoreReader,
   run: string,
@@ -75,14 +78,14 @@ export function trialCosts(
   return summedCosts(costs);
 }
 
-/** Bytes of what a context after a message may have, the later messages left out. */
+/** Returns the most bytes of a context after a message, without the later messages. */
 export function countBytes(store: StoreReader, { id, context, problem }: FullMessage): number {
-  // What is said of one message may be longer than what is said of another.
+  // The context of a message may be longer than its chain, or shorter, so both count.
   const said = [store.problem(problem).question, ...store.chain(id).map(({ text }) => text), context];
   return said.reduce((total, text) => total + Buffer.byteLength(text), 0);
 }
 
-/** The costs of sampling replays again, each as often as it is stored, by the roles that servers answer. */
+/** Returns the costs of sampling replays again by role, each replay once. */
 export function samplingCosts(store: StoreReader, replays: readonly Replay[], team: Team): readonly EndpointCost[] {
   const [first] = replays;
   if (first === undefined) {
@@ -98,7 +101,7 @@ export function samplingCosts(store: StoreReader, replays: readonly Replay[], te
   for (const own of Map.groupBy(replays, ({ alternative }) => alternative).values()) {
     const message = store.fullMessage(own[0]?.alternative ?? first.alternative);
     bytes = Math.max(bytes, countBytes(store, message));
-    // The last message is itself what is sampled again; of others, what comes after them.
+    // The last message is itself sampled again; for other messages, the later messages are.
     if (isTerminal(team.protocol, message.position)) {
       ask(message.role, own.length);
     } else if (rounds === undefined) {

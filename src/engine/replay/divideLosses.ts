@@ -1,26 +1,26 @@
-/** What the episodes of a run lost, divided by role, by turn, and by what is known of the problems and messages. */
+/** Divides the losses of a run by role, by turn, and by properties of its problems and messages. */
 import { lossShares, type LossShares } from '../../credit/lossShares.ts';
 import { LOSS_DIVISIONS, type LossDivision, type LossPart } from '../../domain/answer.ts';
 import type { Message } from '../../domain/message.ts';
 import { NOT_CLASSIFIED, type Problem } from '../../domain/problem.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 
-/** Parts of a division; of more, those of the fewest episodes are one. */
+/** Most parts of a division. Beyond that, the parts with the fewest episodes become one. */
 const MOST_PARTS = 12;
-/** Characters of the name of a part: data sets and users name them. */
+/** Most characters of the name of a part, because data sets and users name parts. */
 const MOST_NAME = 80;
 
-/** A lost episode that was read. */
+/** A lost episode that was sampled. */
 export interface ReadEpisode {
   readonly problem: Pick<Problem, 'uidSha' | 'level' | 'source'>;
   readonly episode: { readonly messages: readonly Pick<Message, 'id' | 'role'>[] };
-  /** What each message lost, as a share of the range; negative where it raised the chance. */
+  /** Loss by message as a share of the return range; negative if the message raised the chance. */
   readonly losses: readonly number[];
-  /** The message that lost it; null where none is named. */
+  /** The message that lost the episode; null if none is named. */
   readonly found: { readonly message: number | null };
 }
 
-/** What a run knows beside its problems and messages. */
+/** Classes and labels of a run's problems and messages. */
 export interface RunMarks {
   /** Taxonomy class by problem (uidSha). */
   readonly classes: ReadonlyMap<string, string>;
@@ -33,7 +33,7 @@ export const NO_MARKS: RunMarks = { classes: new Map(), labels: new Map() };
 type By = 'role' | LossDivision['by'];
 type NameOf = (of: ReadEpisode, index: number) => string;
 
-/** The name of the part that a message belongs to. */
+/** Returns functions that name the part of a message, for each kind of division. */
 const partsOf = ({ classes, labels }: RunMarks): Readonly<Record<By, NameOf>> => ({
   role: ({ episode: { messages } }, index) => messages[index]?.role ?? '',
   turn: ({ episode: { messages } }, index) => {
@@ -48,11 +48,11 @@ const partsOf = ({ classes, labels }: RunMarks): Readonly<Record<By, NameOf>> =>
 
 export interface DividedLosses {
   readonly withinReach: LossShares['withinReach'];
-  /** The largest share first; none where shares are not known. */
+  /** The largest share first; empty if the shares are not known. */
   readonly parts: readonly LossPart[];
 }
 
-/** Losses divided in one way. @param lost how many episodes were lost, of which `read` are a random sample */
+/** Divides losses in one way. @param lost number of lost episodes, of which `read` is a random sample */
 export function divideLosses(read: readonly ReadEpisode[], lost: number, by: By, marks: RunMarks): DividedLosses {
   const nameOf = bounded(read, partsOf(marks)[by]);
   const { withinReach, shares } = lossShares(
@@ -70,7 +70,7 @@ export function divideLosses(read: readonly ReadEpisode[], lost: number, by: By,
     const index = one.episode.messages.findIndex(({ id }) => id === one.found.message);
     return index === -1 ? [] : [nameOf(one, index)];
   });
-  // Where it may as well be nothing that was within reach, there is nothing to divide.
+  // If the amount within reach may be zero, there is nothing to divide.
   const areKnown = [...shares.values()].every(({ low }) => low !== null);
   const parts = [...(areKnown ? shares : [])].map(([name, share]) => ({
     name: oneLine(name, MOST_NAME),
@@ -80,7 +80,7 @@ export function divideLosses(read: readonly ReadEpisode[], lost: number, by: By,
   return { withinReach, parts: parts.toSorted((a, b) => b.share.value - a.share.value) };
 }
 
-/** The same names, the rarest as one where there are too many: which are rare, losses have no say in. */
+/** Joins the rarest names if there are too many. Losses do not decide which names are rare. */
 function bounded(read: readonly ReadEpisode[], nameOf: NameOf): NameOf {
   const counts = new Map<string, number>();
   for (const one of read) {
@@ -100,12 +100,12 @@ function bounded(read: readonly ReadEpisode[], nameOf: NameOf): NameOf {
   };
 }
 
-/** Every other division than by role that says more than that does. @param lost as of divideLosses */
+/** Returns the divisions that say more than the one by role. @param lost as for divideLosses */
 export function lossDivisions(read: readonly ReadEpisode[], lost: number, marks: RunMarks): LossDivision[] {
   const roles = divideLosses(read, lost, 'role', marks).parts.length;
   return LOSS_DIVISIONS.flatMap((by): LossDivision[] => {
     const { parts } = divideLosses(read, lost, by, marks);
-    // Where every role speaks once, turns are roles.
+    // If every role speaks once, turns are the same as roles.
     return parts.length > (by === 'turn' ? roles : 1) ? [{ by, parts }] : [];
   });
 }

@@ -1,7 +1,4 @@
-/**
- * Replaying a message that was recorded elsewhere: servers answer for its team, and a program of the user's says what
- * is next.
- */
+/** Replays recorded messages: servers answer, and the user's program decides which message is next. */
 import { comparedCredits } from '../../credit/compared.ts';
 import { IMPORTED } from '../../domain/episode.ts';
 import type { FullMessage } from '../../domain/message.ts';
@@ -32,16 +29,16 @@ import type { RunSession } from '../session/session.ts';
 import { estimateCosts } from './costs.ts';
 import { decidedIn, withPairs, type EngineReplay } from './settling.ts';
 
-/** Turns of each role, and of all together, at most. */
+/** Most turns of each role, and most turns in total. */
 const MOST_TURNS = 64;
 const MOST_OCCURRENCES = 1024;
-/** What no model here reads has no tokens. */
+/** Tokenizer for texts that no local model reads. */
 const NO_TOKENS = { encode: () => new Int32Array(), decode: () => '' };
 
 /**
  * Replays a message of an imported run.
- * @throws C3Error('input') for a team file that is wrong or names nobody for a role; C3Error('engine') where the
- *   program does not go on from what was recorded; CancelledError
+ * @throws C3Error('input') for a team file that is invalid or has no policy for a role;
+ *   C3Error('engine') if the program does not continue from the recorded messages; CancelledError
  */
 export async function forkMessage(
   session: RunSession,
@@ -58,7 +55,7 @@ export async function forkMessage(
   }
   const { next } = team;
   if (next.kind === 'steps') {
-    // An edited result follows no other message than its own.
+    // An edited result applies only after its own message.
     const isGiven = typeof request.result === 'string' && request.alternatives === 0;
     new InferredProgram(next.steps, team).check(entriesThrough(store, message.id) + (isGiven ? 1 : 0));
   }
@@ -94,8 +91,9 @@ export async function forkMessage(
 }
 
 /**
- * What a fork may ask of servers at most; nothing is started and nothing asked.
- * @throws C3Error('input') for a role that the team file names nobody for, or a credit that is settled already
+ * Returns the highest server costs of a fork, without starting anything or sending requests.
+ * @throws C3Error('input') for a role without a policy in the team file, or a credit that is
+ *   settled already
  */
 export function forkCosts(
   store: StoreReader,
@@ -114,7 +112,11 @@ export function forkCosts(
   return estimateCosts(store, { ...message, position }, asked, { protocol, policies, sampling, limit });
 }
 
-/** The roles of a protocol, where every one may speak at any time: the program knows when. @param most turns of each */
+/**
+ * Returns a protocol with the same roles in which each may speak at any time, because the program
+ * decides the order.
+ * @param most most turns of each role
+ */
 function openProtocol({ roles, name }: Protocol, most: number): Protocol {
   const turns = Math.max(1, Math.min(most, Math.floor(MOST_OCCURRENCES / roles.length)));
   const text = JSON.stringify({
@@ -144,7 +146,7 @@ function choosePolicies(
   );
 }
 
-/** The servers as one team; contexts become the requests that the program asked with. */
+/** Joins the servers into one team policy. Contexts are replaced by the program's own requests. */
 function joinPolicies(
   environment: NumericEnvironment,
   policies: Readonly<Record<string, ServedSettings>>,
@@ -171,8 +173,9 @@ function joinPolicies(
 }
 
 /**
- * An evaluator that refuses what nobody said the answer of: else every message would be wrong.
- * @param answer in the place of what the log says; null for that
+ * Returns an evaluator that refuses problems without a known answer, because every message would
+ * count as wrong.
+ * @param answer replaces the answer of the log; null to keep that
  */
 const needingAnswers = (evaluator: Evaluator, answer: string | null): Evaluator => ({
   ...evaluator,
@@ -188,7 +191,7 @@ const needingAnswers = (evaluator: Evaluator, answer: string | null): Evaluator 
   },
 });
 
-/** Turns of a role at most: those of the steps, or as many as a driver may let it have. */
+/** Returns the most turns of a role: the number of its steps, or the limit for drivers. */
 function turnsOf({ next }: RecordedTeam): number {
   if (next.kind === 'driver') {
     return MOST_TURNS;
@@ -197,11 +200,11 @@ function turnsOf({ next }: RecordedTeam): number {
   return Math.max(1, ...[...Map.groupBy(speakers, (role) => role).values()].map(({ length }) => length));
 }
 
-/** Entries of the log of an episode up to a message, with it. */
+/** Counts the log entries of an episode up to and including a message. */
 const entriesThrough = (store: StoreReader, message: number): number =>
   store.chain(message).reduce((count, { id }) => count + 1 + store.environmentEvents(id, 'before').length, 0);
 
-/** What says what is next, until it is disposed of. */
+/** Starts the program that decides the next message. It runs until it is disposed of. */
 function startProgram(team: RecordedTeam): Disposable & { readonly program: AskingProgram } {
   const { next, folder, timeLimit, ownContexts } = team;
   if (next.kind === 'steps') {

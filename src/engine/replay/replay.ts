@@ -1,4 +1,4 @@
-/** Replaying a stored message on this machine, with the weights that it was sampled with. */
+/** Replays a stored message on this machine with the weights that sampled it. */
 import { comparedCredits } from '../../credit/compared.ts';
 import { IMPORTED } from '../../domain/episode.ts';
 import { AS_RECORDED, type ReplayResult } from '../../domain/replay.ts';
@@ -21,15 +21,15 @@ import { costedTeam, estimateCosts } from './costs.ts';
 import { forkCosts, forkMessage } from './fork.ts';
 import { checkSettle, decidedIn, withPairs, type EngineReplay } from './settling.ts';
 
-/** @throws C3Error('input') for a request that no message can be replayed by */
+/** @throws C3Error('input') for a request that is invalid for every message */
 export function checkReplay(request: EngineReplay): void {
   checkSettle(request);
   checkRequest(request.settle === undefined ? request : { ...request, design: 'paired', alternatives: 1, replays: 1 });
 }
 
 /**
- * Replays a message of the session's run under its own snapshot, or the weights that were chosen.
- * @throws C3Error; CancelledError, keeping what arrived
+ * Replays a message of the session's run under its own snapshot, or under the chosen weights.
+ * @throws C3Error; CancelledError, keeping the stored replays
  */
 export async function replayStored(
   session: RunSession,
@@ -102,8 +102,10 @@ export async function replayStored(
 }
 
 /**
- * What a replay may ask of servers at most; nothing of imported runs without a team, whose replays are refused.
- * @throws C3Error('input') where the message's own credit is settled already, or the team file is wrong
+ * Returns the highest server costs of a replay. Empty for imported runs without a team, whose
+ * replays are refused.
+ * @throws C3Error('input') if the message's own credit is settled already, or the team file is
+ *   invalid
  */
 export async function replayCosts(
   work: Pick<StoreWork, 'reading'>,
@@ -114,7 +116,7 @@ export async function replayCosts(
 }
 
 /**
- * What that one of several replays by one team may ask that asks most, role by role.
+ * Returns, for each role, the highest costs of any of several replays by one team.
  * @throws as replayCosts
  */
 export async function dearestCosts(
@@ -142,9 +144,7 @@ function costsIn(store: StoreReader, request: EngineReplay, team: RecordedTeam |
   return estimateCosts(store, message, asked, costedTeam(recipe, protocol, request.spending));
 }
 
-// Whether a message that a user typed fits behind its context.
-
-/** @throws C3Error('input') when a typed message and its context exceed the model's positions */
+/** @throws C3Error('input') if a typed message and its context exceed the model's positions */
 async function checkLength(text: string, context: string, { tokenizer, info }: RoleModel): Promise<void> {
   const [typed, before] = await Promise.all([tokenizer.encode(text), tokenizer.encode(context)]);
   const tokens = typed.length + 1;

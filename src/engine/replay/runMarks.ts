@@ -1,4 +1,4 @@
-/** What a run knows of its episodes beside their messages: the class of each problem, and the user's labels. */
+/** Reads the class of each problem of a run, and the user's labels of its messages. */
 import { currentLabel } from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { protocolOfRun } from '../recipe/recipe.ts';
@@ -10,7 +10,7 @@ export async function readMarks(store: StoreReader, run: string): Promise<RunMar
   const labels = new Map<number, string>();
   for (const name of store.labelNames(run)) {
     for (const message of store.labelledMessages(run, name)) {
-      // A message may have been labelled as the case of several buckets.
+      // A message may be labeled in several buckets.
       const own = store.labelsOfMessage(message);
       const newest = own.length === 0 ? name : currentLabel(own)?.name;
       if (newest !== undefined) {

@@ -1,4 +1,4 @@
-/** Sampling buckets of a stored run to be measured on, on this machine. */
+/** Samples buckets of a stored run for its diagnostics. */
 import { C3Error } from '../../shared/errors.ts';
 import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
 import { valuesStates } from '../../training/methods/methods.ts';

@@ -1,25 +1,26 @@
-/** The episodes of a run that a selection means. Pure. */
+/** Selects episodes of a run. Pure. */
 import { NOT_CLASSIFIED, type Problem } from '../../domain/problem.ts';
 import { selectionWords, type Selection, type SelectionKey } from '../../domain/selection.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { RunMarks } from './divideLosses.ts';
 
-/** What can be selected. */
+/** An episode that can be selected. */
 export interface Selectable {
   readonly problem: Pick<Problem, 'uid' | 'uidSha' | 'level' | 'source'>;
   /** The numbers of the episode's messages, in order. */
   readonly messages: readonly number[];
 }
 
-/** Values that an error lists, and characters of one. */
+/** Most values that an error lists, and most characters of a value. */
 const LISTED = 12;
 const SHOWN = 40;
 
 /**
- * Those that a selection means.
- * @param found what was selected from, for an error: `lost episode of the last evaluation`
- * @throws C3Error('input') for a value that none has, with those that some have, and where none has all that is asked
+ * Returns the episodes that match a selection.
+ * @param found noun for one episode in an error, such as `lost episode of the last evaluation`
+ * @throws C3Error('input') for a value that no episode has, with the values that exist, and if no
+ *   episode has all requested values
  */
 export function selectEpisodes<Of extends Selectable>(
   all: readonly Of[],
@@ -48,7 +49,7 @@ export function selectEpisodes<Of extends Selectable>(
 const hasValue = (one: Selectable, key: SelectionKey, value: string, marks: RunMarks): boolean =>
   valuesOf(one, key, marks).some((own) => own === value || (key === 'class' && sameName(own, value)));
 
-/** Names of classes are ours: nobody is to know their capitals. */
+/** Compares names of classes without regard to case. */
 const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 function valuesOf({ problem, messages }: Selectable, key: SelectionKey, marks: RunMarks): readonly string[] {
@@ -68,7 +69,7 @@ function valuesOf({ problem, messages }: Selectable, key: SelectionKey, marks: R
   }
 }
 
-/** The values that there are, those of the most episodes first. */
+/** Lists the existing values of a key, those with the most episodes first. */
 function listed(all: readonly Selectable[], key: SelectionKey, marks: RunMarks): string {
   const counts = new Map<string, number>();
   for (const one of all) {

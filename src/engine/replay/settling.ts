@@ -1,4 +1,4 @@
-/** From a request to settle a credit to pairs of replays that stop once it is decided. */
+/** Turns requests to settle a credit into pairs of replays that stop once the credit is decided. */
 import type { Message } from '../../domain/message.ts';
 import {
   pairsOf,
@@ -16,14 +16,14 @@ import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 
-/** A replay request as both doors of the engine take it. */
+/** A replay request of the editor or the command line. */
 export type EngineReplay = ReplayRequest & {
   readonly settle?: Settle;
-  /** The most that the run and its replays may spend at each server, in the place of what the configuration says. */
+  /** Spending limit of the run and its replays at each server, which replaces the configured limit. */
   readonly spending?: SpendingChoice;
 } & Pick<ReplayParams, 'team' | 'teamHash'>;
 
-/** @throws C3Error('input') where a credit cannot be settled so */
+/** @throws C3Error('input') if the request cannot settle a credit */
 export function checkSettle(request: EngineReplay): void {
   const fault = settleFault(request);
   if (fault !== null) {
@@ -32,8 +32,9 @@ export function checkSettle(request: EngineReplay): void {
 }
 
 /**
- * The pairs of a settling request; any other request is returned unchanged.
- * @throws C3Error('input') where the message's own credit is decided already
+ * Converts a settling request to a request for pairs. Returns any other request unchanged.
+ * @param own true if the message continues under its own settings
+ * @throws C3Error('input') if the message's own credit is decided already
  */
 export function withPairs(
   store: StoreReader,
@@ -59,20 +60,20 @@ export function withPairs(
   };
 }
 
-/** Whether the credit of a request's message is decided in the pool of its bucket. */
+/** Returns true if the credit of a request's message is decided in its bucket. */
 export function decidedIn(bucket: BucketView): boolean {
   const headline = headlineOf(bucket);
   return headline !== null && isDecided(headline);
 }
 
-/** What settling came to, in one line. @param most replays that were allowed */
+/** Describes the result of settling in one line. @param most number of replays that were allowed */
 export function settledWords({ spent = 0, ...bucket }: ReplayResult, most: number): string {
   const headline = headlineOf(bucket);
   const said = headline === null ? 'its credit is not measured' : sentence(headline);
   return `Spent ${spent} of at most ${most} replays: ${said}.`;
 }
 
-/** What settling a message may spend unless it is said: what its headline expects. */
+/** Returns the default number of replays to settle a message: the number that its headline expects. */
 export const defaultReplays = (message: Message): number => settleReplays(message.credit?.more ?? null);
 
 const headlineOf = ({ alternatives }: Pick<BucketView, 'alternatives'>): Headline | null =>

@@ -1,4 +1,4 @@
-/** The vote that ended the episode of a stored message, counted again without each voter. */
+/** Counts the vote that ended the episode of a stored message again without each voter. */
 import type { EnvironmentEvent } from '../../domain/episode.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';
@@ -9,7 +9,7 @@ import type { StoreReader } from '../../store/types.ts';
 import { Evaluators } from '../recipe/evaluators.ts';
 import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 
-/** What a store knows of a vote. */
+/** An episode that ended with a vote, as the store has it. */
 export interface VotedEpisode {
   readonly run: string;
   readonly config: string;
@@ -18,7 +18,7 @@ export interface VotedEpisode {
   readonly event: EnvironmentEvent;
 }
 
-/** Reads it; null where no vote ended the one episode that the message is part of. */
+/** Reads the episode of a message, or null if there are several or it did not end with a vote. */
 export function votedEpisode(store: StoreReader, id: number): VotedEpisode | null {
   const messages = oneEpisode(store, id);
   const leaf = messages?.at(-1);
@@ -29,7 +29,10 @@ export function votedEpisode(store: StoreReader, id: number): VotedEpisode | nul
   return { run: leaf.run, config: store.runConfig(leaf.run), problem: store.problem(leaf.problem), messages, event };
 }
 
-/** Counts it again by the run's own rule and evaluator. @throws C3Error where the run's recipe cannot be read */
+/**
+ * Counts the vote again with the run's own rule and evaluator.
+ * @throws C3Error if the recipe cannot be read
+ */
 export async function storedVote({ run, config, problem, messages, event }: VotedEpisode): Promise<ShownVote | null> {
   const recipe = parseRecipe(config, run);
   const episode = { problem, protocol: protocolOf(recipe), messages, event };

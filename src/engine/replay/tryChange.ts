@@ -1,4 +1,4 @@
-/** Trying a change of a team: both variants on the same problems and the same random numbers, to the end. */
+/** Tries a change of a team: runs both variants on the same problems and the same random numbers. */
 import { IMPORTED } from '../../domain/episode.ts';
 import type { Sampling } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';
@@ -41,14 +41,14 @@ import { readMarks } from './runMarks.ts';
 import { selectEpisodes } from './selectEpisodes.ts';
 
 /**
- * Tries a change on the held-out problems of a run, or in the context of one message. Places are drawn with equal
- * chances, each draw is one pair of episodes on the same random numbers, so that the mean difference over the places
- * has an interval that holds at every look (betting.ts); the trial ends once that excludes 0, or at the budget. What a
- * server answers that keeps to no seeds shares no random numbers, which widens the interval and nothing else. Nothing
- * is stored but what servers cost.
- * @throws C3Error('input') for a run that was recorded elsewhere, an unknown role or snapshot, a selection that means
- *   no problem, or a budget that does not reach one pair; C3Error('budget') where a spending limit does not reach;
- *   CancelledError
+ * Tries a change on the held-out problems of a run, or in the context of one message. Places are
+ * drawn with equal chances. Each draw is one pair of episodes on the same random numbers, so that
+ * the mean difference over the places has an interval that holds at every look (betting.ts). The
+ * trial ends once the interval excludes 0, or at the budget. Answers of servers that ignore seeds
+ * share no random numbers, which only widens the interval. Only the costs of servers are stored.
+ * @throws C3Error('input') for a run that was recorded elsewhere, an unknown role or snapshot, a
+ *   selection without problems, or a budget that is too small for one pair; C3Error('budget') if a
+ *   spending limit is too low; CancelledError
  */
 export async function tryChange(
   session: RunSession,
@@ -124,8 +124,8 @@ export async function tryChange(
 }
 
 /**
- * What a trial may ask of servers at most, both sides together; nothing is asked.
- * @throws as tryChange, before anything is asked
+ * Returns the highest server costs of a trial, both sides together, without sending requests.
+ * @throws as tryChange
  */
 export async function changeCosts(
   store: StoreReader,
@@ -149,13 +149,13 @@ function checkOwn(store: StoreReader, run: string): void {
   }
 }
 
-/** The team of a run, and what a change makes of it. */
+/** The team of a run before and after a change. */
 interface Teams {
   readonly run: string;
   readonly recipe: StoredRecipe;
   readonly protocol: Protocol;
   readonly changed: ChangedTeam;
-  /** That the trial is drawn from. */
+  /** Problems that the trial draws from. */
   readonly problems: readonly Problem[];
 }
 
@@ -203,7 +203,7 @@ function changedTeam(
   };
 }
 
-/** Where the episodes of a trial begin, and the evaluator calls that what was said before took. */
+/** Returns the places where episodes begin, and the evaluator calls for the messages before them. */
 async function placesOf(
   session: RunSession,
   asked: Pick<TrialParams, 'problems' | 'only' | 'message'>,
@@ -216,7 +216,7 @@ async function placesOf(
   }
   const place = await frozenBranch(store.fullMessage(asked.message), { store, protocol, render: rules.render }, signal);
   let calls = 0;
-  // What was scored before is part of the return.
+  // The scores of earlier messages are part of the return.
   for (let { message } = place; message !== null; message = message.parent) {
     const budget = new EvaluatorBudget(1);
     budget.reserve(1);
@@ -226,7 +226,7 @@ async function placesOf(
   return { places: [place], calls };
 }
 
-/** The held-out problems of a run that a trial is asked for. @throws C3Error('input') where there is none */
+/** Returns the held-out problems for a trial. @throws C3Error('input') if there is none */
 async function heldOut(
   store: StoreReader,
   run: string,
@@ -248,8 +248,10 @@ async function heldOut(
 }
 
 /**
- * A protocol with other prompts, and without the roles' own caps of tokens where the change has one.
- * @throws C3Error('input') for a role that it has not or whose policy reads no prompt, or a prompt that cannot be one
+ * Returns the protocol with the changed prompts. If the change sets a token limit, the roles' own
+ * limits are removed.
+ * @throws C3Error('input') for an unknown role, a role whose policy reads no prompt, or an invalid
+ *   prompt
  */
 function changedProtocol(
   protocol: Protocol,
@@ -274,15 +276,13 @@ function changedProtocol(
     : { ...changed, roles: changed.roles.map((role) => ({ ...role, maxNewTokens: null })) };
 }
 
-// The recipe of a run with a change of its team: who answers for its roles then.
-
-/** The servers that a change names, by the roles that they answer for. */
+/** The servers that a change names, by role. */
 type ChangedServers = Readonly<Record<string, EndpointSettings>>;
 
 /**
- * The servers that a change names. Where a server answered for the role before, its limit holds here, too: what is
- * spent is counted by role. Its prices hold for its own model alone.
- * @throws C3Error('input') for what is no server, or no known price under a limit of money
+ * Returns the servers that a change names. If a server answered for the role before, its limit also
+ * applies here, because spending is counted by role. Its prices apply only to its own model.
+ * @throws C3Error('input') for an invalid server, or an unknown price under a limit of money
  */
 export function changedServers(
   { roles }: TeamChange,
@@ -328,7 +328,7 @@ function serverOf(
   return limited;
 }
 
-/** The recipe in which these servers, or the run's own weights, answer for the roles that a change names. */
+/** Returns the recipe in which these servers, or the run's own weights, answer for the changed roles. */
 export function changedRecipe(
   recipe: StoredRecipe,
   { roles: changed }: TeamChange,

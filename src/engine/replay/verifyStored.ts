@@ -1,4 +1,4 @@
-/** Re-executing stored replays on this machine, with the weights that they were sampled with. */
+/** Executes stored replays again on this machine with the weights that sampled them. */
 import { compareReturns } from '../../credit/sameReturns.ts';
 import { IMPORTED } from '../../domain/episode.ts';
 import type { BucketView, Replay } from '../../domain/replay.ts';
@@ -13,10 +13,10 @@ import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 import { RunSession, type Engine } from '../session/session.ts';
 import { costedTeam, samplingCosts } from './costs.ts';
 
-/** Replays that are read together. */
+/** Replays that one query reads. */
 const PAGE = 500;
 
-/** Re-executes replays of the session's run under its own weights and compares tokens. */
+/** Executes replays of the session's run again with its own weights, and compares tokens. */
 export async function verifyStored(
   session: RunSession,
   replays: readonly Replay[],
@@ -30,16 +30,17 @@ export async function verifyStored(
   return verifyReplays(store, replays, (snapshot) => session.team(snapshot), rules, { ...control, signal });
 }
 
-/** @param again whether replays that no seed gives again are sampled again, which costs as much as they did */
+/** @param again true to sample unseeded replays again, which costs as much as the first time */
 export type AgainControl = VerifyControl & {
   readonly again: boolean;
-  /** Hears what that may ask of servers at most, before anything is asked. */
+  /** Receives the highest server costs before any request is sent. */
   readonly onRemark?: ((remark: string) => void) | undefined;
 };
 
 /**
- * Re-executes replays, and compares the returns of those that no seed gives again with as many that are sampled again.
- * @throws as verifyStored; C3Error('budget') where a spending limit does not reach for it
+ * Executes replays again. Unseeded replays cannot be repeated exactly, so each one is sampled again
+ * and the returns are compared.
+ * @throws as verifyStored; C3Error('budget') if a spending limit is too low for it
  */
 export async function verifyReturns(
   session: RunSession,
@@ -65,7 +66,7 @@ export async function verifyReturns(
       await using team = await session.team(snapshot);
       samples.push(...(await sampleAgain(own, { ...rules, policy: team.policy, evaluator }, signal)));
     } catch (error) {
-      // The report says already that they are not comparable, and why.
+      // The report already says why they are not comparable.
       if (!(error instanceof PolicyGone)) {
         throw error;
       }
@@ -75,7 +76,7 @@ export async function verifyReturns(
   return { ...report, ...(returns !== null && { returns }) };
 }
 
-/** What sampling the replays of a message again may ask of servers at most; nothing where all have seeds. */
+/** Returns the highest server costs of sampling a message's unseeded replays again. */
 export function verifyCosts(store: StoreReader, message: number): readonly EndpointCost[] {
   const run = store.messageRun(message);
   if (store.run(run).method === IMPORTED) {
@@ -86,7 +87,7 @@ export function verifyCosts(store: StoreReader, message: number): readonly Endpo
   return samplingCosts(store, unseeded, costedTeam(recipe, protocolOf(recipe)));
 }
 
-/** The replays that a message represents. @throws C3Error('input') where it was never replayed */
+/** Returns the replays of a message. @throws C3Error('input') if it was never replayed */
 export function knownReplays(store: StoreReader, message: number): Replay[] {
   const replays = replaysOfMessage(store, message);
   if (replays.length === 0) {
@@ -95,7 +96,7 @@ export function knownReplays(store: StoreReader, message: number): Replay[] {
   return replays;
 }
 
-/** Re-executes every replay of a bucket that is complete; a cancel leaves the rest unverified. */
+/** Executes every replay of a complete bucket again. Cancellation leaves the rest unverified. */
 export async function proveBucket(engine: Engine, bucket: number, signal: AbortSignal): Promise<BucketView> {
   const { run } = engine.work.reading((store) => store.bucket(bucket));
   try {
@@ -109,7 +110,7 @@ export async function proveBucket(engine: Engine, bucket: number, signal: AbortS
   return engine.work.reading((store) => store.bucketView(bucket));
 }
 
-/** Notes of replays that servers answered and a program continued that they cannot be executed again. */
+/** Stores that replays of recorded episodes cannot be executed again. */
 function notComparable(store: StoreWriter, replays: readonly Replay[]): VerificationReport {
   const detail = 'servers answered and a program of the user continued it: sampled, not exact';
   store.transaction(() => {
@@ -127,7 +128,7 @@ function notComparable(store: StoreWriter, replays: readonly Replay[]): Verifica
   };
 }
 
-/** The replays of a run: all, or a sample spread evenly over them. */
+/** Returns the replays of a run: all, or a sample spread evenly over them. */
 export function replaysToVerify(store: StoreReader, run: string, sample: number | null): Replay[] {
   const total = store.countReplays(run);
   const replays: Replay[] = [];

@@ -1,16 +1,17 @@
-/** What a user does with the episodes of a store: a score of their own, a note and tags. */
+/** Changes the user's own score, note and tags of episodes. */
 import { episodeNoteFault, UNKNOWN_RANGE, type EpisodeNote } from '../../domain/episodeNote.ts';
 import { tagsOf } from '../../domain/run.ts';
 import type { ReturnRange } from '../../shared/credit/creditPool.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
 
-/** Episodes that an error lists. */
+/** Most episodes that an error lists. */
 const LISTED = 12;
 
 /**
- * The last message of the one episode that goes through a message.
- * @throws C3Error('input') for a message that is not in the store, that several episodes share, or of a replay
+ * Returns the last message of the one episode that contains a message.
+ * @throws C3Error('input') for a message that is not in the store, is shared by several episodes,
+ *   or is of a replay
  */
 export function episodeOf(store: Pick<StoreReader, 'message' | 'lastMessages'>, id: number): number {
   if (store.message(id).phase === 'replay') {
@@ -32,9 +33,9 @@ export function episodeOf(store: Pick<StoreReader, 'message' | 'lastMessages'>, 
 }
 
 /**
- * What is said of an episode with changes.
- * @param range of the run's returns; null where it is not known
- * @throws C3Error('input') for what cannot be stored
+ * Applies changes to the note of an episode.
+ * @param range range of the run's returns, or null if unknown
+ * @throws C3Error('input') if the result cannot be stored
  */
 export function changedEpisodeNote(
   before: EpisodeNote,

@@ -1,4 +1,4 @@
-/** What a user does with the runs of a store: notes them, and deletes what is not needed. */
+/** Changes the notes of a user's runs, and deletes runs. */
 import { namedRuns, noteFault, tagsOf, type RunNote } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
@@ -6,7 +6,7 @@ import { removeRunFiles } from '../../training/state/checkpoints.ts';
 
 const PAGE = 200;
 
-/** A run's note with changes. @throws C3Error('input') where it cannot be stored */
+/** Applies changes to a run's note. @throws C3Error('input') if the result cannot be stored */
 export function changedNote(before: RunNote, changes: Partial<RunNote>): RunNote {
   const { title, note, tags } = { title: before.title, note: before.note, tags: before.tags, ...changes };
   const changed = { title: title.trim(), note: note.trim(), tags: tagsOf(tags.join(',')) };
@@ -18,13 +18,14 @@ export function changedNote(before: RunNote, changes: Partial<RunNote>): RunNote
 }
 
 /**
- * Deletes a run: its rows, and the files of its weights beside the store.
- * @param folder of the weights
- * @returns the bytes that are free now
- * @throws C3Error('input') for a run that is not there, is in progress, or whose weights another run began with
+ * Deletes a run: its rows, and its weight files next to the store.
+ * @param folder folder of the weights
+ * @returns the number of freed bytes
+ * @throws C3Error('input') for a run that does not exist, is in progress, or whose weights another
+ *   run uses
  */
 export async function deleteRun(store: StoreWriter, folder: string, run: string): Promise<number> {
-  // Opening the store for writing marks abandoned runs as interrupted. This run still has a writer.
+  // Opening the store for writing marks abandoned runs as interrupted, so this run still has a writer.
   if (store.run(run).status === 'running') {
     throw new C3Error('input', `Run ${run} is in progress: cancel it before it is deleted.`);
   }

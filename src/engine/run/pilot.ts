@@ -1,6 +1,6 @@
 /**
- * A pilot: how much of the variance of the return each message of an untrained team decides (rho), measured by
- * alternatives and replays. Nothing of it is stored, and nothing is learned from it.
+ * Measures in a pilot how much of the variance of the return each message of an untrained team
+ * decides (rho), by alternatives and replays. Nothing is stored or trained.
  */
 import { predictedVarianceRatios, rhoOf, type PilotContext } from '../../diagnostics/rho.ts';
 import type { RhoReport } from '../../domain/credit.ts';
@@ -19,18 +19,17 @@ import type { PreparedRun } from './prepareRun.ts';
 import { takeRoles } from './runRoles.ts';
 
 export interface PilotSettings {
-  /** Questions; each gives one context of every message but the last. */
+  /** Number of questions. Each gives one context of every message except the last. */
   readonly questions: number;
-  /** Messages sampled in a context. */
+  /** Number of messages sampled in a context. */
   readonly alternatives: number;
-  /** Replays of each. */
+  /** Number of replays of each message. */
   readonly replays: number;
 }
 
 /**
- * Measures on the questions that a prepared run would train on first, with its model as it comes.
- * @throws C3Error('input') for a protocol whose messages are not known beforehand, and where a question is missing;
- *   CancelledError
+ * Measures rho on the first training questions of a prepared run, with its untrained model.
+ * @throws C3Error('input') for a protocol whose order of messages is not fixed; CancelledError
  */
 export async function pilotRun(
   engine: Engine,
@@ -56,7 +55,7 @@ export async function pilotRun(
   return await measureRho(prepared, policy, evaluator, settings, signal);
 }
 
-/** The same with a policy and an evaluator that are there. */
+/** Measures rho with a given policy and evaluator. */
 export async function measureRho(
   { recipe: { config }, protocol, render, data }: Pick<PreparedRun, 'recipe' | 'protocol' | 'render' | 'data'>,
   policy: Policy,
@@ -116,16 +115,16 @@ export async function measureRho(
   };
 }
 
-/** The roots of each question: every `size` consecutive messages. */
+/** Groups the roots by question: every `size` consecutive messages. */
 const groups = (roots: readonly TreeMessage[], size: number): TreeMessage[][] =>
   Array.from({ length: roots.length / size }, (_, index) => roots.slice(index * size, (index + 1) * size));
 
-/** The siblings at a position below a root from which on one message follows another. */
+/** Returns the siblings at a position below a root. All messages above them are only children. */
 const childrenAt = (root: TreeMessage, position: number): readonly TreeMessage[] => {
   const [next] = root.children;
   return root.position + 1 === position || next === undefined ? root.children : childrenAt(next, position);
 };
 
-/** The returns of each alternative that were measured. */
+/** Returns the measured returns of each alternative. */
 const contextOf = (alternatives: readonly TreeMessage[], bound: number): PilotContext =>
   alternatives.map((message) => findLeaves(message).flatMap((leaf) => returnOf(leaf, bound) ?? []));

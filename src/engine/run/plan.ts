@@ -1,7 +1,4 @@
-/**
- * What a run will need and cost, known before it starts: its memory plan with advice, and the budget that its
- * configuration allows.
- */
+/** Plans a run before it starts: its memory with advice, and the budget that its configuration allows. */
 import { evaluationTimes } from '../../domain/evaluation.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import { readRendering } from '../../policy/rendering.ts';
@@ -44,9 +41,9 @@ import { prepareRoles, roleRenderers, type RunSources } from './prepareRoles.ts'
 import { estimateDemand, longestPrompts, roleItems, type PlanInputs, type RunInputs } from './runDemand.ts';
 import { stage0Work } from './time/estimate.ts';
 
-/** How much of the memory that a run leaves its key-value cache may take: logits grow with the rows, too. */
+/** Share of the remaining memory for the key-value cache, because logits also grow with the rows. */
 const LEFT_SHARE = 0.25;
-/** Values that advice tries, from little to much. */
+/** Values that advice tries, from a small to a large change. */
 const SMALLER_MICRO_BATCHES = [1024, 512, 256];
 const SMALLER_EVALUATIONS = [128, 64, 32, 8];
 const SMALLER_SHARES = [2, 4, 8];
@@ -55,15 +52,15 @@ const ADVISED_RANK = 16;
 
 /** The memory plan of a run. */
 interface RunMemory extends MemoryPlan {
-  /** What the key-value cache of a call may take. */
+  /** Most bytes of the key-value cache of a call. */
   readonly cacheBytes: number;
 }
 
 /**
  * Plans a run before it starts.
- * @param sources give the tokenizer, the rendering, and snapshots of earlier runs
- * @param timeOf estimates how long it would take; asked only where the memory suffices
- * @throws C3Error as starting it would, where configuration, data or tokenizer cannot be used
+ * @param sources provide the tokenizer, the rendering, and snapshots of earlier runs
+ * @param timeOf estimates the time of the run; called only if the memory is sufficient
+ * @throws C3Error, as starting it would, if configuration, data or tokenizer cannot be used
  */
 export async function planRun(
   recipe: Recipe,
@@ -102,8 +99,8 @@ export async function planRun(
 }
 
 /**
- * The memory plan of a run on this machine, on the device that it will compute on.
- * @throws C3Error('model') where config.json cannot be used
+ * Plans the memory of a run on this machine and its device.
+ * @throws C3Error('model') if config.json cannot be used
  */
 export async function planRunMemory({ config, modelFolder }: Recipe, inputs: RunInputs): Promise<RunMemory> {
   const model = await loadConfig(modelFolder);
@@ -116,7 +113,7 @@ export async function planRunMemory({ config, modelFolder }: Recipe, inputs: Run
   );
 }
 
-/** The memory plan of a run, with advice where it does not fit. */
+/** Plans the memory of a run, with advice if it does not fit. */
 export async function memoryPlan(
   config: RunConfig,
   inputs: PlanInputs,
@@ -125,7 +122,7 @@ export async function memoryPlan(
   const prompts = await longestPrompts(inputs);
   const demand = (changed: RunConfig): MemoryDemand => estimateDemand(changed, inputs, prompts);
   const others = roleItems(config, inputs, prompts);
-  // What the other roles take is no longer there for the run's own model.
+  // Memory of the other roles is not available for the run's own model.
   const taken = (place: MemoryPlace): number =>
     others.reduce((total, item) => (item.place === place ? total + item.bytes : total), 0);
   const left: AvailableMemory = {
@@ -136,7 +133,7 @@ export async function memoryPlan(
   const smallest = planMemory(own, left);
   const larger = { ...own, cacheBytes: cacheRoom(smallest, own.accelerated, LEFT_SHARE) };
   const roomy = planMemory(larger, left);
-  // More rows are no reason to refuse a run.
+  // A larger cache must not make a run fail that fits with the smallest one.
   const [plan, cacheBytes] = lacking(roomy) === null ? [roomy, larger.cacheBytes] : [smallest, LEAST_CACHE_BYTES];
   return {
     cacheBytes,
@@ -151,8 +148,8 @@ export async function memoryPlan(
 }
 
 /**
- * Why a plan does not fit: what is needed, what there is, what to change first; null where it fits as far as anyone
- * knows.
+ * Describes why a plan does not fit: the memory needed, the memory available, and the first change
+ * to make. Returns null if it fits or the available memory is unknown.
  */
 export function shortage(plan: MemoryPlan): string | null {
   const short = lacking(plan);
@@ -165,14 +162,14 @@ export function shortage(plan: MemoryPlan): string | null {
   return `${what}. ${advice} \`c3 plan\` shows the whole plan; memory.limit_gb overrides the available amount.`;
 }
 
-/** `Memory: about 0.9 GB of 21 GB`. */
+/** Formats a plan in one line: `Memory: about 0.9 GB of 21 GB`. */
 export function memoryLine({ totals }: MemoryPlan): string {
   const one = ({ place, bytes, available }: MemoryPlan['totals'][number]): string =>
     `about ${bytesWords(bytes)} of ${available === null ? 'an unknown amount' : bytesWords(available)}${place === 'device' ? ' on the accelerator' : totals.length > 1 ? ' on the host' : ''}`;
   return `Memory: ${totals.map(one).join(', ')}`;
 }
 
-/** Evaluator calls, messages and tokens that a run's configuration allows, at most. */
+/** Returns the most evaluator calls, messages and tokens that a run's configuration allows. */
 export function runBudget(config: RunConfig, protocol: Protocol, { train, evaluation }: RunData): RunBudget {
   const problems = Math.min(config.instances_per_step, train.length);
   const rollouts = config.steps === 0 ? [] : plannedRollouts(config, protocol);
@@ -182,7 +179,7 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
     ...rollouts.map((rollout) => costOf(config, protocol, problems, rollout)),
   ]);
   const perStep = { ...sampled, evaluatorCalls: sampled.evaluatorCalls + votes };
-  // Each time greedily once, and by sampling.
+  // Each evaluation has one greedy episode per question, and the samples.
   const perEvaluation = costOf(config, protocol, evaluation.length, { fanout: [1 + config.evaluation.samples] });
   const evaluations = evaluationTimes({ steps: config.steps, ...config.evaluation });
   const stage0 = stage0Cost(config, protocol, evaluation.length);
@@ -200,7 +197,7 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
   const team = { protocol, policies: config.policies, sampling: runSampling(config), spent: () => nothing };
   const endpoints = [
     ...endpointCosts(team, bytes, messagesAtMost(protocol), (role) => (total.decisions[role] ?? 0) + MOST_PROBES),
-    // It answers for every label twice before the run.
+    // The judge answers twice for every label before the run.
     ...judgeCosts(config.scorer, team, bytes, total.evaluatorCalls + 2 * MOST_LABELS),
   ];
   return {
@@ -216,7 +213,7 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
   };
 }
 
-/** What replacing a policy costs: episodes to probe the old one in, and a greedy evaluation of each team. */
+/** Returns the cost of replacing a policy: probe episodes, and a greedy evaluation of each team. */
 function stage0Cost(config: RunConfig, protocol: Protocol, evaluated: number): WorkCost | null {
   const work = stage0Work(config, evaluated);
   if (work === null) {
@@ -229,7 +226,7 @@ function stage0Cost(config: RunConfig, protocol: Protocol, evaluated: number): W
   ]);
 }
 
-/** The cost of episodes that branch as `fanout` says; missing numbers are 1. */
+/** Returns the cost of episodes that branch by `fanout`. Missing numbers are 1. */
 function costOf(
   config: RunConfig,
   protocol: Protocol,
@@ -243,9 +240,9 @@ function costOf(
   protocol.occurrences.forEach(({ role, position }, level) => {
     const messages = problems * (levels[level] ?? 1);
     spoken.set(role, (spoken.get(role) ?? 0) + messages);
-    // What no model says costs no tokens.
+    // Messages that no model generates cost no tokens.
     if (capabilitiesOf(config.policies, role).tokens) {
-      // An empty message in the place of the first one is its end token alone.
+      // An empty message in place of the first one has only an end token.
       const isEmpty = level === 0 && withoutFirst !== undefined;
       tokens += messages * (isEmpty ? 1 : samplingOf({ protocol, sampling }, position).maxNewTokens);
     }
@@ -272,7 +269,7 @@ const sumOf = (costs: readonly WorkCost[]): WorkCost =>
     tokens: total.tokens + cost.tokens,
   }));
 
-/** What to change, the most effective first; at the end, what is left to do where nothing of that is enough. */
+/** Returns advice for a plan that does not fit, the most effective change first. */
 function adviceFor(
   config: RunConfig,
   demand: (config: RunConfig) => MemoryDemand,
@@ -295,12 +292,12 @@ function adviceFor(
     return [...sentences, 'Together they are enough.'];
   }
   const smallest = `Even with all settings at their smallest the run needs ${bytesWords(left.bytes)}: choose a smaller model.`;
-  // What helps too little is behind what helps.
+  // The advice that is enough comes first.
   return [smallest, ...sentences];
 }
 
 interface Change {
-  /** As one writes it into the configuration. */
+  /** Text of the setting in the configuration. */
   readonly setting: string;
   readonly change: (config: RunConfig) => RunConfig;
 }
@@ -314,7 +311,7 @@ const halfWeights = (config: RunConfig): RunConfig => ({
   device: { ...config.device, precision: 'float16' },
 });
 
-/** What can be made smaller, each from little to much. */
+/** Lists the settings that reduce memory, each from a small to a large change. */
 function changesOf(config: RunConfig): readonly (readonly Change[])[] {
   const { adapter, memory, sampling, evaluation } = config;
   const training = config.steps > 0;

@@ -1,4 +1,4 @@
-/** Whether a run can begin with the team of an earlier one: what is checked before anything is loaded. */
+/** Checks that a run can begin with the team of an earlier run, before anything is loaded. */
 import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 import type { Rendering } from '../../policy/rendering.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
@@ -8,12 +8,12 @@ import type { TextPool } from '../models/texts.ts';
 import { protocolOf, type Fingerprint, type Recipe, type RunData } from '../recipe/recipe.ts';
 import type { EarlierSnapshot, FindSnapshot } from '../session/earlier.ts';
 
-/** Texts on which two tokenizers are compared, at most. */
+/** Most texts on which two tokenizers are compared. */
 const COMPARED_TEXTS = 1_000;
 
-/** The earlier run that a run begins with, and the one that gives it another policy. */
+/** The earlier run that a run begins with, and the run that provides the replaced policy. */
 export interface PreparedBeginning extends EarlierSnapshot {
-  /** Null where no run gives one. */
+  /** Null if the policy does not come from a run. */
   readonly policy: EarlierSnapshot | null;
 }
 
@@ -29,10 +29,10 @@ export interface BeginningInput {
 }
 
 /**
- * The earlier run that `begin` names, null where there is none. What its roles read must be written the same now, so
- * that a replaced policy speaks the team's protocol: tokenizer, chat template, system prompt and tags (TeamTR reference
- * section 7).
- * @throws C3Error('input') naming what differs; CancelledError
+ * Returns the earlier run that `begin` names, or null. Its contexts must be rendered the same way
+ * now, so that a replaced policy speaks the team's protocol: tokenizer, chat template, system
+ * prompt and tags (TeamTR reference section 7).
+ * @throws C3Error('input') naming the difference; CancelledError
  */
 export async function prepareBeginning(recipe: Recipe, input: BeginningInput): Promise<PreparedBeginning | null> {
   const { config, modelFolder } = recipe;
@@ -60,7 +60,7 @@ export async function prepareBeginning(recipe: Recipe, input: BeginningInput): P
   return { ...earlier, policy: await otherPolicy(recipe, role, input) };
 }
 
-/** The snapshot that `begin.replace.from` names. */
+/** Finds the snapshot that `begin.replace.from` names. Returns null if it names none. */
 async function otherPolicy(
   { config: { begin }, modelFolder }: Recipe,
   role: string | null,
@@ -86,12 +86,12 @@ async function otherPolicy(
       `begin.replace.from.run: Run ${from.run} trained no adapter for each role; name a run with adapter: {per: role}.`,
     );
   }
-  // Its roles may have spoken in another team: what its role was asked for is not compared.
+  // The role may have had other tasks in its own team, so its system prompt is not compared.
   await requireProtocol('begin.replace.from.run', other, null, modelFolder, input);
   return other;
 }
 
-/** @param role whose system prompt is compared; null: none's */
+/** @param role the role whose system prompt is compared, or null for none */
 async function requireProtocol(
   key: string,
   earlier: EarlierSnapshot,
@@ -128,7 +128,7 @@ async function requireProtocol(
   }
 }
 
-/** Of texts of the task, how many two tokenizers split otherwise. */
+/** Counts the questions that two tokenizers split differently. */
 async function tokenizedOtherwise(
   one: Tokenizer,
   other: Tokenizer,

@@ -1,4 +1,4 @@
-/** The roles of a run with weights of their own: what is read and checked of them before anything is loaded. */
+/** Reads and checks the roles of a run that have their own weights, before anything is loaded. */
 import { resolve } from 'node:path';
 import { checkRendering, readRendering, type Rendering } from '../../policy/rendering.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
@@ -13,13 +13,13 @@ import { textsFingerprint } from '../recipe/fingerprint.ts';
 import { roleModelFolder, roleWeights, type Fingerprint, type Recipe, type StoredRecipe } from '../recipe/recipe.ts';
 import type { EarlierSnapshot, FindSnapshot } from '../session/earlier.ts';
 
-/** What a run is prepared from beside its recipe. */
+/** The sources for the preparation of a run besides its recipe. */
 export interface RunSources {
   readonly texts: TextPool;
   readonly earlier: FindSnapshot;
 }
 
-/** Another model than the run's, as far as its files say. */
+/** The parts of another model that can be read without loading its weights. */
 export interface RoleModel {
   readonly tokenizer: Tokenizer;
   readonly render: Renderer;
@@ -29,14 +29,14 @@ export interface RoleModel {
 export interface PreparedRole {
   readonly role: string;
   readonly settings: RoleWeightsSettings;
-  /** The model folder that the weights are of. */
+  /** Model folder of the weights. */
   readonly folder: string;
-  /** The folder of the adapter over them; null where there is none. */
+  /** Folder of the adapter, or null. */
   readonly adapter: string | null;
   /** Null for weights that no run of the store trained. */
   readonly earlier: EarlierSnapshot | null;
   readonly texts: Pick<Fingerprint, 'tokenizer' | 'template'>;
-  /** Null where contexts are written as for the run's own model. */
+  /** Null if contexts are rendered as for the run's own model. */
   readonly rendering: Rendering | null;
   /** Null for weights of the run's own model. */
   readonly model: RoleModel | null;
@@ -45,15 +45,15 @@ export interface PreparedRole {
 export interface RoleInput {
   readonly recipe: Recipe;
   readonly protocol: Protocol;
-  /** The hashes of the run's own tokenizer and template. */
+  /** Hashes of the run's own tokenizer and template. */
   readonly own: Pick<Fingerprint, 'tokenizer' | 'template'>;
   readonly find: FindSnapshot;
-  /** Of the run that is taken to its end; null for one that begins. */
+  /** Recipe of the resumed run; null for a new run. */
   readonly stored: StoredRecipe | null;
   readonly signal: AbortSignal;
 }
 
-/** @throws C3Error where a folder cannot be used, or a snapshot is not there; CancelledError */
+/** @throws C3Error if a folder cannot be used or a snapshot does not exist; CancelledError */
 export async function prepareRoles(texts: TextPool, input: RoleInput): Promise<readonly PreparedRole[]> {
   const prepared: PreparedRole[] = [];
   for (const [role, settings] of Object.entries(input.recipe.config.policies ?? {})) {
@@ -79,7 +79,7 @@ async function prepareRole(
       if (settings.run === undefined) {
         return ofOwnModel;
       }
-      // A run that is resumed has the weights that it began with, whatever their name means now.
+      // A resumed run keeps the weights that it began with, even if the name now means other weights.
       const known = stored === null ? undefined : roleWeights(stored, role);
       const earlier = find(settings.run, known?.snapshot ?? settings.snapshot);
       if (earlier.recipe.fingerprint?.tokenizer !== own.tokenizer) {
@@ -112,6 +112,6 @@ async function prepareRole(
   }
 }
 
-/** What writes contexts as the model of each role reads them. @see teamRenderer */
+/** Returns the renderers of roles with other models. @see teamRenderer */
 export const roleRenderers = (roles: readonly PreparedRole[]): ReadonlyMap<string, Renderer> =>
   new Map(roles.flatMap(({ role, model }) => (model === null ? [] : [[role, model.render] as const])));

@@ -1,4 +1,4 @@
-/** The preparation of a run: all that is read and checked before anything is loaded or stored. */
+/** Prepares a run: reads and checks everything before anything is loaded or stored. */
 import type { JudgeAgreement, Replacement } from '../../domain/run.ts';
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { checkRendering, readRendering } from '../../policy/rendering.ts';
@@ -21,18 +21,18 @@ import { prepareBeginning, type PreparedBeginning } from './prepareBeginning.ts'
 import { prepareRoles, roleRenderers, type PreparedRole, type RunSources } from './prepareRoles.ts';
 import type { RunInputs } from './runDemand.ts';
 
-/** A run that is taken to its end. */
+/** A stored run that is resumed. */
 export interface Interrupted {
   readonly id: string;
   readonly recipe: StoredRecipe;
 }
 
-/** A run that is checked and not begun: nothing of it is stored, and no model is loaded for it. */
+/** A run that is checked but has not begun. Nothing is stored and no model is loaded. */
 export interface PreparedRun extends RunInputs {
   readonly recipe: Recipe;
-  /** Null for a run that begins. */
+  /** Null for a new run. */
   readonly interrupted: Interrupted | null;
-  /** The run's recipe as the store keeps it. @param roles with weights of their own, which are known once loaded */
+  /** Serializes the recipe for the store. @param roles weights of roles, which are known once loaded */
   readonly stored: (
     roles: Readonly<Record<string, RoleWeights>>,
     endpoints?: EndpointProbes,
@@ -40,17 +40,17 @@ export interface PreparedRun extends RunInputs {
     agreement?: JudgeAgreement | null,
   ) => string;
   readonly roles: readonly PreparedRole[];
-  /** The earlier run whose team it begins with; null where it begins with its model. */
+  /** Earlier run whose team it begins with; null if it begins with its model. */
   readonly beginning: PreparedBeginning | null;
   readonly remarks: readonly string[];
-  /** What the key-value cache of a call may take. */
+  /** Most bytes of the key-value cache of a call. */
   readonly cacheBytes: number;
 }
 
 /**
- * Reads and checks what a run needs: its data, protocol and tokenizer, what would have changed since an interruption,
- * and whether it fits into memory. Reads only.
- * @throws C3Error where something does not fit; CancelledError
+ * Reads and checks the inputs of a run: its data, protocol and tokenizer, changes since an
+ * interruption, and the memory that it needs. Writes nothing.
+ * @throws C3Error if a check fails; CancelledError
  */
 export async function prepareRun(
   { texts, earlier: find }: RunSources,
@@ -97,7 +97,8 @@ export async function prepareRun(
   };
   const plan = await planRunMemory(recipe, inputs);
   const short = shortage(plan);
-  // A run that has begun was let begin; its configuration can no longer be changed.
+  // A resumed run is not refused: it was accepted when it began, and its configuration cannot be changed
+  // anymore.
   if (short !== null && interrupted === null) {
     throw new C3Error('input', short);
   }

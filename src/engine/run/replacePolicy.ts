@@ -1,6 +1,7 @@
 /**
- * `c3 replace` and "Replace policy": from a run, a role and what takes its place to the run that begins so (TeamTR
- * reference section 7). What it cannot find out without loading anything, preparing that run says.
+ * Implements `c3 replace` and "Replace policy": builds the run that begins with a replaced policy
+ * (TeamTR reference section 7). Faults that only show when files are read are reported when that
+ * run is prepared.
  */
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -14,18 +15,20 @@ import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
 /** The model without an adapter. */
 const BASE = 'base';
 
-/** What takes a policy's place. */
+/** The source of the new policy. */
 type Source =
   | { readonly kind: 'base' }
   | { readonly kind: 'adapter'; readonly folder: string }
-  /** @param folder or the name of a model that comes with the product */
+  /** @param folder a model folder, or the name of a bundled model */
   | { readonly kind: 'model'; readonly folder: string }
   | { readonly kind: 'run'; readonly run: string; readonly snapshot: string | null; readonly role: string | null };
 
 /**
- * The run that begins with the team of a run, a policy of it replaced; retraining begins with the model instead, and
- * with the next seed: with the seed of the run it would be that run again wherever nothing else changes.
- * @throws C3Error('input') for an unknown run, role or source, or where they do not go together
+ * Returns the run that begins with the team of a run and one policy replaced. Retraining begins
+ * with the model instead, and with the next seed, because the same seed would repeat the run if
+ * nothing else changes.
+ * @throws C3Error('input') for an unknown run, role or source, or a combination that is not
+ *   possible
  */
 export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: ReplaceParams): StartRunParams {
   const { run, role, strategy } = params;
@@ -70,7 +73,7 @@ export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: Re
         ? null
         : { run, ...(source.kind !== 'model' && { replace: replaceOf(role, source, params) }) },
     ...(Object.keys(policies).length > 0 && { policies }),
-    // The folder of the run's own model is taken.
+    // The folder may already hold the model of the earlier run.
     output: { ...config.output, save_model: false, save_path: null },
   };
   return {
@@ -104,7 +107,7 @@ function replaceOf(
   return { role, ...from, align: strategy === 'align' };
 }
 
-/** What a text names: `base`, a model that comes with the product, a folder, or RUN, RUN:STEP or RUN:STEP:ROLE. */
+/** Parses a source: `base`, a bundled model, a folder, or RUN, RUN:STEP or RUN:STEP:ROLE. */
 function sourceOf(store: Pick<StoreReader, 'runConfig'>, { source, folder }: ReplaceParams): Source {
   if (source === BASE) {
     return { kind: 'base' };

@@ -1,4 +1,4 @@
-/** One policy of a trained team replaced: directly, or after stage 0 (TeamTR reference section 7). */
+/** Replaces one policy of a trained team: directly, or after stage 0 (TeamTR reference section 7). */
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Replacement } from '../../domain/run.ts';
@@ -12,21 +12,23 @@ import type { PreparedRun } from './prepareRun.ts';
 import { swapShock } from './swapShock.ts';
 import type { TeamEpisodes } from './teamEpisodes.ts';
 
-/** The files of one adapter in PEFT's layout. */
+/** Files of an adapter in PEFT's layout. */
 const ADAPTER_CONFIG = 'adapter_config.json';
 const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 
 export interface ReplacingPlace extends TeamEpisodes {
-  /** The team whose policy takes the place, held by the runtime; null where none gives one. */
+  /** Snapshot of the team that provides the new policy, held by the runtime, or null. */
   readonly policy: string | null;
   readonly signal: AbortSignal;
   readonly onRemark: (remark: string) => void;
 }
 
 /**
+ * Replaces a policy as the configuration says.
  * @param old the team, held by the runtime
- * @returns the team with the new policy, held by the runtime, and what it came to
- * @throws C3Error where the policy cannot be replaced; CancelledError
+ * @returns the team with the new policy, held by the runtime, and the measurements of the
+ *   replacement
+ * @throws C3Error if the policy cannot be replaced; CancelledError
  */
 export async function replacing(
   old: string,
@@ -101,14 +103,14 @@ const policyWords = ({ with: folder, from, role }: Replace): string =>
       ? `the adapter in ${folder}`
       : 'the model without an adapter';
 
-/** What takes a policy's place: an adapter's folder, a policy of a team that the runtime holds, or nothing. */
+/** The new policy: an adapter folder, a policy of a team in the runtime, or the base (both null). */
 interface NewPolicy {
   readonly folder: string | null;
   readonly team: string | null;
   readonly role: string;
 }
 
-/** The team with another adapter in a role's place. */
+/** Builds the team with another adapter for a role. @returns its snapshot */
 async function swappedTeam(
   runtime: ModelRuntime,
   old: string,
@@ -151,7 +153,7 @@ async function swappedTeam(
   }
 }
 
-/** Writes a team's adapters into a new folder. @returns the folder of each policy; none for a team without adapters */
+/** Writes a team's adapters to a new folder. @returns the folder of each policy by role */
 async function adapterFolders(
   runtime: ModelRuntime,
   team: string,

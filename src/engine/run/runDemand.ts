@@ -1,4 +1,4 @@
-/** What a run asks of its models: the lengths of its messages, and the calls that they make. */
+/** Computes the demand of a run on its models: the lengths of its messages, and its calls. */
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { samplingOf } from '../../replay/grow.ts';
 import { planMemory, type MemoryDemand } from '../../runtime/memoryPlan.ts';
@@ -14,7 +14,7 @@ import { exactKey } from '../../training/penalty.ts';
 import type { RunData } from '../recipe/recipe.ts';
 import type { PreparedRole } from './prepareRoles.ts';
 
-/** What a run works with beside its configuration and its model. */
+/** The inputs of a run besides its configuration and its model. */
 export interface RunInputs {
   readonly protocol: Protocol;
   readonly tokenizer: Tokenizer;
@@ -24,19 +24,15 @@ export interface RunInputs {
   readonly roles?: readonly PreparedRole[];
 }
 
-/** What a memory plan is made of beside the configuration. */
+/** The inputs of a memory plan besides the configuration. */
 export interface PlanInputs extends RunInputs {
   readonly model: TransformerConfig;
-  /** Where it will compute. */
   readonly provider: Provider;
 }
 
-/**
- * Of the longest questions by letters, so many are counted in tokens: which of them is the longest then, letters do not
- * say.
- */
+/** Longest questions by characters to count in tokens, because the order by tokens may differ. */
 const COUNTED = 4;
-/** Tokens of the longest context at each position, before any message is in it. */
+/** Returns the tokens of the longest context at each position, without any messages. */
 export function longestPrompts({
   protocol,
   tokenizer,
@@ -64,8 +60,8 @@ export function longestPrompts({
 }
 
 /**
- * Tokens of the messages of an episode and of their contexts: questions at their longest, every message half as long as
- * it may get.
+ * Returns the tokens of the messages of an episode and of their contexts, with the longest question
+ * and every message at half of its limit.
  */
 export async function messageLengths(
   config: RunConfig,
@@ -81,20 +77,20 @@ export async function messageLengths(
   });
 }
 
-/** A message of a role: its context and itself, as long as they may get. */
+/** The longest context and the longest message of a role, in tokens. */
 interface MessageLength {
   readonly promptTokens: number;
   readonly newTokens: number;
 }
 
-/** The calls that a configuration makes of one model. */
+/** The calls of one model by a configuration. */
 interface ModelCalls {
   readonly evaluated: readonly ({ readonly rows: number; readonly prompts: number } & MessageLength)[];
-  /** Contexts that a step samples and trains on, and the messages of each. */
+  /** Contexts that a step samples and trains on, and the number of messages in each. */
   readonly positions: readonly ({ readonly contexts: number; readonly messages: number } & MessageLength)[];
 }
 
-/** @param speaks whether the model answers for a role */
+/** @param speaks returns true if the model answers for a role */
 function callsOf(
   config: RunConfig,
   { model, protocol, data }: PlanInputs,
@@ -145,10 +141,7 @@ function generationOf(
   ].filter(({ rows }) => rows > 0);
 }
 
-/**
- * What a configuration asks of the runtime, at most: every message as long as it may get, in every context that sees
- * it.
- */
+/** Returns the highest demand on the runtime, with every message and context at its limit. */
 export function estimateDemand(config: RunConfig, inputs: PlanInputs, prompts: readonly number[]): MemoryDemand {
   const { model, protocol, provider, roles = [] } = inputs;
   const apart = new Set(roles.filter(isApart).map(({ role }) => role));
@@ -174,11 +167,11 @@ export function estimateDemand(config: RunConfig, inputs: PlanInputs, prompts: r
   };
 }
 
-/** Whether the run's own model is loaded a second time, or another one, to answer for a role. */
+/** Returns true if a role needs a model of its own: another model, or the run's model loaded again. */
 const isApart = ({ model, adapter, earlier }: PreparedRole): boolean =>
   model !== null || adapter !== null || earlier !== null;
 
-/** What the weights that are loaded beside the run's own take, and what generating with them takes. */
+/** Returns the memory items of weights besides the run's own, and of generating with them. */
 export function roleItems(config: RunConfig, inputs: PlanInputs, prompts: readonly number[]): MemoryItem[] {
   const { roles = [], model: own, provider } = inputs;
   return roles.filter(isApart).flatMap((prepared) => {
@@ -192,7 +185,7 @@ export function roleItems(config: RunConfig, inputs: PlanInputs, prompts: readon
       generation: generationOf(evaluated, positions),
       training: null,
     };
-    // The first item is the program, which is there once.
+    // The first item is the program, which counts only once.
     const [, ...items] = planMemory(demand, { host: null, device: null }).items;
     return items.map((item) => ({ ...item, name: `${prepared.role}: ${item.name}`, advice: null }));
   });

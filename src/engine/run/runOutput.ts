@@ -1,4 +1,4 @@
-/** What a run writes besides the store, by the keys of section `output`. */
+/** Writes the output of a run besides the store, as configured in section `output`. */
 import { join, resolve } from 'node:path';
 import type { RunSummary } from '../../domain/run.ts';
 import { messageOf } from '../../shared/errors.ts';
@@ -7,13 +7,13 @@ import type { StoreReader } from '../../store/types.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import type { Recipe } from '../recipe/recipe.ts';
 
-/** Episodes of a step that are printed, and characters of a message. */
+/** Most episodes of a step that are printed, and most characters of a message. */
 const MOST_EPISODES = 8;
 const MOST_CHARACTERS = 200;
 
 type Episodes = Pick<StoreReader, 'episodes' | 'chain'>;
 
-/** A run's control; with `output.verbose` one that also prints what each step sampled. */
+/** Returns the control of a run. With `output.verbose`, it also prints the samples of each step. */
 export function speaking(
   { config }: Pick<Recipe, 'config'>,
   control: RunControl,
@@ -35,7 +35,7 @@ export function speaking(
   };
 }
 
-/** The messages and returns of the first question of a step, one episode a line. */
+/** Formats the messages and returns of the first question of a step, one episode a line. */
 export function stepLines(store: Episodes, run: string, iteration: number): readonly string[] {
   const episodes = store.episodes({ run, phase: 'train', iteration, offset: 0, limit: MOST_EPISODES });
   const [first] = episodes;
@@ -53,8 +53,9 @@ export function stepLines(store: Episodes, run: string, iteration: number): read
 }
 
 /**
- * With `output.save_model`, writes the trained weights of a finished run, which is stored whatever becomes of them.
- * @param exporting writes them in a format into a folder, and gives the folders to load
+ * With `output.save_model`, writes the trained weights of a finished run. The run stays stored even
+ * if that fails.
+ * @param exporting writes the weights in a format to a folder, and returns the folders to load
  */
 export async function saveModel(
   { config, folder }: Pick<Recipe, 'config' | 'folder'>,

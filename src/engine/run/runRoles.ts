@@ -1,4 +1,4 @@
-/** The weights that answer for roles of a run while it goes, beside its own model. */
+/** Loads the weights of roles that do not use the run's own model. */
 import { existsSync } from 'node:fs';
 import { LocalPolicy, PolicyGone } from '../../policy/policy.ts';
 import { LEAST_CACHE_BYTES } from '../../runtime/generate/bounds.ts';
@@ -13,9 +13,10 @@ import type { PreparedRole } from './prepareRoles.ts';
 import type { PreparedRun } from './prepareRun.ts';
 
 /**
- * What answers for the roles with weights of their own, for as long as the session lasts.
- * @param own the run's model, which a role that answers with the base shares
- * @throws C3Error naming the role, where weights cannot be had or are no longer those that the run began with
+ * Loads the models of the roles that have their own weights, until the session ends.
+ * @param own the run's model, which is shared by roles that answer with the base
+ * @throws C3Error naming the role, if its weights cannot be loaded or differ from those that the
+ *   run began with
  */
 export async function takeRoles(
   session: Session,
@@ -25,7 +26,7 @@ export async function takeRoles(
 ): Promise<RoleModels> {
   const { engine, signal } = session;
   const { models, weights } = engine;
-  // As the run's plan counts it.
+  // The memory plan of the run assumes this size.
   const loading = { ...control, cacheBytes: LEAST_CACHE_BYTES };
   const takeRole = ({ role, folder, adapter, earlier, model }: PreparedRole, began?: string): Promise<RoleModel> => {
     const place = { ...recipe, modelFolder: folder };
@@ -64,7 +65,7 @@ export async function takeRoles(
 const basePolicy = ({ runtime, tokenizer, info }: LoadedModel): LocalPolicy =>
   new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
 
-/** The weights of roles as a run's row keeps them. */
+/** Returns the weights of roles in the form that a run's row stores. */
 export function storedRoles(roles: readonly PreparedRole[], lent: RoleModels): Readonly<Record<string, RoleWeights>> {
   return Object.fromEntries(
     roles.flatMap(({ role, folder, earlier, texts, rendering }) => {
@@ -76,7 +77,7 @@ export function storedRoles(roles: readonly PreparedRole[], lent: RoleModels): R
   );
 }
 
-/** Keeps adapters beside the store, so that what they said can be had again when their folders have changed. */
+/** Copies adapters next to the store, so that replays still work after their folders have changed. */
 export async function keepAdapters(roles: readonly PreparedRole[], lent: RoleModels, folder: string): Promise<void> {
   for (const { role, adapter } of roles) {
     const found = adapter === null ? undefined : lent.get(role);

@@ -1,14 +1,14 @@
-/** What replacing a policy costs at once: a team's returns before, after a direct swap, and after stage 0. */
+/** Measures the immediate cost of replacing a policy: before, after a direct swap, and after stage 0. */
 import type { SwapShock } from '../../domain/run.ts';
 import { comparison } from '../../training/measure/accuracy.ts';
 
 export interface Solved {
-  /** Of each held-out question in order: 1 or 0; null where it is masked. */
+  /** 1 or 0 for each held-out question in order, or null if it is masked. */
   readonly outcomes: readonly (number | null)[];
   readonly evaluatorCalls: number;
 }
 
-/** Evaluates a team greedily on the held-out questions, the same for all teams. */
+/** Evaluates a team greedily on the held-out questions, which are the same for all teams. */
 export type SolvedBy = (snapshot: string) => Promise<Solved>;
 
 export interface SwappedTeams {
@@ -20,8 +20,8 @@ export interface SwappedTeams {
 
 /**
  * Evaluates each team once.
- * @param seed of the bootstrap of the differences
- * @returns null where there is no question
+ * @param seed seed for the bootstrap of the differences
+ * @returns null if there is no question
  */
 export async function swapShock(teams: SwappedTeams, solvedBy: SolvedBy, seed: number): Promise<SwapShock | null> {
   const [before, direct] = [await solvedBy(teams.before), await solvedBy(teams.direct)];

@@ -1,4 +1,4 @@
-/** Episodes of teams that the runtime holds: how many questions they solve, and in which contexts a role speaks. */
+/** Runs episodes of teams in the runtime, to count solved questions and to sample contexts of a role. */
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { LocalPolicy, type Policy, type RolePolicy } from '../../policy/policy.ts';
 import { teamPolicy } from '../../policy/teamPolicy.ts';
@@ -15,13 +15,13 @@ import { trainingQuestions } from '../recipe/questions.ts';
 import type { PreparedRun } from './prepareRun.ts';
 import type { SolvedBy } from './swapShock.ts';
 
-/** Contexts in which a role spoke, each once, with what it said and that message's log-probabilities. */
+/** Distinct contexts in which a role spoke, each with its message and the log-probabilities. */
 export interface Probes {
   readonly contexts: readonly Probe[];
   readonly evaluatorCalls: number;
 }
 
-/** Samples contexts of a role under a team that the runtime holds. @param most as many, at most */
+/** Samples contexts of a role under a team that the runtime holds. @param most most contexts */
 export type ProbesUnder = (snapshot: string, role: string, most: number) => Promise<Probes>;
 
 export interface TeamEpisodes {
@@ -31,18 +31,18 @@ export interface TeamEpisodes {
 
 export interface TeamPlace {
   readonly evaluator: Evaluator;
-  /** Of roles that the team's weights do not answer for. */
+  /** Policies of the roles that do not use the team's weights. */
   readonly policies: ReadonlyMap<string, RolePolicy>;
   readonly signal: AbortSignal;
 }
 
-/** Probes of one question, where the task has too few questions for one each. */
+/** Most probes of one question if the task has fewer questions than probes. */
 const MOST_EPISODES = 8;
 
-/** A message and all that follow it. */
+/** Lists a message and all its descendants. */
 const treeFrom = (message: TreeMessage): readonly TreeMessage[] => [message, ...message.children.flatMap(treeFrom)];
 
-/** What scores nothing: episodes that do not go by their scores are not evaluated. */
+/** Scores nothing, for episodes that do not depend on scores. */
 const UNSCORED: Evaluator = {
   name: 'none',
   evaluate: () => Promise.resolve({ score: null, rule: 'none', masked: 'It is not evaluated.' }),
@@ -87,7 +87,7 @@ export function teamEpisodes(
   const probesUnder: ProbesUnder = async (snapshot, role, most) => {
     const questions = trainingQuestions(config, data, most);
     const episodes = Math.min(MOST_EPISODES, Math.ceil(most / Math.max(1, questions.length)));
-    // Only rounds go by what was scored.
+    // Only protocols with rounds depend on scores.
     const isScored = protocol.rounds !== undefined;
     const found = new Map<string, Probe>();
     let evaluatorCalls = 0;

@@ -1,4 +1,4 @@
-/** How long a run will take: from earlier runs like it, else from a trial on this machine. */
+/** Estimates how long a run will take, from similar earlier runs or from a trial on this machine. */
 import { existsSync } from 'node:fs';
 import type { NumericEnvironment } from '../../domain/snapshot.ts';
 import { loadConfig, parameterCount } from '../../runtime/model/model.ts';
@@ -20,19 +20,19 @@ import { messageLengths, type RunInputs } from './runDemand.ts';
 import { estimateOf, middlePace, paceOf, plannedWork, type MessageSeconds, type PlannedWork } from './time/estimate.ts';
 import { TRIED_PARAMETERS, tryModel, tryProducts } from './time/trial.ts';
 
-/** What is expected of a run. */
+/** The expected time of a run. */
 export interface Forecast {
-  /** Null where nothing is known of how fast it goes here. */
+  /** Null if nothing was measured on this machine. */
   readonly estimate: TimeEstimate | null;
   readonly pace: ExpectedPace;
 }
 
-/** What is assumed without any measurement: only how training on a message compares with sampling it. */
+/** Relative times without measurements. Only the ratio of training to sampling matters. */
 const UNMEASURED: MessageSeconds = { sampled: 1, trained: 1.5 };
 
 const never = new AbortController().signal;
 
-/** Forecasts runs into one store. Trials are remembered for minutes. */
+/** Forecasts runs of one store. Trials are remembered for a few minutes. */
 export class Timing {
   private readonly storePath: string;
   private readonly models: ModelPool;
@@ -44,8 +44,8 @@ export class Timing {
   }
 
   /**
-   * What a run would take that is not started. A small model is loaded and tried for a moment; nothing is stored.
-   * @throws C3Error('model') where it cannot be loaded
+   * Estimates the time of a planned run. Loads a small model for a short trial; stores nothing.
+   * @throws C3Error('model') if the model cannot be loaded
    */
   async ofPlan(recipe: Recipe, inputs: RunInputs): Promise<TimeEstimate | null> {
     const { estimate } = await this.forecast(recipe, inputs, 0, async () => {
@@ -60,9 +60,9 @@ export class Timing {
   }
 
   /**
-   * Says what a run will take whose model is loaded.
-   * @param finished steps of a stored run that continues
-   * @returns the pace to expect of it
+   * Reports the expected time of a run whose model is loaded.
+   * @param finished number of finished steps of a resumed run
+   * @returns the expected pace
    */
   async announce(
     recipe: Recipe,
@@ -122,7 +122,7 @@ export class Timing {
     return { estimate: null, pace: { ...paceOf(work, UNMEASURED), known: false } };
   }
 
-  /** A store that is not there yet, or that cannot be read, says nothing of earlier runs. */
+  /** Reads the paces of earlier runs. Returns none if the store does not exist or cannot be read. */
   private async earlier(recipe: Recipe, problems: number): Promise<readonly Pace[]> {
     if (!existsSync(this.storePath)) {
       return [];
@@ -166,13 +166,13 @@ function forecastOf(work: PlannedWork, pace: Pace, basis: TimeEstimate['basis'])
   return { estimate: estimateOf(work, [pace], basis), pace: { ...pace, known: true } };
 }
 
-/** What a trial depends on. */
+/** Returns a key of everything that a trial depends on. */
 function trialKey({ config, modelFolder, protocolText }: Recipe): string {
   const { device, sampling, task, chat, prompts = {} } = config;
   return JSON.stringify([modelFolder, protocolText, prompts, device, sampling, task, chat]);
 }
 
-/** Of a model that was not tried; null on an accelerator, whose products are not measured in this process. */
+/** Estimates an untried model. Returns null on an accelerator, which this process does not measure. */
 async function productSeconds(recipe: Recipe, inputs: RunInputs): Promise<MessageSeconds | null> {
   const { config, modelFolder } = recipe;
   const { settings } = await resolveDevice(config.device.provider, config.device.threads, probeProvider);
@@ -183,16 +183,15 @@ async function productSeconds(recipe: Recipe, inputs: RunInputs): Promise<Messag
   return tryProducts(model, settings, await messageLengths(config, { ...inputs, model }), config.evaluation.batch);
 }
 
-// How fast earlier runs of a store went that were like the one that is planned.
-
-/** Runs that are looked at, newest first, and those of them that are enough. */
+/** Most runs to look at, newest first, and the number of paces that is enough. */
 const LOOKED_AT = 40;
 const ENOUGH = 5;
 
 /**
- * The paces of the newest runs with the same model, team, task, fan-out and machine; steps are scaled by problems.
- * @param problems of a step of the planned run
- * @param steps whether it trains: then only runs that trained say something
+ * Returns the paces of the newest runs with the same model, team, task, fan-out and machine.
+ * Seconds per step are scaled to the number of problems.
+ * @param problems number of problems in a step of the planned run
+ * @param steps true if the planned run trains; then only runs that trained count
  */
 export function earlierPaces(
   store: StoreReader,
@@ -220,7 +219,7 @@ export function earlierPaces(
   return paces;
 }
 
-/** What must be the same for the time of one run to say something of another's. */
+/** Returns a key of the settings that must be equal for the times of two runs to be comparable. */
 function likeness(recipe: Recipe): string {
   const { config, modelFolder, protocolText } = recipe;
   const { train_file: trainFile, evaluation_file: evaluationFile, name } = config.task;
@@ -245,7 +244,7 @@ function likeness(recipe: Recipe): string {
   return JSON.stringify([modelFolder, protocolText, name, trainFile, evaluationFile, rollouts, ...settings]);
 }
 
-/** A stored recipe; null for one that this version cannot read. */
+/** Reads a stored recipe. Returns null if this version cannot read it. */
 function readable(store: StoreReader, run: string): Recipe | null {
   try {
     return parseRecipe(store.runConfig(run), run);
@@ -266,7 +265,7 @@ function wasMadeOn(store: StoreReader, run: string, here: NumericEnvironment): b
   return provider === here.provider && device === here.device && threads === here.threads && platform === here.platform;
 }
 
-/** Seconds per evaluated episode and per finished step; null where the run has not shown both. */
+/** Returns seconds per evaluated episode and per finished step, or null if the run has not done both. */
 function paceOfRun(store: StoreReader, run: string, steps: boolean): Pace | null {
   const account = store.account(run);
   const finished = store.run(run).steps;
@@ -282,15 +281,14 @@ function paceOfRun(store: StoreReader, run: string, steps: boolean): Pace | null
   };
 }
 
-// Trials of models that were made not long ago: a machine that was loaded for a minute is tried again later.
-
-/** Milliseconds for which a trial says how fast the machine is. */
+/** Milliseconds for which a trial is valid. */
 const RECENT = 5 * 60_000;
 
+/** Recent trials of models. They expire, because the machine may only have been busy for a short time. */
 export class RecentTrials {
   private readonly trials = new Map<string, { readonly seconds: MessageSeconds; readonly at: number }>();
 
-  /** @param now milliseconds of a clock that only goes forward @returns null where it was not tried lately */
+  /** @param now milliseconds of a monotonic clock @returns null without a recent trial */
   get(key: string, now: number): MessageSeconds | null {
     const known = this.trials.get(key);
     return known === undefined || now - known.at > RECENT ? null : known.seconds;

@@ -1,4 +1,4 @@
-/** A run on this machine: its model is loaded before anything is stored, then it is trained to its end. */
+/** Trains a run on this machine. The model is loaded before anything is stored. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -45,9 +45,9 @@ export interface TrainingPlace {
 }
 
 /**
- * Loads the model of a prepared run and takes the run to its end.
- * @param hold gives the store, held to the end of the run; asked for when all else is there
- * @throws C3Error, before anything is stored where something does not fit; CancelledError
+ * Loads the model of a prepared run and trains the run to its end.
+ * @param hold takes the store until the end of the run; called when everything else is ready
+ * @throws C3Error, before anything is stored if a check fails; CancelledError
  */
 export async function trainRun(
   { engine, timing }: TrainingPlace,
@@ -68,7 +68,7 @@ export async function trainRun(
   const model = await session.model({ ...loading, cacheBytes: prepared.cacheBytes });
   const lent = await takeRoles(session, prepared, model, loading);
 
-  // Whether it fits, before anything is asked or stored.
+  // Check that everything fits before any server is asked or anything is stored.
   const { runtime, info, remark } = model;
   if (remark !== null) {
     onRemark(remark);
@@ -89,8 +89,8 @@ export async function trainRun(
     );
   }
 
-  // A new run learns first whether its servers answer, and what it spends on that is stored with it; and how far its
-  // judge is to be believed.
+  // A new run first probes its servers, which is stored as its spending, and measures the agreement
+  // of its judge.
   const asked = interrupted === null ? await session.endpoints(tokenizer, {}) : null;
   const agreement = interrupted === null ? await measured(recipe, judge, signal) : null;
   const lease = await hold();
@@ -125,7 +125,7 @@ export async function trainRun(
   const finished = interrupted === null ? 0 : store.run(interrupted.id).steps;
   const dependencies = {
     ...{ store, runtime, tokenizer, protocol, render, maxPositions, evaluator, ...data, modelFolder, snapshotFolder },
-    // Where it is not there any more, resuming says so.
+    // If the base is missing, resuming reports that.
     base: base ?? info.snapshot,
     recipe: stored(storedRoles(roles, lent), servers.probes, replacement, agreement),
     roles: policies,
@@ -149,7 +149,7 @@ const sayLoading =
     onProgress({ run: null, stage: 'load', done, total, metrics: null, remainingSeconds: null, message });
   };
 
-/** How far the judge of a run agrees with itself and with the user's labels; null where none scores. */
+/** Measures how well the judge agrees with itself and with the user's labels, or null without a judge. */
 async function measured(
   { config: { scorer }, folder }: Recipe,
   ask: AskJudge | null,
@@ -160,27 +160,26 @@ async function measured(
     : measureJudge({ rubric: scorer.rubric, ask }, await readLabels(scorer.labels, folder), signal);
 }
 
-// What a run begins with in the place of its model: the team that an earlier run trained, one policy of which may be
-// replaced (TeamTR reference section 7).
-
+/** The environment for a run that begins with the team of an earlier run (TeamTR reference section 7). */
 interface BeginningPlace extends TeamEpisodes {
   readonly snapshotFolder: string;
   readonly store: StoreReader;
-  /** Finds the file of the weights of earlier runs' snapshots. */
+  /** Finds the weights file of an earlier run's snapshot. */
   readonly earlier: (earlier: EarlierSnapshot) => Promise<string | null>;
   readonly signal: AbortSignal;
   readonly onRemark: (remark: string) => void;
 }
 
-/** What a run begins with, and what replacing a policy came to; null where none was. */
+/** The snapshot that a run begins with, and the replacement of a policy, or null. */
 interface Begun {
   readonly base: string;
   readonly replacement: Replacement | null;
 }
 
 /**
- * What a run that begins, begins with; kept beside the store, so that a resume, a replay and verification have it.
- * @throws C3Error where a policy cannot be replaced; CancelledError
+ * Returns the snapshot that a new run begins with. It is saved next to the store for resuming,
+ * replays and verification.
+ * @throws C3Error if a policy cannot be replaced; CancelledError
  */
 async function readBeginning(
   model: Pick<LoadedModel, 'runtime' | 'tokenizer' | 'info'>,
@@ -216,7 +215,7 @@ async function readBeginning(
   return { base, replacement };
 }
 
-/** The snapshot of an earlier run, held by the runtime. */
+/** Loads the snapshot of an earlier run into the runtime. */
 async function heldTeam(
   runtime: ModelRuntime,
   earlier: EarlierSnapshot,

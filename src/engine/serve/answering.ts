@@ -1,4 +1,4 @@
-/** From a request of the protocol to its choices. */
+/** Answers requests of the protocol with choices. */
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { checkRequest, type GenerationRequest } from '../../runtime/generate/generate.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
@@ -11,34 +11,33 @@ import { choiceOf, FollowedChoice, type Choice, type Delta } from './choice.ts';
 import { ServeError } from './serveError.ts';
 import type { ServedPrompt, ServedRequest } from './serveRequest.ts';
 
-/** New tokens of a chat answer where the request names no number, at most. */
+/** Most new tokens of a chat answer if the request gives no number. */
 const DEFAULT_CHAT = 2048;
-/** Characters for each position of a model from which on a text is counted before it is read. */
+/** Characters per position of the model above which a text is counted in pieces first. */
 const LONG = 8;
 /** Characters that are counted at once. */
 const PIECE = 4096;
 
-/** A model that is served. */
 export interface ServedModel {
-  /** How requests name it. */
+  /** Name in requests. */
   readonly name: string;
   readonly config: TransformerConfig;
   readonly tokenizer: Tokenizer;
-  /** Writes a conversation as the model reads it. */
+  /** Renders a conversation for the model. */
   readonly chat: (messages: readonly PromptMessage[]) => string | Promise<string>;
   readonly batches: Batches;
 }
 
 export interface Answered {
-  /** By prompt, then by choice, each with the number that the protocol gives it. */
+  /** Choices in the order of the protocol: by prompt, then by choice. */
   readonly choices: readonly Choice[];
   readonly prompts: readonly Int32Array[];
 }
 
 /**
- * Answers a request. A choice depends on its prompt, the settings, the seed and its number, and on nothing else.
- * @param seed the request's own, or one that was drawn for it
- * @param onDelta hears what is final of each choice
+ * Answers a request. A choice depends only on its prompt, the settings, the seed and its number.
+ * @param seed the request's own seed, or one that was drawn for it
+ * @param onDelta receives the final parts of each choice
  * @throws ServeError; CancelledError
  */
 export async function answerServed(
@@ -86,9 +85,9 @@ async function tokensOf(
 }
 
 /**
- * Counts a text that is long for the model piece by piece before it is read as a whole, which of megabytes takes a
- * tokenizer minutes. Where two pieces meet, there may be a token more than in the whole text.
- * @throws C3Error('input') as soon as there are too many; CancelledError
+ * Counts the tokens of a long text piece by piece, because a tokenizer needs minutes for a text of
+ * megabytes. At the boundary of two pieces there may be one token more than in the whole text.
+ * @throws C3Error('input') as soon as there are too many tokens; CancelledError
  */
 export async function requireShort(
   tokenizer: Pick<Tokenizer, 'encode'>,

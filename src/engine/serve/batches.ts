@@ -1,4 +1,4 @@
-/** Puts the requests of many clients into batches: those that wait while one is computed make the next. */
+/** Puts the requests of many clients into batches. Requests that wait for a batch form the next one. */
 import { setImmediate } from 'node:timers/promises';
 import type { Completion, GenerationRequest } from '../../runtime/generate/generate.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
@@ -6,19 +6,19 @@ import { onAbort } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { ServeError } from './serveError.ts';
 
-/** Rows of one batch, and rows that may wait. */
+/** Most rows of a batch, and most rows that may wait. */
 const MOST_ROWS = 64;
 const MOST_WAITING = 2048;
-/** Seconds after which a client that was refused may ask again. */
+/** Seconds after which a refused client may try again. */
 const RETRY_AFTER = 1;
 
 class Row {
   readonly request: GenerationRequest;
   readonly onToken: OnToken | undefined;
   readonly answer = Promise.withResolvers<Completion>();
-  /** Whether nobody waits for it any more. */
+  /** True if no client waits for it anymore. */
   left = false;
-  /** Hears that it was left while it is computed. */
+  /** Called when the client leaves while the row is computed. */
   onLeft = (): void => undefined;
 
   constructor(request: GenerationRequest, onToken: OnToken | undefined) {
@@ -27,7 +27,7 @@ class Row {
   }
 }
 
-/** Hears a token and its log-probability as soon as it is chosen. */
+/** Receives a token and its log-probability as soon as it is chosen. */
 export type OnToken = (token: number, logprob: number) => void;
 
 export class Batches {
@@ -41,7 +41,7 @@ export class Batches {
     this.snapshot = snapshot;
   }
 
-  /** @throws ServeError where `rows` more cannot wait */
+  /** @throws ServeError if `rows` more rows cannot wait */
   checkRoom(rows: number): void {
     if (this.waiting.length + rows > MOST_WAITING) {
       throw new ServeError(
@@ -54,9 +54,9 @@ export class Batches {
   }
 
   /**
-   * One answer, a function of its request alone, whatever else is in the batch.
-   * @param onToken hears each token of a request that is followed
-   * @throws CancelledError; what the runtime throws
+   * Answers one request. The answer does not depend on the other requests in the batch.
+   * @param onToken receives each token of a request with `followed`
+   * @throws CancelledError; errors of the runtime
    */
   async answer(request: GenerationRequest, signal: AbortSignal, onToken?: OnToken): Promise<Completion> {
     const row = new Row(request, onToken);

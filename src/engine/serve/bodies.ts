@@ -1,18 +1,18 @@
-/** Answers as bodies of the OpenAI-compatible protocol, whole or in pieces. */
+/** Formats answers as bodies of the OpenAI-compatible protocol, whole or in pieces. */
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import type { Answered } from './answering.ts';
 import type { Choice, Delta } from './choice.ts';
 import type { ServedRequest } from './serveRequest.ts';
 
-/** What all bodies of one answer share. */
+/** The fields that all bodies of one answer share. */
 export interface BodyHead {
   readonly id: string;
   /** Seconds since 1970. */
   readonly created: number;
   readonly model: string;
-  /** Names weights and numeric environment: answers to one seed are equal where it is. */
+  /** Identifies weights and numeric environment. Equal fingerprints give equal answers to one seed. */
   readonly fingerprint: string;
-  /** With it, the request gets the same answer again. */
+  /** Seed with which the request gets the same answer again. */
   readonly seed: number;
 }
 
@@ -25,14 +25,14 @@ const headOf = ({ id, created, model, fingerprint, seed }: BodyHead, object: str
   seed,
 });
 
-/** The counts of tokens; a prompt counts once for all of its choices. */
+/** Counts the tokens. A prompt counts once for all of its choices. */
 export const usageOf = ({ choices, prompts }: Answered): object => {
   const prompt = prompts.reduce((total, { length }) => total + length, 0);
   const completion = choices.reduce((total, { tokens }) => total + tokens.length, 0);
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
 };
 
-/** The whole answer. */
+/** Returns the body of a whole answer. */
 export async function wholeBody(
   tokenizer: Tokenizer,
   request: ServedRequest,
@@ -61,7 +61,7 @@ export async function wholeBody(
   };
 }
 
-/** A piece of one choice. @param finish null while more follows */
+/** Returns the body of a piece of one choice. @param finish null while more pieces follow */
 export async function pieceBody(
   tokenizer: Tokenizer,
   request: ServedRequest,
@@ -87,7 +87,7 @@ export async function pieceBody(
   };
 }
 
-/** The last piece of a stream, where it was asked for. */
+/** Returns the last piece of a stream, with the counts of tokens, which is sent on request. */
 export const usageBody = ({ api }: ServedRequest, head: BodyHead, answered: Answered): object => ({
   ...headOf(head, api === 'chat' ? 'chat.completion.chunk' : 'text_completion'),
   choices: [],

@@ -1,8 +1,8 @@
-/** One choice of an answer: from tokens as they come to text, up to where a stop text begins. */
+/** Turns the tokens of one choice into text that ends before the first stop text. */
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import type { Completion } from '../../runtime/generate/generate.ts';
 
-/** An answer that is whole. */
+/** A complete choice. */
 export interface Choice {
   readonly text: string;
   readonly tokens: readonly number[];
@@ -11,7 +11,7 @@ export interface Choice {
   readonly promptTokens: number;
 }
 
-/** What a stream says next of a choice. */
+/** The next part of a choice in a stream. */
 export interface Delta {
   readonly text: string;
   readonly tokens: readonly number[];
@@ -20,16 +20,16 @@ export interface Delta {
 
 type Decode = Pick<Tokenizer, 'decode'>;
 
-/** What a decoder gives for bytes that do not yet make a character. */
+/** Output of a decoder for bytes of an incomplete character. */
 const INCOMPLETE = '\uFFFD';
 
-/** Where the first of several stop texts begins; -1 where none is there. */
+/** Returns the index of the first stop text, or -1. */
 export function stopIn(text: string, stops: readonly string[]): number {
   const places = stops.map((stop) => text.indexOf(stop)).filter((place) => place >= 0);
   return places.length === 0 ? -1 : Math.min(...places);
 }
 
-/** How many characters of a text are final: its end may become another character, or begin a stop text. */
+/** Returns the number of final characters. The rest may change, or begin a stop text. */
 export function finalLength(text: string, stops: readonly string[]): number {
   let length = text.length;
   while (length > 0 && text[length - 1] === INCOMPLETE) {
@@ -46,8 +46,8 @@ export function finalLength(text: string, stops: readonly string[]): number {
 }
 
 /**
- * A completion as a choice: cut before the first stop text, its tokens up to the one that completes that text.
- * A function of the completion alone, however it was followed.
+ * Converts a completion to a choice. The text is cut before the first stop text, the tokens after
+ * the one that completes it. The result depends only on the completion.
  */
 export async function choiceOf(
   tokenizer: Decode,
@@ -70,7 +70,7 @@ export async function choiceOf(
   };
 }
 
-/** The fewest tokens whose text holds a stop text, by bisection: more tokens never lose one. */
+/** Returns the fewest tokens whose text has a stop text. Bisects, because more tokens never remove one. */
 async function tokensUntilStop(tokenizer: Decode, tokens: Int32Array, stops: readonly string[]): Promise<number> {
   let [low, high] = [1, tokens.length];
   while (low < high) {
@@ -84,7 +84,7 @@ async function tokensUntilStop(tokenizer: Decode, tokens: Int32Array, stops: rea
   return low;
 }
 
-/** Follows the tokens of one choice, and says what is final of its text. */
+/** Follows the tokens of one choice, and reports the final part of its text. */
 export class FollowedChoice {
   private readonly tokenizer: Decode;
   private readonly stops: readonly string[];
@@ -98,8 +98,8 @@ export class FollowedChoice {
   private stopped = false;
 
   /**
-   * @param onDelta null where nobody reads along
-   * @param onStop hears that a stop text is there, so that no more tokens are needed
+   * @param onDelta receives new parts, or null if the answer is not streamed
+   * @param onStop called when a stop text is found, so that generation can end
    */
   constructor(
     tokenizer: Decode,
@@ -119,7 +119,7 @@ export class FollowedChoice {
     this.decoding ??= this.advance();
   }
 
-  /** What came so far, as a completion that a stop text ended; null where none did. */
+  /** Returns the tokens so far as a completion that a stop text ended, or null if none was found. */
   stoppedAt(promptTokens: number): Omit<Completion, 'reusedTokens'> | null {
     return this.stopped
       ? {
@@ -131,7 +131,7 @@ export class FollowedChoice {
       : null;
   }
 
-  /** Says the rest of a choice that is whole. */
+  /** Reports the rest of a complete choice. */
   async end(choice: Choice): Promise<void> {
     await this.decoding;
     this.say(choice.text, choice.tokens, choice.logprobs);
@@ -150,7 +150,7 @@ export class FollowedChoice {
         }
       }
     } catch {
-      // What cannot be decoded is an error of the whole choice, which its end finds.
+      // Decoding the whole choice at its end reports the same error.
     } finally {
       this.decoding = null;
     }

@@ -1,4 +1,4 @@
-/** A model at the OpenAI-compatible protocol, on this machine alone. */
+/** Serves a model by the OpenAI-compatible protocol, on this machine only. */
 import { hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -13,10 +13,10 @@ import { errorBody, ServeError } from './serveError.ts';
 import { readServedRequest, type ServedApi, type ServedRequest } from './serveRequest.ts';
 
 const LOOPBACK = '127.0.0.1';
-/** Bytes of a request's body, and connections at once. */
+/** Most bytes of a request's body, and most connections. */
 const MOST_BYTES = 8 * 2 ** 20;
 const MOST_CONNECTIONS = 512;
-/** Milliseconds in which a request must have arrived. */
+/** Milliseconds in which a request must arrive. */
 const ARRIVAL = 60_000;
 /** Largest seed that is drawn for a request without one. */
 const MOST_SEED = 2 ** 48 - 1;
@@ -24,18 +24,17 @@ const MOST_SEED = 2 ** 48 - 1;
 const APIS: Readonly<Record<string, ServedApi>> = { '/v1/chat/completions': 'chat', '/v1/completions': 'completions' };
 
 export interface ModelServerSettings {
-  /** 0 for one that is free. */
+  /** 0 for any free port. */
   readonly port: number;
-  /** What requests must bear. */
+  /** Bearer token that requests must have. */
   readonly token: string;
-  /** Names weights and numeric environment. */
+  /** Identifies weights and numeric environment. */
   readonly fingerprint: string;
 }
 
-/** A bearer token that nobody can guess. */
+/** Draws a random bearer token. */
 export const drawToken = (): string => randomBytes(24).toString('base64url');
 
-/** Serves until it is closed. */
 export class ModelServer {
   private readonly model: ServedModel;
   private readonly settings: ModelServerSettings;
@@ -59,7 +58,7 @@ export class ModelServer {
     this.server.maxConnections = MOST_CONNECTIONS;
   }
 
-  /** Begins to serve. @returns where. @throws C3Error('input') where the port cannot be had */
+  /** Starts to serve. @returns the base address. @throws C3Error('input') if the port is not available */
   async listen(): Promise<string> {
     const { port } = this.settings;
     try {
@@ -74,7 +73,7 @@ export class ModelServer {
     return `http://${LOOPBACK}:${this.port}/v1`;
   }
 
-  /** Ends what is being answered, with an error for those who wait, and lets all connections go. */
+  /** Cancels all answers with an error for their clients, and closes all connections. */
   async close(): Promise<void> {
     this.stopping.abort();
     const closed = once(this.server, 'close');
@@ -122,7 +121,7 @@ export class ModelServer {
     }
   }
 
-  /** Whether a request may be answered: a page of a browser never is, whatever name it found for this machine. */
+  /** @throws ServeError for a request that must not be answered, such as any request of a web page */
   private admit({ headers }: IncomingMessage): void {
     const hosts = [LOOPBACK, 'localhost'].map((host) => `${host}:${this.port}`);
     if (!hosts.includes(headers.host ?? '')) {
@@ -162,7 +161,7 @@ export class ModelServer {
     signal: AbortSignal,
   ): Promise<void> {
     const { tokenizer } = this.model;
-    // Pieces are written in the order in which they came to be, though their tokens are named elsewhere.
+    // Pieces are written in their order, although their token texts are computed asynchronously.
     let writing = Promise.resolve();
     const begin = (): void => {
       if (!response.headersSent) {
@@ -175,7 +174,7 @@ export class ModelServer {
         begin();
         response.write(eventOf(body));
       });
-      // Whoever waits for all of them hears of it.
+      // The error is reported where all writes are awaited.
       writing.catch(() => undefined);
     };
     const onDelta = (index: number, delta: Delta): void =>
@@ -220,7 +219,7 @@ function expect({ method }: IncomingMessage, wanted: string): void {
   }
 }
 
-/** @throws ServeError where the body is too long, or no JSON; CancelledError */
+/** Reads the body of a request. @throws ServeError if it is too long or not JSON; CancelledError */
 async function bodyOf(response: ServerResponse, signal: AbortSignal): Promise<unknown> {
   if (!/^application\/json\b/iu.test(response.req.headers['content-type'] ?? '')) {
     throw new ServeError(415, 'The Content-Type must be application/json.');

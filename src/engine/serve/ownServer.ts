@@ -1,4 +1,4 @@
-/** A model of a folder that is served on this machine for as long as somebody holds it. */
+/** Serves the model of a folder on this machine until it is disposed of. */
 import { basename, resolve } from 'node:path';
 import { Holds, type Held } from '../../shared/holds.ts';
 import { TEAM_TASKS } from '../../shared/runNames.ts';
@@ -8,18 +8,21 @@ import { bundledTeam } from '../places.ts';
 import { drawToken } from './modelServer.ts';
 import { openServer, type Served } from './serve.ts';
 
-/** A folder with a model, and how requests name it. */
+/** A model folder, and its name in requests. */
 export interface ModelToServe {
   readonly folder: string;
   readonly name: string;
 }
 
-/** A model that answers on this machine to whoever has the key. */
+/** A server on this machine that answers clients with the key. */
 export interface OwnServer extends Served {
   readonly key: string;
 }
 
-/** The model of a bundled task by its name, or else of a folder. @param folder that paths are relative to */
+/**
+ * Returns the model of a bundled task by its name, or of a folder.
+ * @param folder base of relative paths
+ */
 export function modelToServe(named: string, folder: string): ModelToServe {
   const task = TEAM_TASKS.find((one) => one === named);
   if (task !== undefined) {
@@ -31,7 +34,7 @@ export function modelToServe(named: string, folder: string): ModelToServe {
 
 /**
  * Serves a model until it is disposed of.
- * @throws C3Error('model') where it cannot be loaded; CancelledError
+ * @throws C3Error('model') if it cannot be loaded; CancelledError
  */
 export async function serveFolder({ folder, name }: ModelToServe, control: LoadControl = {}): Promise<Held<OwnServer>> {
   const key = drawToken();

@@ -1,4 +1,4 @@
-/** `c3 serve`: a model folder at the OpenAI-compatible protocol for as long as somebody holds it. */
+/** Implements `c3 serve`: serves a model folder by the OpenAI-compatible protocol. */
 import { hash } from 'node:crypto';
 import { readRendering } from '../../policy/rendering.ts';
 import type { Held } from '../../shared/holds.ts';
@@ -14,8 +14,8 @@ export interface Served {
 
 /**
  * Serves a loaded model until it is disposed of.
- * @param name how requests name it
- * @throws C3Error where the port or the chat template cannot be had
+ * @param name name in requests
+ * @throws C3Error if the port is not available or the chat template cannot be read
  */
 export async function openServer(
   { folder, texts, runtime, tokenizer, info, snapshot }: LineModel,

@@ -1,9 +1,9 @@
-/** Why a request is not answered, as the protocol says it. */
+/** The reason why a request is not answered, in terms of the protocol. */
 export class ServeError extends Error {
   readonly status: number;
-  /** Which key of the body it is about; null where it is about none. */
+  /** Key of the body that caused it, or null. */
   readonly parameter: string | null;
-  /** Seconds after which asking again may help. */
+  /** Seconds after which another try may succeed, or null. */
   readonly retryAfter: number | null;
 
   constructor(status: number, message: string, parameter: string | null = null, retryAfter: number | null = null) {
@@ -15,7 +15,7 @@ export class ServeError extends Error {
   }
 }
 
-/** The error as a body of the protocol. */
+/** Formats the error as a body of the protocol. */
 export const errorBody = ({ status, message, parameter }: ServeError): object => ({
   error: {
     message,

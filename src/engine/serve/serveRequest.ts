@@ -1,11 +1,11 @@
-/** Requests of the OpenAI-compatible protocol, read strictly: what cannot be done is refused and never ignored. */
+/** Reads requests of the OpenAI-compatible protocol. Unsupported settings are refused, never ignored. */
 import { z } from 'zod';
 import type { PromptMessage } from '../../team/render.ts';
 import { ServeError } from './serveError.ts';
 
 export type ServedApi = 'chat' | 'completions';
 
-/** A prompt as it came: a conversation, a text, or token ids. */
+/** A prompt of a request: a conversation, a text, or token ids. */
 export type ServedPrompt =
   | { readonly kind: 'messages'; readonly messages: readonly PromptMessage[] }
   | { readonly kind: 'text'; readonly text: string; readonly whole: boolean }
@@ -14,20 +14,20 @@ export type ServedPrompt =
 export interface ServedRequest {
   readonly api: ServedApi;
   readonly prompts: readonly ServedPrompt[];
-  /** Choices for each prompt. */
+  /** Number of choices for each prompt. */
   readonly choices: number;
-  /** Null: as many tokens as the model has positions for, up to a bound. */
+  /** Null for as many tokens as the model has positions for, up to a bound. */
   readonly maxTokens: number | null;
   readonly temperature: number;
   readonly topP: number;
   readonly topK: number;
-  /** Null where the request leaves it open. */
+  /** Null if the request has none. */
   readonly seed: number | null;
   readonly stop: readonly string[];
   readonly logprobs: boolean;
   readonly tokenIds: boolean;
   readonly stream: boolean;
-  /** Whether a stream ends with the counts of tokens. */
+  /** True if a stream ends with the counts of tokens. */
   readonly streamUsage: boolean;
 }
 
@@ -41,13 +41,13 @@ const content = z
   })
   .transform((given) => (typeof given === 'string' ? given : (given ?? []).map(({ text }) => text).join('')));
 const message = z.looseObject({
-  // Newer clients write what other models know as system.
+  // Newer clients send the system role under this name.
   role: z
     .enum(['system', 'developer', 'user', 'assistant', 'tool'])
     .transform((role) => (role === 'developer' ? 'system' : role)),
   content: content.optional().transform((text) => text ?? ''),
 });
-/** Ids are 32 bits wide: a larger one must not come to be another one. */
+/** IDs have 32 bits. A larger one must be refused, or it would wrap to another token. */
 const ids = z
   .array(
     z
@@ -90,7 +90,7 @@ const completionsSchema = z.looseObject({
   add_special_tokens: z.boolean().nullish(),
 });
 
-/** Keys that ask for something that is not done here, with the values that ask for nothing. */
+/** Unsupported keys, each with a check that returns true for values that have no effect. */
 const NOT_DONE: Readonly<Record<string, (value: unknown) => boolean>> = {
   tools: isEmpty,
   functions: isEmpty,
@@ -112,11 +112,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-/**
- * Reads the body of a request.
- * @param served the name of the model
- * @throws ServeError that names the key
- */
+/** Reads the body of a request. @param served name of the model @throws ServeError naming the key */
 export function readServedRequest(api: ServedApi, body: unknown, served: string): ServedRequest {
   if (api === 'chat') {
     const data = readBody(chatSchema, body);
@@ -156,7 +152,7 @@ function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.ou
   throw new ServeError(400, `${what}: ${issue?.message ?? 'is not valid'}.`, path === '' ? null : path);
 }
 
-/** What both forms have in common. */
+/** Reads the settings that both APIs share. */
 function settingsIn(
   data: z.output<z.ZodObject<typeof common>> & Readonly<Record<string, unknown>>,
   served: string,
@@ -188,7 +184,7 @@ function settingsIn(
   };
 }
 
-/** New tokens of a completion where the request names no number, as the protocol has it. */
+/** New tokens of a completion if the request gives no number, as in the protocol. */
 const DEFAULT_COMPLETION = 16;
 
 function promptsIn(

@@ -1,10 +1,10 @@
-/** A run that another process of this machine runs, on the command line for example. */
+/** Cancels runs of other processes on this machine, such as the command line. */
 import { hostname } from 'node:os';
 import { lockHolder } from '../../store/files/lock.ts';
 
 /**
- * Interrupts the process that runs a run of this store, as Ctrl+C in its terminal does.
- * @returns whether there was one
+ * Interrupts the process that executes a run of this store, like Ctrl+C in its terminal.
+ * @returns true if there was such a process
  */
 export function cancelElsewhere(store: string, run: string): boolean {
   const holder = lockHolder(store);

@@ -1,6 +1,6 @@
 /**
- * The engine's log: standard error, which whoever started it sent to a file. The file stays small, and the last lines
- * are kept for whoever connects.
+ * The engine's log. It goes to standard error, which the starting process sends to a file. The file
+ * stays small, and the last lines are kept for clients that connect.
  */
 import { fstatSync, ftruncateSync, writeSync } from 'node:fs';
 
@@ -11,7 +11,7 @@ const LONGEST_LINE = 4000;
 
 export class EngineLog {
   private readonly lines: string[] = [];
-  /** Hears of every line. */
+  /** Called with every line. */
   onLine: (line: string) => void = () => undefined;
 
   write(text: string): void {
@@ -28,7 +28,7 @@ export class EngineLog {
       }
       writeSync(STANDARD_ERROR, `${line}\n`);
     } catch {
-      // A disk that is full, or a pipe that nobody reads any more.
+      // The disk is full, or the pipe is not read anymore.
     }
     this.onLine(line);
   }

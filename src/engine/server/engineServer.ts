@@ -1,4 +1,4 @@
-/** The engine's conversations: any number of windows and commands at once, all about one store. */
+/** The engine's server for any number of windows and commands, all for one store. */
 import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import {
@@ -62,18 +62,18 @@ import { VERSION } from '../version.ts';
 import type { EngineLog } from './engineLog.ts';
 import { JobQueue } from './jobs.ts';
 
-/** An answer that was given is on its way by then. */
+/** Milliseconds in which a given answer is sent. */
 const ANSWER_MILLISECONDS = 50;
 
 interface Client {
   readonly connection: MessageConnection;
   readonly socket: Socket;
-  /** Null until it has introduced itself. */
+  /** Null until the client has sent its kind. */
   kind: ClientKind | null;
   readonly gone: AbortController;
 }
 
-/** Of each request: what it is given, and a signal that aborts when its client cancels it or goes. */
+/** A handler for each request. `signal` aborts when the client cancels the request or disconnects. */
 type Handlers = {
   readonly [Name in RequestName]: (
     params: ParamsOf<Name>,
@@ -82,9 +82,9 @@ type Handlers = {
 };
 
 export interface ServerEvents {
-  /** Whether anything needs the engine may have changed. */
+  /** Called when `needed` may have changed. */
   changed(): void;
-  /** The engine is to end now. */
+  /** Called when the engine should end now. */
   end(): void;
 }
 
@@ -95,7 +95,7 @@ export class EngineServer {
   private readonly service: EngineService;
   private readonly jobs: JobQueue;
   private readonly clients = new Set<Client>();
-  /** Requests under way, runs left out. */
+  /** Number of requests in progress, without runs. */
   private asked = 0;
 
   constructor(store: string, log: EngineLog, events: ServerEvents) {
@@ -114,7 +114,7 @@ export class EngineServer {
     log.onLine = (line) => this.broadcast((to) => to.sendNotification(LogNotification, { line }));
   }
 
-  /** Whether somebody is connected, a run is in progress or waits, or something is being answered. */
+  /** True if a client is connected, a run is in progress or waits, or a request is in progress. */
   get needed(): boolean {
     return this.clients.size > 0 || !this.idle;
   }
@@ -123,7 +123,7 @@ export class EngineServer {
     return !this.jobs.busy && this.asked === 0;
   }
 
-  /** Talks with whoever connected. What a client asked for that is no run is cancelled when it goes. */
+  /** Serves a new client. When it disconnects, its requests are cancelled, but not its runs. */
   accept(socket: Socket): void {
     boundFrames(socket);
     const connection = socketConnection(socket);
@@ -142,7 +142,7 @@ export class EngineServer {
     this.events.changed();
   }
 
-  /** Cancels what is in progress, waits for its end and closes every connection. */
+  /** Cancels all work, waits for its end and closes every connection. */
   async close(): Promise<void> {
     await this.service.close();
     for (const { socket } of this.clients) {
@@ -174,7 +174,7 @@ export class EngineServer {
     );
     connection.onRequest(YieldRequest, () =>
       this.answering(() => {
-        // This request itself is under way.
+        // This request itself counts as one.
         const ending = !jobs.busy && this.asked === 1;
         if (ending) {
           this.endSoon();
@@ -197,7 +197,7 @@ export class EngineServer {
     const handlers = this.handlers(client);
     for (const name of Object.keys(REQUESTS) as RequestName[]) {
       const { method, numberOfParams } = REQUESTS[name];
-      // Each handler and the type of its request stand in one row of two tables.
+      // The tables of handlers and requests have the same keys, so the types match.
       const handle = handlers[name] as (params: unknown, signal: () => AbortSignal) => unknown;
       connection.onRequest(method, (...given: unknown[]) =>
         this.answering(() =>
@@ -209,7 +209,6 @@ export class EngineServer {
     }
   }
 
-  /** What answers each request of a client. */
   private handlers(client: Client): Handlers {
     const { jobs, service } = this;
     const sayFound = (words: string): void =>
@@ -291,7 +290,7 @@ export class EngineServer {
     };
   }
 
-  /** Runs a user's program; its calls go to a server, or to a model that is served meanwhile. */
+  /** Runs a user's program. Its calls go to a server, or to a model that is served meanwhile. */
   private async record(
     client: Client,
     { upstream, serve, ...params }: RecordParams,
@@ -322,11 +321,11 @@ export class EngineServer {
       },
       onRemark: (line) => this.log.write(line),
     });
-    // The alternatives are on the screen already; what follows is the proof.
+    // The alternatives are already shown; now verify them.
     return { ...given, ...(await this.service.proveBucket(given.id, signal)) };
   }
 
-  /** Ends the engine once the answer is out; a client that sees the connection end takes that for the answer. */
+  /** Ends the engine after the answer is sent. A client takes a closed connection as the answer, too. */
   private endSoon(): void {
     setTimeout(() => this.events.end(), ANSWER_MILLISECONDS);
   }
@@ -339,7 +338,7 @@ export class EngineServer {
     this.broadcast((to) => to.sendNotification(StoreWaitNotification, { words }));
   }
 
-  /** Turns thrown errors into the two codes of the protocol. */
+  /** Converts thrown errors to the two codes of the protocol. */
   private async answering<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     this.asked++;
     try {
@@ -363,7 +362,7 @@ export class EngineServer {
     }
   }
 
-  /** To everybody who has introduced themselves. */
+  /** Notifies every client that has sent its kind. */
   private broadcast(notify: Notify): void {
     for (const client of this.clients) {
       if (client.kind !== null) {
@@ -377,11 +376,11 @@ type Notify = (connection: MessageConnection) => Promise<void>;
 
 const asker = ({ kind }: Client): ClientKind => kind ?? 'window';
 
-/** Aborts when a client cancels its request, or goes. */
+/** Returns a signal that aborts when a client cancels its request or disconnects. */
 function cancelledBy(client: Client, token: CancellationToken): AbortSignal {
   const asked = new AbortController();
   if (token.isCancellationRequested) {
-    // A token that was cancelled before the request was read never says so.
+    // The token fires no event if it was cancelled before the request was read.
     asked.abort();
   } else {
     token.onCancellationRequested(() => asked.abort());
@@ -389,16 +388,14 @@ function cancelledBy(client: Client, token: CancellationToken): AbortSignal {
   return anyOf(client.gone.signal, asked.signal);
 }
 
-/** One that is gone need not know, and the work is not failed by that. */
+/** Notifies a client. A client that has disconnected is not an error. */
 function send(client: Client, notify: Notify): void {
   if (!client.gone.signal.aborted) {
     notify(client.connection).catch(() => undefined);
   }
 }
 
-// A client that is a window, as one that asks the chat models of VS Code.
-
-/** What is said of a connection that is ending, and by no window. */
+/** Error codes of an ending connection, which are not from a window. */
 const OF_CONNECTION: ReadonlySet<number> = new Set([
   ErrorCodes.MessageWriteError,
   ErrorCodes.MessageReadError,
@@ -406,7 +403,10 @@ const OF_CONNECTION: ReadonlySet<number> = new Set([
   ErrorCodes.ConnectionInactive,
 ]);
 
-/** @param gone aborts when the client goes */
+/**
+ * Asks the chat models of VS Code in the window of a client.
+ * @param gone aborts when the client disconnects
+ */
 function clientWindow(connection: MessageConnection, gone: AbortSignal): EditorModels {
   /** Waits for an answer, or for the end of the client. */
   const asked = async <Result>(
@@ -449,17 +449,14 @@ function clientWindow(connection: MessageConnection, gone: AbortSignal): EditorM
   };
 }
 
-// What a client of the engine may send: frames of bounded length with a short header, or it is not listened to any
-// longer.
-
-/** Bytes of a message; the longest are the texts that a person types. */
+/** Most bytes of a message. The longest are texts that a person types. */
 const MOST_FRAME_BYTES = 1 << 24;
 const MOST_HEADER_BYTES = 4096;
 const END_OF_HEADER = '\r\n\r\n';
 
 /**
- * Closes the connection at the first frame that is none or too long, before anything of it is held. Call before anybody
- * reads the socket.
+ * Closes the connection at the first frame that is invalid or too long, before it is buffered. Must
+ * be called before anything reads the socket.
  */
 function boundFrames(socket: Socket): void {
   const frames = new FrameCounter();
@@ -470,13 +467,13 @@ function boundFrames(socket: Socket): void {
   });
 }
 
-/** Follows the frames of a stream: headers as the protocol has them, bodies by their length alone. */
+/** Follows the frames of a stream. Reads headers, and skips bodies by their length. */
 class FrameCounter {
   private header = '';
-  /** Bytes of the body that are still to come. */
+  /** Remaining bytes of the body. */
   private left = 0;
 
-  /** False from the first frame on that is none or too long. */
+  /** Returns false from the first frame that is invalid or too long. */
   allows(chunk: Buffer): boolean {
     for (let at = 0; at < chunk.length;) {
       if (this.left > 0) {

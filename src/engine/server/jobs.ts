@@ -1,7 +1,4 @@
-/**
- * The runs that a store's engine was asked for: one runs, the others wait for their turn, and every client sees all
- * of them.
- */
+/** The queue of runs of a store's engine: one is in progress, the others wait, and clients see all. */
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { RunSummary } from '../../domain/run.ts';
@@ -14,11 +11,11 @@ import type { EngineService } from '../service.ts';
 import { cancelElsewhere } from './elsewhere.ts';
 import { QueueFile, unstarted, type QueueEntry } from './queueFile.ts';
 
-/** Finished jobs that are remembered. */
+/** Number of finished jobs that are remembered. */
 const FINISHED_KEPT = 20;
 
 export interface JobEvents {
-  /** The list is another one now. */
+  /** Called when the list has changed. */
   changed(list: JobList): void;
   progress(progress: RunProgress): void;
   log(line: string): void;
@@ -27,7 +24,7 @@ export interface JobEvents {
 interface Work {
   job: RunJob;
   readonly entry: Omit<QueueEntry, 'begun'>;
-  /** Null for a run of the store. */
+  /** Null for a stored run that is resumed. */
   readonly recipe: Recipe | null;
   readonly controller: AbortController;
 }
@@ -36,7 +33,7 @@ export class JobQueue {
   private readonly service: EngineService;
   private readonly events: JobEvents;
   private readonly file: QueueFile;
-  /** Left by an engine that was killed. */
+  /** Jobs of an engine that was killed. */
   private lost: readonly QueueEntry[];
   private works: Work[] = [];
   private working = false;
@@ -45,11 +42,11 @@ export class JobQueue {
     this.service = service;
     this.events = events;
     this.file = new QueueFile(service.storePath);
-    // A job whose run is in the store shows there as interrupted.
+    // If the run of a job is in the store, it shows there as interrupted.
     this.lost = this.file.read().filter(({ begun }) => !begun);
   }
 
-  /** Whether a run is in progress or waits for its turn. */
+  /** True if a run is in progress or waits for its turn. */
   get busy(): boolean {
     return this.works.some(({ job }) => job.state !== 'finished');
   }
@@ -58,7 +55,7 @@ export class JobQueue {
     return { jobs: this.works.map(({ job }) => job), unstarted: this.lost.map(unstarted) };
   }
 
-  /** Puts a new run into the queue. @throws C3Error('input') for a configuration that cannot be run */
+  /** Adds a new run to the queue. @throws C3Error('input') for an invalid configuration */
   async start(
     { config, overrides, folder = dirname(dirname(this.service.storePath)) }: StartRunParams,
     askedBy: ClientKind,
@@ -69,7 +66,7 @@ export class JobQueue {
   }
 
   /**
-   * Puts a run of the store into the queue; one that is there already is given again.
+   * Adds a stored run to the queue. Returns the existing job if the run is already there.
    * @throws C3Error('input') for an unknown run
    */
   resume(run: string, askedBy: ClientKind): RunJob {
@@ -86,8 +83,8 @@ export class JobQueue {
   }
 
   /**
-   * Asks again for a job that had never begun.
-   * @throws C3Error('input') where there is none, or it cannot be run any more
+   * Starts a job again that never began.
+   * @throws C3Error('input') if there is no such job, or it cannot be run anymore
    */
   async restart(id: string, askedBy: ClientKind): Promise<RunJob> {
     const entry = this.lost.find((lost) => lost.id === id);
@@ -102,7 +99,7 @@ export class JobQueue {
     return job;
   }
 
-  /** Cancels a run by its job or its own id, wherever it runs, or forgets one that never began. */
+  /** Cancels a run by the ID of its job or its own, in any process, or forgets a job that never began. */
   cancel(name: string): CancelResult {
     const work = this.works.find(({ job }) => job.state !== 'finished' && (job.id === name || job.run === name));
     if (work !== undefined) {
@@ -120,7 +117,7 @@ export class JobQueue {
     return { cancelled: cancelElsewhere(this.service.storePath, name) ? 'elsewhere' : null };
   }
 
-  /** The job whose turn it is waits for another process, or does no more. */
+  /** Sets the words for what the running job waits for, or null when it no longer waits. */
   waiting(words: string | null): void {
     const work = this.works.find(({ job }) => job.state === 'running');
     if (work !== undefined && (words === null || work.job.progress === null)) {
@@ -167,7 +164,7 @@ export class JobQueue {
     }
   }
 
-  /** One run after the other, until none waits. */
+  /** Runs one job after the other until none waits. */
   private async workOn(): Promise<void> {
     if (this.working) {
       return;
@@ -248,7 +245,7 @@ export class JobQueue {
     try {
       this.file.write([...this.lost, ...open]);
     } catch (error) {
-      // The run itself will say what is wrong with the place.
+      // The run itself will report the same fault of the folder.
       this.events.log(`The queue could not be kept: ${messageOf(error)}`);
     }
     this.events.changed(this.list());

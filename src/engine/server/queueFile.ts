@@ -1,7 +1,4 @@
-/**
- * The queue of a store's engine on the disk, beside the store: what an engine that was killed had still to do is not
- * lost silently.
- */
+/** Keeps an engine's queue in a file next to the store, so that a killed engine loses no open jobs. */
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
@@ -11,7 +8,7 @@ import type { UnstartedJob } from '../../shared/protocols/jobs.ts';
 
 const MOST_ENTRIES = 1000;
 const LONGEST = 10_000;
-/** Far more than what so many entries of real runs take. */
+/** Most bytes of the file. Real entries take far less. */
 const LONGEST_FILE = 1 << 24;
 
 const entrySchema = z.object({
@@ -23,12 +20,12 @@ const entrySchema = z.object({
   overrides: z.array(z.string().max(LONGEST)).max(MOST_ENTRIES),
   folder: z.string().max(LONGEST),
   askedAt: z.string().max(LONGEST),
-  /** Whether its run is in the store: there it shows as interrupted, not here. */
+  /** True if its run is in the store, where it shows as interrupted. */
   begun: z.boolean(),
 });
 const fileSchema = z.object({ version: z.literal(1), entries: z.array(entrySchema).max(MOST_ENTRIES) });
 
-/** A job that has not ended. */
+/** A job that has not finished. */
 export type QueueEntry = z.infer<typeof entrySchema>;
 
 export class QueueFile {
@@ -39,7 +36,7 @@ export class QueueFile {
     this.path = `${realFile(store)}.queue.json`;
   }
 
-  /** The content of the file; one that is missing or is not ours is empty. */
+  /** Reads the entries. Returns none if the file is missing or invalid. */
   read(): readonly QueueEntry[] {
     try {
       return fileSchema.parse(JSON.parse(readSmall(this.path, LONGEST_FILE) ?? '')).entries;
@@ -48,7 +45,7 @@ export class QueueFile {
     }
   }
 
-  /** Keeps the entries, or nothing where there are none. @throws where they cannot be written */
+  /** Writes the entries, or removes the file if there are none. @throws if they cannot be written */
   write(entries: readonly QueueEntry[]): void {
     if (entries.length === 0) {
       rmSync(this.path, { force: true });
@@ -62,7 +59,7 @@ export class QueueFile {
     replaceFile(this.path, `${JSON.stringify({ version: 1, entries })}\n`);
   }
 
-  /** A folder that was made for the queue alone goes with it. */
+  /** Removes the folder if it was created for the queue and is empty. */
   private removeFolder(): void {
     if (!this.madeFolder) {
       return;
@@ -71,12 +68,12 @@ export class QueueFile {
     try {
       rmdirSync(dirname(this.path));
     } catch {
-      // It holds the store by now.
+      // It has the store now.
     }
   }
 }
 
-/** What a client sees of an entry that never began. */
+/** Returns the form in which clients see an entry that never began. */
 export function unstarted({ id, kind, title, run, config, overrides, askedAt }: QueueEntry): UnstartedJob {
   return { id, kind, title, run, config, overrides, askedAt };
 }

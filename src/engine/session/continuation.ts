@@ -1,4 +1,4 @@
-/** What continues a replay: a snapshot of the run by its name, or another model in the run's place. */
+/** Finds what continues a replay: a snapshot of the run by its name, or another model. */
 import { LAST_SNAPSHOT, stepNamed } from '../../domain/replay.ts';
 import { OTHER_MODEL } from '../../domain/snapshot.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -7,8 +7,8 @@ import { snapshotAfter } from '../../training/state/restore.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
 
 /**
- * The snapshot of a run that a step or the beginning of a hash names.
- * @throws C3Error('input') where it names none, or more than one
+ * Finds the snapshot of a run by a step or by the beginning of its hash.
+ * @throws C3Error('input') if there is none, or more than one
  */
 export function snapshotNamed(store: StoreReader, run: string, name: string): string {
   if (name === LAST_SNAPSHOT) {
@@ -39,25 +39,22 @@ export function snapshotNamed(store: StoreReader, run: string, name: string): st
   return only.id;
 }
 
-/** The folder of the other model whose weights a snapshot is; null for one that the run trained. */
+/** Returns the folder of another model's snapshot, or null for a snapshot of the run itself. */
 export function otherModel(store: StoreReader, run: string, snapshot: string): string | null {
   const record = store.snapshots(snapshot).find((one) => one.run === run);
   return record?.iteration === OTHER_MODEL ? record.base : null;
 }
 
-/** The recipe with another model in the place of its own; all else stays, as do the bytes of the contexts. */
+/** Returns the recipe with another model. Everything else stays, including the bytes of the contexts. */
 export const withModel = (recipe: StoredRecipe, modelFolder: string): StoredRecipe => ({ ...recipe, modelFolder });
 
-/**
- * Notes that another model continues replays of a run. Weights that the run has itself, or that are noted already, stay
- * as they are there.
- */
+/** Stores that another model continues replays, unless the run already has its weights. */
 export function noteModel(store: StoreWriter, run: string, snapshot: string, folder: string): void {
   if (store.snapshots(snapshot).every((record) => record.run !== run)) {
     store.insertSnapshot({ id: snapshot, run, iteration: OTHER_MODEL, base: folder, file: null });
   }
 }
 
-/** Why what another model continued cannot be had again. */
+/** Returns the reason why a replay continued by another model cannot be repeated. */
 export const modelGone = (folder: string, snapshot: string, why: string): string =>
   `This replay was continued with another model, ${folder} with the weights ${snapshot.slice(0, 12)}, which has changed or is missing: ${why}`;

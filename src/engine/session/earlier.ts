@@ -1,4 +1,4 @@
-/** Snapshots of earlier runs in the store, with which others begin or which answer for roles of theirs. */
+/** Finds snapshots of earlier runs, with which other runs begin or which answer for their roles. */
 import { existsSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
 import { parseRecipe, type StoredRecipe } from '../recipe/recipe.ts';
@@ -13,10 +13,13 @@ export interface EarlierSnapshot {
   readonly recipe: StoredRecipe;
 }
 
-/** Looks a snapshot up by its run and a name. @throws C3Error where the store has no such run or snapshot */
+/** Finds a snapshot by its run and a name. @throws C3Error if the store has no such run or snapshot */
 export type FindSnapshot = (run: string, name: string) => EarlierSnapshot;
 
-/** Looks snapshots up in the store of an engine. @throws C3Error('input') where it has no such run or snapshot */
+/**
+ * Finds snapshots in the store of an engine.
+ * @throws C3Error('input') if it has no such run or snapshot
+ */
 export const earlierIn =
   (work: StoreWork): FindSnapshot =>
   (run, name) => {
@@ -31,7 +34,7 @@ export const earlierIn =
     }));
   };
 
-/** The file of such a snapshot's weights. @throws as Weights.file */
+/** Returns the weights file of an earlier snapshot. @throws as Weights.file */
 export const earlierFile = (
   { work, weights }: Engine,
   { run, recipe, snapshot }: EarlierSnapshot,

@@ -1,4 +1,4 @@
-/** One piece of work of an engine: its store, weights, policies and evaluators, given back together at its end. */
+/** One piece of work of an engine: its store, weights, policies and evaluators, released together. */
 import { IMPORTED } from '../../domain/episode.ts';
 import type { Sampling } from '../../domain/message.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
@@ -26,7 +26,7 @@ import { modelGone, noteModel, otherModel, withModel } from './continuation.ts';
 import type { OpenStore, StoreWork } from './storeWork.ts';
 import type { Weights } from './weights.ts';
 
-/** What an engine has for all of its work. */
+/** The resources that all work of an engine shares. */
 export interface Engine {
   readonly work: StoreWork;
   readonly models: ModelPool;
@@ -34,17 +34,17 @@ export interface Engine {
   readonly weights: Weights;
 }
 
-/** Work by a recipe: on a stored run, or on one that is about to begin. */
+/** Work with a recipe: on a stored run, or on a new one. */
 export class Session implements AsyncDisposable {
   readonly engine: Engine;
   readonly recipe: Recipe;
   readonly signal: AbortSignal;
-  /** Where what servers cost is counted. */
+  /** Account that counts the costs of servers. */
   account: SpendingAccount;
   private readonly limit: Partial<SpendingLimit>;
   protected readonly holds = new Holds();
 
-  /** @param limit of what servers may cost, in the place of the configuration's */
+  /** @param limit spending limit of servers, which replaces the configured limit */
   constructor(
     engine: Engine,
     recipe: Recipe,
@@ -59,7 +59,7 @@ export class Session implements AsyncDisposable {
     this.limit = limit;
   }
 
-  /** Asks the model judge of the recipe; null where none scores. */
+  /** Function that asks the model judge of the recipe; null without a judge. */
   get judge(): AskJudge | null {
     const { config, places } = this.recipe;
     return judging(this.engine.models.endpoints, config.scorer?.judge, () => this.account, {
@@ -68,22 +68,22 @@ export class Session implements AsyncDisposable {
     });
   }
 
-  /** What scores. @param ask the judge; null where what it scored is not to be scored again */
+  /** Returns the evaluator. @param ask the judge, or null if its scores must not be repeated */
   evaluator(ask: AskJudge | null, scored: Scored = this.recipe): Evaluator {
     return this.holds.add(this.engine.evaluators.take(scored, ask)).evaluator;
   }
 
-  /** The recipe's model alone, for as long as the session lasts. */
+  /** Loads the recipe's model alone, until the session ends. */
   model(control: LoadControl): Promise<LoadedModel> {
     return this.holds.take(this.engine.models.takeAlone(this.recipe, control));
   }
 
-  /** A policy, for as long as the session lasts. */
+  /** Keeps a policy until the session ends. */
   keep(taking: Promise<LentPolicy>): Promise<LentPolicy> {
     return this.holds.take(taking);
   }
 
-  /** The servers that answer for roles. @param known what was found of them before */
+  /** Opens the servers that answer for roles. @param known results of earlier probes */
   endpoints(
     tokenizer: Pick<Tokenizer, 'encode' | 'decode'>,
     known: EndpointProbes,
@@ -101,20 +101,20 @@ export class Session implements AsyncDisposable {
 }
 
 export interface SessionSettings {
-  /** What is done, for whoever waits for the store. */
+  /** Description of the work, for those who wait for the store. */
   readonly what: string;
   readonly run: string;
-  /** Whether the work has parts that take the store themselves. */
+  /** True if the work has parts that take the store themselves. */
   readonly hasParts?: boolean;
-  /** Of what servers may cost, in the place of the configuration's. */
+  /** Spending limit of servers, which replaces the configured limit. */
   readonly limit?: Partial<SpendingLimit> | undefined;
 }
 
-/** How the episodes of a run go on. */
+/** The rules by which episodes of a run continue. */
 export interface EpisodeRules {
   readonly store: StoreWriter;
   readonly protocol: Protocol;
-  /** Writes contexts as the run wrote them. */
+  /** Renders contexts as the run did. */
   readonly render: Renderer;
   readonly sampling: Sampling;
   readonly seed: number;
@@ -137,7 +137,7 @@ export class RunSession extends Session {
     this.protocol = protocolOf(recipe);
   }
 
-  /** Begins work on a run, as soon as no other process writes its store. @throws C3Error; CancelledError */
+  /** Begins work on a run once no other process writes its store. @throws C3Error; CancelledError */
   static async open(engine: Engine, settings: SessionSettings, signal: AbortSignal): Promise<RunSession> {
     await using holds = new Holds();
     const opened = await holds.take(engine.work.open(settings.what, signal, settings.hasParts));
@@ -146,12 +146,11 @@ export class RunSession extends Session {
     return session;
   }
 
-  /** Whether other programs recorded the run. */
+  /** True if another program recorded the run. */
   get isImported(): boolean {
     return this.store.run(this.run).method === IMPORTED;
   }
 
-  /** What its episodes are continued by. */
   get rules(): EpisodeRules {
     const { engine, store, protocol, recipe, signal } = this;
     const { seed, credit } = recipe.config;
@@ -163,15 +162,16 @@ export class RunSession extends Session {
   }
 
   /**
-   * The team of the run with a snapshot of it, or of another model that continued replays of it; roles with weights of
-   * their own keep them. Whoever cancels does not wait for a model that is being loaded.
-   * @throws PolicyGone; C3Error where a server does not answer; CancelledError
+   * Loads the team of the run with a snapshot of the run, or of another model that continued its
+   * replays. Roles with their own weights keep them. Cancellation does not wait for a model that is
+   * being loaded.
+   * @throws PolicyGone; C3Error if a server does not answer; CancelledError
    */
   team(snapshot: string): Promise<Team> {
     return this.unlessCancelled(this.takeTeam(snapshot));
   }
 
-  /** The same, with the value of states as the run's value head valued them with these weights. */
+  /** Like `team`, with the state values of the run's value head for these weights. */
   async valuedTeam(snapshot: string): Promise<Team & { stateValue(moment: Moment): Promise<number> }> {
     await using holds = new Holds();
     const team = await holds.take(this.team(snapshot));
@@ -184,7 +184,7 @@ export class RunSession extends Session {
     return { ...team, stateValue: (moment) => snapshotValue(form, runtime, { snapshot, head }, moment, signal) };
   }
 
-  /** Loads another model and notes its weights with the run. @returns their snapshot */
+  /** Loads another model and stores its snapshot with the run. @returns the snapshot */
   otherModel(folder: string): Promise<string> {
     const { engine, recipe, signal } = this;
     return this.unlessCancelled(
@@ -233,7 +233,7 @@ export class RunSession extends Session {
     );
   }
 
-  /** A snapshot of a folder that may have changed since. */
+  /** Takes a snapshot of a model folder that may have changed since. */
   private async elsewhere(
     folder: string,
     snapshot: string,
@@ -250,7 +250,7 @@ export class RunSession extends Session {
     return PolicyGone.inWords(models.take(withModel(recipe, folder), snapshot, find, { signal }), gone);
   }
 
-  /** What comes after a cancel is given back. */
+  /** Awaits a resource. If the session is cancelled first, the resource is released when it arrives. */
   private async unlessCancelled<Result>(taking: Promise<Result>): Promise<Result> {
     const tracked = this.engine.work.tracked(taking);
     try {
@@ -264,7 +264,7 @@ export class RunSession extends Session {
 
 const nowhere: WeightsFinder = () => Promise.resolve(null);
 
-/** Gives back what comes too late; why it did not come, nobody waits for. */
+/** Releases a resource that arrives too late. Ignores its errors. */
 async function giveBack(taking: Promise<unknown>): Promise<void> {
   const late = await taking.catch(() => null);
   if (typeof late === 'object' && late !== null && Symbol.asyncDispose in late) {

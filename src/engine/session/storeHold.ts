@@ -1,7 +1,7 @@
 /**
- * A process's hold on its store: opened for writing with its lock when the first piece of work begins, given back when
- * the last one ends. Pieces of work of one process share it; while another process waits, none but a run's companions
- * join, so that everybody has a turn.
+ * A process's hold on its store. The store is opened for writing, with its lock, when the first
+ * piece of work begins, and closed when the last one ends. All work of one process shares the hold.
+ * While another process waits, only companions of a run may join, so that every process has a turn.
  */
 import { unlessCancelled } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -10,21 +10,21 @@ import { openStoreWhenFree, othersWait } from '../../store/write/waiting.ts';
 import { sealStore, type StoreWriter } from '../../store/write/writer.ts';
 import { HEADLINE_RULE } from '../recipe/headlines.ts';
 
-/** Milliseconds without work after which the store is sealed: a look at the whole file is not for every click. */
+/** Milliseconds without work before the store is sealed, because sealing reads the whole file. */
 const QUIET = 60_000;
 
-/** One piece of work's share of the hold; ending it twice does no harm. */
+/** The share of one piece of work in the hold. Disposing of it twice is allowed. */
 export interface Lease extends Disposable {
   readonly store: StoreWriter;
-  /** Says what the work is now. */
+  /** Updates the description of the work. */
   describe(purpose: HolderPurpose): void;
 }
 
 export interface LeaseControl {
   readonly signal: AbortSignal;
-  /** Hears for whom the store is waited for, in words; null when the wait is over. */
+  /** Called with a description of the process that holds the store, and with null when the wait is over. */
   readonly onWaiting?: (words: string | null) => void;
-  /** Whether other work of this process may join whoever waits: work of which it is a part. A run's always may. */
+  /** True if other work of this process may join while another process waits; by default only for runs. */
   readonly companions?: boolean;
 }
 
@@ -36,13 +36,13 @@ interface Share {
 export class StoreHold {
   private readonly path: string;
   private readonly shares = new Set<Share>();
-  /** Who wants to hear of the wait for another process. */
+  /** Listeners to waits for another process. */
   private readonly listeners = new Set<(words: string | null) => void>();
   private store: StoreWriter | undefined;
   private opening: Promise<StoreWriter> | undefined;
   private ended = Promise.withResolvers<undefined>();
   private readonly quiet: number;
-  /** Runs while the store waits for its seal. */
+  /** Timer that runs until the store is sealed. */
   private sealing: NodeJS.Timeout | undefined;
 
   /** @param quiet milliseconds without work after which the store is sealed */
@@ -51,12 +51,12 @@ export class StoreHold {
     this.quiet = quiet;
   }
 
-  /** The store while some work holds it. */
+  /** The store while any work holds it. */
   get open(): StoreWriter | undefined {
     return this.store;
   }
 
-  /** The store for work that holds it. @throws C3Error('engine') where none does */
+  /** Returns the store for work that holds it. @throws C3Error('engine') if no work holds it */
   writer(): StoreWriter {
     if (this.store === undefined) {
       throw new C3Error(
@@ -68,8 +68,8 @@ export class StoreHold {
   }
 
   /**
-   * A share of the hold, as soon as no other process writes.
-   * @throws CancelledError; C3Error('store') for what waiting does not solve
+   * Returns a share of the hold once no other process writes.
+   * @throws CancelledError; C3Error('store') for faults that waiting does not solve
    */
   async lease(
     purpose: HolderPurpose,
@@ -97,7 +97,7 @@ export class StoreHold {
           this.opening = this.take(purpose, signal);
           try {
             const opened = await this.opening;
-            // Another piece of work may have come and gone since.
+            // Other work may have joined and closed the store in the meantime.
             if (opened === this.open) {
               return this.join(opened, { purpose, companions });
             }
@@ -113,7 +113,7 @@ export class StoreHold {
     }
   }
 
-  /** Seals what was written, for a process that ends. */
+  /** Seals the store before the process ends. */
   close(): void {
     if (this.sealing !== undefined && this.store === undefined) {
       this.seal();
@@ -126,7 +126,7 @@ export class StoreHold {
     try {
       sealStore(this.path);
     } catch {
-      // Whoever writes now seals it, and what was written is whole without it.
+      // Another process that writes now will seal it, and the data is complete without the seal.
     }
   }
 
@@ -144,8 +144,8 @@ export class StoreHold {
       },
     );
     try {
-      // Whoever has the lock is the only one who runs anything: a run that still says so was left by a process that is
-      // gone.
+      // Only the process with the lock executes runs, so a run that is still marked as running was
+      // left by a process that has ended.
       store.markInterrupted();
     } catch (error) {
       store.close();
@@ -193,7 +193,7 @@ export class StoreHold {
     };
   }
 
-  /** The lock names a run where there is one, else work that has parts, else what began last. */
+  /** Describes the hold in the lock: a run if there is one, else work with parts, else the newest work. */
   private describe(store: StoreWriter): void {
     const shares = [...this.shares];
     const shown =

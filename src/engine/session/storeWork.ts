@@ -1,4 +1,4 @@
-/** Work with the store of one engine: who reads, who writes and waits for whom, and what has to end first. */
+/** Coordinates work with the store of one engine: reading, writing, waiting for the lock, and stopping. */
 import { anyOf } from '../../shared/cancellation.ts';
 import type { HolderPurpose } from '../../shared/protocols/storeHolder.ts';
 import { OlderStoreError, openStoreForReading } from '../../store/read/reader.ts';
@@ -6,9 +6,9 @@ import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { StoreHold, type Lease } from './storeHold.ts';
 
 export interface ServiceOptions {
-  /** The command that works here, as it is typed; a window's engine where it is left out. */
+  /** The command as it was typed; omitted for the engine of a window. */
   readonly command?: string;
-  /** Hears for whom the store is waited for, in words; null when the wait is over. */
+  /** Called with a description of the process that holds the store, and with null when the wait is over. */
   readonly onWaiting?: (words: string | null) => void;
 }
 
@@ -24,7 +24,7 @@ export class StoreWork {
   private readonly hold: StoreHold;
   private readonly options: ServiceOptions;
   private readonly closing = new AbortController();
-  /** Work that is under way; close waits for its end. */
+  /** Work in progress. `stop` waits for its end. */
   private readonly active = new Set<Promise<unknown>>();
 
   constructor(storePath: string, options: ServiceOptions = {}) {
@@ -38,18 +38,19 @@ export class StoreWork {
     return this.hold.writer();
   }
 
-  /** A share of the writer lock, as soon as no other process has it. */
+  /** Returns a share of the writer lock once no other process has it. */
   lease(purpose: HolderPurpose, signal: AbortSignal, companions = purpose.kind === 'run'): Promise<Lease> {
     const { onWaiting } = this.options;
     return this.hold.lease(purpose, { signal, companions, ...(onWaiting !== undefined && { onWaiting }) });
   }
 
   /**
-   * The store for work that writes, until it is disposed of, waiting for whoever has the writer lock; it is brought up
-   * to date first.
-   * @param what is done, for the lock file of a window's engine; a command is named as it was typed
-   * @param companions whether other work of this process may join whoever waits: parts of this work
-   * @throws CancelledError while it waits; C3Error('store') for what waiting does not solve
+   * Opens the store for work that writes, until it is disposed of. Waits for the writer lock, and
+   * brings the store up to date first.
+   * @param what description for the lock file of a window's engine; a command is named as it was
+   *   typed
+   * @param companions true if parts of this work may join even while another process waits
+   * @throws CancelledError while it waits; C3Error('store') for faults that waiting does not solve
    */
   async open(what: string, signal: AbortSignal, companions = false): Promise<OpenStore> {
     const { command } = this.options;
@@ -73,7 +74,7 @@ export class StoreWork {
     };
   }
 
-  /** Works while this process has the writer lock. Errors as `open`. */
+  /** Runs work while this process has the writer lock. @throws as `open` */
   async writing<Result>(
     what: string,
     signal: AbortSignal,
@@ -94,8 +95,9 @@ export class StoreWork {
   }
 
   /**
-   * Brings a store of an older version up to date, for commands that read it before they write. What else is wrong with
-   * a store is said by the work that needs it, after what is wrong with the request.
+   * Brings a store of an older version up to date, for commands that read it before they write.
+   * Other faults of a store are reported later by the work that needs it, after faults of the
+   * request.
    * @throws as writing
    */
   async updated(signal: AbortSignal): Promise<void> {
@@ -113,7 +115,7 @@ export class StoreWork {
     }
   }
 
-  /** Reads without taking the writer lock, whoever holds it. */
+  /** Reads the store without taking the writer lock. */
   reading<Result>(work: (store: StoreReader) => Result): Result {
     if (this.hold.open !== undefined) {
       return work(this.hold.open);
@@ -126,7 +128,7 @@ export class StoreWork {
     }
   }
 
-  /** Reads in turns with other work. */
+  /** Reads the store asynchronously, so that other work gets its turn. */
   async readingOn<Result>(work: (store: StoreReader) => Promise<Result>): Promise<Result> {
     const reader = openStoreForReading(this.storePath);
     try {
@@ -136,23 +138,22 @@ export class StoreWork {
     }
   }
 
-  /** From now on everything is cancelled; resolves when all of it has ended. */
+  /** Cancels all work from now on. Resolves when all of it has ended. */
   async stop(): Promise<void> {
     this.closing.abort();
     await Promise.allSettled(this.active);
   }
 
-  /** Gives the store back. */
   close(): void {
     this.hold.close();
   }
 
-  /** A signal that also aborts once everything stops. */
+  /** Returns a signal that also aborts when all work stops. */
   stopping(signal: AbortSignal): AbortSignal {
     return anyOf(this.closing.signal, signal);
   }
 
-  /** Counts work as under way until it ends. */
+  /** Counts work as in progress until it ends. */
   async tracked<Result>(work: Promise<Result>): Promise<Result> {
     this.active.add(work);
     try {

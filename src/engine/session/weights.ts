@@ -1,6 +1,4 @@
-/**
- * Where the weights of stored snapshots are had: from their file, or by executing the run's training again up to them.
- */
+/** Provides the weights of stored snapshots: from their file, or by repeating the training. */
 import { existsSync } from 'node:fs';
 import { WITHIN_STEP } from '../../domain/snapshot.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
@@ -12,7 +10,7 @@ import { lastIterationOf, restoreStage, restoreTraining, snapshotAfter } from '.
 import type { ModelPool, WeightsFinder } from '../models/models.ts';
 import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
 
-/** When a run had weights that it trained: after a step, or when it sampled a stage; null for others. */
+/** Returns the step or the stage that trained weights, or null if the run did not train them. */
 function trainedAt(store: StoreReader, run: string, snapshot: string): number | Stage | null {
   const iteration = store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0;
   if (iteration === WITHIN_STEP) {
@@ -32,8 +30,9 @@ export interface WeightsRequest {
 }
 
 /**
- * The snapshot that a run began with, held by the runtime: its model's, or what is kept beside the store.
- * @returns null where it is neither
+ * Loads the snapshot that a run began with into the runtime: its model's, or a file next to the
+ * store.
+ * @returns the snapshot, or null if it is neither
  */
 export async function beganWith(
   runtime: ModelRuntime,
@@ -49,10 +48,10 @@ export async function beganWith(
 }
 
 export class Weights {
-  /** Where snapshots and checkpoints are kept. */
+  /** Folder of snapshots and checkpoints. */
   readonly folder: string;
   private readonly models: ModelPool;
-  /** Rebuilding takes a runtime of its own, so one at a time. */
+  /** End of the last rebuild. Each rebuild needs its own runtime, so they run one at a time. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(models: ModelPool, folder: string) {
@@ -61,9 +60,10 @@ export class Weights {
   }
 
   /**
-   * The file of a snapshot's weights; rebuilt there where it was not kept or is gone.
-   * @returns null where no run of the store made these weights, a run began with them, or they are another model's
-   * @throws C3Error('model') where they cannot be rebuilt exactly; CancelledError
+   * Returns the file of a snapshot's weights. Rebuilds it if it was not kept or is missing.
+   * @returns null if the weights were not trained by a run of the store: a run began with them, or
+   *   they are another model's
+   * @throws C3Error('model') if they cannot be rebuilt exactly; CancelledError
    */
   async file(request: WeightsRequest): Promise<string | null> {
     const kept = this.kept(request);
@@ -79,11 +79,11 @@ export class Weights {
   }
 
   /**
-   * The file of the value head that was on a snapshot's weights in its run, the last where they were for several
-   * steps; rebuilt there where it is not.
-   * @returns null where the run began with these weights: a head that has learned nothing
-   * @throws C3Error('model') where it cannot be rebuilt exactly, or no step of the run ended with the weights;
-   *   CancelledError
+   * Returns the file of the value head that belongs to a snapshot of a run, the last one if several
+   * steps had the same weights. Rebuilds it if it is missing.
+   * @returns null if the run began with these weights, so that the head is untrained
+   * @throws C3Error('model') if it cannot be rebuilt exactly, or no step of the run ended with the
+   *   weights; CancelledError
    */
   async valueHead(request: WeightsRequest): Promise<string | null> {
     const { store, run, snapshot } = request;
@@ -114,17 +114,17 @@ export class Weights {
     return turn;
   }
 
-  /** Finds the weights of snapshots of a run. @throws as `file` */
+  /** Returns a function that finds the weights of a run's snapshots. @throws as `file` */
   finder(run: Omit<WeightsRequest, 'snapshot'>): WeightsFinder {
     return (snapshot) => this.file({ ...run, snapshot });
   }
 
-  /** Whether a snapshot's weights are had without rebuilding them. */
+  /** Returns true if a snapshot's weights are available without rebuilding them. */
   areKept(store: StoreReader, run: string, snapshot: string): boolean {
     return this.kept({ store, snapshot }) !== null || trainedAt(store, run, snapshot) === null;
   }
 
-  /** The file of weights beside the store by their name alone; null where it is not there. */
+  /** Returns the weights file of a snapshot next to the store, or null if it does not exist. */
   keptFile(snapshot: string): string | null {
     const file = SNAPSHOT_NAME.test(snapshot) ? snapshotFile(this.folder, snapshot) : null;
     return file !== null && existsSync(file) ? file : null;
@@ -132,13 +132,13 @@ export class Weights {
 
   private kept({ store, snapshot }: Pick<WeightsRequest, 'store' | 'snapshot'>): string | null {
     const recorded = store.snapshots(snapshot).flatMap(({ file }) => file ?? []);
-    // A workspace may have been moved, and rebuilt weights are in no row.
+    // Stored paths are wrong after a workspace has moved, and rebuilt weights have no stored path.
     return recorded.find((file) => existsSync(file)) ?? this.keptFile(snapshot);
   }
 
   /**
-   * Writes the weights after an iteration, and the value head that a run of this method has beside them, or those that
-   * sampled a stage.
+   * Writes the weights of a moment: after an iteration, with the value head if the method has one,
+   * or those that sampled a stage.
    * @returns the file of the weights
    */
   private async rebuild({ store, run, recipe, signal }: WeightsRequest, moment: number | Stage): Promise<string> {

@@ -1,4 +1,4 @@
-/** The taxonomy class of each problem of a run by the paper's thresholds, as the list of episodes has it. */
+/** Reads the taxonomy class of each problem of a run, by the paper's thresholds. */
 import { setImmediate } from 'node:timers/promises';
 import { classifyStudy, studyBucket, type Verdict } from '../../diagnostics/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
@@ -6,12 +6,13 @@ import type { Protocol } from '../../team/protocol.ts';
 import { problemClasses } from './taxonomyClasses.ts';
 import { readBuckets } from './taxonomyView.ts';
 
-/** Buckets classified before others get their turn. */
+/** Buckets to classify before other work gets its turn. */
 const TURN = 100;
 
 /**
- * Class by problem (uidSha), of those that training or a diagnostic sample has a bucket of. Replays that somebody asked
- * for have no part in it: what a search sampled does not choose its own group.
+ * Returns the class by problem (uidSha) for problems with a bucket of training or of a diagnostic
+ * sample. Requested replays do not count, so that the samples of a search do not influence its own
+ * groups.
  */
 export async function readProblemClasses(
   store: StoreReader,

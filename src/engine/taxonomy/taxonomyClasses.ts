@@ -1,13 +1,14 @@
-/** The taxonomy class of each problem of a run: that of most of its buckets. Pure. */
+/** Finds the taxonomy class of each problem of a run: the class of most of its buckets. Pure. */
 import type { Verdict } from '../../diagnostics/taxonomy.ts';
 import type { ProblemClassRow } from '../../domain/problem.ts';
 import { ALL_SUCCEEDED, PRECEDENCE, UNCLASSIFIED, type VerdictName } from '../../domain/taxonomy.ts';
 
 /**
- * One row for each problem that has a bucket. Where several classes have as many buckets, the one that the rules ask
- * for first is; a problem without any class is one that fits none, or one in which all succeeded.
- * @param problems the problem (uidSha) of each bucket
- * @param verdicts of the buckets, in the same order
+ * Returns one row for each problem that has a bucket. If several classes have the same number of
+ * buckets, the first in the order of the rules counts. A problem without a class fits none, or
+ * succeeded always.
+ * @param problems problem (uidSha) of each bucket
+ * @param verdicts verdict of each bucket, in the same order
  */
 export function problemClasses(
   problems: readonly string[],

@@ -1,4 +1,4 @@
-/** Keeps what was read of the runs looked at last, so that another threshold is an answer at once. */
+/** Caches the data of the last viewed runs, so that other thresholds are applied at once. */
 import type { TaxonomyParams, TaxonomyView } from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
@@ -6,15 +6,16 @@ import { problemClasses } from './taxonomyClasses.ts';
 import { detectorReports } from './taxonomyReport.ts';
 import { readBuckets, studyRun, taxonomyView, type ReadRun } from './taxonomyView.ts';
 
-/** Runs kept at most. */
+/** Most runs in the cache. */
 const KEPT = 2;
 
 export class TaxonomyDesk {
-  /** The one asked for last comes last. */
+  /** Runs in the order of their last use. */
   private readonly known = new Map<string, ReadRun>();
 
   /**
-   * @param protocolOf of the run, asked for when it is read
+   * Returns the view of a run.
+   * @param protocolOf returns the protocol of the run; called only when the run is read
    * @throws C3Error('input') for an unknown run or thresholds out of bounds
    */
   async view(store: StoreReader, params: TaxonomyParams, protocolOf: () => Protocol): Promise<TaxonomyView> {

@@ -1,6 +1,6 @@
 /**
- * `c3 taxonomy`: the paper's four classes over a run's buckets, what fits none, the user's labels, and deterministic
- * findings about its episodes.
+ * Implements `c3 taxonomy`: the paper's four classes over a run's buckets, unclassified buckets,
+ * the user's labels, and deterministic findings about its episodes.
  */
 import { setImmediate } from 'node:timers/promises';
 import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../../diagnostics/detectors.ts';
@@ -39,45 +39,45 @@ import type { StoreReader } from '../../store/types.ts';
 import { newestEvaluations } from '../diagnose/newestEvaluations.ts';
 import { agreementOf, studyRun, type RunCases } from './taxonomyView.ts';
 
-/** A label as it is in the store, and the class of its bucket. */
+/** A stored label with the class of its bucket. */
 export interface ReportedLabel extends CaseLabel {
   readonly bucket: number;
   readonly message: number | null;
   readonly automatic: VerdictName;
-  /** False for one that a later label supersedes. */
+  /** False if a later label replaces it, or it was removed. */
   readonly current: boolean;
 }
 
-/** A case with the one credit of its message. */
+/** A case with the credit of its message. */
 export interface ReportedCase extends TaxonomyCase {
   readonly credit: HeadlineJson | null;
 }
 
 export interface TaxonomyReport {
   readonly classes: readonly (Omit<TaxonomyClass, 'cases'> & { readonly cases: readonly ReportedCase[] })[];
-  /** Buckets whose every measured return is a full success: no failure, so in no class. */
+  /** Buckets whose measured returns are all full successes, so that they are in no class. */
   readonly allSucceeded: { readonly count: number; readonly cases: readonly ReportedCase[] };
-  /** Failures that fit no class, and buckets that have fewer than two alternatives with a return. */
+  /** Number of failures that fit no class, and of buckets with fewer than two alternatives with a return. */
   readonly unclassified: number;
   readonly buckets: number;
   readonly leftOut: LeftOutBuckets;
   readonly thresholds: TaxonomyThresholds;
-  /** The order in which the rules are tried; the first that holds decides. */
+  /** Order in which the rules are tried. The first match decides. */
   readonly precedence: readonly TaxonomyClassName[];
-  /** Over `episodes` episodes: those of the last evaluation, or of the last training iteration where there is none. */
+  /** Findings in the last evaluation's episodes or, without one, in the last training iteration's. */
   readonly detectors: readonly DetectorReport[];
   readonly episodes: number;
-  /** The user's labels on the buckets, oldest first; those superseded or taken back (an empty name) among them. */
+  /** The user's labels on buckets, oldest first, with replaced ones and removed ones (an empty name). */
   readonly labels: readonly ReportedLabel[];
   readonly agreement: TaxonomyAgreement;
 }
 
 const PAGE = 500;
 const LISTED = 50;
-/** Episodes looked through before others get their turn. */
+/** Episodes to search before other work gets its turn. */
 const TURN = 50;
 
-/** What deterministic findings a run's last episodes show. */
+/** Reports the deterministic findings in a run's last episodes. */
 export async function detectorReports(
   store: StoreReader,
   run: string,
@@ -85,7 +85,7 @@ export async function detectorReports(
   const episodes = lastEpisodes(store, run);
   const findings: { readonly episode: Episode; readonly found: readonly Finding[] }[] = [];
   for (const [index, episode] of episodes.entries()) {
-    // An engine that looks through episodes still answers a cancel in time.
+    // Give the engine a chance to handle a cancellation.
     if (index % TURN === 0) {
       await setImmediate();
     }
@@ -109,7 +109,7 @@ export async function detectorReports(
   return { detectors, episodes: episodes.length };
 }
 
-/** The report of a run. @param cases all of the run's */
+/** Builds the report of a run. @param cases all cases of the run */
 export async function taxonomyReport(
   store: StoreReader,
   run: string,
@@ -149,7 +149,7 @@ export async function taxonomyReport(
   };
 }
 
-/** Cases with the credits of their messages, read a page at a time. */
+/** Adds the credits of their messages to cases. */
 function withCredits(store: StoreReader, cases: readonly TaxonomyCase[]): ReportedCase[] {
   const credits = new Map<number, HeadlineJson>();
   for (let from = 0; from < cases.length; from += PAGE) {
@@ -163,8 +163,8 @@ function withCredits(store: StoreReader, cases: readonly TaxonomyCase[]): Report
 }
 
 /**
- * The thresholds of `--thresholds KEY=VALUE`; what is not given stays the paper's.
- * @throws C3Error('input') for an unknown key or a value that is no number in its bounds
+ * Parses `--thresholds KEY=VALUE`. Missing thresholds have the paper's values.
+ * @throws C3Error('input') for an unknown key, or a value that is not a number in its bounds
  */
 export function parseThresholds(given: readonly string[]): TaxonomyThresholds {
   return given.reduce<TaxonomyThresholds>((thresholds, text) => {
@@ -188,7 +188,7 @@ export function parseThresholds(given: readonly string[]): TaxonomyThresholds {
   }, TAXONOMY_THRESHOLDS);
 }
 
-/** The episodes of the last evaluation, greedy and sampled; of the last training iteration where there is none. */
+/** Reads the episodes of the last evaluation, greedy and sampled, or of the last training iteration. */
 function lastEpisodes(store: StoreReader, run: string): Episode[] {
   const read = (phase: 'train' | 'evaluate', iteration: number): Episode[] => {
     const episodes: Episode[] = [];
@@ -224,8 +224,8 @@ function detected(store: StoreReader, episode: Episode): DetectedEpisode {
 }
 
 /**
- * Stored replays of a message beside those of an empty one in its place, by replay index; null where it was never
- * replayed empty.
+ * Pairs the stored replays of a message with those of an empty message in its place, by replay
+ * index. Returns null if it was never replayed with an empty message.
  */
 function emptiedReplays(store: StoreReader, plan: number | undefined): DetectedEpisode['emptied'] {
   if (plan === undefined) {
@@ -255,7 +255,7 @@ function emptiedReplays(store: StoreReader, plan: number | undefined): DetectedE
   return null;
 }
 
-/** The report for people at a terminal, one line each. */
+/** Formats the report as lines for the terminal. */
 export function taxonomyWords(report: TaxonomyReport): string[] {
   const { classes, allSucceeded, detectors, unclassified, buckets, leftOut, episodes, thresholds, agreement } = report;
   const left = leftOutWords(leftOut);

@@ -1,6 +1,6 @@
 /**
- * The taxonomy of a run as a panel asks for it again and again: the buckets are read once, thresholds and filters are
- * tried on them.
+ * The taxonomy of a run for a panel that asks for it repeatedly. The buckets are read once;
+ * thresholds and filters are then applied to them.
  */
 import { setImmediate } from 'node:timers/promises';
 import { cohenKappa } from '../../diagnostics/statistics/agreement.ts';
@@ -38,11 +38,11 @@ import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { solvedReturn } from '../../team/rounds.ts';
 
-/** A bucket as the rules see it, and where it comes from; without its texts, so that thousands can be kept. */
+/** A bucket for the rules, with its origin and without texts, so that thousands fit in memory. */
 export interface RunBucket extends TaxonomyBucket {
   readonly origin: BucketOrigin;
   readonly iteration: number;
-  /** A uidSha. */
+  /** The uidSha of the problem. */
   readonly problem: string;
 }
 
@@ -52,29 +52,30 @@ export interface RunCases {
   readonly leftOut: LeftOutBuckets;
 }
 
-/** What was read of a run. */
+/** The data that is read of a run. */
 export interface ReadRun {
   readonly leftOut: LeftOutBuckets;
   /** In the order in which the buckets were appended. */
   readonly studies: readonly BucketStudy<RunBucket>[];
-  /** By the paper's thresholds, in the same order. */
+  /** Verdicts by the paper's thresholds, in the same order. */
   readonly published: readonly Verdict[];
-  /** The same buckets as chance deals their returns, in the same order. */
+  /** Random permutations of the returns of each bucket, in the same order. */
   readonly deals: readonly Deals[];
   readonly detectors: readonly DetectorReport[];
   readonly episodes: number;
 }
 
-/** Buckets read before others get their turn: an engine that reads still answers a cancel in time. */
+/** Buckets to read before other work gets its turn, such as a cancellation. */
 const PAGE = 100;
-/** Buckets studied before others get theirs: each is dealt anew many times. */
+/** Buckets to study before other work gets its turn. Each is permuted many times. */
 const STUDIED = 20;
-/** Characters of a question in a row. */
+/** Most characters of a question in a row. */
 const QUESTION = 400;
 
 /**
- * The cases of a run, in the order in which their buckets were appended: those of training and of diagnostic samples.
- * Requested replays and buckets of another continuation distribution are left out and counted.
+ * Reads the cases of a run, in the order in which their buckets were appended: those of training
+ * and of diagnostic samples. Requested replays and buckets of another continuation distribution are
+ * left out and counted.
  */
 export async function readBuckets(store: StoreReader, run: string, protocol: Protocol): Promise<RunCases> {
   const buckets: RunBucket[] = [];
@@ -84,7 +85,8 @@ export async function readBuckets(store: StoreReader, run: string, protocol: Pro
   for (let offset = 0; ; offset += PAGE) {
     const page = store.bucketsOfRun({ run, offset, limit: PAGE });
     for (const { id, message, role, turn, origin, iteration, problem, alternatives, continuation } of page) {
-      // What somebody chose to replay, and what another distribution returned, says nothing of how this run fails.
+      // Requested replays are a biased choice, and returns of another distribution do not show this
+      // run's failures.
       if (origin === 'request') {
         requested++;
       } else if (continuation !== null) {
@@ -121,7 +123,7 @@ export async function readBuckets(store: StoreReader, run: string, protocol: Pro
   }
 }
 
-/** What was read, studied once. */
+/** Studies the buckets of a run once. */
 export async function studyRun(
   { buckets, leftOut }: RunCases,
   findings: Pick<ReadRun, 'detectors' | 'episodes'>,
@@ -143,14 +145,14 @@ function verdictsOf(studies: readonly BucketStudy[], thresholds: TaxonomyThresho
   return studies.map((study) => classifyStudy(study, thresholds));
 }
 
-/** How labels agree with verdicts; a label in the user's own words is counted and left out. */
+/** Measures how labels agree with verdicts. Labels in the user's own words are counted and left out. */
 export function agreementOf(pairs: readonly (readonly [verdict: VerdictName, label: string])[]): TaxonomyAgreement {
   const comparable = pairs.filter(([, label]) => isVerdictName(label));
   return { ...cohenKappa(comparable), ownWords: pairs.length - comparable.length };
 }
 
 /**
- * One view of what was read. Labels are those of the moment; they may be newer than the buckets.
+ * Builds one view of the read data. Labels are read anew, so they may be newer than the buckets.
  * @throws C3Error('input') for thresholds out of bounds
  */
 export function taxonomyView(

@@ -1,4 +1,4 @@
-/** From what messages take to what a run takes: pure functions of a configuration and of measured seconds. */
+/** Estimates the time of a run from the measured seconds of messages. Pure. */
 import { evaluatorKind } from '../../../evaluate/kinds.ts';
 import type { TimeEstimate } from '../../../shared/text/times.ts';
 import type { Protocol } from '../../../team/protocol.ts';
@@ -9,29 +9,29 @@ import { runWork, type Pace, type RunWork } from '../../../training/measure/rema
 import { plannedRollouts } from '../../../training/methods/methods.ts';
 import type { RunData } from '../../recipe/recipe.ts';
 
-/** What a run consists of, counted. */
+/** Counts of the work of a run. */
 export interface PlannedWork extends RunWork {
-  /** Messages of an episode that is evaluated, and of a training step. */
+  /** Messages of an evaluated episode, and of a training step. */
   readonly episodeMessages: number;
   readonly stepMessages: number;
-  /** Messages that run code when they are scored, of either. */
+  /** Messages that run code when they are scored, in an episode and in a step. */
   readonly episodePrograms: number;
   readonly stepPrograms: number;
-  /** Before anything else, where a policy is replaced. */
+  /** Work before training if a policy is replaced. */
   readonly stage0?: Stage0Work;
 }
 
-/** What replacing a policy takes, at most. */
+/** Most work for replacing a policy. */
 export interface Stage0Work {
-  /** Of the evaluations that show what the swap costs. */
+  /** Episodes of the evaluations that measure the cost of the swap. */
   readonly episodes: number;
-  /** Those in which the old policy is probed, one for each probe; scored only where rounds go by it. */
+  /** Episodes that probe the old policy, one for each probe. Scored only if the protocol has rounds. */
   readonly probed: number;
   /** Messages that all optimizer steps of stage 0 learn from. */
   readonly trained: number;
 }
 
-/** Null where a run replaces no policy. */
+/** Returns null if the run replaces no policy. */
 export function stage0Work({ begin }: Pick<RunConfig, 'begin'>, evaluated: number): Stage0Work | null {
   const replace = begin?.replace ?? null;
   if (replace === null) {
@@ -42,22 +42,22 @@ export function stage0Work({ begin }: Pick<RunConfig, 'begin'>, evaluated: numbe
   return { episodes: measure ? (align ? 3 : 2) * evaluated : 0, probed: probes, trained: align ? steps * learned : 0 };
 }
 
-/** Seconds of the parts that work is made of. */
+/** Seconds per message. */
 export interface MessageSeconds {
-  /** To sample a message, among as many others as a run samples together. */
+  /** Seconds to sample a message in a batch of the size that the run uses. */
   readonly sampled: number;
-  /** To train on a message, the reference's log-probabilities among it. */
+  /** Seconds to train on a message, including the log-probabilities of the reference. */
   readonly trained: number;
 }
 
-/** Typical seconds to run one program in the sandbox, and once to start it; no trial measures them. */
+/** Typical seconds to run one program in the sandbox, and to start the sandbox. No trial measures them. */
 const PROGRAM = 0.003;
 const SANDBOX_START = 4;
 
-/** Of an estimate, how far the truth may be off, as a factor either way. */
+/** Uncertainty of an estimate as a factor in both directions. */
 const SPREAD: Readonly<Record<TimeEstimate['basis'], number>> = { 'earlier-runs': 1.25, model: 1.6, products: 3 };
 
-/** Counts the work of a run. @param finished steps of a stored run that continues */
+/** Counts the work of a run. @param finished number of finished steps of a resumed run */
 export function plannedWork(
   config: RunConfig,
   protocol: Protocol,
@@ -84,7 +84,7 @@ export function plannedWork(
   return { ...runWork(config, evaluation.length, finished), ...counts };
 }
 
-/** The pace that follows from what messages take. */
+/** Computes the pace of a run from the seconds of messages. */
 export function paceOf(work: PlannedWork, { sampled, trained }: MessageSeconds): Pace {
   return {
     episode: work.episodeMessages * sampled + work.episodePrograms * PROGRAM,
@@ -92,7 +92,7 @@ export function paceOf(work: PlannedWork, { sampled, trained }: MessageSeconds):
   };
 }
 
-/** What a run takes at these paces, each that of a run before it or of a trial. @returns null without a pace */
+/** Estimates the time of a run from the paces of earlier runs or a trial. @returns null without a pace */
 export function estimateOf(
   work: PlannedWork,
   paces: readonly Pace[],
@@ -110,7 +110,7 @@ export function estimateOf(
   const spread = SPREAD[basis];
   return {
     value,
-    // Stage 0 may come to its bound in the first of its steps.
+    // Stage 0 may reach its bound in its first step, so the low end leaves it out.
     low: Math.min((middle(without) ?? value) / spread, without[0] ?? value),
     high: Math.max(value * spread, totals.at(-1) ?? value),
     basis,
@@ -118,7 +118,7 @@ export function estimateOf(
   };
 }
 
-/** All of stage 0 at a pace; what training on a message takes is what a step takes beside its sampling. */
+/** Returns the seconds of stage 0. Training time per message is a step's time without sampling. */
 function stage0Seconds({ stage0, episodeMessages, stepMessages }: PlannedWork, { episode, step }: Pace): number {
   if (stage0 === undefined) {
     return 0;
@@ -128,7 +128,7 @@ function stage0Seconds({ stage0, episodeMessages, stepMessages }: PlannedWork, {
   return (stage0.episodes + stage0.probed) * episode + stage0.trained * trained;
 }
 
-/** The median of some paces, each kind on its own. @returns null without one */
+/** Returns the medians of paces, separately for episodes and steps, or null without a pace. */
 export function middlePace(paces: readonly Pace[]): Pace | null {
   const episode = middle(ascending(paces.map((pace) => pace.episode)));
   const step = middle(ascending(paces.map((pace) => pace.step)));

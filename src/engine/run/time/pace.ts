@@ -1,11 +1,14 @@
-/** How often progress is reported: what is few one by one, what is many at a pace that whoever shows it can follow. */
+/** Limits the rate of progress reports. */
 
-/** Reports that go out as they come. */
+/** Number of first reports that are not delayed. */
 const AT_ONCE = 32;
-/** Milliseconds between later ones. */
+/** Least milliseconds between later reports. */
 const BETWEEN = 100;
 
-/** @param now a clock in milliseconds @returns whether a report is due now; one that is counts as made */
+/**
+ * Returns a function that tells if a report is due now. A due report counts as made.
+ * @param now a clock in milliseconds
+ */
 export function paced(now: () => number = () => performance.now()): () => boolean {
   let made = 0;
   let last = 0;

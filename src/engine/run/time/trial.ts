@@ -1,4 +1,4 @@
-/** How long messages take here: a short trial of the model, or, where that is too large, of matrix products. */
+/** Measures how long messages take here: tries the model or, if it is large, matrix products. */
 import type { Examination, Sampling } from '../../../domain/message.ts';
 import type { Problem } from '../../../domain/problem.ts';
 import type { Evaluator } from '../../../evaluate/evaluator.ts';
@@ -19,7 +19,7 @@ import { occurrenceAt, type Protocol } from '../../../team/protocol.ts';
 import type { Renderer } from '../../../team/render.ts';
 import type { MessageSeconds } from './estimate.ts';
 
-/** A model that is loaded, and what it would work on. */
+/** A loaded model, and the work of the planned run. */
 export interface TrialInput {
   readonly runtime: ModelRuntime;
   readonly tokenizer: Tokenizer;
@@ -31,20 +31,20 @@ export interface TrialInput {
   readonly signal: AbortSignal;
 }
 
-/** Seconds that a trial aims at, and those after which a round of it is given up, between two steps of generation. */
+/** Target seconds of a trial, and seconds after which a round is stopped during generation. */
 const AIM = 1;
 const LIMIT = 3;
-/** Episodes of the rounds: the first compiles graphs and never counts; of equal ones the faster does. */
+/** Episodes of the rounds. The first compiles graphs and does not count; of equal ones the faster does. */
 const FEW = 4;
 const ROUNDS = [FEW, 16, 16, 48, 48] as const;
-/** Of the work that is planned, a trial does no more than this share. */
+/** Largest share of the planned work that a trial may do. */
 const SHARE = 1 / 40;
-/** A further episode of a batch takes at least this share of one of the last round: two rounds may mislead. */
+/** Least time of a further episode relative to the last round, because two rounds may mislead. */
 const LEAST_FURTHER = 0.5;
-/** A training step, with the reference's scores, against scoring once: measured with the bundled teams. */
+/** Time of a training step relative to scoring once, measured with the bundled teams. */
 const TRAINED_PER_SCORED = 3;
 
-/** Models up to so many parameters are tried themselves. */
+/** Most parameters of a model that is tried itself. */
 export const TRIED_PARAMETERS = 16e6;
 
 const UNEXAMINED: Examination = {
@@ -60,11 +60,11 @@ const UNEXAMINED: Examination = {
 const unscored: Evaluator = {
   name: 'none',
   evaluate: () => Promise.resolve({ score: 0, rule: 'trial' }),
-  // Feedback has its usual form, and nothing is executed for it.
+  // Feedback has its usual form without executing anything.
   examine: () => Promise.resolve(UNEXAMINED),
 };
 
-/** What some episodes together took, in seconds. */
+/** Seconds of a round of episodes. */
 interface Round {
   readonly episodes: number;
   readonly sampling: number;
@@ -72,10 +72,12 @@ interface Round {
 }
 
 /**
- * Samples and scores some episodes; neither leaves anything behind in the runtime, so the run after it is the same run.
- * @param episodes of the planned run: a short run has a shorter trial
- * @param together episodes that the run samples at once: each takes less time than one of a trial's few
- * @returns null where it took too long; that it was cancelled is found by whoever asked
+ * Samples and scores some episodes. Leaves no state in the runtime, so that the trial does not
+ * change the run.
+ * @param episodes number of episodes of the planned run; a short run has a shorter trial
+ * @param together episodes that the run samples at once; in larger batches each episode takes less
+ *   time
+ * @returns null if it took too long or was cancelled; the caller checks for cancellation
  */
 export async function tryModel(input: TrialInput, episodes: number, together: number): Promise<MessageSeconds | null> {
   const began = performance.now();
@@ -127,8 +129,8 @@ async function oneRound(input: TrialInput, count: number): Promise<Round> {
 }
 
 /**
- * Seconds of one of many episodes, along the line through the last two rounds.
- * @param together how many; no fewer than the last round had
+ * Extrapolates the seconds per episode linearly from the last two rounds.
+ * @param together episodes in a batch, at least the number in the last round
  * @returns null without a round
  */
 export function perEpisode(rounds: readonly Round[], part: 'sampling' | 'scoring', together: number): number | null {
@@ -145,7 +147,7 @@ export function perEpisode(rounds: readonly Round[], part: 'sampling' | 'scoring
   return (last[part] + further * (together - last.episodes)) / together;
 }
 
-/** Null for work that was stopped. */
+/** Returns null if the work was stopped. */
 async function unlessStopped<Result>(work: Promise<Result>): Promise<Result | null> {
   try {
     return await work;
@@ -157,7 +159,7 @@ async function unlessStopped<Result>(work: Promise<Result>): Promise<Result | nu
   }
 }
 
-/** Every message of some episodes with its context, as training would meet it. */
+/** Lists every message of some episodes with its context, in the form that training uses. */
 function contextsOf(grown: readonly TreeMessage[], protocol: Protocol): TrainingContext[] {
   return grown.flatMap(({ answer: { prompt, tokens, logprobs }, position, children }) => {
     const role = occurrenceAt(protocol, position).role;
@@ -166,7 +168,7 @@ function contextsOf(grown: readonly TreeMessage[], protocol: Protocol): Training
   });
 }
 
-/** What is multiplied where the model itself is too large to be tried: weights of 50 MB, which no cache holds. */
+/** Matrix shapes for models that are too large to try: 50 MB of weights, larger than any cache. */
 const SHAPE: TransformerConfig = {
   vocabularySize: 256,
   hiddenSize: 1024,
@@ -180,22 +182,23 @@ const SHAPE: TransformerConfig = {
   maxPositions: 64,
   tieEmbeddings: true,
 };
-/** Rows that are multiplied at once, as in prompts. */
+/** Rows of a product, as in prompts. */
 const ROWS = 256;
-/** Of the speed of bare products, what generation and training reach: everything else a model does takes time too. */
+/** Share of the speed of bare products that generation and training reach. */
 const REACHED = 0.6;
-/** A training step computes the forward pass, its gradients by inputs and by weights, and the reference's scores. */
+/** Passes of a training step: forward, gradients by inputs and by weights, and the reference's scores. */
 const PASSES = 4;
 
-/** Tokens of a message and of its context, as a plan knows them. */
+/** Tokens of a message and of its context. */
 export interface MessageLength {
   readonly promptTokens: number;
   readonly newTokens: number;
 }
 
 /**
- * What messages of these lengths would take at the speed of this machine's matrix products.
- * @param together messages that are sampled at once: each token of all of them takes one product of so many rows
+ * Estimates the seconds of messages from the speed of this machine's matrix products.
+ * @param together messages that are sampled at once, which is the number of rows of each product in
+ *   decoding
  */
 export async function tryProducts(
   config: TransformerConfig,
